@@ -1,5 +1,5 @@
-"""The block cursor of a pane: a bar at the left of the selected block, and the commands that move it. The selected block is
-always visible. Also link hints: letters at links that open them when typed.
+"""The block cursor of a pane: the selected block, which has a bar at its left, and the commands that select another block.
+Also link hints: letters at links. Typing the letters opens the link.
 """
 
 from __future__ import annotations
@@ -34,9 +34,8 @@ from octavo.tui.widgets.commands import Command, Commands
 _PAN = 16
 """Cells by which a key scrolls wide code or tables."""
 _MOST_UNITS, _MOST_LINES, _MOST_BARS = 100, 1500, 300
-"""Limits of two caches. The cache of selectable blocks has at most `_MOST_UNITS` units and about
-`_MOST_LINES` lines, the cache of lines with the cursor bar at most `_MOST_BARS` lines. The limits are low,
-because freeing many lines at a time is slow."""
+"""Limits of the cache of selectable blocks (`_MOST_UNITS` and about `_MOST_LINES`), and of the cache of lines with the
+cursor bar (`_MOST_BARS`). They are low, because freeing many lines at once is slow."""
 
 
 class BlockCursor(PanePart):
@@ -45,16 +44,15 @@ class BlockCursor(PanePart):
     def __init__(self, viewport: Viewport) -> None:
         super().__init__(viewport)
         self.selected: tuple[int, Block] | None = None
-        """Unit index and block of the last selection. While None, the cursor follows the first visible
-        block."""
+        """Unit index and block of the last selection. If None, the first visible block is the selected one."""
         self._bar_block: Block | None = None
         self._selected_ids: frozenset[int] = frozenset()
-        """Identities of the selected block and all blocks inside it: the bar is drawn along all of them."""
+        """Identities of the selected block and all blocks inside it. The bar is at the left of all of them."""
         self._spans: dict[int, tuple[list[Line], list[BlockSpan]]] = {}
         self._cached_lines = 0
-        """Number of lines cached with the selectable blocks."""
+        """Number of lines in `_spans`."""
         self._strips_with_bar: dict[int, tuple[Strip, Strip]] = {}
-        """Strips without and with the bar by the identity of their line."""
+        """Strip without and strip with the bar, by the identity of their line."""
         self._bar_key: tuple[int, bool] = (0, False)
 
     def forget_lines(self) -> None:
@@ -64,7 +62,7 @@ class BlockCursor(PanePart):
     # Painting
 
     def before_painting(self, *, is_shown: bool) -> None:
-        """Prepare for the next frame. The bar is drawn if `is_shown`."""
+        """Find the selected block before a frame is painted. `is_shown`: the bar is painted."""
         selected = self.current()
         self._bar_block = selected.block if selected is not None else None
         key = (id(self._bar_block), self.viewport.widget.has_focus)
@@ -77,8 +75,10 @@ class BlockCursor(PanePart):
     def with_bar(self, strip: Strip, unit_index: int, line: Line) -> Strip:
         """Return the strip of a line, with the cursor bar if the line belongs to the selected block."""
         viewport = self.viewport
-        at = viewport.contents.cursor_bar_column(line, self._selected_ids) if self._bar_block is not None else None
-        if at is None:
+        bar_column = (
+            viewport.contents.cursor_bar_column(line, self._selected_ids) if self._bar_block is not None else None
+        )
+        if bar_column is None:
             return strip
         cached = self._strips_with_bar.get(id(line))
         if cached is not None and cached[0] is strip:
@@ -86,7 +86,7 @@ class BlockCursor(PanePart):
         styles = viewport.text_styles
         style = viewport.base_style + (styles.accent if viewport.widget.has_focus else styles.muted)
         strip_with_bar = overlay_text(
-            strip, max(0, viewport.contents.margin_of(unit_index) + at), styles.glyphs.bar, style
+            strip, max(0, viewport.contents.margin_of(unit_index) + bar_column), styles.glyphs.bar, style
         )
         if len(self._strips_with_bar) >= _MOST_BARS:
             self._strips_with_bar.clear()
@@ -96,7 +96,7 @@ class BlockCursor(PanePart):
     # Selectable blocks
 
     def spans_of(self, unit_index: int) -> list[BlockSpan]:
-        """Return the selectable blocks of a unit."""
+        """Return the selectable blocks of a unit. Lays out the unit if its lines are not kept."""
         lines = self.viewport.virtual_lines.lines(unit_index)
         cached = self._spans.get(unit_index)
         if cached is None or cached[0] is not lines:
@@ -131,7 +131,7 @@ class BlockCursor(PanePart):
                 yield from found if step > 0 else reversed(found)
 
     def current(self) -> BlockSpan | None:
-        """Return the selected block. At first, this is the first visible block. None if there is none."""
+        """Return the selected block, or the first visible block if none is selected. None if no block is visible."""
         if self.selected is not None and self.selected[0] < len(self.viewport.virtual_lines):
             unit, block = self.selected
             found = self.spans_of(unit)
@@ -197,8 +197,8 @@ class BlockCursor(PanePart):
         self.viewport.notify_moved()
 
     def scroll_into_view(self) -> None:
-        """Scroll as little as needed to show the whole selected block. A block that is higher than the pane does not
-        scroll if it begins near the top row or above and still fills a third of the pane."""
+        """Scroll as little as needed to show the whole selected block. A block that does not fit the pane stays in place if
+        the user is reading it: it begins near the top row or above, and fills a third of the pane."""
         if (selected := self.current()) is None:
             return
         unit, first, last, block = selected
@@ -211,7 +211,7 @@ class BlockCursor(PanePart):
             self.scroll_to_lines(unit, first, last, "near")
 
     def scroll_to_lines(self, unit_index: int, first: int, last: int, scroll_to: ScrollTo) -> None:
-        """Scroll to lines of a unit, below the sticky table head."""
+        """Scroll to lines of a unit. The first of them is not covered by a sticky table head."""
         viewport, start = self.viewport, LinePosition(unit_index, first)
         top = scrolled_top(viewport.virtual_lines, viewport.top, viewport.rows, start, last - first + 1, scroll_to)
         covered = viewport.contents.sticky_rows(top)
@@ -241,9 +241,11 @@ class BlockCursor(PanePart):
         viewport = self.viewport
         selected = self.current()
         for span in ([] if selected is None else [selected]) + self.visible_spans():
-            wide = {block.key for block in viewport.contents.wide_blocks(span) if viewport.folds.hidden.get(block.key)}
-            if wide:
-                has_moved = [viewport.folds.pan_by(key, step * _PAN) for key in sorted(wide)]
+            wide_keys = {
+                block.key for block in viewport.contents.wide_blocks(span) if viewport.folds.hidden.get(block.key)
+            }
+            if wide_keys:
+                has_moved = [viewport.folds.pan_by(key, step * _PAN) for key in sorted(wide_keys)]
                 if any(has_moved):
                     viewport.lay_out_unit(span.unit_index)
                 return
@@ -275,14 +277,14 @@ PANNING: Commands[BlockCursor] = Commands(
 
 
 def _ids_inside(block: Block | None) -> frozenset[int]:
-    """Return the identities of a block and all blocks inside it. The search goes level by level: that is three times as
-    fast for a huge table."""
-    found: set[int] = set()
-    row = [block] if block is not None else []
-    while row:
-        found.update(map(id, row))
-        row = [child for each in row for child in each.children]
-    return frozenset(found)
+    """Return the identities of a block and all blocks inside it. The blocks are visited level by level, which is three times
+    as fast for a huge table."""
+    ids: set[int] = set()
+    level = [block] if block is not None else []
+    while level:
+        ids.update(map(id, level))
+        level = [child for block_in_level in level for child in block_in_level.children]
+    return frozenset(ids)
 
 
 _LETTERS = "asdfghjklqwertyuiopzxcvbnm"
@@ -313,8 +315,8 @@ class Hints:
         self.by_label = dict(zip(labels(len(unique)), unique, strict=False))
 
     def press(self, letter: str) -> ClickableSpan | bool:
-        """Type a letter. Return the link that it opens. If there is none yet, return True if a label begins with the
-        typed letters, False otherwise."""
+        """Add a typed letter, and return the link whose label is complete now. If there is none, return True if a label
+        begins with the typed letters, else False."""
         self.outside = self.outside or letter.isupper()
         self.typed += letter.lower()
         if (clickable := self.by_label.get(self.typed)) is not None:
@@ -328,7 +330,7 @@ class Hints:
 
     @property
     def help_parts(self) -> tuple[str, ...]:
-        """Parts of the help text for hints."""
+        """Parts of the help text that is shown with the hints."""
         letters = "type two letters" if len(self.by_label) > _MOST_SINGLE_LETTERS else "type a letter"
         if self.typed:
             letters = f"type one more letter after {self.typed}"
@@ -340,19 +342,23 @@ class Hints:
         return ("a–z", "follow link"), ("A–Z", "open in browser"), ("escape", "cancel")
 
     def with_labels(self, strip: Strip, row: int, line: Line, margin: int, styles: Styles, base_style: Style) -> Strip:
-        """Return the strip of a row with labels at its links and other text dimmed. `line` is the line in the row,
-        which begins after the margin."""
-        known = {id(each.clickable) for each in self.by_label.values()}
+        """Return the strip of a row with labels at its links and other text dimmed. `line` is the line that the row shows
+        after `margin` blank cells."""
+        labelled_ids = {id(each.clickable) for each in self.by_label.values()}
         faded, link = base_style + styles.faded + _PLAIN, base_style + styles.text + _PLAIN + Style(dim=False)
-        here = [each for each in self.clickables if each.line == row and id(each.clickable) in known]
-        strip = restyle(strip, [(0, strip.cell_length, faded), *((each.start, each.end, link) for each in here)])
-        free = [True] * margin + list(_free_cells(line, styles.glyphs.bullets)) if here else []
+        links_in_row = [each for each in self.clickables if each.line == row and id(each.clickable) in labelled_ids]
+        strip = restyle(
+            strip, [(0, strip.cell_length, faded), *((each.start, each.end, link) for each in links_in_row)]
+        )
+        free = [True] * margin + list(_free_cells(line, styles.glyphs.bullets)) if links_in_row else []
         for label, clickable in self.by_label.items():
             if clickable.line == row and label.startswith(self.typed):
-                at, chip = label_position(free, clickable.start, clickable.end, label)
-                left = label[len(self.typed) :].rjust(len(label))
-                strip = overlay_text(strip, at, chip.replace(label, left), base_style + styles.button)
-                free[at : at + len(chip)] = [False] * len(chip)
+                column, label_text = label_position(free, clickable.start, clickable.end, label)
+                remaining_letters = label[len(self.typed) :].rjust(len(label))
+                strip = overlay_text(
+                    strip, column, label_text.replace(label, remaining_letters), base_style + styles.button
+                )
+                free[column : column + len(label_text)] = [False] * len(label_text)
         return strip
 
 
@@ -369,8 +375,8 @@ def _free_cells(line: Line, bullets: Sequence[str]) -> Iterator[bool]:
 def label_position(free: Sequence[bool], start: int, end: int, label: str) -> tuple[int, str]:
     """Return the column and the text of a label at the link in cells `start` to `end`.
 
-    The label is in free cells before the first word of the link, with a blank between the label and other words. If
-    there are too few free cells, the label covers the beginning of the word, but no cell from `end` on."""
+    The label is in the free cells before the first word of the link, with a blank on either side. If there are too few
+    free cells, the label covers the beginning of the word, but no cell from `end` on."""
     size = len(label)
     first = next((cell for cell in range(start, min(end, len(free))) if not free[cell]), start)
     found = (room for room in range(size + 3) if first - room < 1 or not free[first - room - 1])
@@ -440,13 +446,13 @@ class Clickables(PanePart):
         )
 
     def link_text(self, clickable: ClickableSpan) -> str:
-        """Return the text of a link, also if the link breaks over several lines."""
+        """Return the text of a link on all its lines."""
         rows = self.viewport.visible_rows
         pieces = (piece for _, _, line in rows for piece in line.pieces)
         return " ".join("".join(piece.text for piece in pieces if piece.clickable is clickable.clickable).split())
 
     def open_one(self, clickables: list[ClickableSpan], *, outside: bool = False) -> None:
-        """Open the only link of a list, or show hints if there are several."""
+        """Open the link if all spans belong to one link. Otherwise show hints at the links."""
         if len({id(clickable.clickable) for clickable in clickables}) == 1:
             self._open(clickables[0], outside)
         else:
@@ -520,15 +526,16 @@ class Clickables(PanePart):
         return self.hints.with_labels(strip, row, line, margin, viewport.text_styles, viewport.base_style)
 
     def help_row(self) -> tuple[int, Strip] | None:
-        """Return the row number and the strip of the help for hints. None if every row has a link."""
+        """Return the help text for hints as a strip, and the number of a row without links to show it in. None if there are no
+        hints, or if every row has a link."""
         if self.hints is None:
             return None
-        taken, height = self.hints.rows, self.viewport.widget.size.height
-        free = next((row for row in (height - 1, 0, *range(height - 2, 0, -1)) if row not in taken), None)
-        if free is None:
+        rows_with_links, height = self.hints.rows, self.viewport.widget.size.height
+        free_row = next((row for row in (height - 1, 0, *range(height - 2, 0, -1)) if row not in rows_with_links), None)
+        if free_row is None:
             return None
         viewport = self.viewport
-        return free, bottom_line(
+        return free_row, bottom_line(
             viewport.text_styles, viewport.base_style, viewport.pane_width, "", "", *self.hints.help_parts
         )
 

@@ -50,9 +50,9 @@ class DiffContents(Contents):
         self.by_risk = False
         """True if the most important changes are visited first."""
         self.only_meaning = False
-        """True if changes without meaning are hidden."""
+        """True if changes that do not affect the meaning of the page are hidden."""
         self.is_merge_preview = False
-        """True for the preview of a merge result: comments are disabled."""
+        """True for the preview of a merge result, in which comments are disabled."""
         self.threads: Mapping[str, Sequence[ThreadSummary]] = {}
         """Threads below their blocks, by block key. Threads with the key "" are at the top."""
         self.threads_elsewhere = False
@@ -61,9 +61,9 @@ class DiffContents(Contents):
         """True if the change request has another page that K or J opens."""
         self.context_size = ContextSize()
         self.shown_diff = DiffUnits()
-        """Units that are shown. The lines of the view belong to these units."""
+        """Units of the lines that are shown."""
         self.built_diff = DiffUnits()
-        """Units that were built last. They are shown with the next layout."""
+        """Units that were built last. They become `shown_diff` when the lines are replaced."""
         self.is_building = False
         """True while units are being built."""
         self.source_changes = DiffUnits()
@@ -113,8 +113,8 @@ class DiffContents(Contents):
         return wanted if wanted in self.layouts else "changes"
 
     def choose_layout(self) -> None:
-        """Choose the layout of a newly opened page: the new version for a rewritten page, otherwise split
-        or unified as the user chose last. Before the first choice, the width of the terminal decides."""
+        """Choose the layout of a page that is opened: the new version of a rewritten page, else the layout that the user chose
+        last. Before the first choice, the width of the terminal decides."""
         is_rewritten = self.compared is not None and self.compared.diff.is_rewritten
         self.layout = "new" if is_rewritten else "sides" if self._is_split else "changes"
 
@@ -137,19 +137,21 @@ class DiffContents(Contents):
         return self.shown_diff.units
 
     def take_units(self) -> Sequence[DiffUnit]:
-        self.shown_diff = self.built_diff  # Here, because the lines and `shown_diff` must change together.
+        self.shown_diff = self.built_diff  # Only here: the lines and `shown_diff` must change together.
         return self.units()
 
     def layout_for(self, width: int, folds: Folds) -> UnitLayout:
-        is_split, most = self.current_layout == "sides", max(24, width - 4)
-        room = SideWidths.for_width(min(2 * WIDEST + SIDE_GAP if is_split else WIDEST, most), split=is_split)
+        is_split, most_width = self.current_layout == "sides", max(24, width - 4)
+        side_widths = SideWidths.for_width(
+            min(2 * WIDEST + SIDE_GAP if is_split else WIDEST, most_width), split=is_split
+        )
         styles, deferred, source_of = self.pane.viewport.text_styles, self.deferred, self.block_markdown
 
         def renderer_with(deferred: DeferredContent | None) -> Callable[[DiffUnit], list[Line]]:
             context = LayoutContext(
-                styles, folds, render_block, available_width=room.side, deferred=deferred, source_of=source_of
+                styles, folds, render_block, available_width=side_widths.side, deferred=deferred, source_of=source_of
             )
-            return lambda unit: render_diff_unit_or_threads(context, unit, room)
+            return lambda unit: render_diff_unit_or_threads(context, unit, side_widths)
 
         key = (width, is_split, styles, id(folds), folds.state, deferred, deferred.targets)
         return UnitLayout(key, estimate_height, renderer_with, 2, 0, deferred, self.size <= KEPT_WHOLE)
@@ -161,8 +163,7 @@ class DiffContents(Contents):
         return max(len(compared.old.source), len(compared.new.source)) if compared is not None else 0
 
     def units_to_build(self) -> tuple[DiffUnits, int]:
-        """Return the units of the diff to show, some of which may not be built yet, and the number of characters of the
-        page."""
+        """Return the diff to show, whose units may not be made yet, and the number of characters of the page."""
         layout = self.built_layout = self.current_layout
         if self.compared is None:
             return DiffUnits(), 0
@@ -173,7 +174,7 @@ class DiffContents(Contents):
         # A copy, because the background thread reads it while the user may change the original.
         context_size = deepcopy(self.context_size)
         is_split = layout == "sides"
-        wanted = build_diff(
+        diff = build_diff(
             self.compared.diff,
             context_size,
             self.threads,
@@ -182,7 +183,7 @@ class DiffContents(Contents):
             kinds=self.compared.kinds,
             only_meaning=self.only_meaning,
         )
-        return wanted, self.size
+        return diff, self.size
 
     def block_markdown(self, block: Block) -> str:
         if self.compared is None:
@@ -214,8 +215,8 @@ class DiffContents(Contents):
         return self.shown_diff
 
     def why_one_page_only(self, action: str) -> str | None:
-        """Return why an action on a single page is disabled. None if it is enabled. `action` is the
-        beginning of the sentence, for example “The source diff shows”."""
+        """Return why a command for a single page is disabled. None if it is enabled. `action` is the beginning of the
+        sentence, for example “The source diff shows”."""
         return None
 
     # Selectable blocks and threads
@@ -263,7 +264,7 @@ class DiffContents(Contents):
 
 
 class _Build:
-    """Units that are being built."""
+    """A diff whose units are being built."""
 
     def __init__(self, changes: DiffUnits, layout: UnitLayout | None) -> None:
         self.changes, self._layout = changes, layout
@@ -279,21 +280,21 @@ class _Build:
 
 
 class DiffBuilder:
-    """Builds the units of a diff. Until they are complete, the previous units stay visible."""
+    """Builder of the units of a diff. The previous units stay visible until all units are built."""
 
     def __init__(
         self, pane: Reader, contents: DiffContents, show_units: Callable[[DiffUnits, LaidUnits | None], None]
     ) -> None:
-        """`show_units` gets all units once they are built, and the units that the background thread laid
-        out. The latter are None for a short diff."""
+        """`show_units` is called when all units are built. Its second argument has the units that the background thread laid
+        out, or None for a short diff."""
         self.pane, self.contents, self._show_units = pane, contents, show_units
         self._build: _Build | None = None
         self._work: driver.Work | None = None
         self._on_shown: Callable[[], object] | None = None
 
     def build(self, on_shown: Callable[[], object] | None = None) -> None:
-        """Build all units, and call `on_shown` once they are shown. Without `on_shown`, call the callback of the build
-        that this build replaces."""
+        """Build all units, and call `on_shown` when they are shown. If `on_shown` is None, the callback of an unfinished build
+        is called instead."""
         self._on_shown = on_shown or self._on_shown
         self.stop()
         changes, size = self.contents.units_to_build()

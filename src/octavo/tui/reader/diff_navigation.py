@@ -1,4 +1,4 @@
-"""Navigation in a diff: the position when a page is opened, and the commands for changes, threads and headings. Changes are
+"""Navigation in a diff: the position at which a page is opened, and the commands that go to changes and threads. Changes are
 visited in the order of the page, or the most important first.
 """
 
@@ -26,34 +26,32 @@ from octavo.tui.widgets.commands import Command, Commands
 
 
 def change_at(units: Sequence[DiffUnit], index: int) -> int:
-    """Return the index of the unit with the change at `index`, else with the last change above it. -1 if there is
-    none."""
+    """Return the index of the last unit with a change at or above the unit `index`. -1 if there is none."""
     return next((at for at in range(min(index, len(units) - 1), -1, -1) if units[at].change_number >= 0), -1)
 
 
 def change_indexes(units: Sequence[DiffUnit], *, by_risk: bool) -> list[int]:
     """Return the indexes of the units of all changes, in the order in which `n` visits them."""
-    found = [at for at, unit in enumerate(units) if unit.change_number >= 0]
-    return sorted(found, key=lambda at: risk(units[at].kinds)) if by_risk and _has_kinds(units, found) else found
+    indexes = [at for at, unit in enumerate(units) if unit.change_number >= 0]
+    return sorted(indexes, key=lambda at: risk(units[at].kinds)) if by_risk and _has_kinds(units, indexes) else indexes
 
 
 def following_changes(units: Sequence[DiffUnit], index: int, step: int, *, by_risk: bool) -> list[int]:
-    """Return the indexes of the units with the changes after the change at `index`, or before it if `step` is -1,
-    nearest first. `index` is -1 before the first change, and the number of units after the last."""
+    """Return the indexes of the units with the changes after the unit `index`, or before it if `step` is -1, nearest first.
+    `index` may be -1 (above all units) or the number of units (below them)."""
     order = change_indexes(units, by_risk=by_risk)
     if not by_risk or not 0 <= index < len(units):
         return [at for at in order if at > index] if step > 0 else [at for at in reversed(order) if at < index]
-    here = change_at(units, index)
-    if here < 0:
+    current = change_at(units, index)
+    if current < 0:
         return order if step > 0 else []
-    position = order.index(here)
+    position = order.index(current)
     return order[position + 1 :] if step > 0 else order[:position][::-1]
 
 
 def position_text(diff: DiffUnits, index: int, *, by_risk: bool) -> str:
-    """Return the number of the change at a unit, such as `change 2 of 7`. If the order is by risk, the text also has
-    the kind of the change. Without a change at the unit, it has only the number of changes. Empty if the diff has no
-    changes."""
+    """Return the number of the change at or above a unit, such as `change 2 of 7`, or `7 changes` above the first change. By
+    risk, the text ends with the kind of the change. Empty if the diff has no changes."""
     if not diff.count:
         return ""
     here = change_at(diff.units, index)
@@ -99,9 +97,9 @@ class DiffNavigation:
         self._shown_comparison: PageComparison | None = None
         """Comparison that the visible units show."""
         self._thread_blocks: dict[str, str] = {}
-        """Block key of each visible thread: the cursor selects that block when the thread disappears."""
+        """Key of the block of each visible thread. If a selected thread disappears, the cursor selects its block."""
         self._is_waiting_for_lines = False
-        """True if a page was opened and its position is restored once the page has lines."""
+        """True while an opened page has no lines yet. Its position is restored later."""
         self._opened_at: tuple[Block, LinePosition] | None = None
         """Selected block and top line after the page was opened."""
         self._is_opened_at_change = False
@@ -181,7 +179,7 @@ class DiffNavigation:
             )
 
     def _current_block(self, block: Block) -> Block:
-        """Return the block of the current comparison with the same key. If there is none, return the given block."""
+        """Return the block with the same key in the current comparison, or `block` itself if there is none."""
         if self.contents.compared is None or block.kind in NOT_BLOCKS or block.key in self.contents.thread_keys:
             return block
         return self.contents.compared.find(block.key) or block
@@ -198,7 +196,7 @@ class DiffNavigation:
 
     @property
     def _is_unmoved(self) -> bool:
-        """True if the user has not moved since the page was opened."""
+        """True if the selected block and the top are the same as after the page was opened."""
         selected = self.cursor.selected[1] if self.cursor.selected is not None else None
         return (
             self._opened_at is not None
@@ -234,8 +232,8 @@ class DiffNavigation:
         self.pane.viewport.notify_moved()
 
     def _lay_out_around(self, selected: BlockSpan | None, thread_block: str, laid: LaidUnits | None) -> None:
-        """Lay out again and keep the selected block at its row. If it was a thread that is gone, select the block
-        `thread_block`."""
+        """Replace all lines and keep the selected block in its row. If it is a thread that no longer exists, select the block
+        with the key `thread_block` instead."""
         row = self.pane.viewport.row_of(selected.start) if selected is not None else 0
         self.pane.reset_lines(laid=laid)
         if selected is None:
@@ -251,7 +249,7 @@ class DiffNavigation:
                 self.cursor.scroll_into_view()  # New replies of the thread may be covered.
 
     def _find_span(self, block: Block) -> BlockSpan | None:
-        """Return the span of a block, otherwise of a visible block with the same key. None if there is none."""
+        """Return the span of a block, else of a block with the same key. None if neither is visible."""
         same_key: BlockSpan | None = None
         tries = _MOST_SLICES
         known: dict[int, bool] = {}
@@ -262,7 +260,7 @@ class DiffNavigation:
             return known[id(top)]
 
         units, scope = self.contents.shown_diff.units, self.scope
-        is_page_block = block.kind and block.kind not in NOT_BLOCKS  # Other rows are no blocks of the page.
+        is_page_block = block.kind and block.kind not in NOT_BLOCKS  # Other rows have no source lines.
         for unit in self.contents.shown_diff.units_at_line(block.lines[0]) if is_page_block else scope:
             if unit not in scope:
                 continue
@@ -293,8 +291,8 @@ class DiffNavigation:
     def go_to_thread(self, step: int, *, from_edge: bool = False) -> bool:
         """Go to the next or previous open thread. Return False if there is none.
 
-        The search starts at the selected block, or with `from_edge` at the beginning or end of the page. It also starts
-        at the beginning if the user has not moved: the first change may be below the first thread."""
+        The search starts at the selected block. With `from_edge`, it starts at the beginning or the end of the page. It also
+        starts at the beginning if the page was opened at its first change, which may be below the first thread."""
         selected = self.cursor.current() if self.cursor.selected is not None and not from_edge else None
         is_at_first_change = self._is_opened_at_change and self._is_unmoved
         if selected is not None and step > 0 and is_at_first_change and selected.block.kind != "thread":
@@ -336,7 +334,7 @@ class DiffNavigation:
         return span is not None
 
     def _thread_from(self, unit_index: int, block: Block | None, step: int) -> BlockSpan | None:
-        """Return the next or previous open thread from a block on. None if there is none."""
+        """Return the next open thread after a block, or the previous one if `step` is negative. None if there is none."""
         units, scope = self.contents.shown_diff.units, self.scope
         spans = self.cursor.spans_from(
             unit_index, block, step, lambda index: index in scope and bool(units[index].threads)
@@ -358,30 +356,31 @@ class DiffNavigation:
     def go_beyond(self, step: int) -> None:
         """Tell the user that there is no further change in the direction of `step`."""
         order = " by risk" if self.contents.visits_by_risk else ""
-        which, is_more, way = (
+        ordinal, is_more, hint = (
             ("last", self.contents.has_page_after, " Press J for the next page.")
             if step > 0
             else ("first", self.contents.has_page_before, " Press K for the previous page.")
         )
-        explain(self.pane, f"This is the {which} change on this page{order}.{way if is_more else ''}")
+        explain(self.pane, f"This is the {ordinal} change on this page{order}.{hint if is_more else ''}")
 
     def _change_from(self, unit_index: int, step: int) -> BlockSpan | None:
-        """Return the next or previous change from a unit on, with all its lines. None if there is none.
+        """Return the next change after a unit, or the previous one if `step` is negative. None if there is none.
 
-        The block is of the new version if there is one: comments are usually about the new version."""
+        The span has all lines of the unit. Its block is of the new version if possible, because most comments are about
+        the new version."""
         units = self.contents.shown_diff.units
         following = following_changes(units, unit_index, step, by_risk=self.contents.visits_by_risk)
         changes = (self.cursor.spans_of(index) for index in following)
-        found = next(filter(None, changes), None)
-        if not found:
+        spans = next(filter(None, changes), None)
+        if not spans:
             return None
-        span = next((span for span in found if not self.contents.is_old(span.block)), found[0])
+        span = next((span for span in spans if not self.contents.is_old(span.block)), spans[0])
         return span._replace(
-            first=found[0].first, last=len(self.pane.viewport.virtual_lines.lines(span.unit_index)) - 1
+            first=spans[0].first, last=len(self.pane.viewport.virtual_lines.lines(span.unit_index)) - 1
         )
 
     def open_fold(self, key: str) -> None:
-        """Expand collapsed lines, and select the first block of them."""
+        """Expand the collapsed lines with the key `key`, and select their first block."""
         units = self.contents.shown_diff.units
         blocks = ((at, units[at].block) for at in self.scope)
         at = next((at for at, block in blocks if block is not None and block.key == key), None)
@@ -399,7 +398,7 @@ class DiffNavigation:
         self.pane.viewport.notify_moved()
 
     def toggle_only_meaning(self) -> None:
-        """Hide or show the changes that do not affect what the page says."""
+        """Hide or show the changes that do not affect the meaning of the page."""
         self.contents.only_meaning = not self.contents.only_meaning
         selected = self.cursor.current()
         self.builder.build(partial(self._select_near, selected.start) if selected is not None else None)

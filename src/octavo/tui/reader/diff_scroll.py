@@ -45,10 +45,10 @@ class PageSection:
         self.heading = PageHeading(key, "")
         self.is_folded = False
         self.note = ""
-        """Text that is shown until the changes are loaded, or because there are none."""
+        """Text that is shown instead of the changes, for example while they are loading."""
         self.compared: PageComparison | None = None
         self.documents: tuple[Document, Document] | None = None
-        """Both versions of the page. None while the page cannot be commented on, because a newer diff is loading."""
+        """Both versions of the page. None while a newer diff is loading. Comments are disabled then."""
         self.threads: Mapping[str, Sequence[ThreadSummary]] = {}
         self.context_size = ContextSize()
         self.diff = DiffUnits()
@@ -58,7 +58,7 @@ class PageSection:
 
     @property
     def is_loaded(self) -> bool:
-        """True if the changes of the current versions are shown, even if there are none."""
+        """True if the current versions are compared, even if there are no changes."""
         return self.documents is not None
 
     @property
@@ -77,22 +77,22 @@ class PageSection:
         self.compared, self.diff, self.note = None, DiffUnits(), note
 
     def rows(self, *, is_first: bool) -> Sequence[DiffUnit]:
-        """Return the heading, and the note if there are no changes. Unchanged rows are the same objects as before, so
-        their lines are kept."""
+        """Return the units of the heading and, without changes, of the note. If they are unchanged, the same objects as before
+        are returned, so that their lines are kept."""
         heading = DiffUnit("page", Block(PAGE_ROW, key=f"{PAGE_ROW} {self.key}"), page=self.heading, is_tight=is_first)
-        before = self._heading_unit
-        if before is None or before.page != heading.page or before.is_tight != heading.is_tight:
-            self._heading_unit = before = heading
+        heading_unit = self._heading_unit
+        if heading_unit is None or heading_unit.page != heading.page or heading_unit.is_tight != heading.is_tight:
+            self._heading_unit = heading_unit = heading
         if self.is_folded or self.diff.units:
-            return [before]
+            return [heading_unit]
         text = self.note or "No changes on this page."
         if self._note_unit is None or self._note_unit.text != text:
             block = Block("note", key=f"note {self.key}")
             self._note_unit = DiffUnit("note", block, text=text, is_tight=True)
-        return [before, self._note_unit]
+        return [heading_unit, self._note_unit]
 
     def find(self, block: Block) -> tuple[PageComparison, Document] | None:
-        """Return the comparison and the document with a block. None if the block is on another page."""
+        """Return the comparison, and the version of the page that has a block. None if the block is on another page."""
         compared, whole = self.compared, whole_block(block)
         if compared is None:
             return None
@@ -107,13 +107,13 @@ class ScrollContents(DiffContents):
 
     def __init__(self, pane: Reader) -> None:
         self.sections: tuple[PageSection, ...] = ()
-        """All sections. Those of the lines that are shown may still be others, in `_shown_sections`."""
+        """Current sections. Until the lines are replaced, other sections may be visible: `_shown_sections`."""
         self._shown_sections: tuple[PageSection, ...] = ()
         self._built_sections: tuple[PageSection, ...] = ()
         self.starts: tuple[int, ...] = (0,)
-        """Index of the heading of each section, and the number of units."""
+        """Index of the heading unit of each section, and then the number of all units."""
         self.built_starts: tuple[int, ...] = (0,)
-        """The same as `starts`, for the units that are shown with the next layout."""
+        """Value of `starts` for `built_diff`."""
         self._nowhere = PageSection("")
         self.is_loading_to_search = False
         """True while pages that the search includes are still loading."""
@@ -253,7 +253,7 @@ class ScrollContents(DiffContents):
 
 
 class SectionBuilder(DiffBuilder):
-    """Builds and shows the sections. `build` builds the page under the cursor again."""
+    """Builder of the units of all sections. `build` builds only the page under the cursor."""
 
     contents: ScrollContents
 
@@ -264,47 +264,55 @@ class SectionBuilder(DiffBuilder):
         show_units: Callable[[DiffUnits, LaidUnits | None], None],
         keep_selected: Callable[[BlockSpan, int], None],
     ) -> None:
-        """`keep_selected` gets the selected block and its row before the sections were shown again. It
-        selects the block and scrolls it back to that row."""
+        """`keep_selected` is called after the lines were replaced, with the block that was selected and its former row. It
+        selects the block and scrolls it to that row."""
         super().__init__(pane, contents, show_units)
         self._keep_selected = keep_selected
         self._builds: dict[str, DiffUnits] = {}
-        """Changes that are being built in a thread, by the key of the page."""
+        """Diffs that are being built in a thread, by the key of the page."""
 
     def build(self, on_shown: Callable[[], object] | None = None) -> None:
         self.rebuild((self.contents.page,), on_shown)
 
     def show_sections(self, sections: Sequence[PageSection] | None = None) -> None:
-        """Show the sections, or the same sections again after they have changed. The selected block stays in its row,
-        and the lines of unchanged units are kept."""
+        """Replace the lines by those of `sections`, or of the current sections if None. The selected block stays in its row, and
+        the lines of unchanged units are kept."""
         contents, viewport, cursor = self.contents, self.pane.viewport, self.pane.cursor
         selected = cursor.current()
         page = contents.page
         row = viewport.row_of(selected.start, 2 * viewport.rows) if selected is not None else 0
         position = reading_position_of(viewport.virtual_lines, viewport.top, viewport.layout_width)
-        top = contents.section_at(position.unit) if position is not None else None
-        offset = position.unit - contents.range_of(top).start if position is not None and top is not None else 0
+        top_section = contents.section_at(position.unit) if position is not None else None
+        offset = (
+            position.unit - contents.range_of(top_section).start
+            if position is not None and top_section is not None
+            else 0
+        )
         find_bar = self.pane.find_bar
-        found_on = contents.section_at(find_bar.unit_of_match)
-        found_at = find_bar.unit_of_match - contents.range_of(found_on).start if found_on is not None else 0
+        match_section = contents.section_at(find_bar.unit_of_match)
+        match_offset = (
+            find_bar.unit_of_match - contents.range_of(match_section).start if match_section is not None else 0
+        )
         if sections is not None:
             contents.sections = tuple(sections)
         contents.join()
         anchor, cursor.selected = None, None
-        if position is not None and top in contents.sections:
-            start, stop = contents.built_starts[contents.sections.index(top) :][:2]
+        if position is not None and top_section in contents.sections:
+            start, stop = contents.built_starts[contents.sections.index(top_section) :][:2]
             anchor = position._replace(unit=min(start + offset, stop - 1))
         viewport.reset_lines(anchor=anchor, laid=viewport.background.lines_for(contents.built_diff.units))
-        if selected is not None and (kept := contents.range_of(page)):
-            cursor.selected = (kept.start, Block(PAGE_ROW, key=f"{PAGE_ROW} {page.key}"))
+        if selected is not None and (page_range := contents.range_of(page)):
+            cursor.selected = (page_range.start, Block(PAGE_ROW, key=f"{PAGE_ROW} {page.key}"))
             self._keep_selected(selected, row)
-        found_in = contents.range_of(found_on) if found_on is not None else range(0)
-        find_bar.content_changed(unit_of_match=found_in.start + found_at if found_at < len(found_in) else -1)
+        match_range = contents.range_of(match_section) if match_section is not None else range(0)
+        find_bar.content_changed(
+            unit_of_match=match_range.start + match_offset if match_offset < len(match_range) else -1
+        )
         self.pane.refresh_bindings()
         viewport.notify_moved()
 
     def rebuild(self, sections: Sequence[PageSection], on_shown: Callable[[], object] | None = None) -> None:
-        """Build the changes of sections again, long pages in a thread, and show them. Then call `on_shown`."""
+        """Build the changes of sections again, show them, and call `on_shown`. Long pages are built in a thread."""
         self.contents.built_layout = self.contents.current_layout
         for section in sections:
             changes = self.contents.units_of(section)
@@ -332,7 +340,7 @@ class SectionBuilder(DiffBuilder):
                 on_shown()
 
     def fold(self, section: PageSection, *, is_folded: bool) -> None:
-        """Show only the heading of a page, or all of it."""
+        """Collapse a page to its heading, or expand it."""
         if section.is_folded is not is_folded:
             section.is_folded = is_folded
             section.heading = replace(section.heading, is_folded=is_folded)
@@ -349,7 +357,7 @@ class SectionBuilder(DiffBuilder):
 
 
 class ScrollNavigation(DiffNavigation):
-    """Jumps between the changes and threads of the page under the cursor, and on to the next page."""
+    """Navigation in the changes and threads of the page under the cursor, and from page to page."""
 
     contents: ScrollContents
     builder: SectionBuilder
@@ -378,7 +386,7 @@ class ScrollNavigation(DiffNavigation):
         return False
 
     def open_page(self) -> None:
-        """Do nothing: the position is restored when the page is loaded."""
+        """Do nothing. `restore` restores the position when the page is loaded."""
 
     def _body_start(self, section: PageSection) -> int:
         return self.contents.range_of(section).start + 1
@@ -387,18 +395,19 @@ class ScrollNavigation(DiffNavigation):
         return self._change_in(self.contents.page, unit_index, step)
 
     def _change_in(self, section: PageSection, unit_index: int, step: int) -> BlockSpan | None:
-        """Return the next or previous change of a section. None if there is none, or if it is folded."""
+        """Return the next change of a section after a unit, or the previous one if `step` is negative. None if there is none, or
+        if the section is folded."""
         if section.is_folded:
             return None
         start, units = self._body_start(section), section.diff.units
         at = max(-1, min(len(units), unit_index - start))
         following = following_changes(units, at, step, by_risk=self.contents.visits_by_risk)
-        found = next(filter(None, (self.cursor.spans_of(start + index) for index in following)), None)
-        if not found:
+        spans = next(filter(None, (self.cursor.spans_of(start + index) for index in following)), None)
+        if not spans:
             return None
-        span = next((span for span in found if not self.contents.is_old(span.block)), found[0])
+        span = next((span for span in spans if not self.contents.is_old(span.block)), spans[0])
         last = len(self.pane.viewport.virtual_lines.lines(span.unit_index)) - 1
-        return span._replace(first=found[0].first, last=last)
+        return span._replace(first=spans[0].first, last=last)
 
     def go_beyond(self, step: int) -> None:
         page, sections = self.contents.page, self.contents.sections
@@ -409,12 +418,12 @@ class ScrollNavigation(DiffNavigation):
             return
         at = sections.index(page) + step
         if not 0 <= at < len(sections):
-            which, other = ("last", "N") if step > 0 else ("first", "n")
-            explain(self.pane, f"This is the {which} change on all pages. Press {other} to go back.")
+            ordinal, opposite_key = ("last", "N") if step > 0 else ("first", "n")
+            explain(self.pane, f"This is the {ordinal} change on all pages. Press {opposite_key} to go back.")
             return
         section = sections[at]
-        edge = self.contents.range_of(section)
-        span = self._change_in(section, edge.start if step > 0 else edge.stop, step)
+        units = self.contents.range_of(section)
+        span = self._change_in(section, units.start if step > 0 else units.stop, step)
         if span is not None:
             self.cursor.select(span, scroll_to="third")
         else:
@@ -459,7 +468,7 @@ class ScrollNavigation(DiffNavigation):
         if section is None:
             return False
         if section is not self.contents.page and (spans := self.cursor.spans_of(unit_index)):
-            self.cursor.select(spans[0], scroll_to=None)  # The click is on another page than the cursor.
+            self.cursor.select(spans[0], scroll_to=None)  # The user clicked on a page that is not under the cursor.
         if target != f"{PAGE_ROW} {section.key}":
             return False
         if section.is_folded or not self.retry(section):
@@ -467,12 +476,12 @@ class ScrollNavigation(DiffNavigation):
         return True
 
     def store_position(self) -> None:
-        if self.contents.page.is_loaded:  # Until then, the last position on the page is still to be restored.
+        if self.contents.page.is_loaded:  # Before that, the stored position must still be restored.
             super().store_position()
 
     def restore(self, section: PageSection) -> None:
-        """Restore the last reading position on a page whose heading is selected: select its block in its
-        former row."""
+        """Restore the last reading position on the page under the cursor: select its block, and scroll the block to its former
+        row."""
         position = self.positions.get(section.position_key)
         if position is None or section is not self.contents.page:
             return
@@ -484,8 +493,8 @@ class ScrollNavigation(DiffNavigation):
             self.pane.viewport.show_in_row(span.start, position.below)
 
     def keep_selected(self, selected: BlockSpan, row: int) -> None:
-        """Select a block after its section was built again, and keep it in its row. If it is gone, select another
-        block of the page."""
+        """Select a block after its section was built again, and scroll it to `row`. If the block no longer exists, select a
+        visible block of the page."""
         span = self._find_span(self._current_block(selected.block))
         if span is not None:
             self.cursor.select(span, scroll_to=None)

@@ -85,8 +85,7 @@ class DiffBlockCommands(BlockCommands):
 
     @property
     def nearest_block(self) -> Block | None:
-        """The selected block of the page. On another row, the nearest block. None if no block is selected
-        or near."""
+        """The selected block if it is a block of the page, else a block of the same unit. None if there is none."""
         selected = self.pane.cursor.current()
         if selected is None:
             return None
@@ -108,7 +107,7 @@ class DiffBlockCommands(BlockCommands):
 
 
 class DiffLoadingState(LoadingState):
-    """Message of a diff view. While another page is loading, the previous page stays visible for `CLEAR_AFTER`."""
+    """Loading message of a diff view. The previous page stays visible for the first `CLEAR_AFTER` seconds."""
 
     def __init__(self, pane: DiffView) -> None:
         super().__init__(pane)

@@ -1,5 +1,5 @@
-"""Text found and selected in a page: the find bar, its matches and commands, and text selected with the mouse, copied without
-borders and bullets.
+"""Find in page: the find bar, its matches and its commands. Also text selected with the mouse, which is copied without borders
+and bullets.
 """
 
 from __future__ import annotations
@@ -71,11 +71,11 @@ class FindBar(PanePart):
         """Iterator over the rest of the search. None if the search is complete."""
         self._update_rows()
         self._goes_to_first_match = False
-        """True until the search has scrolled to the first match after the original position."""
+        """True until the search has scrolled to its first match."""
         self._waiting_steps = 0
-        """Steps to matches in the part of the page that is not parsed yet."""
+        """Number of matches to go on by once the whole page is parsed. Negative for previous matches."""
         self._waiting_since = START
-        """Scroll position when these steps were requested."""
+        """Top when `_waiting_steps` was set. If the user scrolls, the steps are dropped."""
 
     # Finding
 
@@ -107,7 +107,7 @@ class FindBar(PanePart):
         self._find_bar_changed()
 
     def find(self, needle: str) -> None:
-        """Highlight all matches of `needle` and go to the first from the current position on."""
+        """Highlight all matches of `needle`, and go to the first match after the position at which the find bar was opened."""
         self.needle = needle
         self._spans = {}
         self.matches, self._match, self._search, self._waiting_steps = (), None, None, 0
@@ -130,38 +130,40 @@ class FindBar(PanePart):
         self.viewport.continue_work()
 
     def _continue_search(self, seconds: float) -> None:
-        """Search for a number of seconds. At least one part of the page is searched."""
-        until, before = time.thread_time() + seconds, len(self.matches)
-        search, found = self._search, list(self.matches)
+        """Search for about `seconds`, but at least until the next pause of the search."""
+        until, known_count = time.thread_time() + seconds, len(self.matches)
+        search, matches = self._search, list(self.matches)
         while search is not None:
             for match in search:
                 if match is None:
                     break
-                found.append(match)
+                matches.append(match)
             else:
                 search = None
             if time.thread_time() >= until:
                 break
-        self.matches, self._search = found, search
+        self.matches, self._search = matches, search
         if self._goes_to_first_match:
-            self._go_to_first_match(before)
+            self._go_to_first_match(known_count)
         if search is None and self._waiting_steps and not self.is_text_loading:
             steps, self._waiting_steps = self._waiting_steps, 0
             if self.viewport.top == self._waiting_since:
                 self.step(steps)
 
     def _go_to_first_match(self, known_count: int) -> None:
-        """Go to the first match after the original scroll position, unless it is one of the first `known_count` matches."""
-        here = self._position_before.unit_index
-        found = next((match for match in self.matches[known_count:] if match.unit_index >= here), None)
+        """Go to the first match after the position at which the find bar was opened, or to the first match of the page.
+
+        The first `known_count` matches are not looked at again."""
+        start_unit = self._position_before.unit_index
+        match_to_select = next((match for match in self.matches[known_count:] if match.unit_index >= start_unit), None)
         is_complete = self._search is None and not self.viewport.contents.has_more_to_search
-        if found is None and is_complete:
-            found = next(iter(self.matches), None)
-        if found is not None or (is_complete and len(self.viewport.virtual_lines)):
+        if match_to_select is None and is_complete:
+            match_to_select = next(iter(self.matches), None)
+        if match_to_select is not None or (is_complete and len(self.viewport.virtual_lines)):
             self._goes_to_first_match = False
-        if found is not None:
-            self._match = found
-            self._go_to_match(found)
+        if match_to_select is not None:
+            self._match = match_to_select
+            self._go_to_match(match_to_select)
 
     @property
     def has_work(self) -> bool:
@@ -177,38 +179,38 @@ class FindBar(PanePart):
         self.viewport.notify_moved()
 
     def step(self, step: int) -> None:
-        """Go to the next match, or to the previous if `step` is negative. After the last match follows the first, once
-        the whole page is parsed."""
+        """Go to the next match, or to the previous if `step` is negative. The first match follows the last. If the rest of the
+        page is still loading, wait for it at the last match."""
         self._goes_to_first_match = False
-        at = self.matches.index(self._match) if self._match in self.matches else -1
-        is_last = step > 0 and at == len(self.matches) - 1
+        index = self.matches.index(self._match) if self._match in self.matches else -1
+        is_last = step > 0 and index == len(self.matches) - 1
         if self.is_text_loading and (is_last or not self.matches):
             self._waiting_steps, self._waiting_since = self._waiting_steps + step, self.viewport.top
         if not self.matches or self._waiting_steps:
             return
-        self._match = self.matches[(at + step) % len(self.matches)]
+        self._match = self.matches[(index + step) % len(self.matches)]
         self._go_to_match(self._match)
 
     def _go_to_match(self, match: Match) -> None:
         self.viewport.contents.expand_to(match)
         known: dict[tuple[int, int], bool] = {}
-        shown = [
+        visible_matches = [
             each
             for each in self.matches
             if each.unit_index == match.unit_index and not self.viewport.contents.is_hidden(each, known)
         ]
-        nth = shown.index(match) if match in shown else 0
-        found = self._match_spans(match.unit_index)
-        mark = next((mark for mark in found if mark.nth == min(nth, found[-1].nth)), None) if found else None
-        line = mark.line if mark is not None else 0
+        nth = visible_matches.index(match) if match in visible_matches else 0
+        spans = self._match_spans(match.unit_index)
+        span = next((span for span in spans if span.nth == min(nth, spans[-1].nth)), None) if spans else None
+        line = span.line if span is not None else 0
         lines = self.viewport.virtual_lines.lines(match.unit_index)
-        block = self.viewport.contents.block_at(lines[line], mark.start if mark is not None else 0) if lines else None
+        block = self.viewport.contents.block_at(lines[line], span.start if span is not None else 0) if lines else None
         if block is not None:
             self.cursor.selected = (match.unit_index, block)
         rows, position = self.viewport.rows, LinePosition(match.unit_index, line)
         if not 1 <= self.viewport.row_of(position) < rows - 2:
             self.viewport.show_in_row(position, rows // 3)
-        self._current = (match.unit_index, mark.nth if mark is not None else -1)
+        self._current = (match.unit_index, span.nth if span is not None else -1)
         self.viewport.repaint()
         self.viewport.notify_moved()
 
@@ -223,8 +225,8 @@ class FindBar(PanePart):
         return self._match.unit_index if self._match is not None else -1
 
     def content_changed(self, *, unit_of_match: int = -1) -> None:
-        """Search again after the content changed. `unit_of_match` is the new index of the unit with the selected
-        match, or -1 if it is unchanged."""
+        """Search again after the content changed. `unit_of_match` is the new index of the unit with the selected match, or -1 if
+        the index is the same."""
         if self._match is not None and unit_of_match >= 0:
             self._match = self._match._replace(unit_index=unit_of_match)
             self._current = unit_of_match, self._current[1]
@@ -346,7 +348,7 @@ FIND: Commands[FindBar] = Commands(
 
 
 FIRST_COLLECT_SECONDS = 0.015
-"""Seconds in which selected text is copied immediately. Longer text is collected between keys."""
+"""Maximum number of seconds to collect selected text at once. After that, it is collected between keys."""
 
 
 class CopyPending(SkipAction):
@@ -381,8 +383,8 @@ class SelectionCollector:
         return "\n".join(self._texts)
 
     def collect(self, margin_of: Callable[[int], int], seconds: float) -> bool:
-        """Collect text for a number of seconds. Return True when there is nothing more to collect: the selection ends,
-        there are no more lines, or the clipboard takes no more text."""
+        """Collect text for about `seconds`. Return True at the end of the selection or of the lines, and when the clipboard takes
+        no more text."""
         until, virtual_lines = time.perf_counter() + seconds, self.virtual_lines
         # The clipboard takes no more than COPIED_BYTES.
         while self._next < len(virtual_lines) and self._next <= self._last and self._size <= COPIED_BYTES:
@@ -429,8 +431,8 @@ class TextSelection(PanePart):
         return [_highlight(strip, selection, y, style) for y, strip in enumerate(strips, line)]
 
     def selected_text(self, selection: Selection) -> tuple[str, str] | None:
-        """Return the selected text and a line end, as Textual expects. None if the pane has no lines.
-        Raise CopyPending if collecting the text takes long: then the text is copied later."""
+        """Return the selected text and a line end, as Textual expects. None if the pane has no lines. Raise CopyPending if
+        collecting the text takes long. `work` copies it later."""
         seconds = FIRST_COLLECT_SECONDS if isinstance(self.viewport.widget.screen, CopiesWhenReady) else math.inf
         if self._collect(selection, seconds):
             collector, self._collector = self._collector, None
@@ -452,21 +454,21 @@ class TextSelection(PanePart):
         return done and (contents.is_fully_parsed or not collector.needs_more)
 
     def cancel_copy(self) -> None:
-        """Cancel a copy that is not complete when the user leaves the page."""
+        """Cancel an unfinished copy and tell the user, who leaves the page."""
         if self._collector is not None:
             self._collector = None
             explain(self.viewport.widget, "Nothing was copied: you left the page before the selection was loaded.")
 
     @property
     def has_work(self) -> bool:
-        """True while selected text of a complete page is collected for a copy."""
+        """True while selected text is collected and the page is fully parsed."""
         return self._collector is not None and self.viewport.contents.is_fully_parsed
 
     def work(self, seconds: float) -> None:
         """Collect selected text for a number of seconds, and copy it once it is complete."""
         selection = self.viewport.widget.text_selection
         if self._collector is None or selection != self._collector.selection:
-            self._collector = None  # The user has selected other text, or none.
+            self._collector = None  # The user has changed the selection.
         elif self._collect(selection, seconds):
             text = self._collector.text
             self.viewport.widget.screen.action_copy_text()

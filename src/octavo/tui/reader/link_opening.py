@@ -1,6 +1,4 @@
-"""Links of a page: opens them in the app or the browser, or explains why a link does not work. Titles of targets outside the
-space are loaded from the server.
-"""
+"""Opening of the links of a page in the app or in the browser. Also loads the titles of link targets outside the space."""
 
 from __future__ import annotations
 
@@ -64,7 +62,7 @@ _SPECIFICATIONS = 8
 
 
 class ShownPage(NamedTuple):
-    """A page with everything that its links need: the view that shows the page, its space and the page tree."""
+    """A page that is shown, with what is needed to open its links: its view, its space and the page tree."""
 
     shell: Shell
     view: PageView
@@ -266,8 +264,8 @@ def _files_of(shown: ShownPage) -> SpaceRef | None:
 def open_target(
     app: Shell, target: links.Target, *, href: str = "", text: str = "", at: ContentRef | None = None
 ) -> None:
-    """Open a link that leaves the page, or explain why it cannot be opened. `href` is the link as written.
-    `at` is the content that a linked file is downloaded from."""
+    """Open a link that leaves the page, or tell the user why it cannot be opened. `href` is the link as written. Linked files
+    are downloaded from `at`."""
     if _is_outside_folder(app, target):
         if "://" in href:
             confirm_link(app, href, text=text)
@@ -323,7 +321,7 @@ class PageTarget(NamedTuple):
 
 
 def follow_link_page(shown: ShownPage, page: Page) -> PageTarget | None:
-    """Return the target of a page that is only a link. Open other targets than pages of this space, and return None."""
+    """Return the target of a link page if it is a page of this space. Open any other target and return None."""
     target = page.target if isinstance(page.target, dict) else {}
     match target.get("kind"):
         case "page" | "anchor" if not target.get("space"):
@@ -350,8 +348,8 @@ def follow_link_page(shown: ShownPage, page: Page) -> PageTarget | None:
 
 
 def _with_hash(anchor: object) -> str:
-    """Return an anchor with `#`. Empty if there is no anchor. The `#` marks a heading: a missing heading is reported,
-    a missing block is not."""
+    """Return an anchor with `#`, or an empty text if there is no anchor. With `#`, the user is told if the anchor is
+    missing."""
     return f"#{anchor}" if anchor else ""
 
 
@@ -361,19 +359,19 @@ def _with_hash(anchor: object) -> str:
 def copy_url(shown: ShownPage, message: CopyUrlRequested) -> None:
     """Copy the URL of a link, or of the page that is shown."""
     if message.kind == "page":
-        address, what = "" if shown.shell.session.is_embedded else page_url(shown.page), "page"
+        address, subject = "" if shown.shell.session.is_embedded else page_url(shown.page), "page"
     else:
-        address, what = link_url(shown, message.href), "link"
+        address, subject = link_url(shown, message.href), "link"
     if address:
-        notice = "Copied a link to the page." if what == "page" else "Copied the link."
+        notice = "Copied a link to the page." if subject == "page" else "Copied the link."
         copy_text(shown.shell, address, notice)
     else:
-        shown.shell.say(missing_link_reason(shown.shell, what), tone="care")
+        shown.shell.say(missing_link_reason(shown.shell, subject), tone="care")
 
 
 def link_url(shown: ShownPage, href: str) -> str:
     """Return the URL of a link's target. Empty if there is none."""
-    page, known = shown.page, shown.shell.workspace
+    page, workspace = shown.page, shown.shell.workspace
     target = _resolve(shown, href)
     match target:
         case links.UrlLink(url=url):
@@ -385,11 +383,11 @@ def link_url(shown: ShownPage, href: str) -> str:
         case _ if shown.shell.session.is_embedded:
             return ""
         case links.PageLink(page=name, anchor=anchor):
-            found = shown.pages.find(name) if shown.pages is not None else None
-            return _with_anchor(page_url(found), anchor)
+            linked_page = shown.pages.find(name) if shown.pages is not None else None
+            return _with_anchor(page_url(linked_page), anchor)
         case links.AnchorLink(anchor=anchor):
             return _with_anchor(page_url(page), anchor)
-        case links.SpaceLink(space=name, page=wanted, anchor=anchor) if (space := known.space(name)) is not None:
+        case links.SpaceLink(space=name, page=wanted, anchor=anchor) if (space := workspace.space(name)) is not None:
             base = space.urls.app or ""
             return _with_anchor(f"{base.rstrip('/')}/{wanted}" if wanted and base else base, anchor)
         case links.BrokenLink() | links.BlockedScheme():
@@ -429,9 +427,10 @@ async def show_reusable_content(
     deferred: DeferredContent,
     follow: Callable[[LinkFollowed], None],
 ) -> None:
-    """Show reusable content from the first page that contains it, otherwise the location of its file.
+    """Show reusable content in a dialog, from the first of `pages` that contains it. If none does, copy the path of its
+    file.
 
-    Used for views of page source, which do not contain the text."""
+    Views of page source call this, because source does not contain the text."""
     screen = app.screen
     for operation in pages:
         try:
@@ -450,8 +449,8 @@ async def show_reusable_content(
 
 def _find_include(text: str, targets: LinkTargets | None, target: links.ReusableContentLink) -> Block | None:
     """Return the include block of reusable content in a page. None if there is none."""
-    found = (block for block in parse(text).walk() if block.kind == "include" and block.children)
-    return next((each for each in found if targets and targets.resolve(str(each.attrs["target"])) == target), None)
+    includes = (block for block in parse(text).walk() if block.kind == "include" and block.children)
+    return next((each for each in includes if targets and targets.resolve(str(each.attrs["target"])) == target), None)
 
 
 async def _open_site(app: Shell, target: links.SiteLink) -> None:

@@ -68,7 +68,7 @@ class ImageLocation:
 
 
 async def locate_image(session: Session, at: ContentRef, target: links.Target) -> ImageLocation:
-    """Return the location of an image on a page. Raise ImageUnavailable or ApiError if there is none."""
+    """Return the location of an image on a page. Raises ImageUnavailable or ApiError if it cannot be loaded."""
     match target:
         case links.FileLink(name=name):
             file = await file_of(session.live, at, target)
@@ -109,8 +109,8 @@ async def download_image(session: Session, location: ImageLocation) -> bytes:
 async def scale_image(
     data: bytes, columns: int, rows: int, background: tuple[int, int, int], *, pixel_scale: int = 1
 ) -> ScaledPicture:
-    """Decode and scale an image to fit into cells of a terminal, with two pixels per cell, or `pixel_scale` times as
-    many in each direction."""
+    """Decode an image in a child process, and scale it to fit `columns` and `rows`. A cell has two pixels, one above the
+    other, or `pixel_scale` times as many in each direction."""
     width, height = max(1, columns) * pixel_scale, max(1, rows) * 2 * pixel_scale
     while width * height > 2 * MOST_CELLS * pixel_scale * pixel_scale:
         width, height = width * 19 // 20, height * 19 // 20
@@ -131,8 +131,7 @@ async def scale_image(
 
 
 class _Header(BaseModel):
-    """Header that the child process writes before the pixels. It is untrusted: a malicious image may control the
-    process."""
+    """Header that the child process writes before the pixels. Untrusted, because a malicious image may control that process."""
 
     problem: SafeLine = ""
     format: SafeLine = ""
@@ -143,7 +142,7 @@ class _Header(BaseModel):
 
 
 def parse_picture(output: bytes) -> ScaledPicture:
-    """Return the image that the child process wrote. If there is none, `problem` says why."""
+    """Return the image in the output of the child process. If there is none, its `problem` says why."""
     head, found, pixels = output.partition(b"\n")
     try:
         header = _Header.model_validate_json(head) if found else _Header(problem=_TOO_MUCH_MEMORY)

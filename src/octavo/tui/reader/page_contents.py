@@ -1,5 +1,5 @@
-"""Contents of a page view: a page or its Markdown source, split into units, with thread marks, sticky table heads and the age
-of each block.
+"""Contents of a page view: a page, or its Markdown source, as units. Also thread marks, sticky table heads, and the gutter
+with the age of each block.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _NO_AGES: Mapping[str, str] = MappingProxyType({})
 
 
 class AgeGutter:
-    """The ages of the blocks of a page, if the user switched the gutter on."""
+    """Gutter with the ages of the blocks of a page. The user can show and hide it."""
 
     def __init__(self, viewport: Viewport, cursor: BlockCursor) -> None:
         self._viewport, self._cursor = viewport, cursor
@@ -105,8 +105,8 @@ class PageThreads:
         *,
         is_loaded: bool,
     ) -> None:
-        """Set the number of open threads and of drafts by block key. `blocks`: all blocks of the page. `is_loaded` is
-        False while threads of the page are still loading."""
+        """Set the open threads (or their number) and the number of drafts, by block key. `blocks` are the blocks of the page.
+        `is_loaded` is False while threads of the page are still loading."""
         self.is_loading = not (is_loaded and self.viewport.contents.is_fully_parsed)
         counts = {
             key: count if isinstance(count, int) else sum(each.is_open for each in count)
@@ -125,13 +125,13 @@ class PageThreads:
         self.drafts = ThreadMarks(document.blocks, self.drafts.counts)
 
     def block_at(self, span: BlockSpan) -> Block | None:
-        """Return the first block whose open thread is marked at a selectable block: that block or a visible block
-        inside it. None if there is none."""
+        """Return the first visible block with an open thread whose mark is at a selectable block: the selectable block or a
+        block inside it. None if there is none."""
         return next(iter(self.marked_blocks(span, hidden=False)), None)
 
     def marked_blocks(self, span: BlockSpan, *, hidden: bool) -> list[Block]:
-        """Return the blocks whose open threads are marked at a selectable block: the visible blocks, or with `hidden`
-        the blocks that are collapsed inside it."""
+        """Return the blocks with open threads whose mark is at a selectable block: the visible blocks, or with `hidden` the
+        collapsed blocks."""
         paths = self.paths_by_block(span.unit_index, self.marks).get(span.block.key, ())
         return [path[-1] for path in paths if self.viewport.folds.hides(path) == hidden]
 
@@ -163,13 +163,13 @@ class PageThreads:
         )
 
     def _count(self, keys: Sequence[str], unit_index: int, marks: ThreadMarks) -> int:
-        """Return the number of threads or drafts marked at some blocks."""
+        """Return the number of threads or drafts whose marks are at the blocks `keys`."""
         paths = self.paths_by_block(unit_index, marks)
         return sum(marks.counts[path[-1].key] for key in keys for path in paths.get(key, ()))
 
 
 def _mark_texts(dot: str, threads: int, pen: str, drafts: int) -> Sequence[str]:
-    """Return texts of a thread mark, the longest first."""
+    """Return the texts that a mark may have, the longest first."""
     if not drafts:
         return f"{dot} {threads}", f"{dot}{threads}", dot
     draft_text = f"{pen} draft" if drafts == 1 else f"{pen} {drafts} drafts"
@@ -379,16 +379,18 @@ class PageContents(Contents):
 
 
 def blocks_with_title(blocks: Sequence[Block], head: PageHead, *, is_complete: bool) -> list[Block]:
-    """Return the blocks of a page, below a block with its title and description. A first heading that repeats the
-    title is left out. `is_complete`: `blocks` are all blocks of the page. A complete page with only a title has no
-    blocks, so that the page counts as empty."""
+    """Return a block with the title and the description of a page, and then its blocks. A first heading that repeats the
+    title is left out.
+
+    Empty if `is_complete` and the page has only a title, because such a page counts as empty.
+    """
     title, description = head
     if not blocks or not title:
         return list(blocks)
-    rest = blocks[1:] if blocks[0] is repeated_title(blocks, head) else blocks
-    if not rest and not description and is_complete:
+    body = blocks[1:] if blocks[0] is repeated_title(blocks, head) else blocks
+    if not body and not description and is_complete:
         return []
-    return [Block("page-title", runs=(Run(title),), text=description), *rest]
+    return [Block("page-title", runs=(Run(title),), text=description), *body]
 
 
 def repeated_title(blocks: Sequence[Block], head: PageHead) -> Block | None:
@@ -400,15 +402,15 @@ def repeated_title(blocks: Sequence[Block], head: PageHead) -> Block | None:
 
 
 def ranges_in_page_order(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
-    """Return the blocks of lines, each with its first and last line, in the order of the page: the blocks of the first
-    column or card precede those of the next."""
+    """Return the blocks of lines in the order of the page, each with its first and last line. All blocks of a column precede
+    those of the next column."""
     if not any(isinstance(line, SplitLine) for line in lines):
         return block_ranges(lines)
-    found = [
+    ranges = [
         (first, 0, 0, last, block)
         for first, last, block in block_ranges([Line([]) if isinstance(line, SplitLine) else line for line in lines])
     ]
-    known: dict[int, int] = {}
+    index_by_block: dict[int, int] = {}
     region = -1
     for number, line in enumerate(lines):
         if not isinstance(line, SplitLine):
@@ -416,21 +418,21 @@ def ranges_in_page_order(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
             continue
         region = number if region < 0 else region
         for block in line_blocks(line):
-            at = known.setdefault(id(block), len(found))
-            if at == len(found):
-                found.append((region, 1 + block.lines[0], number, number, block))
+            index = index_by_block.setdefault(id(block), len(ranges))
+            if index == len(ranges):
+                ranges.append((region, 1 + block.lines[0], number, number, block))
             else:
-                found[at] = (*found[at][:3], number, block)
-    found.sort(key=lambda span: span[:3])
-    return [(region if not order else first, last, block) for region, order, first, last, block in found]
+                ranges[index] = (*ranges[index][:3], number, block)
+    ranges.sort(key=lambda span: span[:3])
+    return [(region if not order else first, last, block) for region, order, first, last, block in ranges]
 
 
 _MOST_HEAD_LINES = 4
-"""Maximum number of lines of a sticky table head. A head also has at most a quarter of the visible rows."""
+"""Maximum number of lines of a sticky table head. A head never takes more than a quarter of the visible rows either."""
 
 
 class TableHead(NamedTuple):
-    """Head of a long table, which covers the first rows while rows of the table are at the top."""
+    """Head of a table that is shown in the first rows of the pane while rows of the table are at the top."""
 
     unit_index: int
     lines: Sequence[Line]
@@ -454,8 +456,8 @@ def table_of(viewport: Viewport, span: BlockSpan) -> Block | None:
 
 
 def sticky_head(viewport: Viewport, top: LinePosition) -> TableHead:
-    """Return the head of the table whose rows are at `top`. Return `NO_HEAD` if the head itself is visible or too
-    high, or if no table is at `top`."""
+    """Return the head of the table that has a row at `top`. Return `NO_HEAD` if there is no such table, or if its head is
+    visible anyway or too high."""
     if not len(viewport.virtual_lines):
         return NO_HEAD
     unit, line = top
@@ -467,19 +469,19 @@ def sticky_head(viewport: Viewport, top: LinePosition) -> TableHead:
         kinds = _kinds(lines)
     if not kinds or kinds[-1] != "row" or "table" not in kinds:
         return NO_HEAD
-    rule = max(at for at, kind in enumerate(kinds) if kind == "table")
-    table, first = lines[rule].block, rule
-    while first and lines[first - 1].block is table:
-        first -= 1
-    head = lines[first:rule]
-    if set(kinds[rule + 1 :]) != {"row"} or len(head) > min(_MOST_HEAD_LINES, viewport.rows // 4):
+    rule_line = max(at for at, kind in enumerate(kinds) if kind == "table")
+    table, head_start = lines[rule_line].block, rule_line
+    while head_start and lines[head_start - 1].block is table:
+        head_start -= 1
+    head = lines[head_start:rule_line]
+    if set(kinds[rule_line + 1 :]) != {"row"} or len(head) > min(_MOST_HEAD_LINES, viewport.rows // 4):
         return NO_HEAD
-    return TableHead(unit, head, lines[rule].width)
+    return TableHead(unit, head, lines[rule_line].width)
 
 
 def _unit_with_head(viewport: Viewport, unit_index: int) -> int:
-    """If a unit begins with a slice of a table, return the index of the unit with the first slice of that table,
-    which has the head. Otherwise return `unit_index`."""
+    """Return the index of the unit with the first slice of a table, which has the head. Return `unit_index` if that unit does
+    not begin with a slice of a table."""
     bounds = _table_bounds(viewport, unit_index)
     if bounds is None:
         return unit_index

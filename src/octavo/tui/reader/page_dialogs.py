@@ -1,4 +1,4 @@
-"""Dialogs over a page: a footnote or other text, a table row field by field, and an image as large as the terminal allows."""
+"""Dialogs over a page for text such as a footnote, for a table row, and for an image."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ NOTE: Commands[TextDialog] = Commands(
 
 
 class TextDialog(Dialog[LinkFollowed | None]):
-    """Dialog with text. Returns the link that was opened in it, or None."""
+    """Dialog with text, such as a footnote. Its result is the link that the user opened in it, or None."""
 
     CSS_PATH = dialog_styles(__file__, "page_dialogs.tcss")
     CONTEXT: ClassVar[str] = "note dialog"
@@ -111,8 +111,7 @@ _TITLE = 60
 
 
 class TableRowResult(NamedTuple):
-    """Result of the dialog for a table row: the row that was shown last, and the link or comment that the user
-    requested."""
+    """Result of the dialog for a table row: the last row that was shown, and the link or comment that the user requested."""
 
     row: Block
     opened: ClickableSpan | None = None
@@ -238,11 +237,11 @@ RESIZE_DELAY = 0.15
 
 
 _LOADING = Content.styled("Loading the image…", "$octavo-muted")
-"""Message until the location of the image is known."""
+"""Message that is shown until the location of the image is known."""
 
 
 class Canvas(Widget):
-    """Shows a centered image, or a message instead."""
+    """Widget with a centered image, or with a message."""
 
     def __init__(self) -> None:
         super().__init__(id="canvas")
@@ -331,7 +330,7 @@ class ImageScreen(Dialog[None]):
         """Location of the image. None until it is known."""
         self._data: bytes | None = None
         self.needs_permission = False
-        """True while the user has not allowed to load an external image."""
+        """True until the user allows Octavo to load the external image."""
 
     @property
     def shell(self) -> Shell:
@@ -427,7 +426,7 @@ class ImageScreen(Dialog[None]):
             self._data, width, height, self.canvas.styles.background.rgb, pixel_scale=pixel_scale
         )
         self._show_facts(scaled)
-        # The old image stays until now, because decoding the image in another size takes long.
+        # The old image stays visible until now, because decoding takes long.
         await self.query("#painted").remove()
         if scaled.problem:
             self._show_error(scaled.problem)
@@ -475,7 +474,7 @@ class ImageScreen(Dialog[None]):
     # Actions
 
     def load(self) -> None:
-        """Load an external image."""
+        """Load the external image, as the user has allowed."""
         self._show(allowed=True)
 
     def step(self, step: int) -> None:
@@ -493,7 +492,7 @@ class ImageScreen(Dialog[None]):
             confirm_link(self.shell, self.location.url)
 
     def save(self) -> None:
-        """Save the image to disk."""
+        """Save the image in a file."""
         if self.location is None:
             return
         location, data, session = self.location, self._data, self.shell.session

@@ -1,4 +1,4 @@
-"""Loads a page in the background thread and shows it in two phases: first screen, then the whole page."""
+"""Loading of a page in the background thread. The first screen is shown before the whole page is parsed."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ _FREED_AT_ONCE = 4
 
 
 class PageLoaded(Message):
-    """The whole page is parsed and shown. Its heights may still be estimated. Not posted again if a refresh brings the
-    same page."""
+    """Message: the whole page is parsed and shown. Its heights may still be estimated. Not posted if a refresh brings the same
+    page again."""
 
 
 class ParsedPage(NamedTuple):
@@ -52,15 +52,15 @@ class PageLoad:
     def __init__(
         self, markdown: str, head: PageHead, key: str, restore_key: str, folds: Folds, *, replaces: bool
     ) -> None:
-        """`restore_key`: key of the block to scroll to. The first screen waits until this block is parsed. `folds`:
-        state of expanded blocks. `replaces`: the visible page stays until the whole new page is parsed."""
+        """`restore_key` is the key of the block to scroll to, which the first screen should contain. With `replaces`, the
+        visible page stays until the whole new page is parsed."""
         self.markdown, self.head, self.key, self.folds, self.replaces = markdown, head, key, folds, replaces
         self.layout: UnitLayout | None = None
         """Layout for the background thread. None if that thread does not lay out the page."""
         self._restore_key = restore_key
         self._units: list[PageUnit] = []
         self._split_count = 0
-        """Number of blocks that were already split into units."""
+        """Number of blocks that are already split into units."""
         self.first_screen: ParsedPage | None = None
         self.whole_page: ParsedPage | None = None
         self.is_painted = False
@@ -69,14 +69,14 @@ class PageLoad:
         """Set once the first screen or the whole page is ready."""
 
     def steps(self) -> Iterator[None]:
-        """Parse the page, and yield after each block."""
+        """Parse the page and lay it out. Yields after each block and each unit."""
         parse = IncrementalParse(self.markdown)
         until = time.perf_counter() + RESTORE_WAIT
-        first = FIRST_BLOCKS
+        first_count = FIRST_BLOCKS
         for block in parse.read():
             if self._restore_key and (path_to_block(block, self._restore_key) or time.perf_counter() > until):
-                self._restore_key, first = "", max(first, len(parse.blocks) + FIRST_BLOCKS)
-            if self.first_screen is None and not self._restore_key and len(parse.blocks) >= first:
+                self._restore_key, first_count = "", max(first_count, len(parse.blocks) + FIRST_BLOCKS)
+            if self.first_screen is None and not self._restore_key and len(parse.blocks) >= first_count:
                 self.first_screen = self._page(parse)
                 self.has_first.set()
                 yield from self._wait_until_painted()
@@ -88,7 +88,7 @@ class PageLoad:
         self.has_first.set()
 
     def _wait_until_painted(self) -> Iterator[None]:
-        """Wait until the first screen is painted: parsing at the same time would slow down the event loop."""
+        """Wait until the first screen is painted, because parsing would slow down the event loop."""
         until = time.perf_counter() + PAINT_WAIT
         while not (self.replaces or self.is_painted) and time.perf_counter() < until:
             time.sleep(0.001)

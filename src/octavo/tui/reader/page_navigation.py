@@ -1,5 +1,6 @@
-"""The reading position on a page: headings, anchors, the source view, and positions to restore after navigation or
-while the page is still loading."""
+"""Navigation on a page: to headings, anchors and threads, and between the page and its source. Also restores positions, which
+may wait until more of the page is parsed.
+"""
 
 from __future__ import annotations
 
@@ -32,20 +33,20 @@ _THREADS_LOADING = StillLoading("The threads on this page are still loading.")
 
 
 class PendingJump(NamedTuple):
-    """A jump to a heading, block or footnote that is not parsed yet, with the reading position when it was
-    requested."""
+    """A jump to a heading, block or footnote that is not parsed yet."""
 
     anchor: str
     """Anchor, block key or footnote label."""
     requested_at: ReadingPosition
+    """Reading position when the jump was requested. The jump is dropped if the user has moved since."""
     by_link: bool = False
-    """True if a link requested the jump: a missing target is then reported."""
+    """True if the user is told when the target does not exist, because a link leads to it."""
     show: Callable[[Block | None], None] | None = None
     """Callback for a footnote, called with None if the page has no such footnote."""
 
 
 class PageNavigation:
-    """Reading position on the page of a `PageView`."""
+    """Navigation on the page of a `PageView`."""
 
     def __init__(self, pane: Reader, contents: PageContents, threads: PageThreads) -> None:
         self.pane, self.contents, self.cursor, self.threads = pane, contents, pane.cursor, threads
@@ -54,9 +55,9 @@ class PageNavigation:
         self._position_when_requested = ReadingPosition()
         """Reading position when `restore_later` was called."""
         self._unfinished_restore: tuple[ReadingPosition, ReadingPosition] | None = None
-        """The position to restore once the whole page is parsed, and the position until then."""
+        """Position to restore once the whole page is parsed, and the position at which the user waits for that."""
         self.is_latest = True
-        """False while a newer version of the page is loading: a missing anchor may be in the newer version."""
+        """False while a newer version of the page is loading, which may have an anchor that this version lacks."""
         self.pending_jump: PendingJump | None = None
         self._waiting_moves: list[Callable[[], object]] = []
         """Moves beyond the part of the page that is parsed."""
@@ -77,8 +78,8 @@ class PageNavigation:
         self._waiting_since = self.position()
 
     def joins_waiting_moves(self, step: int, move: Callable[[], object]) -> bool:
-        """If moves already wait until the page is parsed, add a move down to them and return True. A move up cancels
-        the waiting moves and returns False."""
+        """Let a move down wait too if moves are waiting until the page is parsed, and return True. Return False if none are
+        waiting. A move up cancels the waiting moves."""
         if step < 0:
             self.cancel_waiting_moves()
         elif self.waiting_moves():
@@ -100,17 +101,17 @@ class PageNavigation:
     def current_anchor(self) -> str:
         """Anchor of the last heading above or at the selected block. Empty if there is none.
 
-        At the end of a scrolled page, this is the anchor of the last visible block: later headings cannot scroll to the
+        At the end of a scrolled page, the last visible block counts as selected, because its heading cannot scroll to the
         top."""
-        document, here = self.contents.document, self.cursor.current()
-        if document is None or here is None:
+        document, span = self.contents.document, self.cursor.current()
+        if document is None or span is None:
             return ""
         if self.pane.viewport.lines_above and self.pane.viewport.is_at_end:
             visible = self.cursor.visible_spans()
-            here = visible[-1] if visible and visible[0].block is here.block else here
+            span = visible[-1] if visible and visible[0].block is span.block else span
         if self._anchor_cache is None or self._anchor_cache[0] is not document:
             self._anchor_cache = (document, anchors_above(document))
-        return self._anchor_cache[1].get(here.block.key, "")
+        return self._anchor_cache[1].get(span.block.key, "")
 
     def go_to_heading(self, step: int) -> None:
         """Select the next heading, or the previous heading if `step` is negative."""
@@ -144,27 +145,29 @@ class PageNavigation:
         if self.contents.shows_source:
             self.toggle_source()
         self.position_to_restore = self._unfinished_restore = None
-        here = self.position()
+        start_position = self.position()
         anchors = anchored_blocks(document)
         name = match_anchor(wanted, anchors)
         if name != wanted and not self.contents.is_fully_parsed:
-            name = None  # A block with exactly this anchor may follow in the rest of the page.
+            name = None  # The rest of the page may have a block with exactly this anchor.
         block = anchors[name] if name is not None else None
         if block is not None and block is repeated_title(document.blocks, self.contents.head):
             self._go_to_top()
-            found = True
+            is_found = True
         elif block is not None and not self.contents.is_fully_parsed:
             # The heading can scroll to the top only after more lines follow it.
             self.restore_later(self.contents.key, ReadingPosition(block.key, 1))
-            self._position_when_requested = here
+            self._position_when_requested = start_position
             self.restore_if_parsed()
-            found = True
+            is_found = True
         else:
-            found = self.go_to_block(block.key if block is not None else wanted)
+            is_found = self.go_to_block(block.key if block is not None else wanted)
         self.pending_jump = (
-            None if found or (self.contents.is_fully_parsed and self.is_latest) else PendingJump(wanted, here)
+            None
+            if is_found or (self.contents.is_fully_parsed and self.is_latest)
+            else PendingJump(wanted, start_position)
         )
-        return found
+        return is_found
 
     def _go_to_top(self) -> None:
         if self.contents.shows_source:
@@ -231,7 +234,7 @@ class PageNavigation:
 
     @property
     def current_position(self) -> ReadingPosition:
-        """Reading position with all expanded blocks, to restore when this page is opened again."""
+        """Reading position and expanded blocks, to restore when this page is opened again."""
         if self._unfinished_restore is not None and not self.position().has_moved(self._unfinished_restore[1]):
             return self._unfinished_restore[0]
         return self.position()._replace(folds=deepcopy(self.pane.viewport.folds))
@@ -324,8 +327,8 @@ class PageNavigation:
     # Jumps to content that is not parsed yet
 
     def with_footnote(self, label: str, show: Callable[[Block | None], None]) -> None:
-        """Call `show` with a footnote once it is parsed, or with None if the page has no such footnote. Do nothing if
-        the user has moved meanwhile."""
+        """Call `show` with a footnote when it is parsed, or with None if the page has no such footnote. If the user moves before
+        that, `show` is never called."""
         if (note := self.contents.footnote(label)) is not None or self.contents.is_fully_parsed:
             show(note)
         else:  # Footnotes are at the end of a page.
@@ -333,7 +336,7 @@ class PageNavigation:
             explain(self.pane, STILL_LOADING)
 
     def report_missing(self, anchor: str) -> None:
-        """Report a link to a missing heading. On a page that is still loading, the report waits for the rest."""
+        """Tell the user that a link leads to a missing heading. While the page is loading, first wait for the rest of it."""
         if self.pending_jump is not None and self.pending_jump.anchor == anchor.lstrip("#"):
             self.pending_jump = self.pending_jump._replace(by_link=True)
         else:
@@ -341,13 +344,13 @@ class PageNavigation:
 
     def follow_pending_jump(self) -> None:
         """Go to the target of a pending jump if it is parsed now, unless the user has moved."""
-        wanted, self.pending_jump = self.pending_jump, None
-        if wanted is None or self.position().has_moved(wanted.requested_at):
+        jump, self.pending_jump = self.pending_jump, None
+        if jump is None or self.position().has_moved(jump.requested_at):
             return
-        if wanted.show is not None:
-            wanted.show(self.contents.footnote(wanted.anchor))
-        elif not self.go_to_anchor(wanted.anchor) and wanted.by_link:
-            self.report_missing(wanted.anchor)
+        if jump.show is not None:
+            jump.show(self.contents.footnote(jump.anchor))
+        elif not self.go_to_anchor(jump.anchor) and jump.by_link:
+            self.report_missing(jump.anchor)
 
     # Markdown source
 
@@ -362,8 +365,8 @@ class PageNavigation:
         self.contents.source_block = visible if self.contents.shows_source else None
         self.contents.discard_source_units()
         self.cursor.selected = None
-        at, _ = self._unit_at_source_line(line)
-        self.pane.reset_lines(anchor=ReadingPosition(unit=at))
+        unit_index, _ = self._unit_at_source_line(line)
+        self.pane.reset_lines(anchor=ReadingPosition(unit=unit_index))
         self.pane.find_bar.content_changed()
         if at_top:
             self.pane.viewport.go_to(START)
@@ -374,8 +377,8 @@ class PageNavigation:
             self.pane.refresh_bindings()
 
     def _source_line(self) -> int:
-        """Return the number of the source line at the top. On the rendered page, return the first source
-        line of the block at the top."""
+        """Return the number of the source line at the top, counted from 0. On the rendered page, this is the first source line
+        of the unit at the top."""
         if not len(self.pane.viewport.virtual_lines):
             return 0
         unit, line = self.pane.viewport.top
@@ -393,9 +396,9 @@ class PageNavigation:
         """Show the source of the whole page after only its beginning was shown."""
         self.contents.discard_source_units()
         line = self._source_line()
-        at, first = self._unit_at_source_line(line)
+        unit_index, first = self._unit_at_source_line(line)
         self.pane.reset_lines(
-            anchor=ReadingPosition(unit=at, unit_offset=line - first, width=self.pane.viewport.layout_width)
+            anchor=ReadingPosition(unit=unit_index, unit_offset=line - first, width=self.pane.viewport.layout_width)
         )
 
     def _select_key(self, key: str) -> None:

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 
 class LoadingState:
-    """Message of a pane that has no content: loading, failed or removed. Visible content is never replaced by a
-    message."""
+    """Message of a pane without content: the page is loading, could not be loaded, or is not available. A message never replaces
+    visible content."""
 
     def __init__(self, pane: Reader) -> None:
         self._pane, self.viewport = pane, pane.viewport
@@ -214,7 +214,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
     # Painting
 
     def before_painting(self) -> None:
-        """Prepare for the next frame."""
+        """Update the cursor and the contents before a frame is painted."""
         self.cursor.before_painting(is_shown=self.clickables.hints is None)
         self.viewport.before_painting()
 
@@ -246,7 +246,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     @property
     def cursor_region(self) -> Region:
-        """Screen region of the selected block: dialogs must not cover it."""
+        """Screen region of the selected block, which dialogs must not cover."""
         return self.cursor.region
 
     # Keyboard and mouse
@@ -293,7 +293,7 @@ class LinePainter:
 
     @property
     def text_width(self) -> int:
-        """Columns up to the right end of the visible text and its thread marks."""
+        """Number of columns up to the right end of the visible text and its thread marks."""
         self.paint()
         contents, width = self.viewport.contents, self.pane.size.width
         ends = [
@@ -309,7 +309,7 @@ class LinePainter:
             self.pane.set_timer(seconds, self.viewport.repaint)
 
     def paint(self) -> list[Strip]:
-        """Return the strips of the visible rows."""
+        """Return the strips of the visible rows. The last frame is returned if nothing has changed."""
         pane, viewport = self.pane, self.viewport
         top, width, height = viewport.top, viewport.pane_width, pane.size.height
         key = (width, height, top, viewport.paint_version, viewport.virtual_lines.total, pane.has_focus)
@@ -341,7 +341,7 @@ class LinePainter:
         return frame
 
     def _paintable_rows(self, top: LinePosition, width: int, base_style: Style) -> list[tuple[int, int, Line]]:
-        """Return the rows from `top` on. Units with a line that cannot be painted are shown as Markdown source."""
+        """Return the visible rows. A unit with a line that cannot be painted is replaced by its Markdown source."""
         pane, viewport = self.pane, self.viewport
         replaced: set[int] = set()
         while True:
@@ -367,7 +367,7 @@ class LinePainter:
         return self.pane.clickables.with_hints(contents.with_sticky_head(strip, y), y)
 
     def strip_of(self, unit_index: int, line: Line, width: int, base_style: Style) -> Strip:
-        """Return the strip of a line without marks over it."""
+        """Return the strip of a line without highlights, marks and the cursor bar."""
         strip = line.strip
         if strip is None or strip.cell_length != width:
             strip = line.strip = paint_line(line, self.viewport.contents.margin_of(unit_index), width, base_style)
@@ -382,7 +382,7 @@ class LinePainter:
 
 
 def _lines_per_page(pane: Reader) -> int:
-    """Return the number of lines that a page key scrolls: two of the visible rows stay visible."""
+    """Return the number of lines that a page key scrolls. The last two rows stay visible as the first two."""
     return max(1, pane.viewport.rows - 2)
 
 
@@ -421,7 +421,7 @@ MOTIONS: Commands[Reader] = Commands(
 )  # fmt: skip
 
 
-_NAMES = {
+_KIND_NAMES = {
     "row": "table row",
     "item": "list item",
     "content-ref": "page link",
@@ -447,9 +447,9 @@ class BlockCommands:
         if comments are allowed."""
 
     def open(self) -> None:
-        """Open the block: request its open thread, or else open its link. If the block has several links,
-        show hints. Without an open thread or a link, post `ThreadRequested` for the block, for example to
-        continue an unsent comment."""
+        """Open the thread on the block, else the link in it, or show hints if it has several links.
+
+        Without either, post `ThreadRequested`, for example to continue an unsent comment."""
         span = self.pane.cursor.current()
         if span is None:
             return
@@ -461,9 +461,9 @@ class BlockCommands:
             self.pane.post_message(self.pane.ThreadRequested(span.block))
 
     def copy(self) -> None:
-        """Copy the block."""
+        """Copy the text of the block to the clipboard."""
         if (span := self.pane.cursor.current()) is not None:
-            self.copy_as(copied_text(span.block), _NAMES.get(span.block.kind, span.block.kind))
+            self.copy_as(copied_text(span.block), _KIND_NAMES.get(span.block.kind, span.block.kind))
 
     def copy_as(self, text: str, content_kind: str) -> None:
         """Copy `text` to the clipboard. `content_kind` names it in the notification."""
@@ -471,7 +471,7 @@ class BlockCommands:
         self.pane.post_message(TextCopied(text, content_kind))
 
     def comment(self) -> None:
-        """Request a comment on the block."""
+        """Post `CommentRequested` for the block."""
         if (span := self.pane.cursor.current()) is not None:
             self.pane.post_message(self.pane.CommentRequested(span.block))
 

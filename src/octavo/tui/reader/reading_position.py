@@ -22,25 +22,25 @@ _FACT = "places on pages"
 class ReadingPosition(NamedTuple):
     """Position on a page.
 
-    After a restart only `block` and `below` are known. Going back to a page uses all fields but `below`. Keeping the
-    top in place uses the fields from `unit` to `width`.
+    `block` and `below` are stored for the next start of Octavo. All fields but `below` restore a page after going back to
+    it. The fields from `unit` to `width` keep the top in place when lines are laid out again.
     """
 
     block: str = ""
     """Key of the block under the cursor. Empty without a cursor."""
     below: int = 0
-    """Rows between the top of the pane and that block."""
+    """Rows between the top of the pane and `block`."""
     unit: int = 0
-    """Index of the unit at the top of the pane. At the start of the page, this and the next three fields have their
+    """Index of the unit at the top of the pane. At the start of the page, this field and `top` to `width` have their
     defaults."""
     top: str = ""
     """Key of the block at the top."""
     offset: int = 0
     """Lines between the first line of the block `top` and the top of the pane."""
     unit_offset: int = 0
-    """Lines between the first line of the unit and the top."""
+    """Lines between the first line of the unit `unit` and the top of the pane."""
     width: int = 0
-    """Width in which the lines were counted."""
+    """Width of the lines in cells when `offset` and `unit_offset` were counted."""
     is_source: bool = False
     folds: Folds | None = None
     """Expanded blocks, selected tabs and scrolled blocks to restore. None to leave them unchanged."""
@@ -50,25 +50,25 @@ class ReadingPosition(NamedTuple):
         """Fields that are stored as JSON. `position_from_json` reads them."""
         return [self.block, self.below]
 
-    def has_moved(self, since: ReadingPosition) -> bool:
+    def has_moved(self, earlier: ReadingPosition) -> bool:
         """Return True if the position differs from an earlier one. A change of width alone is not a move."""
-        if self.block != since.block or self.is_source != since.is_source:
+        if self.block != earlier.block or self.is_source != earlier.is_source:
             return True
-        if self.top != since.top or not self.top:
-            return (self.unit, self.top, self.unit_offset) != (since.unit, since.top, since.unit_offset)
-        return self.width == since.width and self.offset != since.offset
+        if self.top != earlier.top or not self.top:
+            return (self.unit, self.top, self.unit_offset) != (earlier.unit, earlier.top, earlier.unit_offset)
+        return self.width == earlier.width and self.offset != earlier.offset
 
 
-def position_from_json(fact: object) -> ReadingPosition | None:
+def position_from_json(value: object) -> ReadingPosition | None:
     """Return a stored position. None if the value is not a position."""
-    match fact:
+    match value:
         case [str(block), int(below)]:
             return ReadingPosition(block, below)
     return None
 
 
 class ReadingPositions:
-    """Positions on the pages read last, by page key. A position at the top of a page is not stored."""
+    """Positions on the pages read last, by page key. They are stored in `state.db`."""
 
     def __init__(self, state: StateDb) -> None:
         self._state = state
@@ -78,14 +78,14 @@ class ReadingPositions:
         """Return the position on a page. None if none is stored."""
         return self._stored_positions().get(page)
 
-    def remember(self, page: str, here: ReadingPosition | None) -> None:
-        """Store the position on a page, or forget it if None. The oldest positions are dropped."""
+    def remember(self, page: str, position: ReadingPosition | None) -> None:
+        """Store the position on a page, or forget the stored position if `position` is None. The oldest positions are dropped."""
         positions = self._stored_positions()
-        if positions.get(page) == here:
+        if positions.get(page) == position:
             return
         positions.pop(page, None)
-        if here is not None:
-            positions[page] = here
+        if position is not None:
+            positions[page] = position
         for oldest in [*positions][:-MOST_PAGES]:
             del positions[oldest]
         self._state.set_fact(_FACT, {key: each.stored_fields for key, each in positions.items()})
@@ -93,20 +93,21 @@ class ReadingPositions:
     def _stored_positions(self) -> dict[str, ReadingPosition]:
         if self._positions is None:
             fact = self._state.get_fact(_FACT)
-            read = fact.items() if isinstance(fact, dict) else ()
-            self._positions = {str(key): here for key, each in read if (here := position_from_json(each)) is not None}
+            items = fact.items() if isinstance(fact, dict) else ()
+            self._positions = {
+                str(key): position for key, each in items if (position := position_from_json(each)) is not None
+            }
         return self._positions
 
 
 Lines = VirtualLines[Any]
 ScrollTo = Literal["near", "top", "third"]
-"""Row to which a block is scrolled. `near`: no scrolling if the whole block is visible, else as little as needed.
-`top`: the second row, so that one row above stays visible. `third`: a third down the pane, unless the block is
-already in the upper two thirds."""
+"""Row to which a block is scrolled. `near`: as little scrolling as needed to see the whole block. `top`: the second row,
+so that one row above stays visible. `third`: a third down the pane, unless the block is in the upper two thirds."""
 
 
 class LinePosition(NamedTuple):
-    """A line of a unit. As the top of a pane, it does not change when lines above are laid out."""
+    """Position of a line: its unit and its number in the unit. It stays the same when units above are laid out."""
 
     unit_index: int = 0
     line: int = 0
@@ -114,7 +115,7 @@ class LinePosition(NamedTuple):
 
 
 class BlockSpan(NamedTuple):
-    """A selectable block and its lines. For a change of a diff, the lines are those of the whole unit."""
+    """A selectable block and its lines in a unit."""
 
     unit_index: int
     first: int
@@ -136,15 +137,16 @@ def rows_from(lines: Lines, top: LinePosition, count: int) -> list[tuple[int, in
     rows: list[tuple[int, int, Line]] = []
     unit, first = top
     while unit < len(lines) and len(rows) < count:
-        found = lines.lines(unit)
-        last = min(len(found), first + count - len(rows))
-        rows += [(unit, at, found[at]) for at in range(first, last)]
+        unit_lines = lines.lines(unit)
+        last = min(len(unit_lines), first + count - len(rows))
+        rows += [(unit, number, unit_lines[number]) for number in range(first, last)]
         unit, first = unit + 1, 0
     return rows
 
 
 def position_after(lines: Lines, top: LinePosition, step: int) -> LinePosition:
-    """Return the position `step` lines further down, or up if negative, limited to the first and last unit."""
+    """Return the position `step` lines below `top`, or above if negative. It is never above the first unit or below the
+    last."""
     unit, line = top.unit_index, top.line + step
     while line < 0 and unit > 0:
         unit -= 1
@@ -165,7 +167,7 @@ def count_lines(lines: Lines, top: LinePosition, limit: int) -> int:
 
 
 def lines_between(lines: Lines, top: LinePosition, position: LinePosition, limit: int) -> int:
-    """Return how many lines `position` is below `top`, negative if above. Counting stops beyond `limit`."""
+    """Return the number of lines from `top` down to `position`, negative if it is above. Counting stops beyond `limit`."""
     if position < top:
         return -lines_between(lines, position, top, limit)
     count = -top.line
@@ -177,7 +179,7 @@ def lines_between(lines: Lines, top: LinePosition, position: LinePosition, limit
 
 
 def last_top(lines: Lines, rows: int) -> LinePosition:
-    """Return the last position from which all rows are filled."""
+    """Return the top of a pane of `rows` rows that is scrolled to the end of the lines."""
     return (
         position_after(lines, LinePosition(len(lines) - 1, len(lines.lines(len(lines) - 1))), -rows)
         if len(lines)
@@ -186,50 +188,50 @@ def last_top(lines: Lines, rows: int) -> LinePosition:
 
 
 def limited_top(lines: Lines, top: LinePosition, rows: int) -> LinePosition:
-    """Return a position, or the last position from which all rows are filled if that is further up."""
+    """Return `top`, but at most the position that shows the last line in the last row."""
     top = position_after(lines, top, 0)
     return top if count_lines(lines, top, rows) >= rows else min(top, last_top(lines, rows))
 
 
 def top_showing_at(lines: Lines, position: LinePosition, row: int, rows: int) -> LinePosition:
-    """Return the top that shows `position` in row `row`, limited by the first and last line."""
+    """Return the top that shows `position` in row `row`, as far as the first and last line allow that."""
     return limited_top(lines, position_after(lines, position, -row), rows)
 
 
 def scrolled_top(
     lines: Lines, top: LinePosition, rows: int, position: LinePosition, height: int, scroll_to: ScrollTo
 ) -> LinePosition:
-    """Return the top of the pane after scrolling to the `height` lines from `position` on, in the way that
-    `scroll_to` says (see `ScrollTo`). `top` is returned unchanged if no scrolling is needed."""
-    low = lines_between(lines, top, position, 2 * rows)
+    """Return the top of a pane after scrolling to `height` lines from `position` on. `scroll_to` says to which row (see
+    `ScrollTo`). `top` is returned if no scrolling is needed."""
+    first_row = lines_between(lines, top, position, 2 * rows)
     if scroll_to == "third":
-        if low < 0 or low + height > 2 * rows // 3:
+        if first_row < 0 or first_row + height > 2 * rows // 3:
             return top_showing_at(lines, position, max(1, min(rows // 3, rows - height)), rows)
-    elif scroll_to == "top" or height + 1 >= rows or low < 0:
+    elif scroll_to == "top" or height + 1 >= rows or first_row < 0:
         return top_showing_at(lines, position, 0 if height == rows else 1, rows)
-    elif low + height >= rows:
+    elif first_row + height >= rows:
         return top_showing_at(lines, position_after(lines, position, height - 1), rows - 2, rows)
     return top
 
 
 def reading_position_of(lines: Lines, top: LinePosition, width: int) -> ReadingPosition | None:
-    """Return the reading position for `top`, the position of the first visible line. The reading position names the
-    block of the line. The lines are `width` cells wide. None if there are no lines."""
+    """Return the reading position for `top`, with the block at the top but without the block under the cursor. `width` is the
+    width of the lines in cells. None if there are no lines."""
     if not len(lines) or not width:
         return None
     unit, line = position_after(lines, top, 0)
-    found = lines.lines(unit)
-    block = next((each.block for each in found[line:] if each.block is not None), None)
-    first = next((first for first, _, each in block_ranges(found) if each is block), 0)
+    unit_lines = lines.lines(unit)
+    block = next((each.block for each in unit_lines[line:] if each.block is not None), None)
+    first = next((first for first, _, each in block_ranges(unit_lines) if each is block), 0)
     key = block.key if block is not None else ""
     return ReadingPosition(unit=unit, top=key, offset=line - first, unit_offset=line, width=width)
 
 
 def top_of_position(lines: Lines, position: ReadingPosition, unit_index: int, width: int) -> LinePosition:
-    """Return the top, as a line position, that shows a reading position again. `unit_index` is the unit with the
-    block of the reading position. `width` is the present width of the lines in cells."""
-    found = (first for first, _, block in block_ranges(lines.lines(unit_index)) if block.key == position.top)
-    first = next(found, -1) if position.top else -1
+    """Return the top at which a reading position is shown again. `unit_index` is the unit with the block `position.top`.
+    `width` is the present width of the lines in cells."""
+    first_lines = (first for first, _, block in block_ranges(lines.lines(unit_index)) if block.key == position.top)
+    first = next(first_lines, -1) if position.top else -1
     is_same = position.width == width
     if first < 0:
         first = position.unit_offset - position.offset if is_same else 0

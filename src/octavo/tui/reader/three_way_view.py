@@ -59,11 +59,11 @@ class ConflictContents(Contents):
     def __init__(self, viewport: Viewport) -> None:
         self.viewport = viewport
         self.sides = ("main", "this change request")
-        """Names of the two sides."""
+        """Names of the two sides, in lower case."""
         self.choices: Mapping[str, MergeChoice] = {}
         self.pieces: tuple[ConflictView | PageConflict | UnconflictedText, ...] | None = None
         self.is_expanded = False
-        """True if the text between the conflicts is expanded."""
+        """True if unchanged text between the conflicts is visible."""
         self.conflicts: Sequence[ConflictView | PageConflict] = ()
         """The conflicts that are shown."""
         self._numbers: dict[str, int] = {}
@@ -125,7 +125,7 @@ class ConflictContents(Contents):
         return units
 
     def _units_between(self, passage: UnconflictedText) -> list[_Unit]:
-        """Return units for the text between two conflicts: its changes, and collapsed unchanged text."""
+        """Return the units of the text between two conflicts. Unchanged text is collapsed."""
         merged = [each for each in passage.units if each.kind not in ("block", "label", "title")]
         count = len({each.change_number for each in merged if each.change_number >= 0})
         merged_text = f"merged from {self.sides[1]} without conflicts"
@@ -309,9 +309,8 @@ class ThreeWayView(Reader):
         self.reset_lines()
 
     def go_to_unresolved(self) -> bool:
-        """Go to the first conflict that has neither a choice nor a suggestion. The search starts at the
-        selected conflict and continues from the top. Return False if there is none. In that case, select
-        the first conflict if no block is selected yet."""
+        """Go to the first conflict from the selected one on that has neither a choice nor a suggestion. The search continues at
+        the top. Return False if there is none. Then the first conflict is selected if nothing was selected."""
         every = self.contents.conflicts
         at = self.contents.index_of(self.selected_conflict) if self.cursor.selected is not None else 0
         unresolved = [each for each in every if each.name not in self.contents.choices and not each.is_suggested]

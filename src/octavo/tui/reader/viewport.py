@@ -1,5 +1,5 @@
-"""`Viewport`: the lines of a pane, and its scroll position. Lines are laid out when they come into view, or earlier in a
-background thread. `Contents` is the base of the contents of a pane.
+"""`Viewport`, the lines of a pane and its scroll position, and `BackgroundLayout`, which lays out lines in a thread before
+they come into view. `Contents` is the base of the contents of a pane.
 """
 
 from __future__ import annotations
@@ -65,8 +65,7 @@ THREAD_WAIT = 0.02
 
 
 class Contents:
-    """Content of a pane: its units, their layout, and the blocks on each line. Subclasses override what is different
-    for their units."""
+    """Content of a pane: its units, their layout, and the blocks on each line."""
 
     margin = 2
     """Blank cells at the left."""
@@ -81,11 +80,11 @@ class Contents:
         return True
 
     def units(self) -> Sequence[Any]:
-        """Return the units to show, from top to bottom."""
+        """Return the units, from top to bottom."""
         return ()
 
     def take_units(self) -> Sequence[Any]:
-        """Return the units for new lines. Called once for each `Viewport.reset_lines`."""
+        """Return the units for new lines. `Viewport.reset_lines` calls this once."""
         return self.units()
 
     def layout_for(self, width: int, folds: Folds) -> UnitLayout:
@@ -122,8 +121,7 @@ class Contents:
         return block_ranges(lines)
 
     def has_spans(self, unit_index: int) -> bool:
-        """Return whether a unit may have selectable blocks. The cursor skips the other units without laying them
-        out."""
+        """Return False if a unit has no selectable blocks. The cursor then skips the unit without laying it out."""
         return True
 
     def block_at(self, line: Line, cell: int) -> Block | None:
@@ -136,7 +134,7 @@ class Contents:
         return -2 if id(line.block) in block_ids else None
 
     def reachable_spans(self, spans: list[BlockSpan]) -> list[BlockSpan]:
-        """Return the visible blocks that scrolling may select."""
+        """Return those of the visible blocks in `spans` that scrolling may select."""
         return spans
 
     def block_with_thread(self, span: BlockSpan) -> Block | None:
@@ -155,8 +153,7 @@ class Contents:
         return 0
 
     def before_painting(self) -> None:
-        """Called before each frame is painted. Subclasses compute what the frame needs, such as the sticky table
-        head."""
+        """Compute what the next frame needs, such as the sticky table head."""
 
     def with_marks(self, strip: Strip, unit_index: int, number: int, line: Line) -> Strip:
         """Return the strip of a line with its thread marks."""
@@ -170,7 +167,7 @@ class Contents:
 
     @property
     def has_more_to_search(self) -> bool:
-        """True while pages that the search includes are still loading."""
+        """True while some of the text to search is still loading."""
         return False
 
     @property
@@ -195,16 +192,16 @@ class Contents:
         """Expand blocks that hide a match."""
 
     def is_hidden(self, match: Match, known: dict[tuple[int, int], bool]) -> bool:
-        """Return True if a collapsed block hides a match. `known` is a cache for several calls."""
+        """Return True if a collapsed block hides a match. Pass the same `known` to several calls as their cache."""
         return False
 
 
 WORK_SECONDS = 0.004
 """Maximum seconds that a search or a copy runs before other events are handled."""
 WORK_SECONDS_SCROLLING = 0.0015
-"""Maximum seconds of a search or a copy within `SCROLLING` seconds after scrolling."""
+"""The same limit within `SCROLLING` seconds after the user scrolled."""
 WORK_INTERVAL = 0.01
-"""Seconds until the search or the copy continues."""
+"""Seconds between two steps of a search or a copy, in which keys are handled."""
 SCROLLING = 0.15
 Missing = list[tuple[AsyncCache[Any, Any], Any]]
 """Missing deferred content: each cache with the key to load."""
@@ -236,26 +233,26 @@ class PanePart:
         """Clear caches that depend on the lines."""
 
     def layout_changed(self) -> None:
-        """React to units that were laid out again."""
+        """Called after units were laid out again."""
 
     def top_changed(self, *, down: bool) -> None:
-        """React to scrolling down or up."""
+        """Called after the pane scrolled down, or up if `down` is False."""
 
     def work(self, seconds: float) -> None:
         """Continue a search or a copy for a number of seconds."""
 
 
 def explain(widget: Widget, sentence: str) -> None:
-    """Show why an action is not possible."""
+    """Tell the user why an action is not possible."""
     if isinstance(widget.app, HostApp):
         widget.app.explain(sentence)
 
 
 class Viewport:
-    """Lines of the contents of a pane: their layout, and the position to which the pane is scrolled.
+    """Lines of a pane, and `top`, the position of the line in its first row.
 
-    `top` scrolls the text. Textual's `scroll_y` is set from it for the scroll bar only. If the user drags the bar,
-    `Reader.watch_scroll_y` sets `top`.
+    Only `top` decides which lines are visible. Textual's `scroll_y` follows `top`, so that the scroll bar is right. If the
+    user drags the bar, `Reader.watch_scroll_y` sets `top`.
     """
 
     def __init__(self, widget: ScrollWidget, *, ascii: bool, mono: bool) -> None:
@@ -269,18 +266,18 @@ class Viewport:
         self.layout_width = 0
         self.paint_version = 0
         self.was_painted = False
-        """True after the first frame. Before it, no lines are laid out ahead."""
+        """True after the first frame is painted. Before that, only visible units are laid out."""
         self.top = START
         self.is_setting_scroll_bar = False
         """True while `update_scroll_bar` moves the scroll bar."""
         self.moved_at = -1.0
-        """Time of the last move of the top or the cursor, by `time.perf_counter`."""
+        """Value of `time.perf_counter` when the pane last scrolled or another block was selected."""
         self.covered_rows = 0
         """Rows at the bottom that another widget covers."""
         self.bar_rows = 0
         """Rows at the bottom that the find bar takes."""
         self.is_outdated = False
-        """True if the layout changed while the pane was hidden and had no width."""
+        """True if the lines must be laid out once the pane has a width again."""
         self._is_notifying = False
         self._work_timer: Timer | None = None
         self.background = BackgroundLayout(self)
@@ -324,9 +321,10 @@ class Viewport:
             self.update_scroll_bar()
 
     def reset_lines(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
-        """Replace all lines by units with estimated heights, and keep the scroll position: at the block of `anchor`,
-        otherwise at the current top. Units are rendered when they come into view, or by the background thread: `laid` has
-        the units that it has laid out already."""
+        """Replace all lines by the units of the contents, and scroll to `anchor`, or keep the current reading position.
+
+        Units have estimated heights until they are rendered. `laid` has the units that the background thread has rendered
+        already."""
         self._text_styles = None
         self.is_outdated = self.pane_width <= 0
         if self.is_outdated:
@@ -442,15 +440,15 @@ class Viewport:
         return rows_from(self.virtual_lines, self.top, self.widget.size.height)
 
     def go_by(self, lines: int) -> int:
-        """Scroll down by a number of lines, or up if negative. Return by how many lines a scroll down fell
-        short, because the text ends."""
+        """Scroll down by `lines`, or up if negative. Return the number of lines that the pane could not scroll down because the
+        text ends."""
         before = self.top
         self.go_to(position_after(self.virtual_lines, before, lines))
         return max(0, lines - lines_between(self.virtual_lines, before, self.top, lines)) if lines > 0 else 0
 
     def row_of(self, position: LinePosition, max_rows: int | None = None) -> int:
-        """Return the row of a position, negative above the first row. Counting stops beyond `max_rows`, by default the
-        number of visible rows."""
+        """Return the row of a position, or a negative number above the first row. Counting stops beyond `max_rows`, by default
+        the number of visible rows."""
         return lines_between(self.virtual_lines, self.top, position, self.rows if max_rows is None else max_rows)
 
     def show_in_row(self, position: LinePosition, row: int) -> None:
@@ -482,14 +480,14 @@ class Viewport:
         self.widget.post_message(PaneMoved())
 
     def before_painting(self) -> None:
-        """Prepare for the next frame."""
+        """Request missing content, and let the contents prepare for the next frame."""
         self.background.request_deferred()
         self.contents.before_painting()
 
 
 class BackgroundLayout:
-    """Lays out units before they are visible, and again when deferred content such as link titles arrives. This happens
-    in the thread of `terminal/driver.py`, which pauses while a key is handled."""
+    """Layout of units before they are visible, in the thread of `terminal/driver.py`, which pauses while a key is handled.
+    Also lays out units again when deferred content, such as link titles, arrives."""
 
     def __init__(self, viewport: Viewport) -> None:
         self.viewport = viewport
@@ -499,7 +497,7 @@ class BackgroundLayout:
         self._virtual_lines: VirtualLines[Any] | None = None
         """Lines that the background thread works on."""
         self._missing: dict[int, Missing] = {}
-        """Deferred content that each unit lacked when it was laid out, by the identity of the unit."""
+        """Deferred content that was missing when a unit was laid out, by the identity of the unit."""
 
     @property
     def is_busy(self) -> bool:
@@ -515,7 +513,7 @@ class BackgroundLayout:
         return layout._replace(keeps_lines=size <= KEPT_WHOLE)
 
     def new_lines(self, laid: LaidUnits | None) -> VirtualLines[Any]:
-        """Return the contents as lines, with estimated heights at first. `laid` has the units that the background thread laid out."""
+        """Return lines for the units of the contents. `laid` has the units that the background thread laid out."""
         contents = self.viewport.contents
         layout = contents.layout_for(self.viewport.layout_width, self.viewport.folds)
         if laid is not None and laid.layout.key != layout.key:
@@ -528,24 +526,23 @@ class BackgroundLayout:
         return VirtualLines(contents.take_units(), layout.estimate_height, render, laid, keeps_all=layout.keeps_lines)
 
     def lines_for(self, units: Sequence[Any]) -> LaidUnits | None:
-        """Return the known heights and lines of those new `units` that are among the shown units. None
-        before the first layout."""
+        """Return the heights and lines of those `units` that are shown already. None before the first layout."""
         if self._layout is None:
             return None
-        known = {id(unit): (height, lines) for unit, height, lines in self.viewport.virtual_lines.laid_out()}
-        found = {index: known[id(unit)] for index, unit in enumerate(units) if id(unit) in known}
-        heights = {index: height for index, (height, _) in found.items()}
-        lines = {index: lines for index, (_, lines) in found.items() if lines is not None}
-        missing = {unit: each for unit, each in self._missing.items() if unit in known}
+        shown_units = {id(unit): (height, lines) for unit, height, lines in self.viewport.virtual_lines.laid_out()}
+        known_units = {index: shown_units[id(unit)] for index, unit in enumerate(units) if id(unit) in shown_units}
+        heights = {index: height for index, (height, _) in known_units.items()}
+        lines = {index: lines for index, (_, lines) in known_units.items() if lines is not None}
+        missing = {unit: each for unit, each in self._missing.items() if unit in shown_units}
         return LaidUnits(self._layout, heights, lines, missing)
 
     def lay_out_short(self) -> None:
-        """Lay out a short page completely."""
+        """Lay out all units of a page with at most `FEW_LINES` lines. Do nothing for a longer page."""
         if self.viewport.virtual_lines.total <= FEW_LINES:
             self.viewport.virtual_lines.lay_out_some(FEW_LINES)
 
     def begin(self) -> None:
-        """Lay out the units that have an estimated height: a short page immediately, a longer page in the background
+        """Lay out the units with an estimated height: those of a short page now, those of a longer page in the background
         thread."""
         virtual_lines, layout = self.viewport.virtual_lines, self._layout
         if self.is_busy or not virtual_lines.estimated_count or layout is None:
@@ -594,7 +591,7 @@ class BackgroundLayout:
     def _recording(
         self, render: Callable[[Any], list[Line]], deferred: DeferredContent, missing: dict[int, Missing]
     ) -> Callable[[Any], list[Line]]:
-        """Return a function that lays out a unit with `render` and records the deferred content that the unit lacks."""
+        """Return a function that renders a unit and records in `missing` the deferred content that the unit lacks."""
 
         def render_and_record(unit: Any) -> list[Line]:
             deferred.take_missing()
@@ -606,8 +603,7 @@ class BackgroundLayout:
         return render_and_record
 
     def request_deferred(self) -> None:
-        """Request the deferred content that the visible units lack, such as link titles and images, and load it in a
-        worker."""
+        """Load the deferred content that the visible units lack, such as link titles and images, in a worker."""
         viewport = self.viewport
         if not self._missing or self._layout is None or self._layout.deferred is None or not viewport.widget.is_running:
             return
@@ -619,7 +615,7 @@ class BackgroundLayout:
                 viewport.widget.run_worker(self._load(cache), group="late")
 
     def _forget_outdated(self) -> None:
-        """Forget the lines of units that were laid out before some of their deferred content was loaded."""
+        """Drop the lines of units whose missing deferred content is loaded now."""
         outdated = {unit for unit, missing in self._missing.items() if any(cache.knows(key) for cache, key in missing)}
         for index, unit in enumerate(self.viewport.virtual_lines.units) if outdated else ():
             if id(unit) in outdated:
@@ -627,7 +623,7 @@ class BackgroundLayout:
                 self.viewport.virtual_lines.forget(index)
 
     async def _load(self, cache: AsyncCache[Any, Any]) -> None:
-        """Load requested content, and lay out the units that lacked it."""
+        """Load requested content, and lay out the visible units that lacked it."""
         viewport = self.viewport
         while await cache.load_requested():
             virtual_lines, total = viewport.virtual_lines, viewport.virtual_lines.total
