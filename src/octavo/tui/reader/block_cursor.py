@@ -1,5 +1,5 @@
-"""The block cursor of a pane: the selected block, which has a bar at its left, and the commands that select another block.
-Also link hints: letters at links. Typing the letters opens the link.
+"""The block cursor of a pane: the selected block, which has a bar at its left, and the commands that select another
+block. Also link hints: letters at links. Typing the letters opens the link.
 """
 
 from __future__ import annotations
@@ -197,8 +197,8 @@ class BlockCursor(PanePart):
         self.viewport.notify_moved()
 
     def scroll_into_view(self) -> None:
-        """Scroll as little as needed to show the whole selected block. A block that does not fit the pane stays in place if
-        the user is reading it: it begins near the top row or above, and fills a third of the pane."""
+        """Scroll as little as needed to show the whole selected block. A block that does not fit the pane stays in
+        place if the user is reading it: it begins near the top row or above, and fills a third of the pane."""
         if (selected := self.current()) is None:
             return
         unit, first, last, block = selected
@@ -277,8 +277,8 @@ PANNING: Commands[BlockCursor] = Commands(
 
 
 def _ids_inside(block: Block | None) -> frozenset[int]:
-    """Return the identities of a block and all blocks inside it. The blocks are visited level by level, which is three times
-    as fast for a huge table."""
+    """Return the identities of a block and all blocks inside it. The blocks are visited level by level, which is three
+    times as fast for a huge table."""
     ids: set[int] = set()
     level = [block] if block is not None else []
     while level:
@@ -342,8 +342,8 @@ class Hints:
         return ("a–z", "follow link"), ("A–Z", "open in browser"), ("escape", "cancel")
 
     def with_labels(self, strip: Strip, row: int, line: Line, margin: int, styles: Styles, base_style: Style) -> Strip:
-        """Return the strip of a row with labels at its links and other text dimmed. `line` is the line that the row shows
-        after `margin` blank cells."""
+        """Return the strip of a row with labels at its links and other text dimmed. `line` is the line that the row
+        shows after `margin` blank cells."""
         labelled_ids = {id(each.clickable) for each in self.by_label.values()}
         faded, link = base_style + styles.faded + _PLAIN, base_style + styles.text + _PLAIN + Style(dim=False)
         links_in_row = [each for each in self.clickables if each.line == row and id(each.clickable) in labelled_ids]
@@ -526,8 +526,8 @@ class Clickables(PanePart):
         return self.hints.with_labels(strip, row, line, margin, viewport.text_styles, viewport.base_style)
 
     def help_row(self) -> tuple[int, Strip] | None:
-        """Return the help text for hints as a strip, and the number of a row without links to show it in. None if there are no
-        hints, or if every row has a link."""
+        """Return the help text for hints as a strip, and the number of a row without links to show it in. None if there
+        are no hints, or if every row has a link."""
         if self.hints is None:
             return None
         rows_with_links, height = self.hints.rows, self.viewport.widget.size.height

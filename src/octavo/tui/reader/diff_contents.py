@@ -113,8 +113,8 @@ class DiffContents(Contents):
         return wanted if wanted in self.layouts else "changes"
 
     def choose_layout(self) -> None:
-        """Choose the layout of a page that is opened: the new version of a rewritten page, else the layout that the user chose
-        last. Before the first choice, the width of the terminal decides."""
+        """Choose the layout of a page that is opened: the new version of a rewritten page, else the layout that the
+        user chose last. Before the first choice, the width of the terminal decides."""
         is_rewritten = self.compared is not None and self.compared.diff.is_rewritten
         self.layout = "new" if is_rewritten else "sides" if self._is_split else "changes"
 
@@ -285,16 +285,16 @@ class DiffBuilder:
     def __init__(
         self, pane: Reader, contents: DiffContents, show_units: Callable[[DiffUnits, LaidUnits | None], None]
     ) -> None:
-        """`show_units` is called when all units are built. Its second argument has the units that the background thread laid
-        out, or None for a short diff."""
+        """`show_units` is called when all units are built. Its second argument has the units that the background thread
+        laid out, or None for a short diff."""
         self.pane, self.contents, self._show_units = pane, contents, show_units
         self._build: _Build | None = None
         self._work: driver.Work | None = None
         self._on_shown: Callable[[], object] | None = None
 
     def build(self, on_shown: Callable[[], object] | None = None) -> None:
-        """Build all units, and call `on_shown` when they are shown. If `on_shown` is None, the callback of an unfinished build
-        is called instead."""
+        """Build all units, and call `on_shown` when they are shown. If `on_shown` is None, the callback of an
+        unfinished build is called instead."""
         self._on_shown = on_shown or self._on_shown
         self.stop()
         changes, size = self.contents.units_to_build()

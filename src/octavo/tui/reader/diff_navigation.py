@@ -1,5 +1,5 @@
-"""Navigation in a diff: the position at which a page is opened, and the commands that go to changes and threads. Changes are
-visited in the order of the page, or the most important first.
+"""Navigation in a diff: the position at which a page is opened, and the commands that go to changes and threads.
+Changes are visited in the order of the page, or the most important first.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def change_indexes(units: Sequence[DiffUnit], *, by_risk: bool) -> list[int]:
 
 
 def following_changes(units: Sequence[DiffUnit], index: int, step: int, *, by_risk: bool) -> list[int]:
-    """Return the indexes of the units with the changes after the unit `index`, or before it if `step` is -1, nearest first.
-    `index` may be -1 (above all units) or the number of units (below them)."""
+    """Return the indexes of the units with the changes after the unit `index`, or before it if `step` is -1, nearest
+    first. `index` may be -1 (above all units) or the number of units (below them)."""
     order = change_indexes(units, by_risk=by_risk)
     if not by_risk or not 0 <= index < len(units):
         return [at for at in order if at > index] if step > 0 else [at for at in reversed(order) if at < index]
@@ -50,8 +50,8 @@ def following_changes(units: Sequence[DiffUnit], index: int, step: int, *, by_ri
 
 
 def position_text(diff: DiffUnits, index: int, *, by_risk: bool) -> str:
-    """Return the number of the change at or above a unit, such as `change 2 of 7`, or `7 changes` above the first change. By
-    risk, the text ends with the kind of the change. Empty if the diff has no changes."""
+    """Return the number of the change at or above a unit, such as `change 2 of 7`, or `7 changes` above the first
+    change. By risk, the text ends with the kind of the change. Empty if the diff has no changes."""
     if not diff.count:
         return ""
     here = change_at(diff.units, index)
@@ -232,8 +232,8 @@ class DiffNavigation:
         self.pane.viewport.notify_moved()
 
     def _lay_out_around(self, selected: BlockSpan | None, thread_block: str, laid: LaidUnits | None) -> None:
-        """Replace all lines and keep the selected block in its row. If it is a thread that no longer exists, select the block
-        with the key `thread_block` instead."""
+        """Replace all lines and keep the selected block in its row. If it is a thread that no longer exists, select the
+        block with the key `thread_block` instead."""
         row = self.pane.viewport.row_of(selected.start) if selected is not None else 0
         self.pane.reset_lines(laid=laid)
         if selected is None:
@@ -291,8 +291,8 @@ class DiffNavigation:
     def go_to_thread(self, step: int, *, from_edge: bool = False) -> bool:
         """Go to the next or previous open thread. Return False if there is none.
 
-        The search starts at the selected block. With `from_edge`, it starts at the beginning or the end of the page. It also
-        starts at the beginning if the page was opened at its first change, which may be below the first thread."""
+        The search starts at the selected block. With `from_edge`, it starts at the beginning or the end of the page. It
+        also starts at the beginning if the page was opened at its first change, which may be below the first thread."""
         selected = self.cursor.current() if self.cursor.selected is not None and not from_edge else None
         is_at_first_change = self._is_opened_at_change and self._is_unmoved
         if selected is not None and step > 0 and is_at_first_change and selected.block.kind != "thread":
@@ -334,7 +334,8 @@ class DiffNavigation:
         return span is not None
 
     def _thread_from(self, unit_index: int, block: Block | None, step: int) -> BlockSpan | None:
-        """Return the next open thread after a block, or the previous one if `step` is negative. None if there is none."""
+        """Return the next open thread after a block, or the previous one if `step` is negative. None if there is
+        none."""
         units, scope = self.contents.shown_diff.units, self.scope
         spans = self.cursor.spans_from(
             unit_index, block, step, lambda index: index in scope and bool(units[index].threads)

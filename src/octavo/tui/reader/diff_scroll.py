@@ -77,8 +77,8 @@ class PageSection:
         self.compared, self.diff, self.note = None, DiffUnits(), note
 
     def rows(self, *, is_first: bool) -> Sequence[DiffUnit]:
-        """Return the units of the heading and, without changes, of the note. If they are unchanged, the same objects as before
-        are returned, so that their lines are kept."""
+        """Return the units of the heading and, without changes, of the note. If they are unchanged, the same objects as
+        before are returned, so that their lines are kept."""
         heading = DiffUnit("page", Block(PAGE_ROW, key=f"{PAGE_ROW} {self.key}"), page=self.heading, is_tight=is_first)
         heading_unit = self._heading_unit
         if heading_unit is None or heading_unit.page != heading.page or heading_unit.is_tight != heading.is_tight:
@@ -102,8 +102,8 @@ class PageSection:
 
 
 class ScrollContents(DiffContents):
-    """Changes of several pages. Its `compared`, `key`, `title`, `threads` and `context_size` are those of the page under
-    the cursor."""
+    """Changes of several pages. Its `compared`, `key`, `title`, `threads` and `context_size` are those of the page
+    under the cursor."""
 
     def __init__(self, pane: Reader) -> None:
         self.sections: tuple[PageSection, ...] = ()
@@ -264,8 +264,8 @@ class SectionBuilder(DiffBuilder):
         show_units: Callable[[DiffUnits, LaidUnits | None], None],
         keep_selected: Callable[[BlockSpan, int], None],
     ) -> None:
-        """`keep_selected` is called after the lines were replaced, with the block that was selected and its former row. It
-        selects the block and scrolls it to that row."""
+        """`keep_selected` is called after the lines were replaced, with the block that was selected and its former row.
+        It selects the block and scrolls it to that row."""
         super().__init__(pane, contents, show_units)
         self._keep_selected = keep_selected
         self._builds: dict[str, DiffUnits] = {}
@@ -275,8 +275,8 @@ class SectionBuilder(DiffBuilder):
         self.rebuild((self.contents.page,), on_shown)
 
     def show_sections(self, sections: Sequence[PageSection] | None = None) -> None:
-        """Replace the lines by those of `sections`, or of the current sections if None. The selected block stays in its row, and
-        the lines of unchanged units are kept."""
+        """Replace the lines by those of `sections`, or of the current sections if None. The selected block stays in its
+        row, and the lines of unchanged units are kept."""
         contents, viewport, cursor = self.contents, self.pane.viewport, self.pane.cursor
         selected = cursor.current()
         page = contents.page
@@ -395,8 +395,8 @@ class ScrollNavigation(DiffNavigation):
         return self._change_in(self.contents.page, unit_index, step)
 
     def _change_in(self, section: PageSection, unit_index: int, step: int) -> BlockSpan | None:
-        """Return the next change of a section after a unit, or the previous one if `step` is negative. None if there is none, or
-        if the section is folded."""
+        """Return the next change of a section after a unit, or the previous one if `step` is negative. None if there is
+        none, or if the section is folded."""
         if section.is_folded:
             return None
         start, units = self._body_start(section), section.diff.units
@@ -480,8 +480,8 @@ class ScrollNavigation(DiffNavigation):
             super().store_position()
 
     def restore(self, section: PageSection) -> None:
-        """Restore the last reading position on the page under the cursor: select its block, and scroll the block to its former
-        row."""
+        """Restore the last reading position on the page under the cursor: select its block, and scroll the block to its
+        former row."""
         position = self.positions.get(section.position_key)
         if position is None or section is not self.contents.page:
             return
@@ -493,8 +493,8 @@ class ScrollNavigation(DiffNavigation):
             self.pane.viewport.show_in_row(span.start, position.below)
 
     def keep_selected(self, selected: BlockSpan, row: int) -> None:
-        """Select a block after its section was built again, and scroll it to `row`. If the block no longer exists, select a
-        visible block of the page."""
+        """Select a block after its section was built again, and scroll it to `row`. If the block no longer exists,
+        select a visible block of the page."""
         span = self._find_span(self._current_block(selected.block))
         if span is not None:
             self.cursor.select(span, scroll_to=None)

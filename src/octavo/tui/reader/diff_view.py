@@ -85,7 +85,8 @@ class DiffBlockCommands(BlockCommands):
 
     @property
     def nearest_block(self) -> Block | None:
-        """The selected block if it is a block of the page, else a block of the same unit. None if there is none."""
+        """The selected block if it is a block of the page, else a block of the same unit. None if there is none. In a
+        source diff, a block that has only the number of the changed line."""
         selected = self.pane.cursor.current()
         if selected is None:
             return None

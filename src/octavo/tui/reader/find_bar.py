@@ -1,5 +1,5 @@
-"""Find in page: the find bar, its matches and its commands. Also text selected with the mouse, which is copied without borders
-and bullets.
+"""Find in page: the find bar, its matches and its commands. Also text selected with the mouse, which is copied without
+borders and bullets.
 """
 
 from __future__ import annotations
@@ -107,7 +107,8 @@ class FindBar(PanePart):
         self._find_bar_changed()
 
     def find(self, needle: str) -> None:
-        """Highlight all matches of `needle`, and go to the first match after the position at which the find bar was opened."""
+        """Highlight all matches of `needle`, and go to the first match after the position at which the find bar was
+        opened."""
         self.needle = needle
         self._spans = {}
         self.matches, self._match, self._search, self._waiting_steps = (), None, None, 0
@@ -179,8 +180,8 @@ class FindBar(PanePart):
         self.viewport.notify_moved()
 
     def step(self, step: int) -> None:
-        """Go to the next match, or to the previous if `step` is negative. The first match follows the last. If the rest of the
-        page is still loading, wait for it at the last match."""
+        """Go to the next match, or to the previous if `step` is negative. The first match follows the last. If the rest
+        of the page is still loading, wait for it at the last match."""
         self._goes_to_first_match = False
         index = self.matches.index(self._match) if self._match in self.matches else -1
         is_last = step > 0 and index == len(self.matches) - 1
@@ -225,8 +226,8 @@ class FindBar(PanePart):
         return self._match.unit_index if self._match is not None else -1
 
     def content_changed(self, *, unit_of_match: int = -1) -> None:
-        """Search again after the content changed. `unit_of_match` is the new index of the unit with the selected match, or -1 if
-        the index is the same."""
+        """Search again after the content changed. `unit_of_match` is the new index of the unit with the selected match,
+        or -1 if the index is the same."""
         if self._match is not None and unit_of_match >= 0:
             self._match = self._match._replace(unit_index=unit_of_match)
             self._current = unit_of_match, self._current[1]
@@ -383,8 +384,8 @@ class SelectionCollector:
         return "\n".join(self._texts)
 
     def collect(self, margin_of: Callable[[int], int], seconds: float) -> bool:
-        """Collect text for about `seconds`. Return True at the end of the selection or of the lines, and when the clipboard takes
-        no more text."""
+        """Collect text for about `seconds`. Return True at the end of the selection or of the lines, and when the
+        clipboard takes no more text."""
         until, virtual_lines = time.perf_counter() + seconds, self.virtual_lines
         # The clipboard takes no more than COPIED_BYTES.
         while self._next < len(virtual_lines) and self._next <= self._last and self._size <= COPIED_BYTES:
@@ -431,8 +432,8 @@ class TextSelection(PanePart):
         return [_highlight(strip, selection, y, style) for y, strip in enumerate(strips, line)]
 
     def selected_text(self, selection: Selection) -> tuple[str, str] | None:
-        """Return the selected text and a line end, as Textual expects. None if the pane has no lines. Raise CopyPending if
-        collecting the text takes long. `work` copies it later."""
+        """Return the selected text and a line end, as Textual expects. None if the pane has no lines. Raise CopyPending
+        if collecting the text takes long. `work` copies it later."""
         seconds = FIRST_COLLECT_SECONDS if isinstance(self.viewport.widget.screen, CopiesWhenReady) else math.inf
         if self._collect(selection, seconds):
             collector, self._collector = self._collector, None

@@ -1,4 +1,5 @@
-"""Opening of the links of a page in the app or in the browser. Also loads the titles of link targets outside the space."""
+"""Opening of the links of a page in the app or in the browser. Also loads the titles of link targets outside the
+space."""
 
 from __future__ import annotations
 
@@ -264,8 +265,8 @@ def _files_of(shown: ShownPage) -> SpaceRef | None:
 def open_target(
     app: Shell, target: links.Target, *, href: str = "", text: str = "", at: ContentRef | None = None
 ) -> None:
-    """Open a link that leaves the page, or tell the user why it cannot be opened. `href` is the link as written. Linked files
-    are downloaded from `at`."""
+    """Open a link that leaves the page, or tell the user why it cannot be opened. `href` is the link as written. Linked
+    files are downloaded from `at`."""
     if _is_outside_folder(app, target):
         if "://" in href:
             confirm_link(app, href, text=text)

@@ -109,8 +109,8 @@ async def download_image(session: Session, location: ImageLocation) -> bytes:
 async def scale_image(
     data: bytes, columns: int, rows: int, background: tuple[int, int, int], *, pixel_scale: int = 1
 ) -> ScaledPicture:
-    """Decode an image in a child process, and scale it to fit `columns` and `rows`. A cell has two pixels, one above the
-    other, or `pixel_scale` times as many in each direction."""
+    """Decode an image in a child process, and scale it to fit `columns` and `rows`. A cell has two pixels, one above
+    the other, or `pixel_scale` times as many in each direction."""
     width, height = max(1, columns) * pixel_scale, max(1, rows) * 2 * pixel_scale
     while width * height > 2 * MOST_CELLS * pixel_scale * pixel_scale:
         width, height = width * 19 // 20, height * 19 // 20
@@ -131,7 +131,8 @@ async def scale_image(
 
 
 class _Header(BaseModel):
-    """Header that the child process writes before the pixels. Untrusted, because a malicious image may control that process."""
+    """Header that the child process writes before the pixels. Untrusted, because a malicious image may control that
+    process."""
 
     problem: SafeLine = ""
     format: SafeLine = ""

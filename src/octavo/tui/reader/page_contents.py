@@ -1,5 +1,5 @@
-"""Contents of a page view: a page, or its Markdown source, as units. Also thread marks, sticky table heads, and the gutter
-with the age of each block.
+"""Contents of a page view: a page, or its Markdown source, as units. Also thread marks, sticky table heads, and the
+gutter with the age of each block.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ class PageThreads:
         *,
         is_loaded: bool,
     ) -> None:
-        """Set the open threads (or their number) and the number of drafts, by block key. `blocks` are the blocks of the page.
-        `is_loaded` is False while threads of the page are still loading."""
+        """Set the open threads (or their number) and the number of drafts, by block key. `blocks` are the blocks of the
+        page. `is_loaded` is False while threads of the page are still loading."""
         self.is_loading = not (is_loaded and self.viewport.contents.is_fully_parsed)
         counts = {
             key: count if isinstance(count, int) else sum(each.is_open for each in count)
@@ -125,13 +125,13 @@ class PageThreads:
         self.drafts = ThreadMarks(document.blocks, self.drafts.counts)
 
     def block_at(self, span: BlockSpan) -> Block | None:
-        """Return the first visible block with an open thread whose mark is at a selectable block: the selectable block or a
-        block inside it. None if there is none."""
+        """Return the first visible block with an open thread whose mark is at a selectable block: the selectable block
+        or a block inside it. None if there is none."""
         return next(iter(self.marked_blocks(span, hidden=False)), None)
 
     def marked_blocks(self, span: BlockSpan, *, hidden: bool) -> list[Block]:
-        """Return the blocks with open threads whose mark is at a selectable block: the visible blocks, or with `hidden` the
-        collapsed blocks."""
+        """Return the blocks with open threads whose mark is at a selectable block: the visible blocks, or with `hidden`
+        the collapsed blocks."""
         paths = self.paths_by_block(span.unit_index, self.marks).get(span.block.key, ())
         return [path[-1] for path in paths if self.viewport.folds.hides(path) == hidden]
 
@@ -192,8 +192,8 @@ class PageContents(Contents):
         self.ages = AgeGutter(viewport, threads.cursor)
         self.document: Document | None = None
         self.markdown: str | None = None
-        """Markdown of the page as the server sent it. None until the whole page is parsed. The source of the document is
-        sanitized, so it may be different."""
+        """Markdown of the page as the server sent it. None until the whole page is parsed. The source of the document
+        is sanitized, so it may be different."""
         self.key = ""
         """Key of the page that is shown."""
         self.head: PageHead = ("", "")
@@ -379,8 +379,8 @@ class PageContents(Contents):
 
 
 def blocks_with_title(blocks: Sequence[Block], head: PageHead, *, is_complete: bool) -> list[Block]:
-    """Return a block with the title and the description of a page, and then its blocks. A first heading that repeats the
-    title is left out.
+    """Return a block with the title and the description of a page, and then its blocks. A first heading that repeats
+    the title is left out.
 
     Empty if `is_complete` and the page has only a title, because such a page counts as empty.
     """
@@ -402,8 +402,8 @@ def repeated_title(blocks: Sequence[Block], head: PageHead) -> Block | None:
 
 
 def ranges_in_page_order(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
-    """Return the blocks of lines in the order of the page, each with its first and last line. All blocks of a column precede
-    those of the next column."""
+    """Return the blocks of lines in the order of the page, each with its first and last line. All blocks of a column
+    precede those of the next column."""
     if not any(isinstance(line, SplitLine) for line in lines):
         return block_ranges(lines)
     ranges = [
@@ -456,8 +456,8 @@ def table_of(viewport: Viewport, span: BlockSpan) -> Block | None:
 
 
 def sticky_head(viewport: Viewport, top: LinePosition) -> TableHead:
-    """Return the head of the table that has a row at `top`. Return `NO_HEAD` if there is no such table, or if its head is
-    visible anyway or too high."""
+    """Return the head of the table that has a row at `top`. Return `NO_HEAD` if there is no such table, or if its head
+    is visible anyway or too high."""
     if not len(viewport.virtual_lines):
         return NO_HEAD
     unit, line = top
@@ -480,8 +480,8 @@ def sticky_head(viewport: Viewport, top: LinePosition) -> TableHead:
 
 
 def _unit_with_head(viewport: Viewport, unit_index: int) -> int:
-    """Return the index of the unit with the first slice of a table, which has the head. Return `unit_index` if that unit does
-    not begin with a slice of a table."""
+    """Return the index of the unit with the first slice of a table, which has the head. Return `unit_index` if that
+    unit does not begin with a slice of a table."""
     bounds = _table_bounds(viewport, unit_index)
     if bounds is None:
         return unit_index

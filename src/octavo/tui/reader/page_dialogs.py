@@ -111,7 +111,8 @@ _TITLE = 60
 
 
 class TableRowResult(NamedTuple):
-    """Result of the dialog for a table row: the last row that was shown, and the link or comment that the user requested."""
+    """Result of the dialog for a table row: the last row that was shown, and the link or comment that the user
+    requested."""
 
     row: Block
     opened: ClickableSpan | None = None

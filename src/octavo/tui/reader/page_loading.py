@@ -33,8 +33,8 @@ _FREED_AT_ONCE = 4
 
 
 class PageLoaded(Message):
-    """Message: the whole page is parsed and shown. Its heights may still be estimated. Not posted if a refresh brings the same
-    page again."""
+    """Message: the whole page is parsed and shown. Its heights may still be estimated. Not posted if a refresh brings
+    the same page again."""
 
 
 class ParsedPage(NamedTuple):
@@ -52,8 +52,8 @@ class PageLoad:
     def __init__(
         self, markdown: str, head: PageHead, key: str, restore_key: str, folds: Folds, *, replaces: bool
     ) -> None:
-        """`restore_key` is the key of the block to scroll to, which the first screen should contain. With `replaces`, the
-        visible page stays until the whole new page is parsed."""
+        """`restore_key` is the key of the block to scroll to, which the first screen should contain. With `replaces`,
+        the visible page stays until the whole new page is parsed."""
         self.markdown, self.head, self.key, self.folds, self.replaces = markdown, head, key, folds, replaces
         self.layout: UnitLayout | None = None
         """Layout for the background thread. None if that thread does not lay out the page."""

@@ -1,5 +1,5 @@
-"""Navigation on a page: to headings, anchors and threads, and between the page and its source. Also restores positions, which
-may wait until more of the page is parsed.
+"""Navigation on a page: to headings, anchors and threads, and between the page and its source. Also restores positions,
+which may wait until more of the page is parsed.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ class PageNavigation:
         self._waiting_since = self.position()
 
     def joins_waiting_moves(self, step: int, move: Callable[[], object]) -> bool:
-        """Let a move down wait too if moves are waiting until the page is parsed, and return True. Return False if none are
-        waiting. A move up cancels the waiting moves."""
+        """Let a move down wait too if moves are waiting until the page is parsed, and return True. Return False if none
+        are waiting. A move up cancels the waiting moves."""
         if step < 0:
             self.cancel_waiting_moves()
         elif self.waiting_moves():
@@ -101,8 +101,8 @@ class PageNavigation:
     def current_anchor(self) -> str:
         """Anchor of the last heading above or at the selected block. Empty if there is none.
 
-        At the end of a scrolled page, the last visible block counts as selected, because its heading cannot scroll to the
-        top."""
+        At the end of a scrolled page, the last visible block counts as selected, because its heading cannot scroll to
+        the top."""
         document, span = self.contents.document, self.cursor.current()
         if document is None or span is None:
             return ""
@@ -327,8 +327,8 @@ class PageNavigation:
     # Jumps to content that is not parsed yet
 
     def with_footnote(self, label: str, show: Callable[[Block | None], None]) -> None:
-        """Call `show` with a footnote when it is parsed, or with None if the page has no such footnote. If the user moves before
-        that, `show` is never called."""
+        """Call `show` with a footnote when it is parsed, or with None if the page has no such footnote. If the user
+        moves before that, `show` is never called."""
         if (note := self.contents.footnote(label)) is not None or self.contents.is_fully_parsed:
             show(note)
         else:  # Footnotes are at the end of a page.
@@ -336,7 +336,8 @@ class PageNavigation:
             explain(self.pane, STILL_LOADING)
 
     def report_missing(self, anchor: str) -> None:
-        """Tell the user that a link leads to a missing heading. While the page is loading, first wait for the rest of it."""
+        """Tell the user that a link leads to a missing heading. While the page is loading, first wait for the rest of
+        it."""
         if self.pending_jump is not None and self.pending_jump.anchor == anchor.lstrip("#"):
             self.pending_jump = self.pending_jump._replace(by_link=True)
         else:
@@ -377,8 +378,8 @@ class PageNavigation:
             self.pane.refresh_bindings()
 
     def _source_line(self) -> int:
-        """Return the number of the source line at the top, counted from 0. On the rendered page, this is the first source line
-        of the unit at the top."""
+        """Return the number of the source line at the top, counted from 0. On the rendered page, this is the first
+        source line of the unit at the top."""
         if not len(self.pane.viewport.virtual_lines):
             return 0
         unit, line = self.pane.viewport.top

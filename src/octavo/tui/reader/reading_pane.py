@@ -1,5 +1,5 @@
-"""`Reader`, the base of all page views: a viewport with a block cursor, link hints, a find bar and selectable text. Also the
-commands for the selected block: open, copy and comment.
+"""`Reader`, the base of all page views: a viewport with a block cursor, link hints, a find bar and selectable text.
+Also the commands for the selected block: open, copy and comment.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 
 class LoadingState:
-    """Message of a pane without content: the page is loading, could not be loaded, or is not available. A message never replaces
-    visible content."""
+    """Message of a pane without content: the page is loading, could not be loaded, or is not available. A message never
+    replaces visible content."""
 
     def __init__(self, pane: Reader) -> None:
         self._pane, self.viewport = pane, pane.viewport

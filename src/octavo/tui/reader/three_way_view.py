@@ -59,7 +59,7 @@ class ConflictContents(Contents):
     def __init__(self, viewport: Viewport) -> None:
         self.viewport = viewport
         self.sides = ("main", "this change request")
-        """Names of the two sides, in lower case."""
+        """Names of the two sides, as they are written inside a sentence."""
         self.choices: Mapping[str, MergeChoice] = {}
         self.pieces: tuple[ConflictView | PageConflict | UnconflictedText, ...] | None = None
         self.is_expanded = False
@@ -309,8 +309,9 @@ class ThreeWayView(Reader):
         self.reset_lines()
 
     def go_to_unresolved(self) -> bool:
-        """Go to the first conflict from the selected one on that has neither a choice nor a suggestion. The search continues at
-        the top. Return False if there is none. Then the first conflict is selected if nothing was selected."""
+        """Go to the first conflict from the selected one on that has neither a choice nor a suggestion. The search
+        continues at the top. Return False if there is none. Then the first conflict is selected if nothing was
+        selected."""
         every = self.contents.conflicts
         at = self.contents.index_of(self.selected_conflict) if self.cursor.selected is not None else 0
         unresolved = [each for each in every if each.name not in self.contents.choices and not each.is_suggested]

@@ -1,5 +1,5 @@
-"""`Viewport`, the lines of a pane and its scroll position, and `BackgroundLayout`, which lays out lines in a thread before
-they come into view. `Contents` is the base of the contents of a pane.
+"""`Viewport`, the lines of a pane and its scroll position, and `BackgroundLayout`, which lays out lines in a thread
+before they come into view. `Contents` is the base of the contents of a pane.
 """
 
 from __future__ import annotations
@@ -121,7 +121,8 @@ class Contents:
         return block_ranges(lines)
 
     def has_spans(self, unit_index: int) -> bool:
-        """Return False if a unit has no selectable blocks. The cursor then skips the unit without laying it out."""
+        """Return False if a unit certainly has no selectable blocks. The cursor then skips the unit without laying it
+        out."""
         return True
 
     def block_at(self, line: Line, cell: int) -> Block | None:
@@ -251,8 +252,8 @@ def explain(widget: Widget, sentence: str) -> None:
 class Viewport:
     """Lines of a pane, and `top`, the position of the line in its first row.
 
-    Only `top` decides which lines are visible. Textual's `scroll_y` follows `top`, so that the scroll bar is right. If the
-    user drags the bar, `Reader.watch_scroll_y` sets `top`.
+    Only `top` decides which lines are visible. Textual's `scroll_y` follows `top`, so that the scroll bar is right. If
+    the user drags the bar, `Reader.watch_scroll_y` sets `top`.
     """
 
     def __init__(self, widget: ScrollWidget, *, ascii: bool, mono: bool) -> None:
@@ -323,8 +324,8 @@ class Viewport:
     def reset_lines(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
         """Replace all lines by the units of the contents, and scroll to `anchor`, or keep the current reading position.
 
-        Units have estimated heights until they are rendered. `laid` has the units that the background thread has rendered
-        already."""
+        Units have estimated heights until they are rendered. `laid` has the units that the background thread has
+        rendered already."""
         self._text_styles = None
         self.is_outdated = self.pane_width <= 0
         if self.is_outdated:
@@ -440,15 +441,15 @@ class Viewport:
         return rows_from(self.virtual_lines, self.top, self.widget.size.height)
 
     def go_by(self, lines: int) -> int:
-        """Scroll down by `lines`, or up if negative. Return the number of lines that the pane could not scroll down because the
-        text ends."""
+        """Scroll down by `lines`, or up if negative. Return the number of lines that the pane could not scroll down
+        because the text ends."""
         before = self.top
         self.go_to(position_after(self.virtual_lines, before, lines))
         return max(0, lines - lines_between(self.virtual_lines, before, self.top, lines)) if lines > 0 else 0
 
     def row_of(self, position: LinePosition, max_rows: int | None = None) -> int:
-        """Return the row of a position, or a negative number above the first row. Counting stops beyond `max_rows`, by default
-        the number of visible rows."""
+        """Return the row of a position, or a negative number above the first row. Counting stops beyond `max_rows`, by
+        default the number of visible rows."""
         return lines_between(self.virtual_lines, self.top, position, self.rows if max_rows is None else max_rows)
 
     def show_in_row(self, position: LinePosition, row: int) -> None:
@@ -486,8 +487,8 @@ class Viewport:
 
 
 class BackgroundLayout:
-    """Layout of units before they are visible, in the thread of `terminal/driver.py`, which pauses while a key is handled.
-    Also lays out units again when deferred content, such as link titles, arrives."""
+    """Layout of units before they are visible, in the thread of `terminal/driver.py`, which pauses while a key is
+    handled. Also lays out units again when deferred content, such as link titles, arrives."""
 
     def __init__(self, viewport: Viewport) -> None:
         self.viewport = viewport
@@ -542,8 +543,8 @@ class BackgroundLayout:
             self.viewport.virtual_lines.lay_out_some(FEW_LINES)
 
     def begin(self) -> None:
-        """Lay out the units with an estimated height: those of a short page now, those of a longer page in the background
-        thread."""
+        """Lay out the units with an estimated height: those of a short page now, those of a longer page in the
+        background thread."""
         virtual_lines, layout = self.viewport.virtual_lines, self._layout
         if self.is_busy or not virtual_lines.estimated_count or layout is None:
             return

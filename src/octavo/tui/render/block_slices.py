@@ -1,5 +1,5 @@
-"""Splitting of long blocks into slices. Slices are rendered one by one, so that no single step takes long. Also shows a block
-that cannot be rendered as source.
+"""Splitting of long blocks into slices. Slices are rendered one by one, so that no single step takes long. Also shows a
+block that cannot be rendered as source.
 """
 
 from __future__ import annotations
@@ -274,8 +274,8 @@ def _split_paragraph(block: Block, limit: float) -> Iterator[Block]:
 
 
 def _split_captioned(block: Block, limit: float) -> Iterator[Block]:
-    """Yield slices of a block that has text and children. If the text is long, its first part is a slice of its own, and
-    the other parts follow as paragraphs."""
+    """Yield slices of a block that has text and children. If the text is long, its first part is a slice of its own,
+    and the other parts follow as paragraphs."""
     if text_cost(block.runs) > 2 * limit:
         first, *rest = _split_runs(block.runs, limit)
         yield _slice_of(block._replace(runs=first), (), 0)
@@ -285,7 +285,8 @@ def _split_captioned(block: Block, limit: float) -> Iterator[Block]:
 
 
 def _split_runs(runs: Sequence[Run], limit: float) -> Iterator[tuple[Run, ...]]:
-    """Yield inline text in parts that cost about `limit` to render. A part ends at a space, or inside a very long word."""
+    """Yield inline text in parts that cost about `limit` to render. A part ends at a space, or inside a very long
+    word."""
     part: list[Run] = []
     room = int(limit)
     for run in runs:

@@ -123,8 +123,8 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
 
 
 def code_size(block: Block) -> CodeSize:
-    """Return the size of a long code block. The result is cached, because measuring 100,000 rows takes as long as painting
-    a frame.
+    """Return the size of a long code block. The result is cached, because measuring 100,000 rows takes as long as
+    painting a frame.
 
     Only the `_MEASURED_ROWS` rows that are probably widest are measured. Their width is estimated from their bytes."""
     if (cached := _sizes.get(block)) is not None:
@@ -153,7 +153,8 @@ def _note(label: str, styles: Styles) -> Piece:
 
 
 def wrap_code(pieces: list[Piece], width: int, styles: Styles) -> list[list[Piece]]:
-    """Return a row of code wrapped into lines. The second line and later lines are indented a little more than the first."""
+    """Return a row of code wrapped into lines. The second line and later lines are indented a little more than the
+    first."""
     if width_of(pieces) <= width:
         return [pieces]
     row = "".join([piece.text for piece in pieces])

@@ -1,5 +1,5 @@
-"""Comparison of two versions of a page. Also collapses unchanged blocks between changes, and splits long changes into slices
-that are rendered one by one.
+"""Comparison of two versions of a page. Also collapses unchanged blocks between changes, and splits long changes into
+slices that are rendered one by one.
 """
 
 from __future__ import annotations
@@ -281,7 +281,8 @@ def _split_equal_part(word: TextPart) -> Iterator[TextPart]:
 
 
 def near_changes(lines: Sequence[LineChange]) -> Iterator[LineChange]:
-    """Yield the changed lines and the unchanged lines near them. A line whose `omitted` is not 0 replaces that many lines."""
+    """Yield the changed lines and the unchanged lines near them. A line whose `omitted` is not 0 replaces that many
+    lines."""
     last_unchanged: deque[LineChange] = deque()
     """Last unchanged lines, which are yielded if a change follows."""
     omitted, unchanged_count = 0, CONTEXT_LINES
@@ -374,8 +375,8 @@ class PlacedUnit(NamedTuple):
 
 
 class UnchangedRange(NamedTuple):
-    """Consecutive unchanged blocks. Units are made only for visible blocks, because a page can have tens of thousands of
-    blocks."""
+    """Consecutive unchanged blocks. Units are made only for visible blocks, because a page can have tens of thousands
+    of blocks."""
 
     olds: Sequence[Block]
     news: Sequence[Block]
@@ -438,8 +439,8 @@ def container_name(block: Block) -> str:
 
 
 def block_summary(block: Block) -> str:
-    """Return a text without line breaks that identifies a block: the method and path of an operation, else the text of the
-    block, else its kind."""
+    """Return a text without line breaks that identifies a block: the method and path of an operation, else the text of
+    the block, else its kind."""
     return _operation_name(block) or " ".join(block.plain().split()) or container_name(block) or block.kind
 
 
@@ -465,8 +466,8 @@ def collapse_unchanged(
 ) -> Iterator[DiffUnit]:
     """Yield the visible units of a page.
 
-    A line replaces collapsed blocks and names the section and containers of the next block. Without collapsed blocks, such a
-    line is shown where a container begins or ends. `title` names the top level of the page.
+    A line replaces collapsed blocks and names the section and containers of the next block. Without collapsed blocks,
+    such a line is shown where a container begins or ends. `title` names the top level of the page.
     """
     placed: list[PlacedUnit | CollapsedBlocks] = []
     for item in items:
@@ -561,7 +562,8 @@ def _is_prose(block: Block | None) -> bool:
 
 
 def _collapsed_unit(hidden: Sequence[PlacedUnit | CollapsedBlocks], section_path: tuple[str, ...]) -> DiffUnit:
-    """Return the unit that replaces collapsed blocks. `section_path` has the names of the sections around the next block."""
+    """Return the unit that replaces collapsed blocks. `section_path` has the names of the sections around the next
+    block."""
     blocks: list[Block] = []
     child_names: set[str] = set()
     for each in hidden:

@@ -1,5 +1,5 @@
-"""Preparation and rendering of the conflicts of a page. A conflict shows its result compared with main, and then its sides:
-main, the change request and the base.
+"""Preparation and rendering of the conflicts of a page. A conflict shows its result compared with main, and then its
+sides: main, the change request and the base.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ _OFFERED: tuple[ChoiceKind, ...] = ("main", "request", "both")
 
 @dataclass(frozen=True)
 class ConflictView:
-    """A conflict, ready to render at one place of the page. Preparing it is slow: call `prepare_conflicts` in a thread."""
+    """A conflict, ready to render at one place of the page. Preparing it is slow: call `prepare_conflicts` in a
+    thread."""
 
     name: str
     key: str
@@ -66,8 +67,8 @@ class PageConflict:
     description: str
     """Sentences that say what each side changed."""
     effects: tuple[str, str] = ("", "")
-    """Sentences that say what happens if main is chosen, and if the change request is chosen. Empty if there is nothing to
-    choose."""
+    """Sentences that say what happens if main is chosen, and if the change request is chosen. Empty if there is nothing
+    to choose."""
     is_suggested = False
     kind = "page"
 
@@ -96,8 +97,8 @@ def prepare_conflicts(
     """Return the conflicts of a page and the text between them, sanitized for display.
 
     `main` is the text of the page in main, or None if it is not known. `stored_name` returns the key of a conflict in
-    `choices`. `titles` has the titles of the pages that main moved text to, by id. The text around the conflicts is parsed
-    as a whole, because a part of a table or of code cannot be parsed alone.
+    `choices`. `titles` has the titles of the pages that main moved text to, by id. The text around the conflicts is
+    parsed as a whole, because a part of a table or of code cannot be parsed alone.
     """
     around, lines = _main_text(page)
     compared = compare(safe_text(around if main is None else main), safe_text(around))
@@ -453,8 +454,8 @@ def _shorten(lines: list[Line], source: str, styles: Styles, width: int) -> list
 
 
 def _against_base(piece: Piece) -> Piece:
-    """Return a piece with “from the base” after its number of unchanged lines, if it has such a number. A side of a conflict is
-    compared with the base, not with main."""
+    """Return a piece with “from the base” after its number of unchanged lines, if it has such a number. A side of a
+    conflict is compared with the base, not with main."""
     return (
         piece._replace(text=_UNCHANGED_COUNT.sub(r"\1 \2 unchanged from the base", piece.text))
         if piece.is_decoration

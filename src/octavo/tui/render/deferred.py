@@ -1,5 +1,5 @@
-"""Deferred content of a page, which is loaded after the first paint: its caches, and the queries that are the keys of the
-caches. Also the titles of link targets, and syntax highlighting of code.
+"""Deferred content of a page, which is loaded after the first paint: its caches, and the queries that are the keys of
+the caches. Also the titles of link targets, and syntax highlighting of code.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _CAPACITY = 12
 
 
 class RecentResults(Generic[Thing, Result]):
-    """Cache of results for recent objects. Objects are compared by identity, because comparing two pages by value takes as
-    long as reading them."""
+    """Cache of results for recent objects. Objects are compared by identity, because comparing two pages by value takes
+    as long as reading them."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Thing, Result]] = {}
@@ -456,14 +456,15 @@ class LinkTargets:
         titles: AsyncCache[TitleQuery, LinkTitle] | None = None,
         title_of_space: Callable[[str], LinkTitle | None] = lambda space: None,
     ) -> None:
-        """Resolve the links of the page `page_id` in `context`. `title_of_space` returns the title of a space, or None."""
+        """Resolve the links of the page `page_id` in `context`. `title_of_space` returns the title of a space, or
+        None."""
         self.context, self.page_id = context, page_id
         self._titles, self._space_title = titles, title_of_space
         self._resolved: dict[str, links.Target] = {}
 
     def with_titles(self, titles: AsyncCache[TitleQuery, LinkTitle] | None) -> LinkTargets:
-        """Return the same targets with another cache of titles. If these targets load no titles, the returned targets load
-        none either."""
+        """Return the same targets with another cache of titles. If these targets load no titles, the returned targets
+        load none either."""
         return LinkTargets(self.context, self.page_id, titles if self._titles is not None else None, self._space_title)
 
     def resolve(self, href: str) -> links.Target:
@@ -531,8 +532,8 @@ class LinkTargets:
 
 
 def app_origins(page: Page | None) -> tuple[str, ...]:
-    """Return the origin of the URL at which the platform's app shows a page, such as `https://app.gitbook.com`. Empty if
-    the page has no such URL."""
+    """Return the origin of the URL at which the platform's app shows a page, such as `https://app.gitbook.com`. Empty
+    if the page has no such URL."""
     app = page.urls.app if page is not None else None
     scheme, found, rest = (app or "").partition("://")
     return (f"{scheme}://{rest.partition('/')[0]}",) if found else ()

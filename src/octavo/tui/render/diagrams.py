@@ -1,5 +1,5 @@
-"""Rendering of Mermaid diagrams, which a child process with limits draws as text. Their source is shown until the drawing is
-ready, and if drawing fails."""
+"""Rendering of Mermaid diagrams, which a child process with limits draws as text. Their source is shown until the
+drawing is ready, and if drawing fails."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ async def draw_diagram(diagram: DiagramQuery) -> DrawnDiagram:
 
 
 def parse_drawings(output: bytes) -> Iterable[tuple[str, ...]]:
-    """Yield the lines of each drawing in the output of the child process. Stops at malformed output. Drawings that are too
-    large are left out."""
+    """Yield the lines of each drawing in the output of the child process. Stops at malformed output. Drawings that are
+    too large are left out."""
     for row in output.split(b"\n")[:-1]:
         try:
             drawing = parse_json(row)
@@ -208,8 +208,8 @@ def normalize_diagram(text: str) -> tuple[str, str]:
 
 
 def _shorten_arrow(regex_match: re.Match[str]) -> str:
-    """Return an arrow with minimal length, or a label unchanged. A longer arrow can leave a rank without a box, on which the
-    drawing program fails."""
+    """Return an arrow with minimal length, or a label unchanged. A longer arrow can leave a rank without a box, on
+    which the drawing program fails."""
     arrow = regex_match["arrow"]
     if arrow is None:
         return regex_match[0]
@@ -231,7 +231,8 @@ def drawing_problem(source: str) -> str:
 
 
 class _SequenceDiagram:
-    """Rewriter of a sequence diagram for the drawing program: names without spaces, and arrows with at most two dashes."""
+    """Rewriter of a sequence diagram for the drawing program: names without spaces, and arrows with at most two
+    dashes."""
 
     def __init__(self) -> None:
         self.title = ""

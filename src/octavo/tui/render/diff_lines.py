@@ -259,8 +259,8 @@ def _render_unchanged(context: LayoutContext, unit: DiffUnit, side_widths: SideW
 
 
 def _clip(lines: list[Line], clip: int, styles: Styles, side_widths: SideWidths) -> list[Line]:
-    """Return the first `clip` lines of a block and an ellipsis, or an ellipsis and the last lines if `clip` is negative. 0
-    keeps all lines."""
+    """Return the first `clip` lines of a block and an ellipsis, or an ellipsis and the last lines if `clip` is
+    negative. 0 keeps all lines."""
     if not clip or len(lines) <= abs(clip) + 1:
         return lines
     block = lines[0].block
@@ -286,8 +286,8 @@ def _render_replacement(context: LayoutContext, unit: DiffUnit, side_widths: Sid
 
 
 def _within_parent(block: Block, path: Sequence[Block]) -> Block:
-    """Return a copy of the parent of a block with only this block in it, such as a list with one item. A block that can be
-    rendered without its parent is returned itself."""
+    """Return a copy of the parent of a block with only this block in it, such as a list with one item. A block that can
+    be rendered without its parent is returned itself."""
     kinds = ("item", "task", "tab", "step", "update", "column")
     if not path or block.kind not in kinds:
         return block
@@ -439,8 +439,8 @@ _MOST_LINES, _MOST_TEXT, _MOST_SUGGESTED = 8, 4_000, 24
 
 
 def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles, width: int, indent: int) -> list[Line]:
-    """Render threads, each with its number, such as `thread 1/2`, right of a dotted line at cell `indent`. The lines of a
-    thread have a block of kind `thread` with its id as key."""
+    """Render threads, each with its number, such as `thread 1/2`, right of a dotted line at cell `indent`. The lines of
+    a thread have a block of kind `thread` with its id as key."""
     glyphs = styles.glyphs
     rail = [Piece(" " * indent + glyphs.rail + " ", styles.note, None, True)]
     inner = width - indent - 2
@@ -503,7 +503,8 @@ def render_diff_unit_or_threads(context: LayoutContext, unit: DiffUnit, side_wid
 def _message_lines(
     name: list[Piece], message: ThreadSummary | ThreadReply, styles: Styles, width: int
 ) -> list[list[Piece]]:
-    """Return the first rendered lines of a message, and an ellipsis if there are more. The first line begins with `name`."""
+    """Return the first rendered lines of a message, and an ellipsis if there are more. The first line begins with
+    `name`."""
     text, most_lines = message.text, _MOST_LINES
     lines: list[list[Piece]] = []
     if message.suggestion_diffs:
@@ -545,8 +546,8 @@ def _blocks(text: str) -> tuple[Block, ...]:
 def lines_with_suggestions(
     text: str, compared: Sequence[PageComparison], width: int, styles: Styles, notes: Sequence[Sequence[Line]] = ()
 ) -> list[Line]:
-    """Return the lines of a comment. `compared` has a comparison for each suggestion in `text`. `notes` is empty, or has the
-    lines below the label of each suggestion."""
+    """Return the lines of a comment. `compared` has a comparison for each suggestion in `text`. `notes` is empty, or
+    has the lines below the label of each suggestion."""
     out: list[Line] = []
     text_lines, start = text.split("\n"), 0
 

@@ -65,9 +65,9 @@ def build_diff(
     """Return the units of a rendered diff. Units are made while they are iterated, because a page may have tens of
     thousands.
 
-    `threads` has the threads on each block by key, and the threads of the page under "". `side_by_side`: removed blocks are
-    paired with the blocks that replace them. `only_meaning`: changes whose `kinds` cannot affect the meaning of the page
-    are hidden, and a line replaces them."""
+    `threads` has the threads on each block by key, and the threads of the page under "". `side_by_side`: removed blocks
+    are paired with the blocks that replace them. `only_meaning`: changes whose `kinds` cannot affect the meaning of the
+    page are hidden, and a line replaces them."""
     if diff.is_empty and not diff.unseen_lines and not threads:
         return DiffUnits()
     builder = _UnitBuilder(context_size, threads, title, kinds, side_by_side=side_by_side, only_meaning=only_meaning)
@@ -77,8 +77,8 @@ def build_diff(
 def build_side(
     compared: PageComparison, side: str, threads: Mapping[str, Sequence[ThreadSummary]], title: str = ""
 ) -> DiffUnits:
-    """Return a note and then one side of a rewritten page as units. `side` is `new` or `old`. The threads on the other side
-    are at the end."""
+    """Return a note and then one side of a rewritten page as units. `side` is `new` or `old`. The threads on the other
+    side are at the end."""
     was, now = compared.old, compared.new
     shown, other = (now, was) if side == "new" else (was, now)
     return _UnitBuilder(ContextSize(), threads, title, compared.kinds).build_side(

@@ -80,8 +80,8 @@ def join_sides(parts: Iterable[SidePair], side_widths: SideWidths, styles: Style
 
 
 def merge_replacements(parts: Iterable[SidePair], side_widths: SideWidths) -> list[SidePair]:
-    """Merge consecutive changes, so that all removed lines are above all added lines. In a split diff, a pair with both
-    sides is not merged, so its lines stay next to each other."""
+    """Merge consecutive changes, so that all removed lines are above all added lines. In a split diff, removed lines
+    are not merged into a pair that has added lines, so that lines that belong together stay next to each other."""
     out: list[SidePair] = []
     for pair in parts:
         last = out[-1] if out else None
@@ -120,16 +120,16 @@ def diff_block_at(line: Line, cell: int) -> Block | None:
 
 
 def diff_cursor_bar(line: Line, inside: Container[int]) -> int | None:
-    """Return the cell of the cursor bar on a line, which is left of the side whose block is under the cursor. `inside` has
-    the identities of that block and of the blocks in it. None if the line has no such block."""
+    """Return the cell of the cursor bar on a line, which is left of the side whose block is under the cursor. `inside`
+    has the identities of that block and of the blocks in it. None if the line has no such block."""
     if isinstance(line, SideBySideLine) and id(line.old_block) not in inside and id(line.block) in inside:
         return line.right_start - 1
     return -2 if id(line.old_block if isinstance(line, SideBySideLine) else line.block) in inside else None
 
 
 def diff_block_ranges(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
-    """Return the first line, the last line and the block of each range of lines that belong to one block. At the same line,
-    the old side comes first."""
+    """Return the first line, the last line and the block of each range of lines that belong to one block. At the same
+    line, the old side comes first."""
     if not any(isinstance(line, SideBySideLine) for line in lines):
         return block_ranges(lines)
     old = block_ranges([Line([], line.old_block if isinstance(line, SideBySideLine) else None) for line in lines])
@@ -138,8 +138,8 @@ def diff_block_ranges(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
 
 _ASCII_SIGNS = str.maketrans({"→": "->", "–": "-", "·": "-", "…": "~", "“": '"', "”": '"', "×": "x"})
 _LONGEST_VALUE, _EXCERPT, _EXCERPT_LEAD = 200, 40, 10
-"""Maximum numbers of characters: of a value that is shown whole, of an excerpt from a longer value, and of the text before
-the first difference in an excerpt."""
+"""Maximum numbers of characters: of a value that is shown whole, of an excerpt from a longer value, and of the text
+before the first difference in an excerpt."""
 _ATTRIBUTE_NAMES = {
     "src": "URL",
     "alt": "alternative text",

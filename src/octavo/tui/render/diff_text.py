@@ -47,8 +47,8 @@ def render_word_changes(
     side_widths: SideWidths,
     prefixes: tuple[str, str] = ("", ""),
 ) -> list[SidePair]:
-    """Render the old and the new text of a change, and the settings that differ. `prefixes` has the text before the first
-    line of each side, such as a bullet."""
+    """Render the old and the new text of a change, and the settings that differ. `prefixes` has the text before the
+    first line of each side, such as a bullet."""
     format_styles = in_place_styles(styles)
     sides: list[list[Line]] = []
     for block, prefix, op, style in (
@@ -107,8 +107,8 @@ def mark_words(
     base: Style | None,
     word_styles: dict[str, Style],
 ) -> list[Piece]:
-    """Return runs as styled text. Each run gets the style in `word_styles` for the operation of the word at the same index
-    in `words`."""
+    """Return runs as styled text. Each run gets the style in `word_styles` for the operation of the word at the same
+    index in `words`."""
     out: list[Piece] = []
     for word, part in zip(words, render_each_run(runs, styles, base), strict=True):
         style = word_styles.get(word.op)
@@ -124,8 +124,8 @@ def render_code_change(
     side_widths: SideWidths,
     slice_number: int = 0,
 ) -> list[SidePair]:
-    """Render the changed lines of code and the lines around them. If the change is split, `lines` are the lines of slice
-    `slice_number`, counted from 1. For a whole change, it is 0."""
+    """Render the changed lines of code and the lines around them. If the change is split, `lines` are the lines of
+    slice `slice_number`, counted from 1. For a whole change, it is 0."""
     styles, tokens = context.styles, [code_tokens(context, block) or [] for block in (old, new)]
     old_lines, new_lines = (
         _muted_line(_title(block), block, block.lines[0] + 1, styles, side_widths) for block in (old, new)
@@ -252,8 +252,8 @@ def render_table_change(
     side_widths: SideWidths,
     slice_number: int = 0,
 ) -> list[SidePair]:
-    """Render the header and the changed rows of a table, with the number of unchanged rows between them. A slice after the
-    first has no header. `slice_number` is 0 for a whole change."""
+    """Render the header and the changed rows of a table, with the number of unchanged rows between them. A slice after
+    the first has no header. `slice_number` is 0 for a whole change."""
     styles, text_width = context.styles, side_widths.text_width
     pairs = table.columns[:_MOST_COLUMNS]
     old_titles = [_run_pieces(_column_title(pair.old), styles, styles.strong) for pair in pairs]
@@ -344,8 +344,8 @@ def _table_notes(
 def _changed_rows(
     table: model.TableChange, pairs: Sequence[model.ColumnPair], styles: Styles
 ) -> tuple[list[_ChangedRow | int], list[model.AttributeChange]]:
-    """Return the changed rows and the changes of settings that they do not show. Among the rows, a number replaces that many
-    unchanged rows."""
+    """Return the changed rows and the changes of settings that they do not show. Among the rows, a number replaces that
+    many unchanged rows."""
     rows: list[_ChangedRow | int] = []
     unshown_settings: list[model.AttributeChange] = []
     old_indexes, new_indexes = [pair.old_index for pair in pairs], [pair.new_index for pair in pairs]

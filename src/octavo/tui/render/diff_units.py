@@ -1,5 +1,5 @@
-"""The units of a diff, which are rendered one by one. Also the number of unchanged blocks around changes, and changes that
-are shown as one."""
+"""The units of a diff, which are rendered one by one. Also the number of unchanged blocks around changes, and changes
+that are shown as one."""
 
 from __future__ import annotations
 
@@ -166,7 +166,8 @@ class DiffUnits:
 
 
 class ContextSize:
-    """Number of unchanged blocks that are shown around changes, and the keys of collapsed blocks that the user expanded."""
+    """Number of unchanged blocks that are shown around changes, and the keys of collapsed blocks that the user
+    expanded."""
 
     STEPS = (0, 1, 3, 8, 1 << 30)
 
@@ -215,8 +216,8 @@ class Replacement:
 
 
 def pair_replacements(entries: Sequence[Entry]) -> Iterator[Entry | Replacement]:
-    """Yield the entries, with consecutive removals and additions as `Replacement`. A replacement has at most `MOST_PAIRED`
-    blocks on each side, so that a unit is rendered quickly."""
+    """Yield the entries, with consecutive removals and additions as `Replacement`. A replacement has at most
+    `MOST_PAIRED` blocks on each side, so that a unit is rendered quickly."""
     removed: list[RemovedBlock] = []
     added: list[AddedBlock] = []
     for entry in (*entries, None):
@@ -278,8 +279,8 @@ def join_moves(entries: Iterable[Entry | Replacement]) -> Iterator[Entry | Repla
 
 
 def _moved_together(move: MovedBlock, following: MovedBlock) -> bool:
-    """Return True if two consecutive moves are both arrivals or both departures, and their blocks are close to each other in
-    the other version too."""
+    """Return True if two consecutive moves are both arrivals or both departures, and their blocks are close to each
+    other in the other version too."""
     if move.is_arrival is not following.is_arrival:
         return False
     above, below = (move.old, following.old) if move.is_arrival else (move.new, following.new)

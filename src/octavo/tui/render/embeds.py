@@ -1,5 +1,5 @@
-"""Rendering of images, files, embeds, links to pages, reusable content, integrations and cards. Also lists the images of a
-page.
+"""Rendering of images, files, embeds, links to pages, reusable content, integrations and cards. Also lists the images
+of a page.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ def _url_after_host(address: str) -> str:
 
 
 def render_bar(context: LayoutContext, left: Sequence[Piece], right: Sequence[Piece], width: int) -> list[Line]:
-    """Render `left`, which begins with a sign, and `right` on a background. If both do not fit on one line, they wrap."""
+    """Render `left`, which begins with a sign, and `right` on a background. If both do not fit on one line, they
+    wrap."""
     styles, room = context.styles, width - 2
     left, right = ([piece._replace(text=flatten_emoji(piece.text)) for piece in side] for side in (left, right))
     sign, words = left[:1], left[1:]
@@ -291,7 +292,8 @@ def _card_text(
 ) -> tuple[list[list[Piece]], range]:
     """Return the lines of a card, and the range of the lines that are its title: the first cell with text.
 
-    With `has_titles`, the title of its column is above each cell. A cell with only an icon is joined with the next cell.
+    With `has_titles`, the title of its column is above each cell. A cell with only an icon is joined with the next
+    cell.
     """
     styles = context.styles
     lines: list[list[Piece]] = []
@@ -435,8 +437,8 @@ def _alternative_text(block: Block) -> str:
 
 
 def _shown_name(src: str, width: int) -> str:
-    """Return the file name of an image if it fits the border, else an empty text. Copy numbers such as `(1) (1)` are left
-    out if the name does not fit otherwise."""
+    """Return the file name of an image if it fits the border, else an empty text. Copy numbers such as `(1) (1)` are
+    left out if the name does not fit otherwise."""
     name = file_name(src)
     if cells(name) > width - 8:
         name = _COPIES.sub("", name)
@@ -469,7 +471,8 @@ def _frame_lines(context: LayoutContext, block: Block, width: int, clickable: Cl
 
 
 def _image_facts(context: LayoutContext, src: str) -> tuple[str, str]:
-    """Return the reason why an image cannot be shown, or an empty text, and the host or the type and size of the image."""
+    """Return the reason why an image cannot be shown, or an empty text, and the host or the type and size of the
+    image."""
     destination = link_destination(src)
     if destination is LinkDestination.OUTSIDE:
         return "", host_of(src)
@@ -566,8 +569,8 @@ def _line(value: object) -> str:
 
 
 def render_half_blocks(image: ScaledPicture) -> list[list[Piece]]:
-    """Render an image with two pixels in each cell: the foreground color is the upper one, the background color the lower
-    one."""
+    """Render an image with two pixels in each cell: the foreground color is the upper one, the background color the
+    lower one."""
     out: list[list[Piece]] = []
     row_bytes, data = image.columns * 3, image.pixels
     for top in range(0, image.rows, 2):

@@ -78,8 +78,8 @@ EMPTY_BOX = FormulaBox(("",))
 
 
 def join_boxes(boxes: Iterable[FormulaBox], *, apart: bool = True) -> FormulaBox:
-    """Return boxes side by side on one baseline. With `apart`, spaces separate boxes that would otherwise look like one, and
-    two spaces between boxes become one."""
+    """Return boxes side by side on one baseline. With `apart`, spaces separate boxes that would otherwise look like
+    one, and two spaces between boxes become one."""
     spaced_boxes: list[FormulaBox] = []
     for box in boxes:
         if spaced_boxes and apart:
@@ -104,7 +104,8 @@ def join_boxes(boxes: Iterable[FormulaBox], *, apart: bool = True) -> FormulaBox
 
 
 def _gap(left: FormulaBox, right: FormulaBox) -> str:
-    """Return the spaces between two boxes that keep their fraction lines and scripts apart. Empty if none are needed."""
+    """Return the spaces between two boxes that keep their fraction lines and scripts apart. Empty if none are
+    needed."""
     last, first = left.text[-1:], right.text[:1]
     if _BAR in (last, first) and last not in _SEPARATORS and first not in _SEPARATORS:
         return " "
@@ -167,8 +168,8 @@ def _tall_bracket(sign: str, inside: FormulaBox) -> FormulaBox:
 
 
 def align_columns(rows: Sequence[Sequence[FormulaBox]], gap: str = "", *, pairs: bool = False) -> FormulaBox:
-    """Return rows of cells in aligned columns. With `pairs`, the first, third, … column is right-aligned. If `gap` is empty, a
-    blank line is above each later row of several lines."""
+    """Return rows of cells in aligned columns. With `pairs`, the first, third, … column is right-aligned. If `gap` is
+    empty, a blank line is above each later row of several lines."""
     column_count = max(map(len, rows), default=0)
     widths = [max((row[at].width for row in rows if at < len(row)), default=0) for at in range(column_count)]
     lines = [
@@ -330,8 +331,8 @@ def parse_latex(source: str) -> LatexParts | None:
 
 
 def _unescape_markdown(source: str) -> str:
-    """Return LaTeX without the backslashes of Markdown. Underscores inside words stay escaped. On the last line, percent signs
-    are escaped, because they do not begin a comment there."""
+    """Return LaTeX without the backslashes of Markdown. Underscores inside words stay escaped. On the last line,
+    percent signs are escaped, because they do not begin a comment there."""
     source = _ESCAPED.sub("_", source.replace("\\\\_", "_")).replace("\\*", "*")
     above, line, last = source.rpartition("\n")
     return above + line + re.sub(r"(?<!\\)%", r"\\%", last)

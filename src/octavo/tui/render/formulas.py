@@ -71,7 +71,8 @@ _MOST_ROWS, _MOST_CELLS = 40, 400
 
 
 def format_inline(source: str, *, ascii: bool = False) -> str:
-    """Return a formula in one line. If only ASCII is allowed, or if the formula cannot be laid out, return its source."""
+    """Return a formula in one line. If only ASCII is allowed, or if the formula cannot be laid out, return its
+    source."""
     box = None if ascii or len(source) > LONGEST else _layout_formula(source, False)
     return " ".join((source if box is None else box.text).split())
 
@@ -158,7 +159,8 @@ class _FormulaLayout:
         )
 
     def row(self, items: _PartReader, until: str = "", *, below: bool = False) -> FormulaBox:
-        """Return the parts up to the command `until`, side by side. `below`: the parts are the lower half of a fraction."""
+        """Return the parts up to the command `until`, side by side. `below`: the parts are the lower half of a
+        fraction."""
         out: list[FormulaBox] = []
         while items:
             item = items.upcoming
@@ -178,7 +180,8 @@ class _FormulaLayout:
         return join_boxes(out)
 
     def _part_box(self, part: LatexPart, following: _PartReader, before: Sequence[FormulaBox]) -> FormulaBox:
-        """Return the box of a part, together with the following parts that belong to it, such as scripts of an operator."""
+        """Return the box of a part, together with the following parts that belong to it, such as scripts of an
+        operator."""
         match part:
             case LatexCommand():
                 return self._command_box(part.name, part.arguments, following, before)
@@ -301,7 +304,8 @@ class _FormulaLayout:
         return "" if sign == "." else sign
 
     def _read_scripts(self, items: _PartReader, sign: LatexPart) -> tuple[FormulaBox | None, FormulaBox | None]:
-        """Read the scripts that follow a part, and return the subscript and the superscript. None for a missing script."""
+        """Read the scripts that follow a part, and return the subscript and the superscript. None for a missing
+        script."""
         found: dict[LatexPart, FormulaBox] = {}
         while True:
             items.skip("limits", "nolimits")

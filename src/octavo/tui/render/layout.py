@@ -1,5 +1,5 @@
-"""Layout of pages: the renderer of each kind of block, and the units that are rendered one by one. Also the source of a page
-as blocks, marks for threads, and the loaders of diagrams and API operations.
+"""Layout of pages: the renderer of each kind of block, and the units that are rendered one by one. Also the source of a
+page as blocks, marks for threads, and the loaders of diagrams and API operations.
 """
 
 from __future__ import annotations
@@ -399,8 +399,8 @@ def _render_and_check(context: LayoutContext, unit: PageUnit, width: int) -> lis
 
 
 def block_ranges(lines: Sequence[Line], first: int = 0) -> list[tuple[int, int, Block]]:
-    """Return the first line, the last line and the block of each range of lines that belong to one block. If a block has
-    several ranges, only its first range is returned."""
+    """Return the first line, the last line and the block of each range of lines that belong to one block. If a block
+    has several ranges, only its first range is returned."""
     ranges: list[tuple[int, int, Block]] = []
     for number, line in enumerate(lines, first):
         block = line.block
@@ -475,8 +475,8 @@ async def load_operation(query: OperationQuery) -> FoundOperation:
 
 
 async def load_operation_lines(layout: OperationLayout) -> list[Line]:
-    """Render the details of an operation in a worker thread. If they contain code, it is highlighted first, and the details
-    are rendered again."""
+    """Render the details of an operation in a worker thread. If they contain code, it is highlighted first, and the
+    details are rendered again."""
     tokens: AsyncCache[CodeQuery, Tokens] = AsyncCache(highlight_code)
     context = LayoutContext(layout.styles, Folds(), render_block, deferred=DeferredContent(tokens=tokens))
 

@@ -1,4 +1,5 @@
-"""The state that all block renderers share, the rendering of blocks one below the other, and the rendering of inline text."""
+"""The state that all block renderers share, the rendering of blocks one below the other, and the rendering of inline
+text."""
 
 from __future__ import annotations
 
@@ -128,8 +129,8 @@ def _render_run(
     ends: tuple[bool, bool],
     targets: LinkTargets | None,
 ) -> list[Piece]:
-    """Return the styled text of one run. `ends` has two booleans: whether the run is the first of its link, and whether it is
-    the last."""
+    """Return the styled text of one run. `ends` has two booleans: whether the run is the first of its link, and whether
+    it is the last."""
     text = flatten_emoji(run.text.replace("\t", " "))
     if styles.ascii:
         text = text.replace("•", styles.glyphs.bullets[0])
@@ -250,8 +251,8 @@ def _render_link(
     clickable: Clickable | None,
     ends: tuple[bool, bool],
 ) -> list[Piece]:
-    """Return the text of a link, and the sign for its destination. Spaces at its ends do not belong to the link, and a link
-    of only spaces is not shown, as in a browser."""
+    """Return the text of a link, and the sign for its destination. Spaces at its ends do not belong to the link, and a
+    link of only spaces is not shown, as in a browser."""
     first, last = ends
     words = text.lstrip() if first else text
     before, words = text[: len(text) - len(words)], words.rstrip() if last else words
@@ -315,8 +316,8 @@ class Folds:
         return self.opened.copy(), self.tabs.copy(), self.panned.copy()
 
     def pan_offset(self, key: str, hidden: int, start: int = 0) -> int:
-        """Return by how many cells a block is scrolled, and remember that `hidden` of its cells do not fit. `start` is the
-        offset until the user scrolls."""
+        """Return by how many cells a block is scrolled, and remember that `hidden` of its cells do not fit. `start` is
+        the offset until the user scrolls."""
         self.hidden[key] = hidden
         if start:
             self.panned.setdefault(key, start)
@@ -354,8 +355,8 @@ class Folds:
         return parent.kind == "tabs" and parent.children[self.chosen_tab(parent)] is not child
 
     def hides(self, path: Sequence[Block], known: dict[tuple[int, int], bool] | None = None) -> bool:
-        """Return True if any block on a path hides the next block. A path begins with the outermost block. `known` caches
-        the results for pairs of blocks, by identity."""
+        """Return True if any block on a path hides the next block. A path begins with the outermost block. `known`
+        caches the results for pairs of blocks, by identity."""
         if known is None:
             return any(self.is_closed(parent, child) for parent, child in pairwise(path))
         for parent, child in pairwise(path):
@@ -369,8 +370,8 @@ class Folds:
         return False
 
     def expand_path(self, path: Sequence[Block]) -> bool:
-        """Make the last block of a path visible: expand the blocks and select the tabs that hide it. Return False if it was
-        visible already."""
+        """Make the last block of a path visible: expand the blocks and select the tabs that hide it. Return False if it
+        was visible already."""
         changed = False
         for parent, child in pairwise(path):
             if self.is_closed(parent, child):
@@ -400,7 +401,8 @@ def path_to_block(block: Block, key: str) -> list[Block]:
 
 
 def tab_slug(tab: Block) -> str:
-    """Return the key for the selection of a tab, from its slug or title. Tabs with the same key are selected together."""
+    """Return the key for the selection of a tab, from its slug or title. Tabs with the same key are selected
+    together."""
     return fold(str(tab.attrs.get("slug") or tab.attrs.get("title") or "")).strip()
 
 

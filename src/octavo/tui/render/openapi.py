@@ -129,8 +129,8 @@ def render_operation_details(
 
 
 def _known_operation(deferred: DeferredContent | None, query: OperationQuery | None) -> tuple[Operation | None, bool]:
-    """Return the operation of a query, and False if it is not loaded yet. The operation is None if it is not loaded or does
-    not exist."""
+    """Return the operation of a query, and False if it is not loaded yet. The operation is None if it is not loaded or
+    does not exist."""
     if query is None or query.variant in ("schemas", "file"):
         return None, True
     cache = deferred.operations if deferred is not None else None
@@ -207,8 +207,8 @@ def _summary_parts(
 def _render_bar(
     context: LayoutContext, left: list[Piece], address: Piece, summary: str, right: str, width: int
 ) -> list[Line]:
-    """Render the method, the path and the summary on a background. Text that does not fit wraps. `right` is left out if it
-    does not fit the first line."""
+    """Render the method, the path and the summary on a background. Text that does not fit wraps. `right` is left out if
+    it does not fit the first line."""
     styles, room = context.styles, width - 1
     right_pieces = [Piece(right, styles.muted, None, True)] if right else []
     summary_pieces = [Piece("  ", PLAIN, None, True), Piece(summary, styles.text, None, True)] if summary else []
@@ -417,8 +417,8 @@ def render_operation_part(context: LayoutContext, block: Block, width: int) -> l
 
 
 def render_operation_parts(context: LayoutContext, block: Block, width: int, shown_group: str = "") -> list[Line]:
-    """Render sections, parameters and responses, with a heading above each group. The group `shown_group` gets no heading,
-    because the caller shows its name."""
+    """Render sections, parameters and responses, with a heading above each group. The group `shown_group` gets no
+    heading, because the caller shows its name."""
     styles, bounds = context.styles, slice_bounds(block)
     out: list[Line] = []
     is_continued = bounds is not None and not bounds.is_first

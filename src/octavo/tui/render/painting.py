@@ -1,5 +1,5 @@
-"""Painting of lines as Textual strips, search in a page, and `VirtualLines`: the lines of a long page, which are rendered
-when they are needed.
+"""Painting of lines as Textual strips, search in a page, and `VirtualLines`: the lines of a long page, which are
+rendered when they are needed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 
 def paint_line(line: Line, margin: int, width: int, base: Style) -> Strip:
-    """Return a line as a strip of `width` cells that begins with `margin` blank cells. `base` is the style below the text."""
+    """Return a line as a strip of `width` cells that begins with `margin` blank cells. `base` is the style below the
+    text."""
     if not line.pieces:
         return Strip.blank(width, base)
     used = margin + line.width
@@ -46,8 +47,8 @@ def unpaintable_units(rows: Iterable[tuple[int, int, Line]], paint: Callable[[in
 
 
 def overlay_text(strip: Strip, position: int, text: str, style: Style) -> Strip:
-    """Return a strip with `text` over its cells from `position` on. A negative position counts as 0. The text is cut at the
-    end of the strip."""
+    """Return a strip with `text` over its cells from `position` on. A negative position counts as 0. The text is cut at
+    the end of the strip."""
     width = strip.cell_length
     position = max(0, position)
     room = width - position
@@ -61,7 +62,8 @@ def overlay_text(strip: Strip, position: int, text: str, style: Style) -> Strip:
 
 
 def restyle(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
-    """Return a strip with a style added to each range of cells: its first cell, the cell after its last, and the style."""
+    """Return a strip with a style added to each range of cells: its first cell, the cell after its last, and the
+    style."""
     width = strip.cell_length
     clipped_spans = [
         (max(0, start), min(end, width), style) for start, end, style in spans if max(0, start) < min(end, width)
@@ -78,8 +80,8 @@ def restyle(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
 
 
 def text_between(lines: Sequence[Line], margin: int, start: tuple[int, int] | None, end: tuple[int, int] | None) -> str:
-    """Return the text of lines from `start` to `end`, without decorations. A position is a line number and a column of the
-    pane. None means the first or the last position."""
+    """Return the text of lines from `start` to `end`, without decorations. A position is a line number and a column of
+    the pane. None means the first or the last position."""
     out: list[str] = []
     for number, line in enumerate(lines):
         low = start[1] - margin if start is not None and start[0] == number else 0
@@ -175,8 +177,8 @@ class BlockTextFinder:
         text_of: Callable[[tuple[Run, ...]], str] = plain_text,
         letters: int = _SECTION_LETTERS,
     ) -> None:
-        """`blocks` yields each top-level block or slice with the index of its unit. `text_of` returns the visible text of
-        runs. A section has about `letters` letters: pass a small number if iterating over `blocks` is slow."""
+        """`blocks` yields each top-level block or slice with the index of its unit. `text_of` returns the visible text
+        of runs. A section has about `letters` letters: pass a small number if iterating over `blocks` is slow."""
         self._blocks, self._text_of, self._letters = iter(blocks), text_of, letters
         self._sections: list[_Section] = []
 
@@ -448,8 +450,8 @@ class LaidUnits(NamedTuple):
 
 
 def lay_out_units(layout: UnitLayout, units: Sequence[Any], which: Iterable[int]) -> Generator[None, None, LaidUnits]:
-    """Lay out the units with the indexes `which` in the background thread. Yields after each unit, so that the thread can
-    stop."""
+    """Lay out the units with the indexes `which` in the background thread. Yields after each unit, so that the thread
+    can stop."""
     laid = LaidUnits(layout, {}, {}, {})
     deferred = layout.deferred.for_background_thread() if layout.deferred is not None else None
     render = layout.renderer_with(deferred)

@@ -25,8 +25,8 @@ MARGIN, WIDEST = 2, 110
 def print_document(
     document: Document, columns: int, *, colors: bool, ascii: bool = False, has_escapes: bool = True
 ) -> str:
-    """Return a page as text for a terminal with `columns` columns. Without `colors`, the text is only bold and underlined.
-    Without `has_escapes`, it has no styles at all."""
+    """Return a page as text for a terminal with `columns` columns. Without `colors`, the text is only bold and
+    underlined. Without `has_escapes`, it has no styles at all."""
     styles = _terminal_styles(ascii=ascii) if colors else Styles.plain(ascii=ascii)
     lines = lay_out(document.blocks, min(columns - 2 * MARGIN, WIDEST), styles, source=document.source).lines
     return _text_of([Line([]), *lines, Line([])], has_escapes=has_escapes)

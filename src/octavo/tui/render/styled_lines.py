@@ -33,7 +33,8 @@ def flatten_emoji(text: str) -> str:
 
 
 def _replace_modifier(regex_match: re.Match[str]) -> str:
-    """Return a joiner between letters unchanged, because many scripts need it. Return an empty text for other modifiers."""
+    """Return a joiner between letters unchanged, because many scripts need it. Return an empty text for other
+    modifiers."""
     text, at = regex_match.string, regex_match.start()
     joins_emoji = text[at - 1 : at] > _LAST_LETTER and text[at + 1 : at + 2] > _LAST_LETTER
     return regex_match[0] if regex_match[0] == _JOINER and not joins_emoji else ""
@@ -118,8 +119,8 @@ def width_of(pieces: Iterable[Piece]) -> int:
 
 
 def crop(pieces: Iterable[Piece], start: int, end: int) -> list[Piece]:
-    """Return the styled text in the cells from `start` up to, but not including, `end`. A wide character that is cut at an
-    edge becomes a space."""
+    """Return the styled text in the cells from `start` up to, but not including, `end`. A wide character that is cut at
+    an edge becomes a space."""
     out: list[Piece] = []
     column = 0
     for piece in pieces:
@@ -154,8 +155,8 @@ def truncate(pieces: Sequence[Piece], width: int, more: str = "…") -> list[Pie
 
 
 def pan_pieces(pieces: Sequence[Piece], start: int, width: int, more: str, *, at_words: bool = False) -> list[Piece]:
-    """Return the visible `width` cells of a line that is scrolled by `start` cells. The sign `more` marks each end at which
-    text is hidden. With `at_words`, the text is cut at spaces."""
+    """Return the visible `width` cells of a line that is scrolled by `start` cells. The sign `more` marks each end at
+    which text is hidden. With `at_words`, the text is cut at spaces."""
     end, total_width = start + width, width_of(pieces)
     before, after = (_has_text(crop(pieces, *edge)) for edge in ((0, start), (end, total_width)))
     low, high = start + before, end - after
@@ -211,8 +212,8 @@ def indent(lines: Iterable[Line], first: list[Piece], rest: list[Piece]) -> list
 
 
 def squeeze(line: Line, width: int) -> Line:
-    """Return a line shortened to `width` cells. Decorations such as spaces and borders are cut first, at the left before the
-    right."""
+    """Return a line shortened to `width` cells. Decorations such as spaces and borders are cut first, at the left
+    before the right."""
     overflow = width_of(line.pieces) - width
     if overflow <= 0:
         return line
@@ -358,8 +359,8 @@ def block_at_cell(line: Line, cell: int) -> Block | None:
 
 
 def cursor_bar(line: Line, inside: Container[int]) -> int | None:
-    """Return the cell of the cursor bar on a line, which is left of the block under the cursor. `inside` has the identities
-    of that block and of the blocks in it. None if the line has no such block."""
+    """Return the cell of the cursor bar on a line, which is left of the block under the cursor. `inside` has the
+    identities of that block and of the blocks in it. None if the line has no such block."""
     before: int | None = None
     for start, end, block in line.block_cells if isinstance(line, SplitLine) else ():
         if id(block) in inside:
@@ -446,8 +447,8 @@ def fit_title(title: Sequence[Piece], lines: list[Line], width: int) -> tuple[Se
 
 
 def _word_pattern(text: str) -> re.Pattern[str]:
-    """Return the pattern that finds the words of a text. The slow pattern for scripts without spaces is returned only if the
-    text needs it."""
+    """Return the pattern that finds the words of a text. The slow pattern for scripts without spaces is returned only
+    if the text needs it."""
     characters = () if text.isascii() else set(text)
     has_unspaced = any(
         "\u0e01" <= char <= "\u17dd" or "\u2e80" <= char <= "\uffef" or char >= "\U00020000" for char in characters
@@ -492,8 +493,8 @@ def _line_spans(text: str, width: int) -> list[tuple[int, int]]:
 
 
 def _hyphenated_head(word: str, available_width: int) -> int:
-    """Return the length of the longest part of a compound word that ends with a hyphen and fits `available_width` cells. 0 if
-    there is none."""
+    """Return the length of the longest part of a compound word that ends with a hyphen and fits `available_width`
+    cells. 0 if there is none."""
     if not _WORD_HYPHEN.search(word) or not _HYPHENATED.fullmatch(word):
         return 0
     return max(
@@ -503,8 +504,8 @@ def _hyphenated_head(word: str, available_width: int) -> int:
 
 
 def _split_long_word(word: str, width: int) -> list[int]:
-    """Return the indexes at which to break a word that is longer than a line. It breaks after punctuation or before a capital
-    letter if possible, else where the line is full."""
+    """Return the indexes at which to break a word that is longer than a line. It breaks after punctuation or before a
+    capital letter if possible, else where the line is full."""
     if word.isascii():
         edges: Sequence[int] = range(len(word) + 1)
         ends = edges

@@ -1,5 +1,5 @@
-"""Styles from the theme of the app, characters for borders and signs, and characters for icons by their names on web pages.
-Only characters that terminal fonts have are used.
+"""Styles from the theme of the app, characters for borders and signs, and characters for icons by their names on web
+pages. Only characters that terminal fonts have are used.
 """
 
 from __future__ import annotations
@@ -140,8 +140,8 @@ class _StyleFields(NamedTuple):
 
 
 class Styles(_StyleFields):
-    """Styles by meaning. `surface`, `panel`, `cursor` and the `add_` and `remove_` styles set only the background. Most other
-    styles set only the foreground, so a style can be put on any background."""
+    """Styles by meaning. `surface`, `panel`, `cursor` and the `add_` and `remove_` styles set only the background. Most
+    other styles set only the foreground, so a style can be put on any background."""
 
     @property
     def ascii(self) -> bool:

@@ -52,8 +52,8 @@ if TYPE_CHECKING:
 COLUMN_GAP = 3
 _NARROW_COLUMN = 10
 _SHORT_COLUMN, _NARROWEST_COLUMN = 20, 6
-"""Widths in cells. A column of at most `_SHORT_COLUMN` cells may shrink to its longest word, but not below `_NARROWEST_COLUMN`
-cells."""
+"""Widths in cells. A column of at most `_SHORT_COLUMN` cells may shrink to its longest word, but not below
+`_NARROWEST_COLUMN` cells."""
 _WIDEST_COLUMN = 100
 """Maximum width of a column of prose, in cells. Longer lines are hard to read."""
 _LONG_WORD = 16
@@ -135,8 +135,8 @@ def fit_columns(
 ) -> TableGrid:
     """Return a grid with column widths that fit `available_width` cells, if possible.
 
-    `hints` has the width that the author gave each column, or 0. Columns that are wider than their hint shrink first. The
-    remaining width is divided in proportion to the amount of text. Words are broken only if the table does not fit
+    `hints` has the width that the author gave each column, or 0. Columns that are wider than their hint shrink first.
+    The remaining width is divided in proportion to the amount of text. Words are broken only if the table does not fit
     otherwise.
     """
     every = head + body
@@ -225,14 +225,14 @@ def _natural_width(text: str) -> int:
 
 
 def _readable_width(texts: Sequence[str], natural: int) -> int:
-    """Return the width of a column that does not have to shrink: its natural width, but at most `_WIDEST_COLUMN` or the width
-    of its longest word."""
+    """Return the width of a column that does not have to shrink: its natural width, but at most `_WIDEST_COLUMN` or the
+    width of its longest word."""
     return natural if natural <= _WIDEST_COLUMN else max(_WIDEST_COLUMN, _longest_words(texts, natural)[1])
 
 
 def _longest_words(texts: Sequence[str], natural: int) -> tuple[int, int, int]:
-    """Return three widths in cells: of the longest part of a word that is not broken, of the longest word, and of the longest
-    word that is not a URL."""
+    """Return three widths in cells: of the longest part of a word that is not broken, of the longest word, and of the
+    longest word that is not a URL."""
     if natural <= _NARROW_COLUMN:
         return natural, natural, natural
     part = _NARROW_COLUMN if natural > _SHORT_COLUMN else _NARROWEST_COLUMN
@@ -375,8 +375,8 @@ def select_labels(cell: Block, column: TableColumn) -> list[str]:
 def grid_for(
     block: Block, columns: Sequence[tuple[int, TableColumn]], styles: Styles, targets: LinkTargets | None = None
 ) -> Callable[[int], TableGrid]:
-    """Return a function that takes a width in cells and returns the grid of a table. The grid is wider than that only if its
-    columns cannot shrink further."""
+    """Return a function that takes a width in cells and returns the grid of a table. The grid is wider than that only
+    if its columns cannot shrink further."""
     rows = block.children[: max(1, MOST_CELLS // max(1, len(columns)))]
     bounds = slice_bounds(block)
     is_first = bounds is None or bounds.is_first
@@ -474,8 +474,8 @@ def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]
 def _fit_table(
     context: LayoutContext, block: Block, columns: Sequence[tuple[int, TableColumn]], width: int, available_width: int
 ) -> tuple[TableGrid, bool]:
-    """Return the grid of a table, and whether any row takes several lines. The grid is wider than `width` only if the table
-    otherwise does not fit or has rows of several lines."""
+    """Return the grid of a table, and whether any row takes several lines. The grid is wider than `width` only if the
+    table otherwise does not fit or has rows of several lines."""
     grid = grid_for(block, columns, context.styles, context.link_targets)
     table_grid = grid(width - 2)
     if available_width > width and (
@@ -486,8 +486,8 @@ def _fit_table(
 
 
 def sample_rows(block: Block) -> Block:
-    """Return a long table with only the rows that decide its column widths. The result is cached, because reading 10,000
-    rows takes as long as painting a frame."""
+    """Return a long table with only the rows that decide its column widths. The result is cached, because reading
+    10,000 rows takes as long as painting a frame."""
     return _recent_samples.get(block) or _recent_samples.put(block, _sample_rows(unmerge_cells(block)))
 
 

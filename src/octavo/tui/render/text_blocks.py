@@ -1,5 +1,5 @@
-"""Rendering of headings, paragraphs, lists, quotes, formulas and notes, and of blocks with child blocks: hints, tabs, steps,
-columns, expandables and updates.
+"""Rendering of headings, paragraphs, lists, quotes, formulas and notes, and of blocks with child blocks: hints, tabs,
+steps, columns, expandables and updates.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ def render_heading(context: LayoutContext, block: Block, width: int) -> list[Lin
 
 
 def render_paragraph(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a paragraph. Right-to-left text is aligned at the right, with its letters in reading order: the terminal or
-    the line filter `RightToLeft` reorders them."""
+    """Render a paragraph. Right-to-left text is aligned at the right, with its letters in reading order: the terminal
+    or the line filter `RightToLeft` reorders them."""
     return _align(context.text_lines(block.runs, width), block, width)
 
 
@@ -186,8 +186,8 @@ def render_divider(context: LayoutContext, block: Block, width: int) -> list[Lin
 
 
 def render_math(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a formula block. A formula that needs several rows and fits the width is stacked. Any other formula has one
-    line for each row of its source."""
+    """Render a formula block. A formula that needs several rows and fits the width is stacked. Any other formula has
+    one line for each row of its source."""
     styles = context.styles
     stacked = None if styles.ascii or slice_bounds(block) is not None else _format_stacked(block.text, width - 4)
     if stacked is not None:
@@ -254,7 +254,8 @@ def render_condition(context: LayoutContext, block: Block, width: int) -> list[L
 
 NARROWEST_COLUMN, COLUMN_GAP = 30, 3
 _LEAST_COLUMN_WIDTH = 20
-"""Minimum width in cells of a single column. If the average width is below `NARROWEST_COLUMN`, the columns are stacked."""
+"""Minimum width in cells of a single column. If the average width is below `NARROWEST_COLUMN`, the columns are
+stacked."""
 
 
 def render_hint(context: LayoutContext, block: Block, width: int) -> list[Line]:
