@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from octavo import settings as settings_module
 from octavo.cli.standard_streams import Failure
@@ -22,8 +21,7 @@ _resolve = lazy("octavo.cli.access:resolve_access")
 _accounts = lazy("octavo.client.profiles:Accounts")
 
 
-@dataclass(frozen=True)
-class SessionChoice:
+class SessionChoice(NamedTuple):
     """The session to open first: an account on a server, a folder, the demo, or the sign-in screen."""
 
     session_name: str

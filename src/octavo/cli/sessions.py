@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pydantic import SecretStr
 
@@ -226,8 +226,7 @@ def settle_seconds(origin: str) -> float:
     return SETTLE_LOCAL if is_loopback(host) else SETTLE_REMOTE
 
 
-@dataclass(frozen=True)
-class LocalRemains:
+class LocalRemains(NamedTuple):
     """Numbers of drafts and changes that remain on this machine after signing out."""
 
     drafts: int

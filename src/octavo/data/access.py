@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from octavo.api.errors import ApiError, NotFound, Rejected
 from octavo.api.labels import label
@@ -55,8 +55,7 @@ class RoleScope:
     """Reason why the roles given here could not be loaded. Empty if they are loaded."""
 
 
-@dataclass(frozen=True)
-class Person:
+class Person(NamedTuple):
     """A member or guest of the organization."""
 
     id: str
@@ -68,8 +67,7 @@ class Person:
     disabled: bool = False
 
 
-@dataclass(frozen=True)
-class RoleSource:
+class RoleSource(NamedTuple):
     """One reason why a person has a role, such as membership in a team or a role in a collection."""
 
     kind: str

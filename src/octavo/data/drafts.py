@@ -34,8 +34,7 @@ LATE_AFTER = 0.5
 """Seconds after which an unfinished save counts as late."""
 
 
-@dataclass(frozen=True)
-class Draft:
+class Draft(NamedTuple):
     """One version of a draft."""
 
     key: str

@@ -12,12 +12,11 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from octavo import __version__
 from octavo.api.activity import Activity
@@ -33,8 +32,7 @@ MAX_BYTES = 1 << 20
 """Size of a file after which a new one is started. There are at most two files."""
 
 
-@dataclass(frozen=True)
-class LogEntry:
+class LogEntry(NamedTuple):
     """One line of the log."""
 
     time: datetime

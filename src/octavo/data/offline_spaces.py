@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from itertools import count
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from octavo.api.content import ListPages
 from octavo.api.operation import SpaceRef
@@ -60,8 +60,7 @@ _RATE_LIMIT = "The server's rate limit is almost reached."
 Phase = Literal["waiting", "reading", "kept", "lost"]
 
 
-@dataclass(frozen=True)
-class FailedDownload:
+class FailedDownload(NamedTuple):
     """A part of a space that could not be fetched."""
 
     what: str
@@ -92,8 +91,7 @@ class OfflineSpace:
     """When the last complete round ended. None if no round was complete."""
 
 
-@dataclass(frozen=True)
-class Size:
+class Size(NamedTuple):
     """Estimated size of a download."""
 
     pages: int

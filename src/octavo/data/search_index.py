@@ -500,8 +500,7 @@ class SearchIndex:
         return nothing
 
 
-@dataclass(frozen=True)
-class IndexedDocument:
+class IndexedDocument(NamedTuple):
     """A document in the index."""
 
     id: int

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import NamedTuple
 from unicodedata import category, east_asian_width
 from unicodedata import name as unicode_name
 
@@ -85,8 +85,7 @@ def _to_character(code: str) -> str:
     return found + _EMOJI_STYLE if len(found) == 1 and _is_drawn_as_text(found) else found
 
 
-@dataclass(frozen=True, slots=True)
-class NamedEmoji:
+class NamedEmoji(NamedTuple):
     """An emoji with one of its names."""
 
     name: str

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 from urllib.parse import quote
 
 from octavo.api.comments import Comment
@@ -20,8 +19,7 @@ _END = "\n"
 _TICKS = re.compile(r"`+")
 
 
-@dataclass(frozen=True)
-class Suggestion:
+class Suggestion(NamedTuple):
     """A suggested text. `lines` are the first line of its fence in the comment, and the line after the fence."""
 
     text: str
@@ -68,8 +66,7 @@ def find_block_source(page: str, key: str) -> str | None:
     return blocks[key][1] if key in blocks else None
 
 
-@dataclass(frozen=True)
-class AppliedSuggestion:
+class AppliedSuggestion(NamedTuple):
     """The page after applying a suggestion, or the reason why it was not applied."""
 
     kind: Literal["applied", "same", "changed"]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from octavo.help import text_of
 from octavo.lazy_import import lazy
@@ -62,8 +62,7 @@ _NOTIFICATIONS = ("off", "auto", "osc9", "osc777", "osc99")
 _ROW_OF_KEYS = re.compile(r"^\| .* \| .* \| ([a-z][a-z0-9_.-]*) \|$", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class InboxFilter:
+class InboxFilter(NamedTuple):
     """A tab of the inbox, with the rows that match all its conditions."""
 
     name: str

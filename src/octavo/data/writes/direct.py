@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from octavo.api.errors import MAY_BE_DONE, ApiError, Conflict
 from octavo.api.operation import Operation
@@ -41,8 +41,7 @@ STALE_SECONDS = 180.0
 """Age in seconds after which a lock is ignored, because the instance that stored it must have ended."""
 
 
-@dataclass(frozen=True)
-class UnfinishedWrite:
+class UnfinishedWrite(NamedTuple):
     """A direct write that has begun but not ended. Its lock is stored in state.db."""
 
     name: str
@@ -182,8 +181,7 @@ async def _add_later_writes(
         return replace(sent, message=f"Could not {later_writes[0].action}: {error}")
 
 
-@dataclass(frozen=True)
-class _DirectWrite:
+class _DirectWrite(NamedTuple):
     """A write with its lock. The fields are the parameters of `send_direct`."""
 
     live: Live

@@ -34,7 +34,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from octavo.api.errors import MAY_BE_DONE, ApiError, NotSent, Outcome, RateLimited, Unauthorized, Unreachable
 from octavo.api.operation import SPECS, Operation
@@ -123,8 +123,7 @@ class Attempt(Generic[W]):
     """Ids of the items that other writes of this profile created. They cannot be the result of this write."""
 
 
-@dataclass(frozen=True)
-class Ready:
+class Ready(NamedTuple):
     """Result of a check: the write may be sent. Both fields are copied to the attempt or the outbox entry."""
 
     baseline: tuple[str, ...] = ()
@@ -143,8 +142,7 @@ class AlreadyDone:
     """Sentence for the user that says why nothing was sent. Empty if the result needs no explanation."""
 
 
-@dataclass(frozen=True)
-class Changed:
+class Changed(NamedTuple):
     """Result of a check: the target has changed since the user saw it. The write is not sent."""
 
     reason: str

@@ -9,11 +9,10 @@ import random
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from octavo.data.access import Send
 from octavo.data.database import Transaction
@@ -35,8 +34,7 @@ MAX_UNDO = 100
 """Maximum number of groups of writes that `undo` can undo, the newest first."""
 
 
-@dataclass(frozen=True)
-class Discarded:
+class Discarded(NamedTuple):
     """Discarded drafts and pending comments, in the form in which they were stored."""
 
     drafts: tuple[StoredDraft, ...] = ()

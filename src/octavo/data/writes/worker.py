@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -191,8 +190,7 @@ class WriteGroup(NamedTuple):
     """Id of the review that the writes belong to. Empty if they belong to no review."""
 
 
-@dataclass(frozen=True)
-class UndoResult:
+class UndoResult(NamedTuple):
     """Result of an undo."""
 
     message: str
@@ -205,8 +203,7 @@ class UndoResult:
     """The entries that were undone, in the order they were written."""
 
 
-@dataclass(frozen=True)
-class _EntryResult:
+class _EntryResult(NamedTuple):
     entry: OutboxEntry
     kind: Literal["Canceled", "Pending again", "Undone", "unchanged", "late"]
     """`late` means that the write is being sent now: the user can try the undo again in a moment."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from octavo.api import comments
 from octavo.api.bodies import Markdown
@@ -83,8 +83,7 @@ UNSENT: Commands[Sequence[UnsentText]] = Commands(
 """Commands for unsent text. A view provides the text as its `drafts_in_selection`."""
 
 
-@dataclass(frozen=True)
-class BulkSelection:
+class BulkSelection(NamedTuple):
     """The selected threads that an action applies to, and why it does not apply to the others."""
 
     action: str

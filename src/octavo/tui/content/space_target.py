@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from octavo.api import collections, spaces
 from octavo.api.collections import Collection
@@ -20,8 +19,7 @@ SpaceOrCollection = Space | Collection
 T = TypeVar("T", Space, Collection)
 
 
-@dataclass(frozen=True)
-class SpacePosition:
+class SpacePosition(NamedTuple):
     """A position in a collection, before or after an item of the same kind. Without `before` and `after`, the end."""
 
     parent: str | None
@@ -119,8 +117,7 @@ def possible_parents(item: SpaceOrCollection, collections: Sequence[Collection])
     return parents
 
 
-@dataclass(frozen=True)
-class SpaceTarget:
+class SpaceTarget(NamedTuple):
     """The spaces and collections of an organization, and the selected one."""
 
     organization: Organization

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from textual.content import Content
 
@@ -44,8 +44,7 @@ _new_marks = lazy("octavo.data.inbox_marks:InboxMarks")
 _proposed_notes = lazy("octavo.data.proposed_notes:ProposedNotes")  # lazy: only views of change requests show notes
 
 
-@dataclass(frozen=True)
-class DemoRoles:
+class DemoRoles(NamedTuple):
     """Roles that the user can try in the demo."""
 
     roles: tuple[str, ...]
@@ -56,8 +55,7 @@ class DemoRoles:
     """Returns a session with the given role. Raises OSError."""
 
 
-@dataclass(frozen=True)
-class ServerAccount:
+class ServerAccount(NamedTuple):
     """An account on a server to which the user is signed in."""
 
     name: str
@@ -134,16 +132,14 @@ class Session:
         return self.kind != "server"
 
 
-@dataclass(frozen=True)
-class SignInResult:
+class SignInResult(NamedTuple):
     """A new session, and facts about its API key, such as its owner and where it is stored."""
 
     session: Session
     facts: tuple[tuple[Literal["ok", "care"], str], ...]
 
 
-@dataclass(frozen=True)
-class SignInMethods:
+class SignInMethods(NamedTuple):
     """Ways to sign in and out. The functions raise ApiError, OSError or ValueError with a message for the user."""
 
     host: str

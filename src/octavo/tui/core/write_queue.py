@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from octavo.api import comments
 from octavo.data.queries import open_threads_of
@@ -32,8 +31,7 @@ MAX_UNDO = 100
 """Maximum number of writes that can be undone."""
 
 
-@dataclass(frozen=True)
-class DirectUndo:
+class DirectUndo(NamedTuple):
     """Request that undoes a write that was sent directly, without the outbox."""
 
     action: str
@@ -42,8 +40,7 @@ class DirectUndo:
     message: str
 
 
-@dataclass(frozen=True)
-class LocalChange:
+class LocalChange(NamedTuple):
     """A change on this machine that sends nothing. `apply` and `undo` raise NotSaved."""
 
     action: str

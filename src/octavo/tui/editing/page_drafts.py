@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from octavo.api import content
 from octavo.api.errors import ApiError
@@ -82,8 +82,7 @@ class ToConflicts(Route):
     """Sends the text of the page when all conflicts are resolved."""
 
 
-@dataclass(frozen=True)
-class PageDraft:
+class PageDraft(NamedTuple):
     """An unsent text of a page."""
 
     key: PageDraftKey

@@ -260,8 +260,7 @@ class DiagramQuery(NamedTuple):
     ascii: bool
 
 
-@dataclass(frozen=True)
-class DrawnDiagram:
+class DrawnDiagram(NamedTuple):
     """Drawings of one diagram, the widest first, or the reason why there is none."""
 
     drawings: tuple[tuple[str, ...], ...] = ()
@@ -281,15 +280,13 @@ class OperationQuery:
     schemas: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FoundOperation:
+class FoundOperation(NamedTuple):
     """Result of looking up an operation. `operation` is None if the specification does not have the operation."""
 
     operation: Operation | None
 
 
-@dataclass(frozen=True, slots=True)
-class OperationLayout:
+class OperationLayout(NamedTuple):
     """Request to lay out the details of an operation."""
 
     query: OperationQuery

@@ -6,6 +6,7 @@ import re
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from textwrap import dedent
+from typing import NamedTuple
 
 from octavo.documents.suggestions import WordChange, fence
 
@@ -19,8 +20,7 @@ FINDING = "finding "
 """Prefix of the key of a finding."""
 
 
-@dataclass(frozen=True)
-class ThreadReply:
+class ThreadReply(NamedTuple):
     """A reply in a thread."""
 
     author: str

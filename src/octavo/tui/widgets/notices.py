@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import count
 from time import monotonic
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 from textual.content import Content
 from textual.events import Click
@@ -37,8 +36,7 @@ SEVERITIES: dict[Tone, Literal["information", "warning", "error"]] = {
 """Severity in Textual of a notification, by tone."""
 
 
-@dataclass(frozen=True)
-class Notice:
+class Notice(NamedTuple):
     """A sentence that is shown for `seconds`. With `undo`, this is also the time in which the user can undo the
     action."""
 

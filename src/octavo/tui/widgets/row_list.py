@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from textual.app import App
 from textual.content import Content
@@ -91,8 +91,7 @@ class SearchTexts(Generic[T]):
         return bool(missing)
 
 
-@dataclass(frozen=True, slots=True)
-class FuzzyMatch:
+class FuzzyMatch(NamedTuple):
     """Score of a text for a query, and the indexes of the matching letters."""
 
     score: float
@@ -200,16 +199,14 @@ class Row:
     dim: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RowHeading:
+class RowHeading(NamedTuple):
     """A heading line above a group of rows. A heading of level 0 has a blank line before it."""
 
     text: str
     right: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """A table column of `width` cells. A column of width 0 shares the free width. The column with the highest `drop_order`
     is hidden first."""
 
