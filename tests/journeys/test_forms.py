@@ -14,12 +14,14 @@ from textual.drivers.headless_driver import HeadlessDriver
 from octavo.api import collections, invites, mcp_servers, organizations, redirects, site_structure, sites, teams
 from octavo.api.operation import Operation, OrganizationRef, SiteRef
 from octavo.api.text import Colour, Secret
+from octavo.client.responses import Application
 from octavo.tui.resources import resource
 from octavo.tui.resources.form import FormDialog, open_form
 from octavo.tui.resources.form_inputs import FieldRow
 from octavo.tui.resources.form_state import FormRequest
 from octavo.tui.resources.resource import ReferenceList
 from octavo.tui.widgets.chooser import Choice
+from tests.journeys.faulty_server import Fault
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_resources import open_table
 
@@ -268,6 +270,27 @@ async def test_typing_searches_a_list_that_is_too_long_to_load(stage: Stage, mon
         await run.press("ctrl+s")
         await run.gone("A form")
         assert form.sent[0][0].members == (NOOR,)
+
+
+@pytest.mark.before_release
+async def test_list_whose_second_page_fails_shows_the_first_page_and_the_error(stage: Stage) -> None:
+    def behind(platform: Application) -> Application:
+        async def respond(scope: Any, receive: Any, send: Any) -> None:
+            await (Fault(403).answer(send) if b"page=" in scope["query_string"] else platform(scope, receive, send))
+
+        return respond
+
+    some = ReferenceList(organizations.ListMembers(at=AT, limit=20), lambda each: Choice(each.id, each.user.name))
+    async with stage.play(NOOR, start="sites", behind=behind) as run:
+        form = FormOpener(run)
+        await form.open(teams.Create, arguments={"at": AT}, reference_lists={"members": some})
+        await run.press(*"Divers", "tab", "enter")
+        await run.see("Could not load all items: The harbour master says no.", "first 20 shown")
+        await run.gone("type to find more")
+        await run.press("enter", "escape")
+        await run.press("ctrl+s")
+        await run.gone("A form")
+        assert len(form.sent[0][0].members) == 1
 
 
 class UnusualFields(Operation[None], put="/users/me", repeats_request=True):

@@ -228,7 +228,9 @@ class _PickerState:
 
     def title(self, field: FormField) -> str:
         """Return the title of the picker."""
-        return f"{field.label}{' · press esc to finish' if field.kind in ('list', 'choices') else ''}{self.options.title_suffix}"
+        hint = " · press esc to finish" if field.kind in ("list", "choices") else ""
+        search_hint = " · type to find more" if self.search is not None else ""
+        return f"{field.label}{hint}{self.options.title_suffix}{search_hint}"
 
 
 class FormPickers:
@@ -327,11 +329,16 @@ class FormPickers:
             self._add_labels(field, choices)
             return choices
 
+        error: ApiError | None
         try:
             state.options = await reference_list.load(self._shell, op)
-        except ApiError as error:
+            error = state.options.error
+        except ApiError as failure:
+            error = failure
+        if error is not None:
+            list_name = "all items" if state.options.choices else "the list"
             self._shell.say(
-                f"Could not load the list: {error} Press ctrl+e to edit the form as YAML and enter the ID there.",
+                f"Could not load {list_name}: {error} Press ctrl+e to edit the form as YAML and enter the ID there.",
                 tone="failed",
             )
             if not state.options.choices and state.picker is not None and self._shell.screen is state.picker:

@@ -24,6 +24,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from textual.content import Content
 
 from octavo.api import collections, content, organizations, site_structure, sites, teams
+from octavo.api.errors import ApiError
 from octavo.api.folding import fold
 from octavo.api.labels import heading_label, label
 from octavo.api.operation import SPECS, Listing, Model, Operation, OrganizationRef, SiteRef
@@ -407,11 +408,13 @@ class OptionList:
 
     choices: Sequence[Choice[str]]
     is_complete: bool = True
+    error: ApiError | None = None
+    """Why the other items could not be loaded. None if there is no error."""
 
     @property
     def title_suffix(self) -> str:
         """End of the picker's title, if the list is incomplete."""
-        return "" if self.is_complete else f" · first {len(self.choices)} shown · type to find more"
+        return "" if self.is_complete else f" · first {len(self.choices)} shown"
 
 
 @dataclass(frozen=True)
@@ -441,13 +444,16 @@ class ReferenceList:
         return [self.choice_of(item) for item in self.items_in(value)] if value is not None else ()
 
     async def load(self, shell: Shell, op: Operation[Any]) -> OptionList:
-        """Return the whole list, or its first `MAX_ITEMS` items. Raises ApiError."""
+        """Return the whole list, or its first `MAX_ITEMS` items. If a later page fails, return the items before it and the
+        error. Raises ApiError if the first page fails."""
         live = shell.session.live
-        value = await live.fetch(op)
+        value, error = await live.fetch(op), None
         if isinstance(op, Listing):
-            await live.fetch_pages(op, MAX_ITEMS)  # If a page fails, the picker shows the error.
-            value = live.peek(op).value or value
-        return OptionList([self.choice_of(item) for item in self.items_in(value)], getattr(value, "next", None) is None)
+            await live.fetch_pages(op, MAX_ITEMS)
+            snapshot = live.peek(op)
+            value, error = snapshot.value or value, snapshot.error
+        choices = [self.choice_of(item) for item in self.items_in(value)]
+        return OptionList(choices, getattr(value, "next", None) is None, error)
 
 
 ListFactory = Callable[[Shell, Arguments], ReferenceList]
