@@ -232,7 +232,7 @@ async def test_new_screen_is_first_painted_at_its_final_width(stage: Stage) -> N
         screen.screen_layout_refresh_signal.subscribe(screen, laid_out.append, immediate=True)
         await run.settle()
         laid_out.clear()
-        screen.show_changed()
+        screen.show_changed_pages()
         screen.request_head.show_reviews()
         await run.settle()
         assert not laid_out, "unchanged content must not be laid out again"

@@ -138,8 +138,8 @@ async def test_growing_thread_stays_visible_as_far_as_the_dialog_allows(
         stop = pane.cursor.current()
         assert stop is not None
         first_line = lines_between(
-            pane.viewport.virtual_lines, pane.viewport.top, LinePosition(stop[0], stop[1]), 2 * pane.viewport.rows
+            pane.viewport.virtual_lines, pane.viewport.top, LinePosition(stop[0], stop[1]), 2 * pane.viewport.row_count
         )
         height = height_of_selected_block(pane)
         assert first_line >= 0
-        assert first_line + height <= pane.viewport.rows or first_line <= 1, run.text
+        assert first_line + height <= pane.viewport.row_count or first_line <= 1, run.text

@@ -55,7 +55,7 @@ class TargetPage(Model):
 
 
 class TableCell(Model):
-    """A cell of a table block."""
+    """The table cell that a comment is attached to: the ID of its row (`record`) and of its column (`definition`)."""
 
     record: SafeLine
     definition: SafeLine

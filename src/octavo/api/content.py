@@ -299,7 +299,9 @@ class ListChanges(Operation[Changes], get="/changes"):
 
     at: ChangeRequestRef | RevisionRef
     metadata: bool = True
+    """Whether Git metadata is included."""
     computed: bool = True
+    """Whether generated pages are expanded."""
     limit: int | None = Field(None, ge=0, le=1000)
     """The largest number of changes to list. The default is 10."""
 

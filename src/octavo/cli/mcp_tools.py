@@ -144,7 +144,8 @@ class Toolbox:
         return target
 
     async def change_request(self, text: str) -> tuple[Target, ChangeRequestRef]:
-        """Return the change request that a REF names. Raises ToolError, or Failure if it names something else."""
+        """Return the target that a REF names, and its change request. Raises ToolError, or Failure if it is no change
+        request."""
         target = await self.target(text)
         check_is_change(target)
         assert isinstance(target.at, ChangeRequestRef), "it was checked"

@@ -324,7 +324,7 @@ class _SignIn:
             open_demo=self.open_demo,
             open_folder=self.open_folder,
             accounts=self.accounts,
-            with_new_key=self.with_new_key,
+            methods_for_new_key=self.methods_for_new_key,
             switch_account=self.switch_account,
             sign_out=self.sign_out,
         )
@@ -376,7 +376,7 @@ class _SignIn:
         profiles = self._home.read().entries.values()
         return [ServerAccount(each.name, each.origin, host_of(each.origin), each.user_name) for each in profiles]
 
-    def with_new_key(self, reason: str, previous: Session) -> SignInMethods:
+    def methods_for_new_key(self, reason: str, previous: Session) -> SignInMethods:
         origin = previous.account.origin if previous.account is not None else self.origin
         label = previous.label if previous.reopen is not None else ""
         return replace(

@@ -38,8 +38,9 @@ MAX_REQUESTED_WAIT = 60.0
 and the message says when to try again."""
 MAX_RETRY_SECONDS = 86400.0
 """Longest retry time in seconds that is accepted from a server. A longer time is shortened to it."""
-MIN_RESERVED_REQUESTS, RESERVED_SHARE = 5, 0.25
-"""Part of the rate limit that is reserved for requests of the user: a minimum number of requests, and a share."""
+RESERVED_SHARE, MIN_RESERVED_REQUESTS = 0.25, 5
+"""Part of the rate limit that is reserved for requests of the user: this share of it, but at least this number of
+requests."""
 SPREAD = 0.5
 """Seconds over which simultaneous retries are spread."""
 

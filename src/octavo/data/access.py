@@ -277,7 +277,7 @@ class Availability:
             response = await self._send(op)
         except Rejected as error:
             if unavailability := await self._unavailability(op, error):
-                self._mark(op, *unavailability)
+                self._mark_unavailable(op, *unavailability)
             raise
         if type(op) in self._missing and self.why_unavailable(op) is not None:
             del self._missing[type(op)]
@@ -297,11 +297,11 @@ class Availability:
     def mark_unavailable(self, op: Operation[Any], sentence: str) -> None:
         """Record that the server does not have an operation, for a caller who learned this without an error
         response."""
-        self._mark(op, route_of(op), sentence)
+        self._mark_unavailable(op, route_of(op), sentence)
 
-    def _mark(self, op: Operation[Any], where: str, sentence: str) -> None:
-        if self._missing.setdefault(type(op), {}).get(where) != sentence:
-            self._missing[type(op)][where] = sentence
+    def _mark_unavailable(self, op: Operation[Any], route_or_path: str, reason: str) -> None:
+        if self._missing.setdefault(type(op), {}).get(route_or_path) != reason:
+            self._missing[type(op)][route_or_path] = reason
             self.changed()
 
     async def _unavailability(self, op: Operation[Any], error: Rejected) -> tuple[str, str] | None:

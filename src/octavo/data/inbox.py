@@ -34,7 +34,7 @@ from octavo.api.users import User
 from octavo.data.drafts import CHANGE_REQUEST_KINDS, KIND_NAMES, Draft, unsent_draft
 from octavo.data.merge_rules import MergeCandidate, bypasses, rules_for
 from octavo.data.writes.machine import OutboxEntry
-from octavo.documents.suggestions import mention_suffix, plain_text
+from octavo.documents.suggestions import mention_suffix, one_line_text
 from octavo.settings import InboxFilter
 
 Reason = Literal[
@@ -541,7 +541,7 @@ def _ids(at: Discussion) -> tuple[str, ...]:
 
 
 def _title(markdown: str) -> str:
-    return safe_line(plain_text(markdown)[:_LONGEST_TITLE])
+    return safe_line(one_line_text(markdown)[:_LONGEST_TITLE])
 
 
 def _reviewers(reviews: Sequence[Review]) -> str:

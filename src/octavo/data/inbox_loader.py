@@ -127,7 +127,7 @@ class InboxLoader:
         """Call `callback` now with the snapshot, and again on each change. Returns a function that removes the
         subscriber.
 
-        The first subscriber starts a round. After the last subscriber has left, no requests are sent.
+        The first subscriber makes the inbox fetch what has changed. After the last one has left, no requests are sent.
         """
         is_first, remove = not self._observers, self._observers.add(callback)
         if is_first:

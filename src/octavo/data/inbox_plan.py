@@ -53,8 +53,8 @@ from octavo.data.writes.machine import OutboxEntry
 from octavo.documents.suggestions import mention_suffix
 
 NO_STAMP = "?"
-"""Stamp of a response whose changes appear in no list. A want for it also needs a `max_age`, because an unchanged stamp
-is not due."""
+"""Stamp of a response whose changes appear in no list. It never changes, so a want with this stamp becomes due again
+only through its `max_age`."""
 IMMUTABLE = "for ever"
 """Stamp of a response that never changes."""
 
@@ -209,7 +209,7 @@ class InboxPlanner:
         fetched."""
         self.finished: list[FinishedWrite] = []
         self._at, self._responses, self._version_of, self._now = at, responses, version_of, now
-        self._computed_from: tuple[str, Lists] = ("", ())
+        self._places_computed_from: tuple[str, Lists] = ("", ())
         """The user and the lists that `_places` was computed from."""
         self._places: dict[str, Want] = {}
         """The wants that follow from the lists of the organization, by URL."""
@@ -235,7 +235,7 @@ class InboxPlanner:
 
     def is_computed_from(self, lists: Lists) -> bool:
         """Return whether the wants were computed from these lists."""
-        return self._computed_from[1] == lists
+        return self._places_computed_from[1] == lists
 
     def wants(self, round_kind: RoundKind) -> Iterator[Want]:
         """Return all wants. At the end, return some wants again as due, to fetch their responses although the stamps
@@ -244,9 +244,9 @@ class InboxPlanner:
         if self.me:
             yield from self._as_allowed(self._teams_want(round_kind))
         if not (
-            self.me == self._computed_from[0]
-            and len(self.lists) == len(self._computed_from[1])
-            and all(map(operator.is_, self.lists, self._computed_from[1]))
+            self.me == self._places_computed_from[0]
+            and len(self.lists) == len(self._places_computed_from[1])
+            and all(map(operator.is_, self.lists, self._places_computed_from[1]))
         ):
             yield from self._compute_wants()
         else:
@@ -287,14 +287,14 @@ class InboxPlanner:
         """Yield the wants for the spaces and undecided change requests in `lists`, and remember them. `on_response` adds the
         wants for replies later."""
         me, lists = self.me, self.lists
-        if me != self._computed_from[0]:
+        if me != self._places_computed_from[0]:
             self._replies = {}
         requests = {ref_of(each): each for each in chain(*lists[1:]) if is_undecided(each)}
         places: dict[str, Want] = {}
         for want in chain(change_request_wants(requests.values(), me), space_wants(lists[0] if lists else ())):
             places[want.url] = want
             yield from self._as_allowed(want)
-        self._computed_from, self._places, self._all = (me, lists), places, None
+        self._places_computed_from, self._places, self._all = (me, lists), places, None
         self._mine = {at for at, request in requests.items() if is_mine(request, me)}
         self._replies = {url: wants for url, wants in self._replies.items() if url in places}
 
@@ -314,7 +314,7 @@ class InboxPlanner:
             yield replace(want, stamp=version.stamp, max_age=None, is_unverified=True)
 
     def _promote_needed(self, wants: Iterable[Want], now: datetime) -> Iterator[Want]:
-        """Return the wants, with the first due wants of rank LATER raised to NEEDED, up to `MAX_UNCERTAIN_THREADS` in a
+        """Return the wants. The first due wants of rank LATER get rank NEEDED, at most `MAX_UNCERTAIN_THREADS` in a
         round."""
         allowed = [each for want in wants for each in self._as_allowed(want)]
         later = (each for each in allowed if each.rank is Rank.LATER and is_due(each, self._version_of(each.url), now))
@@ -323,8 +323,8 @@ class InboxPlanner:
         return (replace(each, rank=Rank.NEEDED) if each.url in needed else each for each in allowed)
 
     def _changed_by_writes(self) -> Iterator[Want]:
-        """Yield the wants whose responses a finished write changed, if they have not been requested since. They are
-        due."""
+        """Yield, as due, the wants whose responses a finished write changed and that were not requested since that
+        write."""
         for each in self.finished:
             each.unfetched = set()
             for url in changed_by(each.entry):

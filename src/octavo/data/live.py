@@ -194,8 +194,8 @@ class Live:
         return response.value is not before
 
     async def refresh(self, op: Operation[Any]) -> None:
-        """Fetch a response again. Until it arrives, watchers see the old value. An error is in the snapshot, not
-        raised."""
+        """Fetch a response again, unless it is final. Until it arrives, watchers see the old value. An error is in the
+        snapshot, not raised."""
         response = self._response(op)
         if not response.is_final:
             try:

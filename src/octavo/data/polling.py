@@ -158,7 +158,7 @@ class ViewPlanner:
         self._live, self._places, self._visible = live, places, set(visible)
         self._watched = {each.op: each for each in live.watched if not isinstance(each.op, _LISTS)}
         self._stamped_wants: list[Want] = []
-        """The wants that have a stamp."""
+        """The wants with a stamp, as of the last call of `wants`."""
 
     def adopt_stamps(self, listed_at: datetime) -> None:
         """Store stamps for the responses that were requested no earlier than `listed_at`, the time when the newest

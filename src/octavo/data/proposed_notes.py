@@ -130,7 +130,7 @@ class ProposedNotes:
                     over_limit += 1
                 else:
                     added.append(secrets.token_hex(6))
-                    db.execute(insert, (added[-1], namespace, place, digest, _record(note, now)))
+                    db.execute(insert, (added[-1], namespace, place, digest, _encode(note, now)))
             return added, known_count, over_limit
 
         ids, known, over_limit = await self._state.write(work)
@@ -208,7 +208,7 @@ def _place_key(at: ChangeRequestRef) -> str:
     return at.model_dump_json()
 
 
-def _record(note: NewNote, now: datetime) -> str:
+def _encode(note: NewNote, now: datetime) -> str:
     plain = asdict(note)
     del plain["identity"]
     return json.dumps({**plain, "created_at": now.timestamp()})

@@ -37,7 +37,7 @@ from octavo.api.folding import (
     word_part_starts,
 )
 from octavo.api.operation import ChangeRequestRef, Discussion, ListPage, Operation, SpaceRef
-from octavo.documents.suggestions import plain_text
+from octavo.documents.suggestions import one_line_text
 
 MAX_QUERY_LENGTH, MAX_TERMS = 512, 24
 MAX_PASSAGE = 4000
@@ -522,7 +522,7 @@ def _comment_document(at: Discussion, comment: Comment) -> SearchDocument:
     context = f"{title} {comment.posted_by.name}"
 
     def read_texts() -> Iterator[DocumentText]:
-        yield DocumentText("comment", plain_text(comment.body.text), context=context)
+        yield DocumentText("comment", one_line_text(comment.body.text), context=context)
         if block_text:
             yield DocumentText("quote", block_text, context=context)
 
@@ -554,7 +554,7 @@ def _reply_document(at: Discussion, thread: str, reply: Reply) -> SearchDocument
         author=name,
         at=reply.posted_at,
         stamp=_stamp(name, text),
-        read_texts=lambda: (DocumentText("reply", plain_text(text), context=name),),
+        read_texts=lambda: (DocumentText("reply", one_line_text(text), context=name),),
     )
 
 

@@ -136,8 +136,8 @@ def _rewrite_step(
 
 
 def _insert_in_order(run: Sequence[DiffStep], replacements: Sequence[DiffStep]) -> list[DiffStep]:
-    """Replace the steps of a run whose blocks are in a step of `replacements` by that step. The other steps keep their order
-    on each side."""
+    """Return the steps of `run` with `replacements` inserted. Each replacement takes the place of the removed and added
+    steps of its blocks. The other removed steps keep their order, and so do the other added steps."""
     removed = [step for step in run if step.old is not None]
     added = [step for step in run if step.old is None]
     ordered: list[DiffStep] = []

@@ -76,8 +76,11 @@ class AppliedSuggestion(NamedTuple):
 
 
 def apply_suggestion(page: str, key: str, original: str | None, suggested: str) -> AppliedSuggestion:
-    """Replace the block `key` of `page` by `suggested`, if its source still equals `original`, its source when the
-    suggestion was made. A moved block is found by its source, unless several blocks have that source."""
+    """Replace the block `key` of `page` by `suggested`, unless the block was edited since the suggestion.
+
+    `original` is the source of the block when the suggestion was made. None if it is unknown: then nothing is
+    replaced. A moved block is found by `original`, unless several blocks have that source.
+    """
     blocks = _sources_by_key(page)
     target = blocks.get(key)
     if original is not None and (target is None or target[1] != original):
@@ -181,7 +184,7 @@ def mentions(markdown: str, me: str) -> bool:
     return bool(me) and mention_suffix(me) in markdown
 
 
-def plain_text(markdown: str) -> str:
+def one_line_text(markdown: str) -> str:
     """Return a comment as one line of text, without URLs and Markdown syntax. A middle dot separates lines of code."""
     parts: list[str] = []
     in_code = follows_code = False

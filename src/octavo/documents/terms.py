@@ -440,7 +440,7 @@ def find_matches(change: TermChange, source: str) -> tuple[TermMatch, ...]:
     """
     found: dict[tuple[int, int], TermMatch] = {}
     lines = [match.start() for match in re.finditer("\n", source)]
-    visible = _raw_text(source) if change.is_code else visible_text(source)
+    visible = _searchable_text(source) if change.is_code else visible_text(source)
     for form in with_plural(change):
         for start, end in _spans(form, visible.text):
             term_match = _match(form, source, visible, start, end, lines)
@@ -494,7 +494,7 @@ def index_queries(change: TermChange) -> tuple[tuple[str, ...], ...]:
     return tuple(filter(None, queries))
 
 
-def _raw_text(source: str) -> VisibleText:
+def _searchable_text(source: str) -> VisibleText:
     """Return the source with barriers in place of its URLs and front matter."""
     characters = list(source)
     for start, end in ((0, front_matter.split_page(source)[1]), *url_ranges(source)):

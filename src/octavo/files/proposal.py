@@ -70,8 +70,7 @@ class Proposal:
     download: Download
     subject: str
     into: ChangeRequest | None = None
-    """The change request that receives the edits. None to use the change request that the folder names, or to create
-    one."""
+    """The change request that receives the edits. None to use the change request of the last proposal, or to create one."""
     report: Callable[[str], object] = lambda sentence: None
     local: LocalFiles = field(init=False)
     _request: ChangeRequest | None = None
@@ -101,11 +100,13 @@ class Proposal:
 
     @property
     def _is_known(self) -> bool:
-        """Whether the folder names the change request."""
+        """True if the folder stores the ID of the change request."""
         return self._request is not None and self.folder.proposal.get("changeRequest") == self._request.id
 
     async def _open_request(self) -> ChangeRequest | None:
-        """Return the change request that the folder names. None if there is none, or if it is merged or archived."""
+        """Return the open change request or draft of the last proposal, also if that proposal was interrupted before it
+        stored the ID. None if there is none, or if it was merged, archived or deleted: then its ID is forgotten. Raises
+        ApiError, or ProposalFailed if it was edited since the last complete proposal."""
         name = self.folder.proposal.get("changeRequest")
         if not isinstance(name, str) or not name:
             return await self._unnamed_request()
@@ -126,8 +127,8 @@ class Proposal:
         return found
 
     async def _unnamed_request(self) -> ChangeRequest | None:
-        """Return the change request that an interrupted proposal created without storing its ID. None if there is
-        none."""
+        """Return the draft that an interrupted proposal created without storing its ID. None if there is none, or if it
+        was edited."""
         subject = self.folder.proposal.get("creating")
         if not isinstance(subject, str):
             return None

@@ -311,7 +311,7 @@ class Platform:
 
 
 def fail_unfinished_specs(world: World) -> None:
-    """Mark the OpenAPI specifications that were being processed when the platform stopped as failed."""
+    """Mark as failed each OpenAPI specification that was still being processed when the platform stopped."""
     sentence = "The server stopped before the source was processed. Upload the specification again."
     for organization in world.store.all("/orgs"):
         for document in world.store.all(f"/orgs/{organization['id']}/openapi"):

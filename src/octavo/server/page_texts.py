@@ -48,7 +48,8 @@ _ABSOLUTE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/#]")
 def expand_includes(store: Store, text: str, page: Json, revision: Json) -> str:
     """Return `text` with reusable content inserted between each include tag and an end tag.
 
-    Includes of missing content, and of content that includes itself, stay unchanged.
+    Nothing is inserted if the content is missing, includes itself or exceeds a limit. Then an include tag of the page
+    stays unchanged, and a nested one gets only an end tag. The tag of empty content is removed.
     """
     if "include" not in text or not revision["reusableContents"]:
         return text

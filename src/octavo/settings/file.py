@@ -142,7 +142,7 @@ def _comment_of(lines: list[str]) -> str:
     """Return the comment that follows the value of a statement, with the space before it. Empty if there is none."""
     last = lines[-1]
     for found in re.finditer(r"\s*#", last):
-        with suppress(ValueError):  # This # is a part of the value.
+        with suppress(ValueError):  # If the part before this # is not valid TOML, the # belongs to the value.
             parse_toml("\n".join([*lines[:-1], last[: found.start()]]))
             return last[found.start() :]
     return ""

@@ -8,7 +8,7 @@ from octavo.api.bodies import Body
 from octavo.api.comments import Comment, Target, TargetNode, TargetPage
 from octavo.api.operation import SpaceRef
 from octavo.api.users import User
-from octavo.documents.suggestions import mention_suffix, plain_text
+from octavo.documents.suggestions import mention_suffix, one_line_text
 from octavo.tui.comments.autocomplete import mention_markdown
 from octavo.tui.comments.thread_filters import ORDERS, Thread, available_filters, filter_threads, is_in_section
 
@@ -106,9 +106,11 @@ def test_list_shows_the_text_of_links_and_mentions() -> None:
     eve = User(id="eve", display_name="Eve [of] *it*")
     assert mention_markdown(eve) == "[@Eve \\[of\\] \\*it\\*](/users/eve)"
     markdown = f'Ask {mention_markdown(TOM)},\nsee [the guide](https://example.com/a_b "x") or [a](b)!'
-    assert plain_text(markdown) == 'Ask @Tom, see [the guide](https://example.com/a_b "x") or a!'
-    assert plain_text("**Two** of *three* `a_b`, 2 * 3 * 4, **x") == "Two of three a_b, 2 * 3 * 4, **x"
-    assert plain_text("*" * 50_000) == "*" * 50_000
-    assert plain_text(">" * 50_000) == ""
-    assert plain_text("Why?\n\n> ```py\n> a = 1\n> b > 2\n> ```\n> said\n\nNot 3?") == "Why? a = 1 · b > 2 said Not 3?"
-    assert plain_text("[" * 50_000) == "[" * 50_000
+    assert one_line_text(markdown) == 'Ask @Tom, see [the guide](https://example.com/a_b "x") or a!'
+    assert one_line_text("**Two** of *three* `a_b`, 2 * 3 * 4, **x") == "Two of three a_b, 2 * 3 * 4, **x"
+    assert one_line_text("*" * 50_000) == "*" * 50_000
+    assert one_line_text(">" * 50_000) == ""
+    assert (
+        one_line_text("Why?\n\n> ```py\n> a = 1\n> b > 2\n> ```\n> said\n\nNot 3?") == "Why? a = 1 · b > 2 said Not 3?"
+    )
+    assert one_line_text("[" * 50_000) == "[" * 50_000

@@ -92,9 +92,9 @@ async def test_keys_reach_everything_that_opens() -> None:
                     (clickable.kind, clickable.target, clickable.clickable.index)
                     for clickable in hints.by_label.values()
                 }
-                if app.pane.scroll_offset.y >= app.pane.viewport.virtual_lines.total - app.pane.viewport.rows:
+                if app.pane.scroll_offset.y >= app.pane.viewport.virtual_lines.total - app.pane.viewport.row_count:
                     break
-                app.pane.viewport.go_by(app.pane.viewport.rows - 2)
+                app.pane.viewport.go_by(app.pane.viewport.row_count - 2)
             assert by_letter == expected, path.stem
             app.pane.cursor.go_to_edge(0)
             for _ in spans:

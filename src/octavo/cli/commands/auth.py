@@ -187,17 +187,17 @@ def _require_stored(signed: SignedIn) -> None:
 
 def _read_key(options: argparse.Namespace, host: str) -> SecretStr:
     """Return the API key that was piped in or typed. Raises ValueError."""
-    return parse_token(_typed_key(host, options.action) if not options.with_token else _piped_key())
+    return parse_token(_ask_for_api_key(host, options.action) if not options.with_token else _read_piped_key())
 
 
-def _piped_key() -> str:
+def _read_piped_key() -> str:
     try:
         return sys.stdin.read(4096) if sys.stdin is not None else ""
     except UnicodeDecodeError:
         raise ValueError("Could not read the API key: standard input is not text.") from None
 
 
-def _typed_key(host: str, action: str) -> str:
+def _ask_for_api_key(host: str, action: str) -> str:
     if sys.stdin is None or not sys.stdin.isatty():
         raise ValueError(
             "Could not ask for the API key: standard input is not a terminal. To read the API key from a file, run: "

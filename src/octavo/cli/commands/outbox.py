@@ -11,7 +11,7 @@ from octavo.cli.connection import add_and_send, add_sending_options, prepare, ru
 from octavo.cli.output import Column, Field, Output, add_output_options
 from octavo.cli.refs import References
 from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure, tell
-from octavo.documents.suggestions import plain_text
+from octavo.documents.suggestions import one_line_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,7 +89,7 @@ async def _list(session: Session, options: argparse.Namespace) -> None:
                     "place": await references.name_of(each.at.space_id),
                     "state": STATES.get(each.state, each.state),
                     "reason": each.reason,
-                    "text": plain_text(each.facts.text),
+                    "text": one_line_text(each.facts.text),
                     "createdAt": each.created_at,
                 }
             )

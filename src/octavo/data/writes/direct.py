@@ -62,7 +62,7 @@ async def lock_write(
     If the task is cancelled or Octavo is killed, the lock stays, and `unfinished_writes` returns it with `later_writes`.
     Raises NotSaved.
     """
-    record = _record(attempt, later_writes)
+    record = _encode(attempt, later_writes)
     has_lock = await state.write(lambda db: _insert_lock(db, state, name, record))
     has_ended = True
     try:
@@ -240,7 +240,7 @@ class _DirectWrite(NamedTuple):
 
     async def _store(self, attempt: Attempt[Any], later_writes: Sequence[NewWrite]) -> None:
         state = self.live.outbox.state
-        values = (_record(attempt, later_writes), state.namespace, self.name)
+        values = (_encode(attempt, later_writes), state.namespace, self.name)
         update = "UPDATE once SET attempt = ? WHERE namespace = ? AND name = ?"
         await state.write(lambda db: db.execute(update, values))
 
@@ -316,7 +316,7 @@ def _delete_lock(db: sqlite3.Connection, state: StateDb, name: str) -> bool:
     return db.execute("DELETE FROM once WHERE namespace = ? AND name = ?", (state.namespace, name)).rowcount == 1
 
 
-def _record(attempt: Attempt[Any], later_writes: Sequence[NewWrite]) -> str:
+def _encode(attempt: Attempt[Any], later_writes: Sequence[NewWrite]) -> str:
     fields = {"basis": asdict(attempt.basis), "baseline": attempt.baseline, "me": attempt.me}
     later = [
         {

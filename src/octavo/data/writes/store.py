@@ -97,7 +97,7 @@ def change_entry(
     if after.state == "done":
         _finish(db, namespace, after, now)
     else:
-        values = (_stored_state(after), _record(after), entry_id)
+        values = (_stored_state(after), _encode(after), entry_id)
         db.execute("UPDATE outbox SET state = ?, record = ? WHERE id = ?", values)
     return after
 
@@ -157,7 +157,7 @@ def _entry(fields: Any) -> OutboxEntry:
     return OutboxEntry(op=op, facts=kind.facts(op), **values)
 
 
-def _record(entry: OutboxEntry) -> str:
+def _encode(entry: OutboxEntry) -> str:
     request = encode(entry.op)
     plain: dict[str, Any] = {}
     for name in _NAMES:
@@ -179,12 +179,12 @@ def _find_entry(db: sqlite3.Connection, entry_id: str) -> OutboxEntry | None:
 
 def _insert_entry(db: sqlite3.Connection, namespace: str, entry: OutboxEntry) -> None:
     insert = "INSERT INTO outbox (id, namespace, state, record) VALUES (?, ?, ?, ?)"
-    db.execute(insert, (entry.id, namespace, _stored_state(entry), _record(entry)))
+    db.execute(insert, (entry.id, namespace, _stored_state(entry), _encode(entry)))
 
 
 def _finish(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, now: datetime) -> None:
     """Move an entry from `outbox` to `sent`, and delete sent writes that are old or too many."""
-    insert, record = "INSERT OR IGNORE INTO sent VALUES (?, ?, ?, ?, ?)", _record(entry)
+    insert, record = "INSERT OR IGNORE INTO sent VALUES (?, ?, ?, ?, ?)", _encode(entry)
     if not db.execute(insert, (entry.id, namespace, entry.remote_id or None, now.timestamp(), record)).rowcount:
         # Another write already has this remote id, which must be unique.
         db.execute(insert, (entry.id, namespace, None, now.timestamp(), record))

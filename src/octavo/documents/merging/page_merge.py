@@ -217,7 +217,8 @@ class _PageMerge:
             while all(sides) and sides[side][0].move:
                 end = 1
                 if level := sides[side][0].level:
-                    # A whole section moved. A paragraph of the other side after it would become part of the section.
+                    # A whole section moved. The blocks of the other side, up to the next heading of its level, go before
+                    # it. After it, they would become part of the section.
                     is_next = [0 < each.level <= level for each in sides[other]]
                     count = is_next.index(True) if True in is_next else len(is_next)
                     before += self._pieces_of_additions(sides[other][:count], other)

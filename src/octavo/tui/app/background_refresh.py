@@ -225,7 +225,7 @@ def _paste_key(account: ServerAccount) -> str:
 
 def _show_sign_in(app: Shell, prompt: str) -> None:
     session, methods = app.session, app.sign_in_methods
-    reopen(app, lambda: (methods.with_new_key(prompt, session), None))
+    reopen(app, lambda: (methods.methods_for_new_key(prompt, session), None))
 
 
 def _switch(app: Shell, _: object) -> None:

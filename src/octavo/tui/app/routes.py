@@ -90,7 +90,7 @@ def go(shell: Shell, route: Route) -> None:
         case ToSearch(query=query):
             shell.push_screen(screen(SEARCH, query))
         case ToThread():
-            shell.background(_to_thread(shell, route))
+            shell.background(_go_to_thread(shell, route))
         case ToActivity():
             shell.push_screen(screen(ACTIVITY))
         case ToConflicts():
@@ -172,11 +172,11 @@ def _to_change_request(shell: Shell, route: ToChangeRequest) -> None:
     change_request = route.change_request
     if change_request is None:
 
-        async def read() -> None:
+        async def load_and_go() -> None:
             loaded: ChangeRequest = await shell.session.live.cached_or_fetch(_get_change_request(at=route.at))
             go(shell, replace(route, change_request=loaded))
 
-        shell.background(read())
+        shell.background(load_and_go())
         return
     shell.history.record()
     # Not awaited: the next key must reach the new screen.
@@ -190,7 +190,7 @@ def _to_change_request(shell: Shell, route: ToChangeRequest) -> None:
 # Threads
 
 
-async def _to_thread(shell: Shell, route: ToThread) -> None:
+async def _go_to_thread(shell: Shell, route: ToThread) -> None:
     if isinstance(shell.screen, ModalScreen):
         return  # The dialog shows the thread.
     if _select_thread(shell, route):

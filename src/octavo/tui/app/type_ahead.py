@@ -174,7 +174,8 @@ class TypeAhead:
             await self._dispatch(event)
 
     def _was_visible(self, screen: Screen[Any], event: MouseEvent) -> bool:
-        """Return True if a screen was visible when a mouse event happened. A double click is for the screen of its first click."""
+        """Return True if `screen` was at the position of a mouse event when the event happened. The second press of a double
+        click belongs to the screen of the first press."""
         if not is_whole(screen) or not screen.outer_size.contains(*event.screen_offset):
             return False
         if event in self._screens and self._screens[event]() is not screen:

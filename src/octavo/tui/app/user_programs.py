@@ -180,7 +180,9 @@ def _page_targets(view: ContentScreen, space: Space | None) -> dict[CommandPlace
         return {}
     block = None if view.target.is_tree_focused else view.target.selected_block
     container_ref, url = _name_of(view.shell, space.id), page.urls.app or ""
-    return _page_and_block(view.shell, space.ref, container_ref, (page.id, page.title, page.path or ""), block, url)
+    return _page_and_block_targets(
+        view.shell, space.ref, container_ref, (page.id, page.title, page.path or ""), block, url
+    )
 
 
 def _changed_page_targets(view: ChangeRequestScreen) -> dict[CommandPlace, CommandTarget]:
@@ -192,13 +194,14 @@ def _changed_page_targets(view: ChangeRequestScreen) -> dict[CommandPlace, Comma
     change_request = selected.comparison.change_request
     container_ref = _change_ref(view.shell, view.at.space_id, change_request)
     facts = (page.id, page.title, page.path or "")
-    return _page_and_block(view.shell, view.at, container_ref, facts, block, change_request.urls.app or "")
+    return _page_and_block_targets(view.shell, view.at, container_ref, facts, block, change_request.urls.app or "")
 
 
-def _page_and_block(
+def _page_and_block_targets(
     app: Shell, at: Discussion, container_ref: str, page: tuple[str, str, str], block: Block | None, url: str
 ) -> dict[CommandPlace, CommandTarget]:
-    """Return the targets for a page, given as its id, title and path, and for its selected block."""
+    """Return the target of a page, and the target of its selected block if there is one. `page` is the ID, title and path
+    of the page."""
     id, title, path = page
     space = _name_of(app, at.space_id)
     ref = f"{container_ref}:{path or id}" if container_ref else ""

@@ -14,7 +14,7 @@ from octavo.api.comments import Comment
 from octavo.api.operation import ChangeRequestRef, Discussion, Model
 from octavo.api.organizations import Organization
 from octavo.data.drafts import UnsentText
-from octavo.documents.suggestions import plain_text
+from octavo.documents.suggestions import one_line_text
 from octavo.tui.comments import thread_commands, thread_filters
 from octavo.tui.comments.thread_commands import THREAD, UNSENT, ThreadTarget
 from octavo.tui.comments.thread_filters import Thread, ThreadFilter, ThreadSearchText
@@ -297,12 +297,12 @@ class CommentsScreen(ListView[Thread]):
     def _draw(self, thread: Thread) -> Row:
         comment = thread.comment
         hidden_match = self.search_text.match_outside(thread, self.rows.filter_words)
-        text = Content.styled(hidden_match, "italic") if hidden_match else Content(plain_text(comment.body.text))
+        text = Content.styled(hidden_match, "italic") if hidden_match else Content(one_line_text(comment.body.text))
         if comment.is_open and (why := self._failed_writes.get(comment.id)):
             text = Content.assemble((f"failed: {why}", "$warning"), "  ", text)
         if self.list_order != "place":
             text = Content.assemble((f"{thread.page}  ", "$octavo-muted"), text)
-        age = self.shell.workspace.send_status(comment.id) or short_age(comment.posted_at)
+        age = self.shell.workspace.sending_status(comment.id) or short_age(comment.posted_at)
         if change := self.page_words.change_of(thread):
             text = Content.assemble((WORD_MARKS[change], "$warning"), "  ", text)
         elif thread.is_outdated and comment.is_open:

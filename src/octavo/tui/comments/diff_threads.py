@@ -176,7 +176,7 @@ class DiffThreads:
         suggestion_diffs = partial(self._suggestions.diffs, self._at)
         return thread_summaries(
             threads_by_block,
-            shell.workspace.send_status,
+            shell.workspace.sending_status,
             self._replies,
             word_change,
             unsent,

@@ -17,7 +17,7 @@ from octavo.data.writes.comment_kinds import normalized
 from octavo.data.writes.direct import SendResult
 from octavo.data.writes.machine import Basis, NewWrite, OutboxEntry
 from octavo.documents.emoji import to_emoji
-from octavo.documents.suggestions import plain_text
+from octavo.documents.suggestions import one_line_text
 from octavo.lazy_import import lazy
 from octavo.tui.core.permissions import why_not_in_discussion
 from octavo.tui.core.write_queue import LocalChange
@@ -186,7 +186,7 @@ def linked_threads(app: Shell, at: Discussion, comment: Comment) -> list[Comment
         if each.id != comment.id
         and each.posted_by.id == comment.posted_by.id
         and normalized(each.body.text) == text
-        and app.workspace.send_status(each.id) in ("", "queued")
+        and app.workspace.sending_status(each.id) in ("", "queued")
     ]
 
 
@@ -279,7 +279,7 @@ def delete(app: Shell, at: Discussion, comment: Comment, message: Comment | Repl
                 NewWrite(op, f"delete the {kind}", context=thread_label(comment)), message=f"Deleting {kind}…"
             )
 
-    quote = f"“{quote_excerpt(plain_text(message.body.text))}”"
+    quote = f"“{quote_excerpt(one_line_text(message.body.text))}”"
     seconds = plural(max(1, round(app.settings.undo_seconds)), "second")
     undo = f"You will have {seconds} to undo this." if app.settings.undo_seconds else "This cannot be undone."
     dialog = _confirm_dialog(
@@ -342,7 +342,7 @@ def thread_label(comment: Comment) -> str:
 
 def short_quote(text: str) -> str:
     """Return the first words of a text in quotes, cut to fit a row."""
-    plain = plain_text(text)
+    plain = one_line_text(text)
     return f"“{plain if len(plain) <= _QUOTE_LENGTH else plain[: _QUOTE_LENGTH - 1].rstrip() + '…'}”"
 
 

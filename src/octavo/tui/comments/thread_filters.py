@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from octavo.api.comments import Comment
 from octavo.api.folding import FoldedText, fold
 from octavo.api.operation import Discussion
-from octavo.documents.suggestions import mentions, plain_text
+from octavo.documents.suggestions import mentions, one_line_text
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.row_list import ListFilter
 from octavo.tui.widgets.short_texts import long_age, plural
@@ -185,7 +185,7 @@ class ThreadSearchText:
             ("in the quoted text", _quoted_text(thread))
         ]
         for location, text in candidates:
-            plain = plain_text(text)
+            plain = one_line_text(text)
             folded = FoldedText(plain)
             starts = [match.start for word in missing for match in islice(folded.find(word), 1)]
             if starts:

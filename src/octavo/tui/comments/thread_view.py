@@ -306,7 +306,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         indent = 3 if is_reply else 0
         state_sign, state_style = self._state()
         sign = Piece(f"{styles.glyphs.reply} ", styles.note) if is_reply else Piece(f"{state_sign} ", state_style)
-        age = self.shell.workspace.send_status(message.id) or long_age(message.posted_at)
+        age = self.shell.workspace.sending_status(message.id) or long_age(message.posted_at)
         age_label = f" · {age}" if age else ""
         edited = " · edited" if message.edited_at else ""
         head = [

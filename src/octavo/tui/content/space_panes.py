@@ -22,7 +22,7 @@ from octavo.api.spaces import Space
 from octavo.data.drafts import UnsentText
 from octavo.documents.blocks import Block, Document, Heading
 from octavo.documents.emoji import to_emoji
-from octavo.documents.suggestions import plain_text
+from octavo.documents.suggestions import one_line_text
 from octavo.lazy_import import lazy, load
 from octavo.tui.content.space_target import SpaceTarget, position_at_step, title_of
 from octavo.tui.core.item_labels import page_nodes, space_nodes
@@ -193,8 +193,8 @@ class SidePanel(Vertical):
         return Row(text="  " * max(0, heading.level - 2) + heading.title, dim=heading.level > 2)
 
     def _draw_thread(self, thread: Comment) -> Row:
-        age = shell_of(self).workspace.send_status(thread.id) or short_age(thread.posted_at)
-        text = plain_text(thread.body.text)
+        age = shell_of(self).workspace.sending_status(thread.id) or short_age(thread.posted_at)
+        text = one_line_text(thread.body.text)
         replies = f" ↳{thread.replies}" if thread.replies else ""
         return Row(
             text=thread.posted_by.name,

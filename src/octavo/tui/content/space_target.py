@@ -124,7 +124,6 @@ class SpaceTarget(NamedTuple):
     spaces: Sequence[Space]
     collections: Sequence[Collection]
     selected: Space | Collection | None
-    """The selected space or collection. None if there is none."""
     on_created: Callable[[str], None]
     """Called with the ID of a space or collection that was created or restored."""
     on_removed: Callable[[str], None]

@@ -108,9 +108,9 @@ def why_not_in_discussion(
 
 def _why_not_sent(app: Shell, message_id: str) -> str | None:
     """Return the reason why an unsent message cannot be used, or None if the server has the message."""
-    if app.workspace.send_status(message_id) == NOT_SENT:
+    if app.workspace.sending_status(message_id) == NOT_SENT:
         return "This comment was not sent. Press ! to see why, then retry or discard it."
-    if app.workspace.send_status(message_id) == MAY_BE_SENT:
+    if app.workspace.sending_status(message_id) == MAY_BE_SENT:
         return "This comment may have been sent. Press ! to retry or discard it."
     if message_id.startswith("pending-"):
         return "This comment has not been sent yet. Press u to cancel it."

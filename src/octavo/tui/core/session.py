@@ -160,7 +160,7 @@ class SignInMethods(NamedTuple):
     """Loads a folder of pages into the embedded platform, and connects to it."""
     accounts: Callable[[], Sequence[ServerAccount]]
     """Returns the accounts to which this computer is signed in."""
-    with_new_key: Callable[[str, Session], SignInMethods]
+    methods_for_new_key: Callable[[str, Session], SignInMethods]
     """Returns sign-in methods that ask for a new API key for the server of the given session. The first argument is the
     reason that the sign-in screen shows."""
     switch_account: Callable[[str], SignInState]

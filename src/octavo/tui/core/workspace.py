@@ -385,7 +385,7 @@ class Workspace:
         failed = {thread: entry for thread, entry in last_entries.items() if entry.state == "failed"}
         return {thread: entry.reason.removeprefix(f"Could not {entry.action}: ") for thread, entry in failed.items()}
 
-    def send_status(self, message_id: str) -> str:
+    def sending_status(self, message_id: str) -> str:
         """Return the status of an unsent message: `queued`, `NOT_SENT`, `MAY_BE_SENT` or `PENDING`. Empty if the server
         has the message."""
         entry = self._entry(message_id)

@@ -385,7 +385,7 @@ def why_not_apply(
     texts = find_suggestions(message.body.text)
     if not texts:
         return "This comment has no suggestion."
-    if app.workspace.send_status(message.id) or app.workspace.send_status(thread.id):
+    if app.workspace.sending_status(message.id) or app.workspace.sending_status(thread.id):
         return "This comment has not been sent yet. You can apply the suggestion after the comment is sent."
     if len(texts) > 1:
         return "This comment has several suggestions for the same block, so Octavo cannot apply them. Press e to edit the page yourself."

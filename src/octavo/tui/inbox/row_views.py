@@ -457,14 +457,14 @@ def summary_lines(
             lines.append(
                 spread(text, Content.styled(f"{localize(mark.marked_at):%H:%M}", "$octavo-muted"), content_width)
             )
-        lines += _more_line(len(done))
+        lines += _more_lines(len(done))
     if snoozed:
         lines += [Content(""), Content.styled("SNOOZED", "bold $octavo-muted")]
         for row, until in snoozed[:MAX_ITEMS]:
             when = f"until {snooze_end_label(until, now)}"
             text = Content.assemble(("○ ", "$octavo-muted"), safe(row.title))
             lines.append(spread(text, Content.styled(when, "$octavo-muted"), content_width))
-        lines += _more_line(len(snoozed))
+        lines += _more_lines(len(snoozed))
     keys = [
         ("3", f"change requests ({counts.get('changes', 0)})"),
         ("4", f"open threads ({counts['comments']})" if "comments" in counts else "open threads"),
@@ -476,5 +476,5 @@ def summary_lines(
     return [Content(indent) + fit(line, content_width) if line.cell_length else line for line in lines]
 
 
-def _more_line(number: int) -> list[Content]:
-    return [Content.styled(f"  and {number - MAX_ITEMS} more", "$octavo-muted")] if number > MAX_ITEMS else []
+def _more_lines(total: int) -> list[Content]:
+    return [Content.styled(f"  and {total - MAX_ITEMS} more", "$octavo-muted")] if total > MAX_ITEMS else []

@@ -33,9 +33,11 @@ from octavo.tui.widgets.commands import Command, Commands
 
 _PAN = 16
 """Cells by which a key scrolls wide code or tables."""
-_MOST_UNITS, _MOST_LINES, _MOST_BARS = 100, 1500, 300
-"""Limits of the cache of selectable blocks (`_MOST_UNITS` and about `_MOST_LINES`), and of the cache of lines with the
-cursor bar (`_MOST_BARS`). They are low, because freeing many lines at once is slow."""
+_MOST_UNITS, _MOST_LINES = 100, 1500
+"""Maximum number of units whose selectable blocks are cached, and approximate maximum number of their lines. Both are
+low, because freeing many lines at once is slow."""
+_MOST_BARS = 300
+"""Maximum number of cached lines with the cursor bar. Low for the same reason."""
 
 
 class BlockCursor(PanePart):
@@ -163,7 +165,7 @@ class BlockCursor(PanePart):
             return []
         out: list[BlockSpan] = []
         unit, start = viewport.top.unit_index, -viewport.top.line
-        rows, sticky_rows = viewport.rows, viewport.contents.sticky_rows(viewport.top)
+        rows, sticky_rows = viewport.row_count, viewport.contents.sticky_rows(viewport.top)
         while unit < len(virtual_lines) and start < rows:
             out += [
                 span for span in self.spans_of(unit) if start + span.last >= sticky_rows and start + span.first < rows
@@ -204,7 +206,7 @@ class BlockCursor(PanePart):
         unit, first, last, block = selected
         inside = _ids_inside(block)
         last = max([last, *(span.last for span in self.spans_of(unit) if id(span.block) in inside)])
-        room = self.viewport.rows
+        room = self.viewport.row_count
         row = self.viewport.row_of(selected.start, 2 * room)
         is_read = row <= 1 and row + last - first > room // 3
         if last - first < room or not is_read:
@@ -213,16 +215,16 @@ class BlockCursor(PanePart):
     def scroll_to_lines(self, unit_index: int, first: int, last: int, scroll_to: ScrollTo) -> None:
         """Scroll to lines of a unit. The first of them is not covered by a sticky table head."""
         viewport, start = self.viewport, LinePosition(unit_index, first)
-        top = scrolled_top(viewport.virtual_lines, viewport.top, viewport.rows, start, last - first + 1, scroll_to)
+        top = scrolled_top(viewport.virtual_lines, viewport.top, viewport.row_count, start, last - first + 1, scroll_to)
         covered = viewport.contents.sticky_rows(top)
-        if 0 <= lines_between(viewport.virtual_lines, top, start, viewport.rows) < covered:
+        if 0 <= lines_between(viewport.virtual_lines, top, start, viewport.row_count) < covered:
             viewport.show_in_row(start, covered)
         else:
             viewport.go_to(top)
 
     def go_to_edge(self, end: int) -> None:
         """Scroll to the top, or to the bottom if `end` is 1, and select the block there."""
-        self.viewport.go_to(last_top(self.viewport.virtual_lines, self.viewport.rows) if end else START)
+        self.viewport.go_to(last_top(self.viewport.virtual_lines, self.viewport.row_count) if end else START)
         if visible := self.visible_spans():
             self.select(visible[-1 if end else 0], scroll_to=None)
 
@@ -422,7 +424,7 @@ class Clickables(PanePart):
         viewport = self.viewport
         covered = viewport.contents.sticky_rows(viewport.top)
         out = []
-        for y, (unit, _, line) in enumerate(viewport.visible_rows[: viewport.rows]):
+        for y, (unit, _, line) in enumerate(viewport.visible_rows[: viewport.row_count]):
             margin = viewport.contents.margin_of(unit)
             if y >= covered:
                 out += [

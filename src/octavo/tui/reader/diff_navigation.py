@@ -162,7 +162,7 @@ class DiffNavigation:
         if span is None:
             return
         self.cursor.select(span, scroll_to=None)
-        height, rows = span.last - span.first + 1, self.pane.viewport.rows
+        height, rows = span.last - span.first + 1, self.pane.viewport.row_count
         if position is not None:
             self.pane.viewport.show_in_row(span.start, position.below)
         elif self.pane.viewport.row_of(span.start) + min(height, rows // 2) > rows:

@@ -280,7 +280,7 @@ class SectionBuilder(DiffBuilder):
         contents, viewport, cursor = self.contents, self.pane.viewport, self.pane.cursor
         selected = cursor.current()
         page = contents.page
-        row = viewport.row_of(selected.start, 2 * viewport.rows) if selected is not None else 0
+        row = viewport.row_of(selected.start, 2 * viewport.row_count) if selected is not None else 0
         position = reading_position_of(viewport.virtual_lines, viewport.top, viewport.layout_width)
         top_section = contents.section_at(position.unit) if position is not None else None
         offset = (
@@ -312,7 +312,8 @@ class SectionBuilder(DiffBuilder):
         viewport.notify_moved()
 
     def rebuild(self, sections: Sequence[PageSection], on_shown: Callable[[], object] | None = None) -> None:
-        """Build the changes of sections again, show them, and call `on_shown`. Long pages are built in a thread."""
+        """Build the changes of sections again, and show them. Long sections are built in a thread. Then `on_shown` is called
+        for each long section, else once."""
         self.contents.built_layout = self.contents.current_layout
         for section in sections:
             changes = self.contents.units_of(section)

@@ -208,7 +208,7 @@ class FindBar(PanePart):
         block = self.viewport.contents.block_at(lines[line], span.start if span is not None else 0) if lines else None
         if block is not None:
             self.cursor.selected = (match.unit_index, block)
-        rows, position = self.viewport.rows, LinePosition(match.unit_index, line)
+        rows, position = self.viewport.row_count, LinePosition(match.unit_index, line)
         if not 1 <= self.viewport.row_of(position) < rows - 2:
             self.viewport.show_in_row(position, rows // 3)
         self._current = (match.unit_index, span.nth if span is not None else -1)

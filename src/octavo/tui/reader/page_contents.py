@@ -474,7 +474,7 @@ def sticky_head(viewport: Viewport, top: LinePosition) -> TableHead:
     while head_start and lines[head_start - 1].block is table:
         head_start -= 1
     head = lines[head_start:rule_line]
-    if set(kinds[rule_line + 1 :]) != {"row"} or len(head) > min(_MOST_HEAD_LINES, viewport.rows // 4):
+    if set(kinds[rule_line + 1 :]) != {"row"} or len(head) > min(_MOST_HEAD_LINES, viewport.row_count // 4):
         return NO_HEAD
     return TableHead(unit, head, lines[rule_line].width)
 

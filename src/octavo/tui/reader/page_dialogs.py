@@ -91,7 +91,7 @@ class TextDialog(Dialog[LinkFollowed | None]):
     def _fit(self) -> None:
         """Adapt the height of the dialog to its text."""
         view = self._view
-        view.viewport.virtual_lines.lay_out_some(2 * view.viewport.rows)
+        view.viewport.virtual_lines.lay_out_some(2 * view.viewport.row_count)
         view.styles.height = max(1, view.viewport.virtual_lines.total)
 
     def on_resize(self) -> None:
@@ -198,7 +198,7 @@ class TableRowDialog(Dialog[TableRowResult]):
     def _fit(self) -> None:
         """Adapt the height of the dialog to its fields."""
         view = self._view
-        view.viewport.virtual_lines.lay_out_some(2 * view.viewport.rows)
+        view.viewport.virtual_lines.lay_out_some(2 * view.viewport.row_count)
         view.styles.height = max(3, view.viewport.virtual_lines.total)
 
     def on_resize(self) -> None:

@@ -315,7 +315,7 @@ class PageNavigation:
         if not self.go_to_block(position.block, scroll_to=None):
             self.position_to_restore = None if self.contents.is_fully_parsed else (page, position)
         elif (span := self.cursor.current()) is not None:
-            lines, rows = self.pane.viewport.virtual_lines, self.pane.viewport.rows
+            lines, rows = self.pane.viewport.virtual_lines, self.pane.viewport.row_count
             if (
                 not self.contents.is_fully_parsed
                 and count_lines(lines, LinePosition(span.unit_index, span.last), rows) < rows

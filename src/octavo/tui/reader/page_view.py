@@ -315,7 +315,7 @@ class PageView(Reader):
     @property
     def facts(self) -> str:
         """Percentage that is read and state of the search, for the status line."""
-        hidden = self.viewport.virtual_lines.total - self.viewport.rows
+        hidden = self.viewport.virtual_lines.total - self.viewport.row_count
         parts = [f"{min(100, round(100 * self.viewport.lines_above / hidden))}% read"] if hidden > 0 else []
         if self.contents.shows_source:
             parts.insert(0, "source")

@@ -383,11 +383,11 @@ class LinePainter:
 
 def _lines_per_page(pane: Reader) -> int:
     """Return the number of lines that a page key scrolls. The last two rows stay visible as the first two."""
-    return max(1, pane.viewport.rows - 2)
+    return max(1, pane.viewport.row_count - 2)
 
 
 def _scroll_half(direction: int) -> Callable[[object, Reader], None]:
-    return lambda _, pane: pane.scroll_lines(direction * max(1, pane.viewport.rows // 2))
+    return lambda _, pane: pane.scroll_lines(direction * max(1, pane.viewport.row_count // 2))
 
 
 def _read_on(_: object, pane: Reader) -> None:

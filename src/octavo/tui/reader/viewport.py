@@ -311,7 +311,7 @@ class Viewport:
         return self.widget.scrollable_content_region.width
 
     @property
-    def rows(self) -> int:
+    def row_count(self) -> int:
         """Number of visible rows, without the rows at the bottom that are covered."""
         return max(1, self.widget.size.height - max(self.covered_rows, self.bar_rows))
 
@@ -420,7 +420,7 @@ class Viewport:
 
     def go_to(self, top: LinePosition) -> None:
         """Scroll to a position, but stop when the last line is in the last row."""
-        before, self.top = self.top, limited_top(self.virtual_lines, top, self.rows)
+        before, self.top = self.top, limited_top(self.virtual_lines, top, self.row_count)
         if self.top != before:
             self.moved_at = time.perf_counter()
             for part in self.parts:
@@ -433,7 +433,7 @@ class Viewport:
     @property
     def is_at_end(self) -> bool:
         """True if the last line is in view."""
-        return count_lines(self.virtual_lines, self.top, self.rows + 1) <= self.rows
+        return count_lines(self.virtual_lines, self.top, self.row_count + 1) <= self.row_count
 
     @property
     def visible_rows(self) -> list[tuple[int, int, Line]]:
@@ -450,16 +450,18 @@ class Viewport:
     def row_of(self, position: LinePosition, max_rows: int | None = None) -> int:
         """Return the row of a position, or a negative number above the first row. Counting stops beyond `max_rows`, by
         default the number of visible rows."""
-        return lines_between(self.virtual_lines, self.top, position, self.rows if max_rows is None else max_rows)
+        return lines_between(self.virtual_lines, self.top, position, self.row_count if max_rows is None else max_rows)
 
     def show_in_row(self, position: LinePosition, row: int) -> None:
         """Scroll until a position is in a row, limited by the first and last line."""
-        self.go_to(top_showing_at(self.virtual_lines, position, row, self.rows))
+        self.go_to(top_showing_at(self.virtual_lines, position, row, self.row_count))
 
     def update_scroll_bar(self) -> None:
         """Update the length and the position of the scroll bar."""
-        self.top = limited_top(self.virtual_lines, self.top, self.rows)
-        size = Size(max(self.layout_width, 1), self.virtual_lines.total + max(0, self.widget.size.height - self.rows))
+        self.top = limited_top(self.virtual_lines, self.top, self.row_count)
+        size = Size(
+            max(self.layout_width, 1), self.virtual_lines.total + max(0, self.widget.size.height - self.row_count)
+        )
         self.is_setting_scroll_bar = True
         if size != self.widget.virtual_size:
             self.widget.virtual_size = size

@@ -126,7 +126,7 @@ def code_size(block: Block) -> CodeSize:
     """Return the size of a long code block. The result is cached, because measuring 100,000 rows takes as long as
     painting a frame.
 
-    Only the `_MEASURED_ROWS` rows that are probably widest are measured. Their width is estimated from their bytes."""
+    Only the rows with notes are measured, and the `_MEASURED_ROWS` rows that are widest according to an estimate."""
     if (cached := _sizes.get(block)) is not None:
         return cached
     rows = block.text.expandtabs(4).split("\n")

@@ -116,10 +116,12 @@ class DiffUnit(NamedTuple):
 
 
 class DiffUnits:
-    """The units of a diff and the numbers of changes and threads. `build` makes the units one by one."""
+    """The units of a diff, which `build` makes one by one."""
 
     count = 0
+    """Number of changes."""
     thread_count = 0
+    """Number of threads."""
 
     def __init__(self) -> None:
         self.hidden: Counter[ChangeKind] = Counter()

@@ -163,7 +163,8 @@ def curl_command(deferred: DeferredContent, block: Block) -> str:
 
 
 def _loaded_specification(deferred: DeferredContent | None, block: Block) -> tuple[Specification | None, str]:
-    """Return the specification that a block refers to and an empty text, or None and the reason."""
+    """Return the specification that a block refers to, or None. The text is the reason for None. It is empty if no
+    specifications are loaded here."""
     spec, source = str(block.attrs.get("spec") or ""), str(block.attrs.get("src") or "")
     name = spec or source
     if not name:

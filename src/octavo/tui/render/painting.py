@@ -281,8 +281,8 @@ def match_spans(lines: Sequence[Line], needle: str) -> list[MatchSpan]:
 U = TypeVar("U")
 _GROUP_SIZE = 256
 KEPT, KEPT_LINES = 600, 2500
-"""Maximum number of units whose lines are kept, and maximum number of kept lines. The lines of the unit rendered last
-are always kept."""
+"""Maximum number of units whose lines are kept, and maximum number of lines of all these units. The unit rendered last
+is kept even if it has more lines."""
 
 
 class VirtualLines(Generic[U]):

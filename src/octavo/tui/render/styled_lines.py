@@ -330,7 +330,7 @@ class SplitLine(Line):
     block_cells: tuple[BlockCells, ...] = ()
 
     def prepend(self, prefix: list[Piece]) -> Line:
-        """Return the line with a prefix before it."""
+        """Return the line with a prefix, and with the ranges of its blocks moved to the right."""
         return SplitLine(prefix + self.pieces, self.block, None, tuple(shift_cells(self.block_cells, width_of(prefix))))
 
 

@@ -188,7 +188,7 @@ def _example_text(example: Any) -> str:
 
 
 def _field_of_type(field: FormField, annotation: _Annotation) -> FormField:
-    """Return a field for a single value or a list."""
+    """Return `field` with the kind, choices and limits of its type, which is a single value or a list."""
     kinds = (annotation.type, *annotation.others)
     if all(get_origin(kind) is Literal for kind in kinds):
         options = tuple(option for kind in kinds for option in get_args(kind))

@@ -509,7 +509,7 @@ def _read_texts(
             raise YamlError(parsed_part.line, f"Unknown name “{name[:60]}”. Valid names: {names}.")
         if len(matching[0].json_path) == depth + 1:
             name, text = matching[0].name, _text_of(matching[0], parsed_part)
-            # The original text is kept if only its spaces differ.
+            # The original text is kept if only the spaces around it differ.
             texts[name] = initial[name] if is_same_text(text, initial[name]) else text
         elif parsed_part.value is None:
             texts |= {each.name: None if initial[each.name] is None else "" for each in matching}

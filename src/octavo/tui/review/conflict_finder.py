@@ -26,7 +26,7 @@ from octavo.documents.source_blocks import read_page
 from octavo.documents.source_reader import ConflictMarkers, find_markers
 from octavo.tui.render.conflict_lines import FIELDS
 from octavo.tui.review.tree_conflicts import (
-    Fields,
+    FieldSides,
     TreeConflict,
     find_tree_conflicts,
     settings_of,
@@ -64,7 +64,7 @@ class ConflictedPage:
     """Unescaped text with the conflicts. Views escape the text before they show it."""
     source: str = field(default="", repr=False)
     """Current text of the page."""
-    fields: Fields = field(default_factory=dict)
+    fields: FieldSides = field(default_factory=dict)
     """Values of the conflicting fields, such as the title, in main and in the change request. The choice for the first
     conflict applies to all these fields."""
     is_unmarked: bool = False
@@ -257,7 +257,7 @@ async def find_conflicts(
     source = revisions if revisions is not None and revisions.base is not None else server_revisions
     triple = await _revisions(live, at, source) if source is not None else None
     tree_conflicts: list[TreeConflict] = []
-    fields: dict[str, Fields] = {}
+    fields: dict[str, FieldSides] = {}
     merged_ids: Collection[str] = [page.id for page in pages] if server_revisions is not None else ()
     if source is not None and triple is not None:
         tree_conflicts, fields = await asyncio.to_thread(find_tree_conflicts, triple, tree)
@@ -303,7 +303,9 @@ class _PageReader:
     triple: tuple[Revision, Revision, Revision] | None
     """The loaded `revisions`: base, main and the change request. None if a revision cannot be read."""
 
-    async def page(self, page: Page, fields: Fields, *, is_merged: bool, is_reported: bool) -> ConflictedPage | None:
+    async def page(
+        self, page: Page, fields: FieldSides, *, is_merged: bool, is_reported: bool
+    ) -> ConflictedPage | None:
         """Return the page with its conflicts. None if it has no conflicts. A page without conflict markers is checked
         only if `is_merged`. `is_reported` is True if the server reported conflicts."""
         source = await self._text(self.at, page.id)
@@ -380,7 +382,7 @@ class _PageReader:
         page = self.triple[1].find(page_id) if self.triple is not None else None
         return (page.title if page is not None else "") or "Untitled"
 
-    def _fields_of_base(self, page_id: str, fields: Fields) -> str | None:
+    def _fields_of_base(self, page_id: str, fields: FieldSides) -> str | None:
         """Return the values that the base has in the conflicting fields, one field per paragraph. None if
         the base or its page is unknown."""
         page = self.triple[0].find(page_id) if self.triple is not None else None

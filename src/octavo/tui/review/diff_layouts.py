@@ -55,7 +55,8 @@ class SinglePage:
         thread_rows: Callable[[ChangedPage, TwoVersionAnchors], Mapping[str, Sequence[ThreadSummary]]],
         on_loaded: Callable[[], None],
     ) -> None:
-        """`thread_rows` returns the rows between the lines of a page. `on_loaded` is called after a page was loaded."""
+        """`thread_rows` returns the rows to show between the lines of a page, by block key: threads, drafts and
+        findings. `on_loaded` is called after a page was loaded."""
         self._view, self._comparison, self._pages = view, comparison, pages
         self._thread_rows, self._on_loaded = thread_rows, on_loaded
         self._shown: tuple[ChangedPage, ComparedSides] | None = None
@@ -171,7 +172,8 @@ class RequestScroll:
         thread_rows: Callable[[ChangedPage, TwoVersionAnchors], Mapping[str, Sequence[ThreadSummary]]],
         on_loaded: Callable[[], None],
     ) -> None:
-        """`thread_rows` returns the rows between the lines of a page. `on_loaded` is called after a page was loaded."""
+        """`thread_rows` returns the rows to show between the lines of a page, by block key: threads, drafts and
+        findings. `on_loaded` is called after a page was loaded."""
         self._view, self._comparison, self._pages, self._threads = view, comparison, pages, threads
         self._thread_rows, self._on_loaded = thread_rows, on_loaded
         self.is_on = False

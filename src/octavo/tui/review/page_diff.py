@@ -254,7 +254,8 @@ class PageDiff:
     # Threads
 
     def note_compared(self, change: ChangedPage, compared: PageComparison) -> None:
-        """Find the word changes of the threads on a page that was compared in the background."""
+        """Find whether the words of the threads on a page have changed, after the page was compared in the background.
+        Draw the threads again if words of a thread were found on another page than before."""
         if change.page is not None:
             anchors = TwoVersionAnchors((compared.old, compared.new))
             self.word_changes.update(change.page.id, anchors)

@@ -88,7 +88,7 @@ class RequestFindings:
         self._linted: dict[str, tuple[tuple[str, str], tuple[AddedFinding, ...]]] = {}
         """Old and new text of each page when linters last checked it, and their findings, by page key."""
         self._failures: set[str] = set()
-        """Failures of linters that were shown."""
+        """Messages about failed linters that were shown already. Each message is shown once."""
         self._runs_all_linters = False
         """True if linters that are not automatic run too."""
         self.is_checking = False

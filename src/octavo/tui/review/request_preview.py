@@ -17,7 +17,7 @@ from octavo.api.reviews import RequestedReviewer, Review
 from octavo.data.live import Snapshot
 from octavo.data.queries import requested_of, reviews_of
 from octavo.documents.page_trees import title_of
-from octavo.documents.suggestions import plain_text
+from octavo.documents.suggestions import one_line_text
 from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, ARCHIVE_HINT, sign_of
 from octavo.tui.review.request_status import RequestStatus, StatusFact, merged_by
 from octavo.tui.widgets.short_texts import long_age, plural
@@ -184,7 +184,7 @@ class RequestPreview(VerticalScroll, can_focus=False):
             word = "approved" if approved else "requested changes"
             note = " · outdated" if is_outdated else ""
             lines.append(Content.assemble(mark, f"{review.reviewer.name} {word}", (note, "$warning")))
-            if review.comment is not None and (comment := plain_text(review.comment.body.text)):
+            if review.comment is not None and (comment := one_line_text(review.comment.body.text)):
                 lines.append(Content.styled(comment, "$octavo-muted"))
         me = self.view.shell.workspace.me
         for each in requested:

@@ -367,7 +367,7 @@ class ChangeRequestScreen(View):
             self,
             change_request,
             space,
-            on_change=self.show_changed,
+            on_change=self.show_changed_pages,
             on_diff=self._show_diff,
             on_reviews=lambda: self.request_head.show_reviews(),
             on_new_base=self.select_first_change,
@@ -375,7 +375,9 @@ class ChangeRequestScreen(View):
         )
         self.diff_threads = DiffThreads(self, self.at, lambda: self.page_diff.draw_threads())
         self.findings = RequestFindings(self, change_request.id, space, self._show_findings)
-        self.changed_tree = ChangedTree(self, self.comparison, self.diff_threads, self.findings, self.show_changed)
+        self.changed_tree = ChangedTree(
+            self, self.comparison, self.diff_threads, self.findings, self.show_changed_pages
+        )
         self.page_findings = PageFindings(self, self.at, self.changed_tree, self.findings)
         self.request_head = RequestHead(self, self.comparison, self.diff_threads, self.changed_tree)
         self.page_diff: PageDiff = PageDiff(
@@ -438,7 +440,7 @@ class ChangeRequestScreen(View):
 
     def on_resize(self) -> None:
         self.request_head.draw()
-        self.show_changed()
+        self.show_changed_pages()
 
     def on_unmount(self) -> None:
         self.changed_tree.marks.save_position()
@@ -460,7 +462,7 @@ class ChangeRequestScreen(View):
         if snapshot.value is not None:
             self.diff_threads.comments = snapshot.value.items
             self.shell.workspace.record_open_comments(self.comparison.change_request.id, snapshot.value)
-            self.show_changed()
+            self.show_changed_pages()
             self.page_diff.draw_threads()
             self.request_head.draw()
 
@@ -479,10 +481,10 @@ class ChangeRequestScreen(View):
             self.page_diff.draw_threads()  # The unsent drafts may have changed in another view.
 
     def _show_unsent(self) -> None:
-        self.show_changed()
+        self.show_changed_pages()
         self.page_diff.draw_threads()
 
-    def show_changed(self) -> None:
+    def show_changed_pages(self) -> None:
         if not is_whole(self):
             return
         self._set_finding_revisions()
@@ -520,7 +522,7 @@ class ChangeRequestScreen(View):
     def _draw_sizes(self) -> None:
         self._draw_timer = None
         if current_view(self.shell) is self:
-            self.show_changed()
+            self.show_changed_pages()
             self.request_head.draw()
 
     # Navigation

@@ -240,7 +240,8 @@ class RequestTarget:
     show_pending_comment: Callable[[OutboxEntry], None] | None = None
     """Shows a pending comment in the view. None if Octavo has to open the change request first."""
     show_block: Callable[[str, str], None] | None = None
-    """Shows the block with a key on a page. None if Octavo has to open the change request first."""
+    """Shows a block. Called with the keys of the page and of the block. None if Octavo has to open the change request
+    first."""
     show_edited: Callable[[tuple[str, ...]], None] | None = None
     """Shows the changed pages after an edit. None if Octavo has to open the change request first."""
 
@@ -260,14 +261,14 @@ class RequestTarget:
         return self.selected or (self.change_request,)
 
     def open_pending_comment(self, app: Shell, entry: OutboxEntry) -> None:
-        """Show a pending comment in the view, or open the change request."""
+        """Show a pending comment in the view. If the view cannot show pending comments, open the change request."""
         if self.show_pending_comment is not None:
             self.show_pending_comment(entry)
         else:
             app.go(ToChangeRequest(self.at, self.change_request))
 
     def open_proposed_note(self, app: Shell, note: ProposedNote) -> None:
-        """Show the block of a proposed note in the view, or open the change request."""
+        """Show the block of a proposed note in the view. If the view cannot show blocks, open the change request."""
         if self.show_block is not None:
             self.show_block(note.page, note.block)
         else:

@@ -14,7 +14,7 @@ from octavo.documents.page_trees import DuplicatePage, find_duplicates
 from octavo.tui.render.conflict_lines import PageConflict
 from octavo.tui.widgets.short_texts import plural
 
-Fields: TypeAlias = Mapping[str, tuple[Any, Any]]
+FieldSides: TypeAlias = Mapping[str, tuple[Any, Any]]
 """Values of main and of the change request, by field name."""
 _FIELDS = ("title", "description", "icon", "emoji", "slug", "hidden", "no_index", "no_robots_index")
 """Fields of a page that an edit can change."""
@@ -96,7 +96,7 @@ def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, MergeCho
     return [*moves, *(edit for edit in edits if edit is not None)]
 
 
-def find_tree_conflicts(triple: RevisionTriple, current: PageTree) -> tuple[list[TreeConflict], dict[str, Fields]]:
+def find_tree_conflicts(triple: RevisionTriple, current: PageTree) -> tuple[list[TreeConflict], dict[str, FieldSides]]:
     """Return the page tree conflicts between main and a change request whose tree is `current`. Also return the values
     of the fields that both sides changed, by page ID."""
     page_ids = pages_to_read(triple, None)
@@ -104,7 +104,7 @@ def find_tree_conflicts(triple: RevisionTriple, current: PageTree) -> tuple[list
     # conflicts.
     predicted = predict_merge(triple, dict.fromkeys(page_ids, ("", "", ""))).conflicts
     deletions = {each.id for each in predicted if each.kind == "deleted"}
-    fields: dict[str, Fields] = {}
+    fields: dict[str, FieldSides] = {}
     conflicts = []
     for each in predicted:
         if each.kind == "field" and (values := _fields(each.id, triple)):
@@ -128,7 +128,7 @@ def _same_name(page: DuplicatePage) -> TreeConflict:
     )
 
 
-def _fields(page_id: str, trees: Sequence[PageTree]) -> Fields:
+def _fields(page_id: str, trees: Sequence[PageTree]) -> FieldSides:
     pages = [tree.find(page_id) for tree in trees]
     if pages[1] is None or pages[2] is None:
         return {}
@@ -140,7 +140,7 @@ def _fields(page_id: str, trees: Sequence[PageTree]) -> Fields:
     }
 
 
-def settings_of(fields: Fields, *, is_main: bool) -> tuple[AttributeChange, ...]:
+def settings_of(fields: FieldSides, *, is_main: bool) -> tuple[AttributeChange, ...]:
     """Return the fields with their values in main and after a choice. `is_main` is True for the choice of main, and
     False for the choice of this change request."""
     return tuple(
@@ -166,7 +166,7 @@ def _tree_conflict(
     title: str,
     trees: Sequence[PageTree],
     current: PageTree,
-    fields: Fields,
+    fields: FieldSides,
     deletions: Collection[str],
 ) -> TreeConflict | None:
     page = current.find(name)
@@ -239,7 +239,7 @@ def _move_conflict(kind: str, page: Page, title: str, own_tree: PageTree, curren
     return TreeConflict(kind, page.id, title, summary, options, (None, move), settings)
 
 
-def _field_conflict(page: Page, title: str, fields: Fields) -> TreeConflict | None:
+def _field_conflict(page: Page, title: str, fields: FieldSides) -> TreeConflict | None:
     """Return the conflict about the fields that both sides changed. None if `page` already has the values of this
     change request."""
     own_values = {name: value for name, (_, value) in fields.items()}

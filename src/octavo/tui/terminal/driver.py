@@ -38,12 +38,13 @@ _is_written.set()
 
 
 def pause_until_frame() -> None:
-    """Pause the work until the next frame. Called when a key is read."""
+    """Let the background thread wait before its next step, until a frame is written or for `_LONGEST_WAIT`. Returns at
+    once. Called when a key is read."""
     _is_written.clear()
 
 
 def frame_written() -> None:
-    """Let the thread continue its work after `pause_until_frame`. Called when a frame is written to the terminal."""
+    """Let the background thread continue after `pause_until_frame`. Called when a frame is written to the terminal."""
     _is_written.set()
 
 
@@ -300,7 +301,7 @@ class TerminalDriver(LinuxDriver):
 
     def _read_input(self, selector: selectors.BaseSelector, timeout: float, keys: KeyReader, decoder: Any) -> None:
         if any(key.fd == self.fileno for key, _ in selector.select(timeout)):
-            pause_until_frame()  # Before the read, in which the work would continue.
+            pause_until_frame()  # Called before the read, because the background thread would continue during the read.
             text = decoder.decode(self._read_bytes(selector))
             messages = keys.feed(text) if text else iter(())  # An empty text would end the parser.
         else:

@@ -224,7 +224,8 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         self.call_after_refresh(self._limit_height)
 
     def require_reading(self) -> None:
-        """Disable confirming for `READ_SECONDS`, because new content was shown just now."""
+        """Disable the confirm key for `READ_SECONDS`, because new content was shown just now. A dialog with a word to type
+        is not delayed."""
         if self._reading_timer is not None:
             self._reading_timer.stop()
         self._content_time = short_texts.clock()

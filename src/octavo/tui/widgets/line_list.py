@@ -29,8 +29,8 @@ from octavo.tui.widgets.text_widgets import (
     empty_lines,
     failure_lines,
     limit_lines,
+    load_more_line,
     no_match_lines,
-    partial_line,
     wrap_lines,
 )
 
@@ -612,7 +612,7 @@ class Extent:
     def more_line(self) -> Content:
         """The line below the items that says how much is loaded."""
         is_counted = self.total is not None and self.total > self.loaded
-        return partial_line(f"{self.loaded} of {self.total} loaded" if is_counted else self.partial_note)
+        return load_more_line(f"{self.loaded} of {self.total} loaded" if is_counted else self.partial_note)
 
     @property
     def summary(self) -> str:
@@ -656,7 +656,7 @@ class ItemPainter:
         self._styles.clear()
 
     def style(self, name: str) -> Style:
-        """Return the style of a component class, not combined with the style of the list."""
+        """Return the style that CSS gives to a component class, such as `line--bar`. The style of the list is not mixed in."""
         style = self._styles.get(name)
         if style is None:
             style = self._styles[name] = self._list.get_visual_style(name, partial=True)

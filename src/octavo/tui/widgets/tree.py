@@ -130,7 +130,8 @@ class FlatTree:
         return self._labels
 
     def matching(self, words: Sequence[str], among: Sequence[int] | None = None) -> list[int]:
-        """Return the indexes of the nodes that contain every word. With `among`, only these indexes are searched."""
+        """Return the indexes of the nodes that contain every word. With `among`, only these indexes are searched, unless
+        a word contains `/`: then all nodes are searched by their whole paths too."""
         if any("/" in word for word in words):
             return [index for index, (_, node) in enumerate(self._rows) if contains_words(node, words)]
         labels = self.folded_labels()
@@ -150,7 +151,8 @@ class FlatTree:
 
 
 def contains_words(node: TreeNode, words: Sequence[str]) -> bool:
-    """Return whether the label of a node, or its path, contains every folded word."""
+    """Return True if a node contains every folded word: in its label, in the last part of its path or, for a word with
+    `/`, in its whole path."""
     label = _folded_label(node)
     return all(word in label or ("/" in word and word in fold(f"/{node.path}")) for word in words)
 
