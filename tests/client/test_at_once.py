@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from octavo.api import users
+from octavo.api.activity import IsWaitedFor, with_urgency
 from octavo.api.errors import Lost, NotFound
-from octavo.api.urgency import IsWaitedFor, with_urgency
 from tests.client.conftest import Connect, Time
 from tests.client.test_client import ME, POST
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from octavo.api import change_requests, comments, content, spaces
+from octavo.api.activity import current_urgency
 from octavo.api.bodies import Markdown
 from octavo.api.errors import NotSent
 from octavo.api.operation import SpaceRef
 from octavo.api.spaces import Space
-from octavo.api.urgency import current_urgency
 from octavo.api.wire import encode
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live

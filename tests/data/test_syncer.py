@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from octavo.api.activity import current_urgency
 from octavo.api.errors import ApiError, Forbidden, Lost, NotSent, RateLimited, ServerError
 from octavo.api.operation import Operation, SpaceRef
 from octavo.api.spaces import Get, Space
-from octavo.api.urgency import current_urgency
 from octavo.api.wire import encode
 from octavo.data.response_cache import ResponseCache
 from octavo.data.sync_queue import LIMITS, MAX_BACKGROUND, Rank, Want

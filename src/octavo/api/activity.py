@@ -1,5 +1,8 @@
-"""A record of the requests that were sent."""
+"""The requests of a client: whether a caller waits for a request, and a record of the requests that were sent."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -29,3 +32,30 @@ class Activity:
     given_up: bool = False
     """Whether the request was canceled because no caller waited for it. Such a request says nothing about the
     server."""
+
+
+IsWaitedFor = Callable[[], bool]
+"""A function that returns whether a caller waits for the response. Its result can change while the request is
+queued."""
+
+
+def _always() -> bool:
+    return True
+
+
+_waited_for: ContextVar[IsWaitedFor] = ContextVar("is_waited_for", default=_always)
+
+
+@contextmanager
+def with_urgency(is_waited_for: IsWaitedFor) -> Iterator[None]:
+    """Use `is_waited_for` for requests that are sent inside the `with` block. Other requests count as waited for."""
+    token = _waited_for.set(is_waited_for)
+    try:
+        yield
+    finally:
+        _waited_for.reset(token)
+
+
+def current_urgency() -> IsWaitedFor:
+    """Return the function that says whether a caller waits for a request that is sent now."""
+    return _waited_for.get()

@@ -27,10 +27,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from pydantic import SecretStr
 
 from octavo import __version__, redaction
-from octavo.api.activity import Activity
+from octavo.api.activity import Activity, IsWaitedFor, current_urgency
 from octavo.api.errors import ApiError, Invalid, ReadOnly
 from octavo.api.operation import SPECS, Listing, ListPage, Operation, identity, read_pages, walk_pages
-from octavo.api.urgency import IsWaitedFor, current_urgency
 from octavo.api.wire import NothingChanged, Request, encode, route_of
 from octavo.client import exchange, responses
 from octavo.client.exchange import Exchange, ExchangeContext

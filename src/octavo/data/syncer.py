@@ -29,9 +29,9 @@ from functools import partial
 from itertools import count
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
+from octavo.api.activity import with_urgency
 from octavo.api.errors import ApiError, LocalFailure, NotSent
 from octavo.api.operation import ListPage, Operation
-from octavo.api.urgency import with_urgency
 from octavo.api.wire import encode
 from octavo.concurrency import Tasks
 from octavo.data.live_response import Observers

@@ -12,10 +12,10 @@ import pytest
 from pydantic import SecretStr
 
 from octavo.api import content
+from octavo.api.activity import IsWaitedFor, current_urgency
 from octavo.api.content import DeletePage, GetPage
 from octavo.api.errors import ApiError, NotSent, Trace
 from octavo.api.operation import RevisionRef
-from octavo.api.urgency import IsWaitedFor, current_urgency
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
