@@ -136,6 +136,22 @@ class ScrollWidget(HasCommands, ScrollView):
         if self.styles.auto_dimensions:
             self.refresh(layout=True)
 
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        if self.show_vertical_scrollbar:
+            self.vertical_scrollbar.position = self._drawn_position(new_value)
+        if round(old_value) != round(new_value):
+            self.refresh(self.size.region)
+
+    def _drawn_position(self, scroll_y: float) -> float:
+        """Return a position at which the scroll bar looks as at `scroll_y`. The bar shows eighths of a cell, so in a long
+        text it is the same position for several lines, and the bar is not drawn for each of them."""
+        bar = self.vertical_scrollbar
+        height, lines, last = bar.size.height, bar.window_virtual_size, bar.window_virtual_size - bar.window_size
+        if not 0 < scroll_y < last or not height:
+            return scroll_y
+        eighths = 8 * (height - max(1, bar.window_size * height / lines))
+        return (int(scroll_y * eighths / last) + 0.5) * last / eighths if eighths > 0 else scroll_y
+
     @property
     def is_waiting_for_lines(self) -> bool:
         """True if there are no lines yet, because the first lines are still being loaded, parsed or compared."""
