@@ -80,7 +80,7 @@ def entry(op: DurableWrite, state: Any = "queued", **more: Any) -> OutboxEntry:
 
 def inbox_facts(about: ChangeRequest | None = None, **more: Any) -> InboxFacts:
     requests = () if about is None else (about,)
-    read: dict[str, Any] = {"reviews": {AT: ()}, "requested": {AT: ()}, "threads": {AT: (), HERE: ()}}
+    read: dict[str, Any] = {"reviews": {AT: ()}, "requested_reviewers": {AT: ()}, "threads": {AT: (), HERE: ()}}
     return InboxFacts(**{"me": MIA, "spaces": {"s": SPACE}, "change_requests": requests, **read, **more})
 
 
@@ -133,22 +133,22 @@ READER = SPACE.model_copy(update={"permissions": Permissions()})
         pytest.param(
             "review requested",
             "review requested by Tom Lund",
-            inbox_facts(change_request(), requested={AT: (requested_reviewer(),)}),
-            inbox_facts(change_request(), requested={AT: (requested_reviewer(ADA),)}),
+            inbox_facts(change_request(), requested_reviewers={AT: (requested_reviewer(),)}),
+            inbox_facts(change_request(), requested_reviewers={AT: (requested_reviewer(ADA),)}),
             id="my review, not that of another",
         ),
         pytest.param(
             "review requested",
             "review requested from your team by Tom Lund",
-            inbox_facts(change_request(), requested={AT: (NAMED_TEAM,)}, teams=frozenset({"docs"})),
-            inbox_facts(change_request(), requested={AT: (NAMED_TEAM,)}, teams=frozenset({"sales"})),
+            inbox_facts(change_request(), requested_reviewers={AT: (NAMED_TEAM,)}, teams=frozenset({"docs"})),
+            inbox_facts(change_request(), requested_reviewers={AT: (NAMED_TEAM,)}, teams=frozenset({"sales"})),
             id="that of my team, not of another team",
         ),
         pytest.param(
             "review requested",
             "review requested by Tom Lund",
-            inbox_facts(change_request(status="draft"), requested={AT: (requested_reviewer(),)}),
-            inbox_facts(change_request(status="merged"), requested={AT: (requested_reviewer(),)}),
+            inbox_facts(change_request(status="draft"), requested_reviewers={AT: (requested_reviewer(),)}),
+            inbox_facts(change_request(status="merged"), requested_reviewers={AT: (requested_reviewer(),)}),
             id="of a draft, not of what is merged",
         ),
         pytest.param(
@@ -156,10 +156,12 @@ READER = SPACE.model_copy(update={"permissions": Permissions()})
             "review requested by Tom Lund",
             inbox_facts(
                 change_request(),
-                requested={AT: (requested_reviewer(),)},
+                requested_reviewers={AT: (requested_reviewer(),)},
                 entries=(entry(new_review(), "failed", reason="No."),),
             ),
-            inbox_facts(change_request(), requested={AT: (requested_reviewer(),)}, entries=(entry(new_review()),)),
+            inbox_facts(
+                change_request(), requested_reviewers={AT: (requested_reviewer(),)}, entries=(entry(new_review()),)
+            ),
             id="also when my verdict failed, not while it is on its way",
         ),
         pytest.param(
@@ -333,7 +335,7 @@ def test_each_reason_makes_a_row_and_its_closest_case_makes_none(
 
 
 def test_row_has_title_space_author_and_time() -> None:
-    row = only_row(inbox_of(inbox_facts(change_request(comments=2), requested={AT: (requested_reviewer(),)})))
+    row = only_row(inbox_of(inbox_facts(change_request(comments=2), requested_reviewers={AT: (requested_reviewer(),)})))
     assert (row.title, row.context) == ("#7 Rotate secrets", "Handbook · Tom Lund")
     assert (row.moment, row.space_id, row.target) == (at_hour(1), "s", AT)
     page = Target(page=TargetPage(id="p", title="Retries"))
@@ -347,7 +349,9 @@ def test_item_with_several_reasons_is_one_row_by_urgency() -> None:
     assert (row.reason, row.other_reasons) == ("new replies", ("mentioned",))
     assert row.reason_text == "1 new reply from Tom Lund · Tom Lund mentioned you"
     held = (entry(new_reply(at=AT), "pending"),)
-    row = only_row(inbox_of(inbox_facts(change_request(), requested={AT: (requested_reviewer(),)}, entries=held)))
+    row = only_row(
+        inbox_of(inbox_facts(change_request(), requested_reviewers={AT: (requested_reviewer(),)}, entries=held))
+    )
     assert (row.reason, row.other_reasons) == ("review requested", ("unsent draft",))
     unsent = (Draft("reply s k", "Half a", at_hour(6), "w"),)
     row = only_row(inbox_of(facts_of_thread(comment(MIA), reply(TOM), drafts=unsent)))
@@ -361,7 +365,7 @@ def test_rows_are_sorted_by_urgency_then_by_time() -> None:
     rows = inbox_of(
         inbox_facts(
             change_request(),
-            requested={AT: (requested_reviewer(),)},
+            requested_reviewers={AT: (requested_reviewer(),)},
             threads={HERE: (early, late)},
             replies=replies,
             entries=(failed,),
@@ -382,13 +386,15 @@ def test_rows_are_sorted_by_urgency_then_by_time() -> None:
 
 
 def test_stamp_of_a_row_changes_only_with_news() -> None:
-    before = only_row(inbox_of(inbox_facts(change_request(), requested={AT: (requested_reviewer(),)})))
+    before = only_row(inbox_of(inbox_facts(change_request(), requested_reviewers={AT: (requested_reviewer(),)})))
     renamed = change_request(subject="Rotate them", updated_at=at_hour(8), comments=3)
-    same = only_row(inbox_of(inbox_facts(renamed, requested={AT: (requested_reviewer(),)})))
+    same = only_row(inbox_of(inbox_facts(renamed, requested_reviewers={AT: (requested_reviewer(),)})))
     assert (same.key, same.stamp) == (before.key, before.stamp)
-    edited = only_row(inbox_of(inbox_facts(change_request(revision="r3"), requested={AT: (requested_reviewer(),)})))
+    edited = only_row(
+        inbox_of(inbox_facts(change_request(revision="r3"), requested_reviewers={AT: (requested_reviewer(),)}))
+    )
     again = only_row(
-        inbox_of(inbox_facts(change_request(), requested={AT: (requested_reviewer(created_at=at_hour(7)),)}))
+        inbox_of(inbox_facts(change_request(), requested_reviewers={AT: (requested_reviewer(created_at=at_hour(7)),)}))
     )
     assert (edited.key, again.key) == (before.key, before.key)
     assert len({before.stamp, edited.stamp, again.stamp}) == 3
@@ -402,13 +408,13 @@ def test_unread_lists_make_no_rows_and_are_counted() -> None:
     unread = inbox_facts(
         change_request(comments=2),
         reviews={},
-        requested={},
+        requested_reviewers={},
         threads={HERE: (comment(MIA, replies=3),)},
         spaces={"s": SPACE, "t": SPACE.model_copy(update={"id": "t", "comments": 4})},
     )
     inbox = inbox_of(unread)
     assert inbox.rows == ()
-    assert inbox.unknown == UnknownCounts(reviews=1, requested=1, places=2, replies=1)
+    assert inbox.unknown == UnknownCounts(reviews=1, requested_reviewers=1, places=2, replies=1)
     assert inbox.unknown.summary == (
         "not loaded yet: reviews of 1 change request, reviewers of 1 change request, threads in 2 locations, "
         "replies in 1 thread"
@@ -455,7 +461,9 @@ def test_text_of_other_users_is_one_line_of_safe_text() -> None:
 def test_saved_filter_shows_rows_that_match_all_conditions(by: InboxFilter, is_among: bool) -> None:
     before = review(MIA, revision="r1")
     row = only_row(
-        inbox_of(inbox_facts(change_request(), reviews={AT: (before,)}, requested={AT: (requested_reviewer(),)}))
+        inbox_of(
+            inbox_facts(change_request(), reviews={AT: (before,)}, requested_reviewers={AT: (requested_reviewer(),)})
+        )
     )
     assert (row.reason, row.other_reasons) == ("review requested", ("changed since review",))
     assert matches(row, by, "Handbook") is is_among

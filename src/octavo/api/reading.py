@@ -33,7 +33,8 @@ class _UnreadablePart(NamedTuple):
 TOO_DEEP = f"(not shown: more than {MAX_DEPTH} nested levels)"
 """Replaces a list or object that is nested too deeply."""
 _PART = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\Z)|[\[\]{}]|-?\d{4000,}+(?:\.\d*+)?(?:[eE][-+]?\d++)?', re.DOTALL)
-"""Strings, brackets of lists and objects, and numbers that are too long."""
+"""Matches the parts that may have to be replaced: brackets, and numbers of 4000 digits or more. Strings are matched too, so
+that brackets inside them are skipped."""
 _REMOVED = object()
 
 

@@ -88,7 +88,7 @@ class CheckReport:
     page_count: int
     texts: Mapping[str, str]
     """The text of each file that was checked, by path."""
-    problems: tuple[str, ...]
+    incomplete_notes: tuple[str, ...]
     """A sentence for each file or group of pages that was not checked completely."""
 
 
@@ -105,16 +105,16 @@ def check_folder(path: Path, *, follows_urls: bool = False) -> CheckReport:
     pages = (*checked.pages, *checked.includes)
     paths = {page.path: _page_path(page.path) for page in checked.pages}
     found = list(checked.findings())
-    problems = [f"{each.path} {each.message}" for each in folder.problems]
+    incomplete_notes = [f"{each.path} {each.message}" for each in folder.problems]
     if follows_urls:
         urls = dict.fromkeys(url for page in checked.all_pages for url in checked.references.external_urls(page))
         if len(urls) > MAX_URLS:
-            problems.append(f"Only {MAX_URLS:,} of {len(urls):,} links to websites were checked.")
+            incomplete_notes.append(f"Only {MAX_URLS:,} of {len(urls):,} links to websites were checked.")
         broken = broken_urls(list(urls)[:MAX_URLS], Fetcher())
         found += [each for page in checked.all_pages for each in checked.references.external_findings(page, broken)]
     findings = tuple(replace(each, path=path_from_top(each.path), page=paths.get(each.path, "")) for each in found)
     texts = {path_from_top(page.path): page.text for page in checked.all_pages}
-    return CheckReport(findings, len(pages), texts, tuple(problems))
+    return CheckReport(findings, len(pages), texts, tuple(incomplete_notes))
 
 
 class _FolderReader:
@@ -267,17 +267,17 @@ async def check_content(live: Live, target: Target, options: ContentOptions) -> 
     loaded = await asyncio.to_thread(_read_all, pages, texts, is_change=target.change_request is not None)
     check = await _build_reference_check(live, at, revision, target, loaded)
     findings = await asyncio.to_thread(_findings, check, loaded, options)
-    problems: list[str] = []
+    incomplete_notes: list[str] = []
     if options.linters:
         runs = LinterRuns(linters_for(options.linters, target.space.title, target.space.id))
         for result in await asyncio.gather(*(runs.findings(_linted_page(each)) for each in loaded)):
             findings += [each for group in result.by_block.values() for each in group]
-            problems += result.failures
+            incomplete_notes += result.failures
     skipped = len(texts) - len(loaded)
     if skipped:
-        problems.append(f"{skipped} pages were not checked: a space is checked up to {MAX_PAGES:,} pages.")
+        incomplete_notes.append(f"{skipped} pages were not checked: a space is checked up to {MAX_PAGES:,} pages.")
     sources = {each.checked.path: each.text for each in loaded}
-    return CheckReport(tuple(findings), len(loaded), sources, tuple(dict.fromkeys(problems)))
+    return CheckReport(tuple(findings), len(loaded), sources, tuple(dict.fromkeys(incomplete_notes)))
 
 
 async def _load(live: Live, target: Target) -> tuple[ContentRef, list[tuple[str, str, str]]]:

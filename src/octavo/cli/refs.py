@@ -229,7 +229,7 @@ class References:
         name = short_name(space, await self.spaces())
         change_request = None
         if ref.number is not None or change:
-            change_request = await self._change_request(space, name, change or str(ref.number))
+            change_request = await self._fetch_change_request(space, name, change or str(ref.number))
         own = Ref(name, change_request.number if change_request else None, block=ref.block)
         target = Target(space, own, change_request, block=ref.block)
         if not ref.page:
@@ -237,13 +237,15 @@ class References:
         page = await self.page(target, ref.page)
         return replace(target, page=page, ref=replace(own, page=page.path or page.id))
 
-    async def _change_request(self, space: Space, name: str, number: str) -> ChangeRequest:
-        at = ChangeRequestRef(space_id=space.id, change_request_id=number)
+    async def _fetch_change_request(self, space: Space, space_name: str, number_or_id: str) -> ChangeRequest:
+        at = ChangeRequestRef(space_id=space.id, change_request_id=number_or_id)
         try:
             change_request = await self.live.fetch(GetChangeRequest(at=at))
         except NotFound:
-            hint = f"For a list, run: octavo changes -s {name}"
-            raise Failure(f"Could not find change request {number[:60]} in {space.title}. {hint}", NOT_FOUND) from None
+            hint = f"For a list, run: octavo changes -s {space_name}"
+            raise Failure(
+                f"Could not find change request {number_or_id[:60]} in {space.title}. {hint}", NOT_FOUND
+            ) from None
         return change_request.with_space(space.ref)
 
     async def page(self, target: Target, name: str) -> Page:

@@ -193,7 +193,8 @@ CACHE_SIZE = 1000
 
 
 class LargeTurn:
-    """The permission to have a large body in memory. Each exchange has a `LargeTurn`, and all share one lock."""
+    """Lets one exchange at a time have a large body in memory. Each exchange has its own `LargeTurn`. Those of one client
+    share a lock."""
 
     def __init__(self, lock: asyncio.Lock) -> None:
         self._lock = lock

@@ -140,7 +140,7 @@ class UnknownCounts:
     """True if the signed-in user is unknown."""
     reviews: int = 0
     """Number of change requests whose reviews are not loaded."""
-    requested: int = 0
+    requested_reviewers: int = 0
     """Number of change requests whose requested reviewers are not loaded."""
     places: int = 0
     """Number of spaces and change requests whose threads are not loaded."""
@@ -155,7 +155,7 @@ class UnknownCounts:
         parts = [
             "your account" if self.me else "",
             _count_of("reviews of", self.reviews, "change request"),
-            _count_of("reviewers of", self.requested, "change request"),
+            _count_of("reviewers of", self.requested_reviewers, "change request"),
             _count_of("threads in", self.places, "location"),
             _count_of("replies in", self.replies, "thread"),
         ]
@@ -176,7 +176,7 @@ class InboxFacts:
     change_requests: Sequence[ChangeRequest] = ()
     """Open and draft change requests, each with its space."""
     reviews: Mapping[ChangeRequestRef, Sequence[Review]] = field(default_factory=dict)
-    requested: Mapping[ChangeRequestRef, Sequence[RequestedReviewer]] = field(default_factory=dict)
+    requested_reviewers: Mapping[ChangeRequestRef, Sequence[RequestedReviewer]] = field(default_factory=dict)
     threads: Mapping[Discussion, Sequence[Comment]] = field(default_factory=dict)
     replies: Mapping[Discussion, Mapping[str, Sequence[MessageFacts]]] = field(default_factory=dict)
     """The replies by space or change request, then by thread id. A thread without replies has no entry."""
@@ -282,7 +282,7 @@ class _InboxBuild:
             for change_request in facts.change_requests
             if is_undecided(change_request)
         }
-        self._not_loaded = {"reviews": 0, "requested": 0, "places": 0, "replies": 0}
+        self._not_loaded = {"reviews": 0, "requested_reviewers": 0, "places": 0, "replies": 0}
         sent = [entry for entry in facts.entries if entry.state == "done" or _is_sent(entry)]
         self._answered = {
             (each.at, each.op.comment_id)
@@ -305,17 +305,21 @@ class _InboxBuild:
         rows = sort_rows([row.row() for row in self._rows.values() if row.reasons])
         not_loaded = self._not_loaded
         unknown = UnknownCounts(
-            not self._me, not_loaded["reviews"], not_loaded["requested"], not_loaded["places"], not_loaded["replies"]
+            not self._me,
+            not_loaded["reviews"],
+            not_loaded["requested_reviewers"],
+            not_loaded["places"],
+            not_loaded["replies"],
         )
         return Inbox(rows, unknown)
 
     # Change requests
 
     def _add_request(self, at: ChangeRequestRef, request: ChangeRequest) -> None:
-        reviews, requested = self._facts.reviews.get(at), self._facts.requested.get(at)
+        reviews, requested = self._facts.reviews.get(at), self._facts.requested_reviewers.get(at)
         mine = is_mine(request, self._me)
         if requested is None:
-            self._not_loaded["requested"] += 1
+            self._not_loaded["requested_reviewers"] += 1
         elif at not in self._reviewed:
             self._find_request_for_me(at, request, requested)
         if reviews is None:

@@ -400,7 +400,7 @@ class InboxLoader:
             spaces={item.id: item for item in self._items("spaces")},
             change_requests=(*self._items("open"), *self._items("draft")),
             reviews=by_operation[reviews.List],
-            requested=by_operation[reviews.ListRequested],
+            requested_reviewers=by_operation[reviews.ListRequested],
             threads=by_operation[comments.List],
             replies=replies,
             entries=(*self._live.outbox.entries, *(each.entry for each in self._plan.finished)),

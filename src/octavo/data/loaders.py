@@ -30,7 +30,7 @@ async def all_items(live: Live, op: Listing[T], *, is_fresh: bool = True) -> tup
         value = snapshot.value or value
     if value.next is None:
         return tuple(value.items)
-    # `Live` keeps a limited number of pages. If the server sends short pages, they do not have all items.
+    # `Live` keeps a limited number of pages. If the server sends short pages, the kept pages do not contain all items.
     further = [item async for page in read_pages(live.send, op, after=value) for item in page.items]
     return (*value.items, *further)
 

@@ -23,7 +23,7 @@ from octavo.data.queries import reviews_of
 from octavo.data.writes.change_request_kinds import change_request_in
 from octavo.documents.blocks import Block, Document
 from octavo.documents.diff import diff, new_keys
-from octavo.documents.diff_nodes import NodeIndex
+from octavo.documents.diff_nodes import NodeFactory
 from octavo.documents.source_reader import parse
 
 V = TypeVar("V")
@@ -207,7 +207,7 @@ def _written(blocks: Sequence[Block]) -> Iterator[Block]:
 
 def _text(block: Block) -> str:
     """Return the text of a block, with the texts of its attributes such as URLs of images."""
-    return NodeIndex().node(block).text
+    return NodeFactory().node(block).text
 
 
 def _words(block: Block) -> str:

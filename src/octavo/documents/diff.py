@@ -33,7 +33,7 @@ from octavo.documents.diff_moves import change_size, find_moves, join_replaced_s
 from octavo.documents.diff_nodes import (
     DiffStep,
     Node,
-    NodeIndex,
+    NodeFactory,
     Status,
     changed_attributes,
     changed_metadata,
@@ -58,8 +58,8 @@ _EMPTY_CELL = Block("cell")
 
 def diff(old: Document, new: Document) -> Diff:
     """Compare two pages. If they look the same but their sources differ, the differing lines are counted."""
-    index = NodeIndex()
-    old_side, new_side = ([index.node(block) for block in document.blocks] for document in (old, new))
+    nodes = NodeFactory()
+    old_side, new_side = ([nodes.node(block) for block in document.blocks] for document in (old, new))
     steps = _compare_siblings(old_side, new_side)
     find_moves(steps, compare_nodes)
     changed = to_entries(pair_replaced_blocks(join_replaced_sections(steps)))

@@ -36,7 +36,7 @@ _TEXT_ATTRIBUTES = tuple(_TEXT_ATTRIBUTE_NAMES.split())
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A block with its children, prepared for a comparison. Nodes of one `NodeIndex` with equal numbers look the
+    """A block with its children, prepared for a comparison. Nodes of one `NodeFactory` with equal numbers look the
     same."""
 
     block: Block
@@ -70,7 +70,7 @@ class Node:
             yield from child.leaves()
 
 
-class NodeIndex:
+class NodeFactory:
     """Creates nodes, with equal numbers for equal blocks."""
 
     def __init__(self) -> None:

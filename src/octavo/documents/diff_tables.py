@@ -212,8 +212,8 @@ def join_rows(steps: list[DiffStep], columns: Sequence[ColumnPair]) -> list[Diff
 
 
 def _is_part_of_row(step: DiffStep, row: DiffStep, status: str) -> bool:
-    """True if most text of the removed row in `step` was merged into `row`, or of the added row was split from
-    `row`."""
+    """Return whether the row in `step` was joined into `row` (status `removed`), or was split off from `row` (status
+    `added`). This is so if most of its text is there."""
     is_removed = status == "removed"
     part, whole, old_row = (step.old, row.new, row.old) if is_removed else (step.new, row.old, row.new)
     assert part is not None

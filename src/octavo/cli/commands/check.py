@@ -286,7 +286,7 @@ def _run_on_ref(options: argparse.Namespace) -> int:
 
 def _finish(options: argparse.Namespace, rules: RuleChoice, report: CheckReport, prefix: str) -> int:
     """Print the findings that the rules report, and return the exit code."""
-    tell(*report.problems)
+    tell(*report.incomplete_notes)
     findings = [
         replace(each, path=posixpath.normpath(posixpath.join(prefix, each.path)))
         for each in sorted_findings(report.findings)

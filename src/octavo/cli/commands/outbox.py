@@ -96,7 +96,7 @@ async def _list(session: Session, options: argparse.Namespace) -> None:
 
 
 async def _retry(session: Session, entry: OutboxEntry, options: argparse.Namespace) -> None:
-    async def add() -> Sequence[OutboxEntry]:
+    async def retry_entry() -> Sequence[OutboxEntry]:
         if entry.state == "pending":
             raise Failure("Could not send it: a pending comment is sent with your review. Run octavo review", USAGE)
         if entry.needs_user or entry.state == "failed":
@@ -105,7 +105,7 @@ async def _retry(session: Session, entry: OutboxEntry, options: argparse.Namespa
             session.outbox.start()
         return [entry]
 
-    await add_and_send(session, add, entry.action, options)
+    await add_and_send(session, retry_entry, entry.action, options)
     tell(f"Sent: {entry.action}.")
 
 

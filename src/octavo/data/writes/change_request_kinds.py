@@ -169,7 +169,8 @@ async def _find_review(send: Send, attempt: Attempt[reviews.Submit]) -> AlreadyD
 
 
 async def _check_creation(send: Send, attempt: Attempt[change_requests.Create]) -> Check:
-    """The baseline has the drafts of the user."""
+    """Return the IDs of the user's draft change requests as the baseline. A draft that is missing from it was created
+    later."""
     return Ready(tuple(draft.id for draft in await _drafts_of_user(send, attempt)))
 
 

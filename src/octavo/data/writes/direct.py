@@ -248,11 +248,11 @@ class _DirectWrite(NamedTuple):
 async def send_unchecked(
     live: Live, op: Operation[Any], failed: str, *edits: tuple[Operation[Any], Callable[[Any], Any]]
 ) -> SendResult[Any]:
-    """Send a write whose kind is not in the table of store.py. Its target is not checked before, and a lost write is
-    not searched for.
+    """Send a write of a kind that store.py does not list, without first checking its target. If its response is lost,
+    Octavo does not search for the write.
 
-    `edits` are optimistic updates, as in `Live.write`. `failed` begins the message of a failure. The result is True if
-    the response is empty.
+    `edits` are optimistic updates, as in `Live.write`. `failed` is the beginning of an error message. For an empty
+    response, the `result` of the returned `SendResult` is True.
     """
     try:
         response = await live.write(op, *edits)

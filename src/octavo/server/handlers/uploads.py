@@ -160,7 +160,8 @@ def _present_source(world: World, source: Json) -> Json:
 
 @before_save(fonts.Font)
 def _fill_in_font(op: fonts.Create | fonts.Update, world: World, document: Json) -> Json:
-    """Return a font whose files are replaced for the weights of the request. Files of other weights stay."""
+    """Return the font with the new files. The files of each weight in the request are replaced, or removed if the weight
+    has no new file. Other weights stay."""
     new_faces: list[Json] = document.pop("fontFaces", [])
     weights = {str(face["weight"]) for face in new_faces}
     faces = {weight: sources for weight, sources in document.get("faces", {}).items() if weight not in weights}

@@ -56,7 +56,7 @@ class Garbage:
         """`pumps` returns the app, screens and widgets that receive messages now."""
         self._pumps = pumps
         self._is_woken = False
-        """True if idle message loops have released their last message before the next collection."""
+        """True between `wake` and the next collection: idle message loops no longer reference their last message."""
         self._closed: WeakSet[DOMNode] = WeakSet()
         self._survivors: WeakSet[DOMNode] = WeakSet()
         """Removed widgets that survived a collection, until the next long pause."""
@@ -139,11 +139,11 @@ class Garbage:
             pump.check_idle()
 
     def collect(self, *, is_long_pause: bool = False) -> None:
-        """Collect young objects. If widgets were removed, if memory has grown much, or with `is_long_pause`, also
-        collect all objects that are not frozen.
+        """Collect young garbage. Collect all garbage that is not frozen if widgets were removed, if memory has grown
+        much, or in a long pause.
 
-        In a long pause, frozen objects are collected too if widgets were removed. Then all remaining objects are
-        frozen.
+        In a long pause, if there are removed widgets, collect frozen garbage too. At the end of each long pause, freeze
+        all objects.
         """
         gc.collect(1)
         if self._closed or is_long_pause or self._has_grown():

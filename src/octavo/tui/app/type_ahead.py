@@ -194,7 +194,8 @@ class TypeAhead:
         await self._dispatch_event(event)
 
     def _widget_at(self, event: MouseEvent) -> Widget | None:
-        """Return the widget below the mouse. None if there is none."""
+        """Return the widget that receives a mouse event: the one that captured the mouse, else the one below it. None if
+        there is none."""
         with suppress(NoWidget):
             return self._app.mouse_captured or self._app.get_widget_at(*event.screen_offset)[0]
         return None
@@ -237,7 +238,7 @@ class TypeAhead:
                 await self._handle_mouse(event)
             else:
                 copy = Key(event.key, event.character) if isinstance(event, Key) else Paste(event.text)
-                copy.time = event.time  # The copy may be queued again, before newer input.
+                copy.time = event.time  # If the copy is queued again, its time sorts it before newer input.
                 await self._dispatch(copy)
         if self._queue:
             self._enqueue()

@@ -190,7 +190,7 @@ def _changed_page_targets(view: ChangeRequestScreen) -> dict[CommandPlace, Comma
     page = selected.change.page if selected is not None else None
     if selected is None or page is None:
         return {}
-    block = None if view.page_diff.is_old_version else selected.block
+    block = None if view.page_diff.is_on_old_version else selected.block
     change_request = selected.comparison.change_request
     container_ref = _change_ref(view.shell, view.at.space_id, change_request)
     facts = (page.id, page.title, page.path or "")

@@ -49,7 +49,7 @@ class DiscussionView(Protocol):
         """The selected block. None if no block is selected."""
 
     @property
-    def is_old_version(self) -> bool:
+    def is_on_old_version(self) -> bool:
         """True if the selected block belongs to the old version of the page."""
 
     @property
@@ -146,10 +146,10 @@ class PageDiscussion:
                 at,
                 page=page[0],
                 node=block.key if block is not None else None,
-                title=f"the old version of {page[1]}" if pages.is_old_version else page[1],
+                title=f"the old version of {page[1]}" if pages.is_on_old_version else page[1],
                 excerpt=block.plain() if block is not None else page[1],
                 source=pages.source_of(block) if block is not None else "",
-                quote=pages.is_old_version,
+                quote=pages.is_on_old_version,
                 is_code=block is not None and block.kind == "code",
             )
 
@@ -221,7 +221,7 @@ class SelectedBlocks:
         page, block = self._pages.visible_page, self._pages.visible_block
         if page is None or block is None or not block.key or block.kind in ("thread", "note", "change"):
             return None
-        return _SelectedBlock(page[0], block.key, page[1], block.plain(), self._pages.is_old_version)
+        return _SelectedBlock(page[0], block.key, page[1], block.plain(), self._pages.is_on_old_version)
 
     def toggle(self) -> None:
         """Select the block under the cursor, or clear its selection."""

@@ -123,7 +123,8 @@ def why_not_single(selected: Collection[Hashable], current_key: Hashable) -> str
 
 
 def resolve(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:
-    """Resolve the open threads or reopen the resolved threads. Call `on_queued` once the writes are queued."""
+    """Resolve the threads, or reopen them if they are resolved. All have the same status. Call `on_queued` once the writes
+    are queued."""
     opens = not selection.threads[0].comment.is_open
     action = "reopen the thread" if opens else "resolve the thread"
     writes = [
@@ -148,7 +149,7 @@ def reply(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -
     shared_key = f"reply to several {blake2b(' '.join(each.comment.id for each in threads).encode()).hexdigest()[:16]}"
     draft_keys = [thread_actions.reply_draft_key(each.at, each.comment) for each in threads]
     own_drafts = {drafts.get(draft_key) for draft_key in draft_keys}
-    # An undone reply left the same draft in each thread.
+    # If all threads have the same draft, it is from an undone reply to all of them.
     initial_text = next(iter(own_drafts)) or "" if len(own_drafts) == 1 else ""
 
     def send(text: str) -> None:

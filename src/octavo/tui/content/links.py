@@ -438,7 +438,7 @@ class FilesScreen(ListView[File]):
         self.rows.state.show_loading(f"the files in {self.space.title}")
         self.follow("tree", content.ListPages(at=self.space.ref), self._show_tree)
         self.subscriptions.follow_whole("files", content.ListFiles(at=self.space.ref, limit=200), self._show_files)
-        self.subscriptions.follow_whole("links", links.ListOfSpace(at=self.space.ref, limit=200), self._show_links)
+        self.subscriptions.follow_whole("links", links.ListOfSpace(at=self.space.ref, limit=200), self._count_uses)
         self.rows.focus()
 
     # Loaded data
@@ -447,7 +447,7 @@ class FilesScreen(ListView[File]):
         self._files = snapshot
         self.redraw_list()
 
-    def _show_links(self, snapshot: Snapshot[ListPage[Link]]) -> None:
+    def _count_uses(self, snapshot: Snapshot[ListPage[Link]]) -> None:
         value = snapshot.value
         if value is None:
             return

@@ -27,7 +27,7 @@ from octavo.tui.widgets.commands import StillLoading
 class SpaceThreads:
     """Threads of a space and of its open page (`DiscussionView`)."""
 
-    is_old_version = False
+    is_on_old_version = False
 
     def __init__(self, panes: SpacePanes, target: CursorTarget) -> None:
         """`target` is the item that the keys of the view act on."""

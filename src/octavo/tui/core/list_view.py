@@ -240,7 +240,7 @@ _KIND_NAMES: Mapping[type[LinkedItem], str] = MappingProxyType(
 
 
 def _linked_item(selected_items: Sequence[Model]) -> LinkedItem | None:
-    """Return the selected item if it has a title and a link, else None."""
+    """Return the first selected item if it is an organization, space, change request or comment, else None."""
     first = next(iter(selected_items), None)
     return first if isinstance(first, LinkedItem) else None
 

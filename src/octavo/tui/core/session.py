@@ -153,7 +153,7 @@ class SignInMethods(NamedTuple):
     sign_in: Callable[[str], Awaitable[SignInResult]]
     """Checks an API key, stores it, and connects to the server."""
     open_previous: Callable[[], Awaitable[Session]]
-    """Opens the previous session again."""
+    """Goes back to the session that was open before the sign-in screen."""
     open_demo: Callable[[], Awaitable[Session]]
     """Connects to the demo library."""
     open_folder: Callable[[str], Awaitable[Session]]

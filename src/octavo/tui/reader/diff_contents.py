@@ -69,7 +69,7 @@ class DiffContents(Contents):
         self.source_changes = DiffUnits()
         """Changes of the Markdown source, while they are shown."""
         self.built_layout: DiffLayout = "changes"
-        """Layout of the units that are visible, or of the units that are being built."""
+        """Layout for which units were last built. While they are being built, the visible units may have another layout."""
         self.deferred = deferred_content(diagrams=False)  # Diagrams are compared as text.
         self.layout: DiffLayout = "changes"
         self._prefers_split: bool | None = None

@@ -349,8 +349,8 @@ def follow_link_page(shown: ShownPage, page: Page) -> PageTarget | None:
 
 
 def _with_hash(anchor: object) -> str:
-    """Return an anchor with `#`, or an empty text if there is no anchor. With `#`, the user is told if the anchor is
-    missing."""
+    """Return `#` and the anchor, or an empty text if there is no anchor. The `#` marks a link: if the page lacks the
+    anchor, the user is told."""
     return f"#{anchor}" if anchor else ""
 
 

@@ -31,7 +31,7 @@ from octavo.tui.reader.linked_files import (
     locate_image,
     scale_image,
 )
-from octavo.tui.reader.page_view import Excerpt, PageView
+from octavo.tui.reader.page_view import ExcerptSettings, PageView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.viewport import explain
 from octavo.tui.render.deferred import DeferredContent, LinkTargets
@@ -73,7 +73,7 @@ class TextDialog(Dialog[LinkFollowed | None]):
         self._title = name or f"Footnote {note.attrs.get('label') or ''}".strip()
 
     def body(self) -> ComposeResult:
-        view = PageView(excerpt=Excerpt(("page.open", "page.link_hints", "page.yank")), id="note")
+        view = PageView(excerpt=ExcerptSettings(("page.open", "page.link_hints", "page.yank")), id="note")
         view.contents.deferred = self._deferred
         with DialogFrame() as frame:
             frame.set_border_texts(self._title)
@@ -168,7 +168,7 @@ class TableRowDialog(Dialog[TableRowResult]):
         super().__init__()
         self.table, self._row = table, row
         first = ("page.open", "page.link_hints", "page.yank", "page.comment")
-        excerpt = Excerpt(
+        excerpt = ExcerptSettings(
             first, page.block_commands.why_no_comment, can_change_width=False, open_clickable=self._close_with_clickable
         )
         self._view = PageView(

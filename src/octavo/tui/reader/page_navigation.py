@@ -40,7 +40,7 @@ class PendingJump(NamedTuple):
     requested_at: ReadingPosition
     """Reading position when the jump was requested. The jump is dropped if the user has moved since."""
     by_link: bool = False
-    """True if the user is told when the target does not exist, because a link leads to it."""
+    """True if the jump follows a link. The user is then told if the target does not exist."""
     show: Callable[[Block | None], None] | None = None
     """Callback for a footnote, called with None if the page has no such footnote."""
 

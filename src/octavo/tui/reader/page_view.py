@@ -94,7 +94,7 @@ class PageLinks:
                 self.pane.viewport.virtual_lines.forget(unit)
 
     def _select_tab(self, name: str) -> None:
-        """Switch all tabs of the page to the tab `name`."""
+        """Select the tab `name` in every group of tabs that has it. Tell the user if there is none."""
         wanted = fold(name).strip()
         tabs = (tab for block in self.contents.walk() if block.kind == "tabs" for tab in block.children)
         found = next((tab for tab in tabs if wanted in (tab_slug(tab), _title(tab))), None)
@@ -148,7 +148,7 @@ LINK_ADDRESSES: Commands[PageLinks] = Commands(
 NOT_IN_EXCERPT = "This key works only while the whole page is shown. Press esc to go back to the page, then try again."
 
 
-class Excerpt(NamedTuple):
+class ExcerptSettings(NamedTuple):
     """Settings of a page view that shows a part of a page, such as a footnote or a table row. Some commands are
     disabled there."""
 
@@ -288,7 +288,7 @@ class PageView(Reader):
         *,
         ascii: bool = False,
         mono: bool = False,
-        excerpt: Excerpt | None = None,
+        excerpt: ExcerptSettings | None = None,
         id: str | None = None,
     ) -> None:
         super().__init__(ascii=ascii, mono=mono, id=id)

@@ -560,7 +560,7 @@ class BackgroundLayout:
         self._work = thread.begin(self._steps(virtual_lines, layout), self.viewport.raise_later)
 
     def stop(self) -> None:
-        """Stop the layout in the background thread."""
+        """Drop the layout that is running in the background thread. Its lines are not used."""
         if self._work is not None:
             self._work.stop()
         self._work = self._virtual_lines = None

@@ -77,7 +77,7 @@ class SliceBounds(NamedTuple):
     start: int
     """Index of the first child or row in the slice."""
     previous: Block | None = None
-    """Child above the slice. None at the top, and inside a child that is split too."""
+    """Child of the block just above the slice. None at the start of the block, and if the slice begins inside a child."""
     is_first: bool = False
     is_last: bool = False
     is_partial_row: bool = False

@@ -81,7 +81,8 @@ def with_problems(
 def page_lists(
     listed: Sequence[redirects.Redirect], arguments: Arguments, responses: Mapping[type[Operation[Any]], Any]
 ) -> Sequence[Operation[Any]]:
-    """Return the operations that load the pages that redirects lead to, for the titles of these pages."""
+    """Return the operations that load the page lists of the spaces to which redirects lead. The table takes the titles of
+    target pages from them."""
     structure = responses.get(site_structure.Get)
     if structure is None:
         return ()
@@ -180,7 +181,8 @@ async def test_link(live: Live, at: SiteRef, link: str) -> LinkTestResult:
 
 
 async def _resolve(live: Live, at: SiteRef, path: str, targets: dict[str, str | None]) -> bool:
-    """Ask the server where a path leads, and record the answer in `targets`. Return False without an answer."""
+    """Ask the server where a path leads. Record the answer in `targets`, and return True. Return False if there is no
+    answer. Error 404 is an answer only for a path that `targets` has already."""
     try:
         op = redirects.Resolve(at=at, source=path)
         if live.why_unavailable(op) is not None:

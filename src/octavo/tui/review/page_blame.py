@@ -109,7 +109,7 @@ class BlameScreen(ListView[BlamedBlock]):
         self.MODE = "content" if isinstance(target.at, SpaceRef) else "changes"
         self.is_loading = False
         self._has_selected_target = False
-        """True once a block was selected."""
+        """True once the block from which the view was opened was selected. Later updates leave the selection alone."""
         self._people: dict[str, RequestPeople | ApiError] = {}
         """The editors and approvers by change request ID, or the error if they could not be loaded."""
         self._timer: Timer | None = None

@@ -422,7 +422,7 @@ class PageDiff:
         return next((block for block in blocks if block is not None), None)
 
     @property
-    def is_old_version(self) -> bool:
+    def is_on_old_version(self) -> bool:
         if self._documents is None or (span := self._selected_span) is None:
             return False
         if (draft_block := self._row_block(span.block)) is not None:
@@ -446,7 +446,7 @@ class PageDiff:
         return unsent_draft(draft_key).block if row.kind == "thread" and draft_key != row.key else None
 
     def source_of(self, block: Block) -> str:
-        if self._documents is None or self.is_old_version:
+        if self._documents is None or self.is_on_old_version:
             return ""
         new = self._documents[1]
         return block_source(new.source, new.find(block.key) or block)

@@ -255,7 +255,7 @@ async def _ask_to_revert_block(app: Shell, revert: PageRevert, block: Block) -> 
     change = UpdatePage(page=revert.page, document=DocumentBody(markdown=after))
     summary = block_summary(block)
     excerpt = summary if len(summary) <= _MAX_EXCERPT else f"{summary[: _MAX_EXCERPT - 1]}…"
-    _open_dialog(
+    _confirm_revert(
         app,
         f"Revert the changes to this block on {revert.title}?",
         f"“{excerpt}”",
@@ -278,15 +278,17 @@ def _ask_to_revert_page(app: Shell, revert: PageRevert, selected: SelectedChange
     else:
         intro = "All changes to this page will be removed from this change request."
     edit = RevertPage(page=revert.page, revision=revert.base)
-    _open_dialog(app, f"Revert the changes to {revert.title}?", intro, "", revert, edit)
+    _confirm_revert(app, f"Revert the changes to {revert.title}?", intro, "", revert, edit)
 
 
-def _open_dialog(app: Shell, title: str, intro: str, after: str, revert: PageRevert, change: ContentEdit) -> None:
+def _confirm_revert(
+    app: Shell, title: str, intro: str, text_below: str, revert: PageRevert, change: ContentEdit
+) -> None:
     def on_answer(answer: Confirmed | None) -> None:
         if answer is not None:
             app.background(_revert(app, revert, change))
 
-    app.push_screen(ConfirmDialog(title, verb="Revert", intro=intro, after=after), on_answer)
+    app.push_screen(ConfirmDialog(title, verb="Revert", intro=intro, after=text_below), on_answer)
 
 
 async def _revert(app: Shell, revert: PageRevert, change: ContentEdit) -> None:

@@ -154,7 +154,7 @@ async def _choose_reviewers(app: Shell, target: RequestTarget) -> None:
                 _withdraw(app, target, user_id, names.get(user_id, user_id))
             if added := [choice.value for choice in choices if choice.value in chosen - requests.keys()]:
                 app.session.state.set_fact(_RECENT, list(dict.fromkeys([*added, *recent]))[:_MAX_RECENT])
-                _request(app, target, added, [names[each] for each in added])
+                _request_reviews(app, target, added, [names[each] for each in added])
 
     app.push_screen(ReviewersScreen(f"Request reviews of {target.name}", choices, frozenset(requests)), on_answer)
 
@@ -183,7 +183,7 @@ async def _choose_for_several(app: Shell, target: RequestTarget) -> None:
     app.push_screen(ReviewersScreen(f"Request reviews of {count}", choices, frozenset()), on_answer)
 
 
-def _request(app: Shell, target: RequestTarget, people: list[str], names: list[str]) -> None:
+def _request_reviews(app: Shell, target: RequestTarget, people: list[str], names: list[str]) -> None:
     def on_requested(_: object) -> None:
         target.view.refresh_data()
         if app.screen is target.view:  # The offer is skipped if the user left the view meanwhile.

@@ -220,7 +220,7 @@ def _remark_label(_: Shell, view: ChangeRequestScreen) -> str | None:
     return f"Remark on {plural(count, 'block')}" if count else None
 
 
-ASK_COMMANDS: Commands[Any] = (
+REQUEST_CHANGES_COMMANDS: Commands[Any] = (
     REQUEST_COMMANDS.only("ask")
     .with_changed("ask", run=_write_remark, why_not=_why_no_remark, title_now=_remark_label)
     .for_target(lambda view: view)
@@ -333,7 +333,7 @@ class ChangeRequestScreen(View):
     CSS_PATH = "request_view.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         REQUEST_COMMANDS.without("comment", "ask"),
-        ASK_COMMANDS,
+        REQUEST_CHANGES_COMMANDS,
         NEW_REQUEST,
         LINK_COMMANDS,
         PAGE_COMMANDS.only("edit", "arrange").for_target(lambda view: view.authoring),
