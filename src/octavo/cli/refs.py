@@ -213,7 +213,7 @@ class References:
     async def target(self, text: str) -> Target:
         """Return what a REF or URL names. Raises ApiError, or Failure if it names nothing or several things."""
         if "://" in text:
-            return await self._target_of_url(text)
+            return await self._resolve_url(text)
         ref = parse_ref(text)
         if ref.space:
             space = await self.space(ref.space)
@@ -222,9 +222,9 @@ class References:
         else:
             message = f"Could not find {safe_line(text)}: a number needs a space. Write SPACE/{ref}, or use --space."
             raise Failure(message, USAGE)
-        return await self._target_in(space, ref)
+        return await self._resolve_in_space(space, ref)
 
-    async def _target_in(self, space: Space, ref: Ref, change: str = "") -> Target:
+    async def _resolve_in_space(self, space: Space, ref: Ref, change: str = "") -> Target:
         """Return the target of `ref` in a space. `change` is the id of the change request, if a URL has no number."""
         name = short_name(space, await self.spaces())
         change_request = None
@@ -270,7 +270,7 @@ class References:
         """Return the page tree of the space or change request. Raises ApiError."""
         return await self.live.fetch(ListPages(at=target.at))
 
-    async def _target_of_url(self, url: str) -> Target:
+    async def _resolve_url(self, url: str) -> Target:
         """Return what a link to this server names. The link itself is not requested. Raises ApiError or Failure."""
         if len(url) > MAX_LENGTH:
             raise Failure(f"Could not read the URL: it is longer than {MAX_LENGTH} characters.", USAGE)
@@ -290,7 +290,7 @@ class References:
             number = int(groups["number"]) if groups.get("number") else None
             block = groups.get("thread") or parts.fragment
             ref = Ref(space.id, number, groups.get("page", "").removeprefix("pages/").rstrip("/"), block)
-            return await self._target_in(space, ref, groups.get("change", ""))
+            return await self._resolve_in_space(space, ref, groups.get("change", ""))
         return await self._target_from_server(url)
 
     async def _target_from_server(self, url: str) -> Target:

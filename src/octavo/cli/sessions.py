@@ -233,7 +233,7 @@ class LocalRemains(NamedTuple):
     queued: int
     """Queued changes that are sent after the next sign-in."""
     undecided: int
-    """Queued changes for which you must decide whether to send them."""
+    """Queued changes that are sent only if you decide to send them."""
 
     def sentences(self) -> list[str]:
         """Return sentences about these drafts and changes."""

@@ -323,7 +323,7 @@ class InboxPlanner:
         return (replace(each, rank=Rank.NEEDED) if each.url in needed else each for each in allowed)
 
     def _changed_by_writes(self) -> Iterator[Want]:
-        """Yield, as due, the wants whose responses a finished write changed and that were not requested since that
+        """Yield, as due, the wants whose responses were changed by a finished write and have not been requested since that
         write."""
         for each in self.finished:
             each.unfetched = set()

@@ -243,7 +243,7 @@ class ContentVersion:
 
 
 class PageBlame:
-    """The origins of the blocks of a page of main or of a change request, as far as they are loaded."""
+    """Origins of the blocks of a page, in main or in a change request, as far as they are loaded."""
 
     def __init__(self, live: Live, at: SpaceRef | ChangeRequestRef, page_id: str) -> None:
         self._live, self._at, self._page_id = live, at, page_id
@@ -331,7 +331,7 @@ class PageBlame:
         version = ContentVersion(at, revision.created_at, revision.type, merged, is_first=not summary.parent)
         before = self._revision(summary.parent) if summary.parent else None
         if self._compared is None or self._compared[0] != version:
-            older = await self._older_pages(summary, before)
+            older = await self._load_older_pages(summary, before)
             has_new = await asyncio.to_thread(self._blame.compare, version, older)
             self._compared = version, has_new
         if self._compared[1] and before is not None:
@@ -342,8 +342,10 @@ class PageBlame:
         if before is None:
             self._blame.finish(version)
 
-    async def _older_pages(self, summary: RevisionSummary, before: RevisionRef | None) -> dict[str, Document | None]:
-        """Load the pages whose text a revision changed, as they were before. None stands for a page that the revision
+    async def _load_older_pages(
+        self, summary: RevisionSummary, before: RevisionRef | None
+    ) -> dict[str, Document | None]:
+        """Load the earlier versions of the pages whose text a revision changed. None stands for a page that the revision
         created."""
         assert self._blame is not None
         older: dict[str, Document | None] = {}

@@ -160,7 +160,7 @@ def _identified_rows(
     old: Sequence[Node], new: Sequence[Node], columns: Sequence[ColumnPair]
 ) -> tuple[dict[int, str], dict[int, str]]:
     """Return a name for each row that exists on both sides: by `id()` of the old row, and by `id()` of the new row. The
-    name is the text in the first column whose texts are unique for at least half of the rows."""
+    name is the text of the row in the first column in which at least half of the rows have a unique text."""
     for pair in columns:
         if pair.old_index is None or pair.new_index is None:
             continue

@@ -171,17 +171,17 @@ async def _find_review(send: Send, attempt: Attempt[reviews.Submit]) -> AlreadyD
 async def _check_creation(send: Send, attempt: Attempt[change_requests.Create]) -> Check:
     """Return the IDs of the user's draft change requests as the baseline. A draft that is missing from it was created
     later."""
-    return Ready(tuple(draft.id for draft in await _drafts_of_user(send, attempt)))
+    return Ready(tuple(draft.id for draft in await _fetch_drafts_of_user(send, attempt)))
 
 
 async def _find_creation(send: Send, attempt: Attempt[change_requests.Create]) -> AlreadyDone | None:
-    for draft in await _drafts_of_user(send, attempt):
+    for draft in await _fetch_drafts_of_user(send, attempt):
         if draft.subject == attempt.op.subject and draft.id not in (attempt.baseline or ()):
             return AlreadyDone(draft.id, draft)
     return None
 
 
-async def _drafts_of_user(send: Send, attempt: Attempt[change_requests.Create]) -> tuple[ChangeRequest, ...]:
+async def _fetch_drafts_of_user(send: Send, attempt: Attempt[change_requests.Create]) -> tuple[ChangeRequest, ...]:
     creator = {"creator": attempt.me} if attempt.me is not None else {}
     return (await send(change_requests.List(at=attempt.op.at, status="draft", limit=100, **creator))).items
 

@@ -150,7 +150,7 @@ async def send_direct(
     If this or another instance is already sending the same write, send nothing and search for its result. If the write
     is done, `later_writes` are added to the outbox, even if Octavo is killed: then `finish_unfinished` adds them.
 
-    `failed` begins the message of a failure, such as “Could not merge #7”. `missing` describes the state without the
+    `failed` is the beginning of an error message, such as “Could not merge #7”. `missing` describes the state without the
     write, such as “the server has not merged #7”. `kind` is by default the row of `op` in the table of store.py.
     `on_search` is called before a search, which may take a minute.
     """

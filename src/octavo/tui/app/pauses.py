@@ -37,7 +37,7 @@ a running request, are collected then. Objects that stay are frozen: later colle
 AFTER_KEY = 0.05
 """Seconds after a key until its effect is painted."""
 NEW_BLOCKS = 35_000
-"""New memory blocks since the last full collection after which no pause is needed: about 3 MB or 15 000 objects. Python
+"""Number of new memory blocks since the last full collection from which the next one does not wait for a pause: about 3 MB or 15 000 objects. Python
 counts blocks quickly; to count objects, it would list them all."""
 _NEW, _YOUNG, _ALL = 500, 20, 1000
 """Thresholds of `gc`: 500 new objects per collection of the youngest generation, 20 of these per collection of the

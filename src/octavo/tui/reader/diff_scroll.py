@@ -312,8 +312,8 @@ class SectionBuilder(DiffBuilder):
         viewport.notify_moved()
 
     def rebuild(self, sections: Sequence[PageSection], on_shown: Callable[[], object] | None = None) -> None:
-        """Build the changes of sections again, and show them. Long sections are built in a thread. Then `on_shown` is called
-        for each long section, else once."""
+        """Build the changes of sections again, and show them. Long sections are built in a thread. `on_shown` is called after
+        each long section is shown. Without long sections, it is called once."""
         self.contents.built_layout = self.contents.current_layout
         for section in sections:
             changes = self.contents.units_of(section)

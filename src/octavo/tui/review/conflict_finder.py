@@ -249,7 +249,8 @@ async def find_conflicts(
     """Return the conflicts on the `changed` pages of the content at `at`. Raises ApiError.
 
     `revisions` are the revisions of the merge, if they are known. `server_revisions` are used if `revisions` has no
-    base. They are given only if the server reported conflicts. Pages may then have conflicts without conflict markers.
+    base. It is None if the server reported no conflicts. If the server reported conflicts, pages may have conflicts
+    without conflict markers.
     Pages in `resolved_pages` are only searched for conflict markers."""
     tree = await live.fetch(content.ListPages(at=at))
     changed_ids = {change.page.id for change in changed.changes if change.page}

@@ -143,8 +143,8 @@ class ScrollWidget(HasCommands, ScrollView):
             self.refresh(self.size.region)
 
     def _drawn_position(self, scroll_y: float) -> float:
-        """Return a position at which the scroll bar looks as at `scroll_y`. The bar shows eighths of a cell, so in a long
-        text it is the same position for several lines, and the bar is not drawn for each of them."""
+        """Return the position to draw the scroll bar at for `scroll_y`. The bar shows eighths of a cell. In a long text,
+        several lines therefore have the same position, and the bar is drawn only once for them."""
         bar = self.vertical_scrollbar
         height, lines, last = bar.size.height, bar.window_virtual_size, bar.window_virtual_size - bar.window_size
         if not 0 < scroll_y < last or not height:
