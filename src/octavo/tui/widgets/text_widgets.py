@@ -11,6 +11,7 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.reactive import Reactive
 from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar
 from textual.timer import Timer
 from textual.visual import VisualType
 from textual.widget import Widget
@@ -138,19 +139,9 @@ class ScrollWidget(HasCommands, ScrollView):
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         if self.show_vertical_scrollbar:
-            self.vertical_scrollbar.position = self._drawn_position(new_value)
+            self.vertical_scrollbar.position = _drawn_position(self.vertical_scrollbar, new_value)
         if round(old_value) != round(new_value):
             self.refresh(self.size.region)
-
-    def _drawn_position(self, scroll_y: float) -> float:
-        """Return the position to draw the scroll bar at for `scroll_y`. The bar shows eighths of a cell. In a long text,
-        several lines therefore have the same position, and the bar is drawn only once for them."""
-        bar = self.vertical_scrollbar
-        height, lines, last = bar.size.height, bar.window_virtual_size, bar.window_virtual_size - bar.window_size
-        if not 0 < scroll_y < last or not height:
-            return scroll_y
-        eighths = 8 * (height - max(1, bar.window_size * height / lines))
-        return (int(scroll_y * eighths / last) + 0.5) * last / eighths if eighths > 0 else scroll_y
 
     @property
     def is_waiting_for_lines(self) -> bool:
@@ -170,6 +161,16 @@ class ScrollWidget(HasCommands, ScrollView):
             ids, self.waiting_commands = self.waiting_commands, ()
             for id in ids:
                 self.action_command(id)
+
+
+def _drawn_position(bar: ScrollBar, scroll_y: float) -> float:
+    """Return the position to draw `bar` at for `scroll_y`. The bar shows eighths of a cell. In a long text, several lines
+    therefore have the same position, and the bar is drawn only once for them."""
+    height, lines, last = bar.size.height, bar.window_virtual_size, bar.window_virtual_size - bar.window_size
+    if not 0 < scroll_y < last or not height:
+        return scroll_y
+    eighths = 8 * (height - max(1, bar.window_size * height / lines))
+    return (int(scroll_y * eighths / last) + 0.5) * last / eighths if eighths > 0 else scroll_y
 
 
 SKELETON_AFTER = 0.15
