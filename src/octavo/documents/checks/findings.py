@@ -276,7 +276,7 @@ class CheckedPage:
     """A page, reusable content or a table of contents, as far as the checks need it."""
 
     path: str
-    """The path of the file from the root, or the path of the page."""
+    """The path of the file from the root of the space. For a page of the server, the path that `page_path` returns."""
     text: str
     source: str
     """The text, safe to show."""
