@@ -243,8 +243,9 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
-        if is_whole(self):
-            self._line_styles = Styles.from_theme(self.app.theme_variables, ascii=self.shell.settings.ascii)
+        styles = Styles.from_theme(self.app.theme_variables, ascii=self.shell.settings.ascii)
+        if is_whole(self) and styles != self._line_styles:
+            self._line_styles = styles
             self._lay_out()
 
     def on_mount(self) -> None:
@@ -273,8 +274,9 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         if self.comment is not None:
             replies = self._replies.value.items if self._replies.value else ()
             messages: list[Comment | Reply] = [self.comment, *replies]
-            for message in messages:
-                lines = tuple(self._message_lines(message, width))
+            new_from = self._first_new_index(messages)
+            for index, message in enumerate(messages):
+                lines = tuple(self._message_lines(message, width, is_new=index >= new_from))
                 self._messages.append(MessageLayout(message, top, lines))
                 top += len(lines) + 1
         self._cursor = min(self._cursor, max(0, len(self._messages) - 1))
@@ -301,7 +303,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
             lines.append(Line([Piece(" "), Piece(self._outdated_note, styles.muted)]))
         return [*lines, Line([])]
 
-    def _message_lines(self, message: Comment | Reply, width: int) -> list[Line]:
+    def _message_lines(self, message: Comment | Reply, width: int, *, is_new: bool) -> list[Line]:
         styles, is_reply = self._line_styles, isinstance(message, Reply)
         indent = 3 if is_reply else 0
         state_sign, state_style = self._state()
@@ -319,7 +321,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
             status_label = message.status if not message.is_open else "review" if message.is_review else "open"
             resolver = f" by {message.resolved_by.name}" if message.resolved_by and not message.is_open else ""
             head.append(Piece(f" · {status_label}{resolver}", state_style))
-        if self._is_new(message):
+        if is_new:
             head.append(Piece(" · new", state_style))
         lines = [Line(truncate(head, width))]
         text_width = max(16, width - indent - 2)
@@ -335,15 +337,13 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
             lines.append(Line([Piece(" " * (indent + 2)), Piece(reactions, styles.muted)]))
         return lines
 
-    def _is_new(self, message: Comment | Reply) -> bool:
-        """Return True if the inbox counts a message as new: someone else wrote it after your last message in an open
-        thread."""
-        if self.comment is None or not self.comment.is_open_thread:
-            return False
+    def _first_new_index(self, messages: Sequence[Comment | Reply]) -> int:
+        """Return the index of the first message that the inbox counts as new: someone else wrote it after your last
+        message in an open thread. The number of messages if none is new."""
         me = self.shell.workspace.me.id if self.shell.workspace.me is not None else ""
-        messages = (self.comment, *(self._replies.value.items if self._replies.value is not None else ()))
         own_indexes = [index for index, each in enumerate(messages) if each.posted_by.id == me]
-        return bool(own_indexes) and message.id in [each.id for each in messages[own_indexes[-1] + 1 :]]
+        is_open = self.comment is not None and self.comment.is_open_thread
+        return own_indexes[-1] + 1 if own_indexes and is_open else len(messages)
 
     def _show_drafts(self) -> None:
         if self.comment is not None and (self._draft_lines or self.drafts_in_selection):
