@@ -66,7 +66,7 @@ async def test_invalid_cursor_ends_the_list(cursor: object) -> None:
 
 async def test_pages_without_new_items_end_the_list() -> None:
     assert (await read_all([("a", "1")], "empty"))[1:] == (
-        "Could not load the whole list: the server sent no new items. Only 1 item could be loaded.",
+        "The server sent no new items. Only 1 item could be loaded.",
         1 + MAX_STALE,
     )
 

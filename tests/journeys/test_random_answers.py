@@ -55,8 +55,8 @@ async def act_at_random(
 ) -> None:
     """Do this many random actions, and check the app regularly.
 
-    `at_rest`: the maximum share of a processor that the idle app may use afterwards. Short runs allow more, because
-    other tests run at the same time."""
+    `max_idle_share`: the maximum share of a processor that the idle app may use afterwards. Short runs allow more,
+    because other tests run at the same time."""
     server = RandomServer(seed, changing=changing, longest=longest)
     done: list[str] = []
     while len(done) < keys:

@@ -470,7 +470,7 @@ async def walk_pages(
     def check_cursor(cursor: object) -> str:
         if reason := _refusal(cursor, cursors) or _excess(stale, pages >= max_pages or count >= max_items):
             items = "1 item" if count == 1 else f"{count} items"
-            raise PaginationError(f"Could not load the whole list: {reason}. Only {items} could be loaded.")
+            raise PaginationError(f"{reason}. Only {items} could be loaded.")
         cursors.add(cursor)
         return str(cursor)
 
@@ -494,11 +494,11 @@ async def walk_pages(
 
 def _refusal(cursor: object, used: set[object]) -> str:
     if not isinstance(cursor, str) or not 0 < len(cursor) <= MAX_CURSOR:
-        return "the server sent an invalid cursor"
-    return "the server sent the same part of the list twice" if cursor in used else ""
+        return "The server sent an invalid cursor"
+    return "The server sent the same part of the list twice" if cursor in used else ""
 
 
 def _excess(stale: int, is_long: bool) -> str:
     if stale >= MAX_STALE:
-        return "the server sent no new items"
-    return "the list is too long" if is_long else ""
+        return "The server sent no new items"
+    return "The list is too long" if is_long else ""

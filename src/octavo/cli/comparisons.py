@@ -35,7 +35,7 @@ PARALLEL = 6
 
 
 @dataclass(frozen=True)
-class Versions:
+class ComparedVersions:
     """The two versions that are compared."""
 
     old: ContentRef | None
@@ -72,31 +72,31 @@ class PageTexts:
         return diff(parse(self.before), parse(self.after)).size
 
 
-async def find_versions(live: Live, target: Target, against: str) -> Versions:
+async def find_versions(live: Live, target: Target, against: str) -> ComparedVersions:
     """Return the versions to compare. `against` is `base`, `main`, `my-review` or the id of a revision. Raises ApiError or
     Failure."""
     space, change_request = target.space, target.change_request
     if change_request is None:
         if against in ("base", "main", "my-review"):
             raise Failure(f"Could not compare {target.ref}: it is not a change request. Use --against REVISION.", USAGE)
-        return Versions(RevisionRef(space_id=space.id, revision_id=against), space.ref)
+        return ComparedVersions(RevisionRef(space_id=space.id, revision_id=against), space.ref)
     at = change_request.ref(space.ref)
     new: ContentRef = _at(at, change_request.revision) if change_request.revision else at
     if against == "main":
         main = (await live.fetch(spaces.Get(at=space.ref))).revision
-        return Versions(_at(at, main) if main else space.ref, new)
+        return ComparedVersions(_at(at, main) if main else space.ref, new)
     if against == "my-review":
-        return Versions(_at(at, await reviewed_revision(live, target)), new)
+        return ComparedVersions(_at(at, await reviewed_revision(live, target)), new)
     if against != "base":
-        return Versions(_at(at, against), new)
+        return ComparedVersions(_at(at, against), new)
     if change_request.status == "merged" and change_request.revision_merged is not None:
         merged = _at(at, change_request.revision_merged)
         # One parent of a merge is the change request, the other is main before the merge.
         parents = (await load_revision(live, merged)).parents
         before = next((each for each in parents if each != change_request.revision), None)
         if before is not None:
-            return Versions(_at(at, before), merged)
-    return Versions(_at(at, change_request.base) if change_request.base else None, new)
+            return ComparedVersions(_at(at, before), merged)
+    return ComparedVersions(_at(at, change_request.base) if change_request.base else None, new)
 
 
 async def reviewed_revision(live: Live, target: Target) -> str:
@@ -110,7 +110,7 @@ async def reviewed_revision(live: Live, target: Target) -> str:
     return revision
 
 
-async def changed_items(live: Live, target: Target, versions: Versions) -> tuple[ChangedPage, ...]:
+async def changed_items(live: Live, target: Target, versions: ComparedVersions) -> tuple[ChangedPage, ...]:
     """Return the pages and files that differ between two versions. Raises ApiError or Failure."""
     if versions.old is None:
         return await _listed_items(live, target.at)
@@ -152,7 +152,7 @@ def _names(page: PageReference) -> tuple[str, ...]:
     return (page.id, page.path or "", page.title)
 
 
-async def load_texts(live: Live, versions: Versions, items: Sequence[ChangedPage]) -> list[PageTexts]:
+async def load_texts(live: Live, versions: ComparedVersions, items: Sequence[ChangedPage]) -> list[PageTexts]:
     """Return the changed items with their texts in both versions. Raises ApiError."""
 
     async def load(item: ChangedPage) -> PageTexts:

@@ -19,7 +19,15 @@ from typing import Any, Literal
 from octavo.api.comments import Reply
 from octavo.api.content import ListPages
 from octavo.cli.checking import ContentOptions, check_content, choose_rules
-from octavo.cli.comparisons import PARALLEL, PageTexts, Versions, changed_items, find_versions, load_texts, select_page
+from octavo.cli.comparisons import (
+    PARALLEL,
+    ComparedVersions,
+    PageTexts,
+    changed_items,
+    find_versions,
+    load_texts,
+    select_page,
+)
 from octavo.cli.item_rows import FoundThread, load_replies, load_threads
 from octavo.cli.output import Field
 from octavo.cli.refs import References, Target
@@ -295,7 +303,9 @@ class _Page:
         return self.texts.item.key
 
 
-async def _load_pages(references: References, versions: Versions, items: Sequence[ChangedPage]) -> list[PageTexts]:
+async def _load_pages(
+    references: References, versions: ComparedVersions, items: Sequence[ChangedPage]
+) -> list[PageTexts]:
     """Return the texts of changed pages, with the old paths of those that were moved or renamed. Raises ApiError."""
     texts = await load_texts(references.live, versions, [each for each in items if each.page is not None])
     moved = {each.item.key for each in texts if each.change in ("moved", "renamed")}

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from octavo.api.content import ListPages, Page, PageTree
 from octavo.api.operation import ChangeRequestRef, RevisionRef
 from octavo.api.safety import safe_line
-from octavo.cli.comparisons import Versions, find_versions
+from octavo.cli.comparisons import ComparedVersions, find_versions
 from octavo.cli.refs import References, Target
 from octavo.cli.review_export import BlockFinder, NotePlace, check_is_change
 from octavo.cli.standard_streams import USAGE, Failure
@@ -85,7 +85,7 @@ class NoteImport:
         check_is_change(target)
         self._session, self._references, self._target = session, references, target
         self._live = session.live
-        self._versions: Versions | None = None
+        self._versions: ComparedVersions | None = None
         self._tree: PageTree | None = None
         self._finders: dict[str, BlockFinder] = {}
         """By page id."""

@@ -215,9 +215,8 @@ def _join_tokens(tokens: Sequence[_Token]) -> Run:
     run = tokens[0].run
     if run.kind in ATOMIC_KINDS:
         return run
-    return Run(
-        "".join(token.text for token in tokens).replace(_ATOMIC_MARK, ""), run.marks, run.link, run.kind, run.attrs
-    )
+    text = "".join(token.text.removeprefix(_ATOMIC_MARK) for token in tokens)
+    return Run(text, run.marks, run.link, run.kind, run.attrs)
 
 
 _MIN_LINE_SIMILARITY = 0.5

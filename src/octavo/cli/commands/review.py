@@ -15,7 +15,7 @@ from octavo.api.operation import ChangeRequestRef, RevisionRef
 from octavo.cli import review_export
 from octavo.cli.api import Files, title_of
 from octavo.cli.commands import Command
-from octavo.cli.comparisons import Versions, changed_items, viewed_revision
+from octavo.cli.comparisons import ComparedVersions, changed_items, viewed_revision
 from octavo.cli.connection import (
     add_and_send,
     add_sending_options,
@@ -132,7 +132,7 @@ async def _check_revision(
     if not viewed or viewed == change_request.revision or not change_request.revision:
         return
     space = target.space.id
-    versions = Versions(
+    versions = ComparedVersions(
         RevisionRef(space_id=space, revision_id=viewed),
         RevisionRef(space_id=space, revision_id=change_request.revision),
     )

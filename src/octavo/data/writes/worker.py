@@ -162,11 +162,10 @@ class OutboxWorker:
         self._entries.reload()
         now = self._entries.now()
         for entry in self._entries.all:
+            is_own = entry.id in self._account.entries_of_instance
             if entry.state == "sending":
                 await self._delivery.record_lost_response(entry, CLOSED, timedelta())
-            elif entry.id in self._account.entries_of_instance:
-                continue
-            elif entry.state == "held" and entry.held_until is not None and entry.held_until < now:
+            elif entry.state == "held" and not is_own and entry.held_until is not None and entry.held_until < now:
                 # The undo delay ended while no worker was running. So restart it, to give the user time to undo.
                 await self._entries.step(entry.id, partial(machine.restart_undo_delay, now=now))
         return True

@@ -43,6 +43,10 @@ They are loaded again when the cursor is near."""
 _FACT = "continuous diff"
 
 
+ThreadRows = Callable[[ChangedPage, TwoVersionAnchors], Mapping[str, Sequence[ThreadSummary]]]
+"""Function that returns the rows between the lines of a page, by block key: threads, drafts and findings."""
+
+
 class SinglePage:
     """Shows the diff of the selected entry in `#diff`. An entry without a diff is described in `#words`, which is visible
     while the view has the class `-words`."""
@@ -52,11 +56,10 @@ class SinglePage:
         view: View,
         comparison: Comparison,
         pages: ChangedTree,
-        thread_rows: Callable[[ChangedPage, TwoVersionAnchors], Mapping[str, Sequence[ThreadSummary]]],
+        thread_rows: ThreadRows,
         on_loaded: Callable[[], None],
     ) -> None:
-        """`thread_rows` returns the rows to show between the lines of a page, by block key: threads, drafts and
-        findings. `on_loaded` is called after a page was loaded."""
+        """`on_loaded` is called after a page was loaded."""
         self._view, self._comparison, self._pages = view, comparison, pages
         self._thread_rows, self._on_loaded = thread_rows, on_loaded
         self._shown: tuple[ChangedPage, ComparedSides] | None = None
@@ -169,11 +172,10 @@ class RequestScroll:
         comparison: Comparison,
         pages: ChangedTree,
         threads: DiffThreads,
-        thread_rows: Callable[[ChangedPage, TwoVersionAnchors], Mapping[str, Sequence[ThreadSummary]]],
+        thread_rows: ThreadRows,
         on_loaded: Callable[[], None],
     ) -> None:
-        """`thread_rows` returns the rows to show between the lines of a page, by block key: threads, drafts and
-        findings. `on_loaded` is called after a page was loaded."""
+        """`on_loaded` is called after a page was loaded."""
         self._view, self._comparison, self._pages, self._threads = view, comparison, pages, threads
         self._thread_rows, self._on_loaded = thread_rows, on_loaded
         self.is_on = False

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeVar
 from urllib.parse import unquote
 
@@ -132,6 +133,10 @@ def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
         if all(link.kind != "include" for link in links_of_page)
     }
 
+    @cache
+    def anchors_of(page_id: str) -> Collection[str]:
+        return anchored_blocks(documents[page_id]).keys()
+
     def is_broken(page_id: str, target: link_model.Target) -> bool:
         match target:
             case link_model.AnchorLink(anchor=anchor):
@@ -140,11 +145,7 @@ def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
                 pass
             case _:
                 return isinstance(target, link_model.BrokenLink)
-        return (
-            bool(anchor)
-            and linked_page in complete
-            and match_anchor(anchor or "", anchored_blocks(documents[linked_page])) is None
-        )
+        return bool(anchor) and linked_page in complete and match_anchor(anchor or "", anchors_of(linked_page)) is None
 
     broken = []
     for page_id, links_of_page in links_by_page.items():

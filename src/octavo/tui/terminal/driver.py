@@ -8,9 +8,7 @@ import os
 import re
 import selectors
 import signal
-import sys
 import threading
-import time
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Generator, Iterator
 from contextvars import copy_context
@@ -29,10 +27,6 @@ if TYPE_CHECKING:
 
 _LONGEST_WAIT = 0.1
 """Longest time for which work waits for a frame, in seconds."""
-_OUTPUT_TIME = 0.01
-"""Seconds from the beginning of the output of a frame until the frame is on the screen."""
-_SWITCH_INTERVAL = 0.001
-"""Seconds that another thread waits at most for the interpreter while the thread works."""
 _is_written = threading.Event()
 _is_written.set()
 
@@ -63,10 +57,8 @@ class Work:
 
     def step(self) -> bool:
         """Run one step, after the next frame if one is expected. Return whether there may be more steps."""
-        if not _is_written.is_set():
-            if not _is_written.wait(_LONGEST_WAIT):
-                _is_written.set()  # The key changed nothing on the screen.
-            time.sleep(_OUTPUT_TIME)
+        if not _is_written.wait(_LONGEST_WAIT):
+            _is_written.set()  # The key changed nothing on the screen.
         if self.is_stopped:
             return False
         try:
@@ -104,14 +96,11 @@ class PoliteThread:
         return work
 
     def _run(self) -> None:
-        usual_interval = sys.getswitchinterval()
         while True:
             with self._has_work:
                 while not self._works:
-                    sys.setswitchinterval(usual_interval)
                     self._has_work.wait()
                 work = self._works[-1]
-            sys.setswitchinterval(_SWITCH_INTERVAL)
             if not work.step():
                 with self._has_work:
                     self._works.remove(work)
