@@ -278,7 +278,7 @@ async def test_lookup_in_a_list_that_repeats_pages_is_inconclusive(
     clock.forward(seconds=61)
     await again.send_due()
     assert [each.needs_user for each in again.entries] == [True]
-    assert "the server sent the same part of the list twice" in again.entries[0].reason
+    assert "The server sent the same part of the list twice" in again.entries[0].reason
     assert len(lossy.writes) == 1
     await again.close()
 
