@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -415,7 +416,9 @@ async def test_space_removed_by_one_instance_is_removed_in_both(
     first.cache.flush()
     second.cache.flush()
     assert first.cache.pinned_sizes(f"offline {space.id}") == {}
-    assert StateDb(first.state._path.parent, "mia@test").get_fact("offline") == []  # type: ignore[union-attr]  # the state has a folder
+    assert first.state._path is not None
+    with closing(StateDb(first.state._path.parent, "mia@test")) as later:
+        assert later.get_fact("offline") == []
 
 
 async def test_space_removed_during_a_download_elsewhere_stays_removed(

@@ -304,13 +304,15 @@ async def test_two_instances_send_a_direct_write_once(
     async def run_instance() -> SendResult[Any]:
         state = StateDb(tmp_path, "mia@test", sleep=wait)
         outbox = Outbox(send, state, Drafts(state), me=User(id=case.user))
-        live = Live(send, ResponseCache(None, "mia@test"), outbox)
+        cache = ResponseCache(None, "mia@test")
+        live = Live(send, cache, outbox)
         try:
             return await send_direct(live, write, basis, failed="Could not send", missing="nothing is there")
         finally:
             following.set()
             await live.close()
             await outbox.close()
+            cache.close()
             state.close()
 
     results = await asyncio.gather(run_instance(), run_instance())

@@ -171,7 +171,7 @@ async def test_members_read_and_creators_write_specifications(ask: Ask) -> None:
         ('{"info": {"title": "x"}, "paths": {}}', "Neither `openapi"),
         ('{"openapi": "3.0.0", "paths": {}}', "info.title is missing"),
         ('{"openapi": "3.0.0", "info": {"title": "x"}}', "paths is missing"),
-        ("[" * 5000, "Could not read the file: it has more than 200 levels"),
+        ("[" * 5000 + "]" * 5000, "Could not read the file: it has more than 200 levels"),
         ("a: &a !!python/object:os.system x", "is not valid YAML"),
         ("a: 0x" + "f" * 5000, "too large"),
     ],
