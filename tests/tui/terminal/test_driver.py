@@ -219,3 +219,14 @@ def test_key_without_a_frame_delays_work_only_once(monkeypatch: pytest.MonkeyPat
     thread.begin(iter(steps), steps.errors.append)
     assert steps.ended.wait(30)
     assert len(done) == 100_000
+
+
+def test_work_that_the_event_loop_waits_for_does_not_wait_for_a_frame(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver, "THREAD_WAIT", 10.0)
+    monkeypatch.setattr(driver, "_LONGEST_WAIT", 60.0)
+    thread, done = PoliteThread(), list[str]()
+    steps = StepwiseWork("a", done)
+    steps.allowed.release(3)
+    driver.pause_until_frame()
+    thread.begin(iter(steps), steps.errors.append)
+    assert thread.wait(steps.ended)

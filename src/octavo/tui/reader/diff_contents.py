@@ -12,7 +12,7 @@ from textual.content import Content
 from octavo.documents.blocks import Block
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import BlockSpan
-from octavo.tui.reader.viewport import SHORT_PAGE, THREAD_WAIT, Contents
+from octavo.tui.reader.viewport import SHORT_PAGE, Contents
 from octavo.tui.render.block_slices import block_source, whole_block
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.deferred import DeferredContent
@@ -304,7 +304,7 @@ class DiffBuilder:
         self.contents.is_building = True
         self._build = build = _Build(changes, self.pane.viewport.background.prepare(self.pane.viewport.folds, size))
         self._work = driver.thread.begin(self._steps(build), self.pane.viewport.raise_later)
-        if build.is_done.wait(THREAD_WAIT):
+        if driver.thread.wait(build.is_done):
             self._show(build)
 
     def stop(self) -> None:

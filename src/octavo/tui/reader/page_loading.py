@@ -16,7 +16,7 @@ from octavo.tui.reader.page_contents import PageContents, PageHead, blocks_with_
 from octavo.tui.reader.page_navigation import PageNavigation
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import ReadingPosition, reading_position_of
-from octavo.tui.reader.viewport import SHORT_PAGE, THREAD_WAIT
+from octavo.tui.reader.viewport import SHORT_PAGE
 from octavo.tui.render.layout import PageUnit, split_into_units
 from octavo.tui.render.layout_context import Folds, path_to_block
 from octavo.tui.render.painting import LaidUnits, UnitLayout, lay_out_units
@@ -151,7 +151,7 @@ class PageLoader:
                 load.layout = self.pane.viewport.background.prepare(load.folds, len(markdown))
             self._work = thread.begin(self.steps(load), self.pane.viewport.raise_later)
             if not is_shown:
-                load.has_first.wait(THREAD_WAIT)
+                thread.wait(load.has_first)
         if load.whole_page is not None:
             self._work = None
             self._show_whole(load.whole_page, head, key, load.folds)

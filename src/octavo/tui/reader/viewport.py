@@ -60,8 +60,6 @@ STILL_LOADING = StillLoading("The rest of this page is still loading.")
 
 SHORT_PAGE = 6_000
 """Pages with fewer characters are parsed and laid out on the event loop, without the background thread."""
-THREAD_WAIT = 0.02
-"""Seconds that the event loop waits for the background thread before the pane shows an incomplete page."""
 
 
 class Contents:

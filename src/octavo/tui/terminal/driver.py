@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from octavo.first_picture import FirstPicture
 
+THREAD_WAIT = 0.02
+"""Seconds that the event loop waits for new work of the background thread before it shows what is there."""
 _LONGEST_WAIT = 0.1
 """Longest time for which work waits for a frame, in seconds."""
 _is_written = threading.Event()
@@ -94,6 +96,14 @@ class PoliteThread:
                 self._thread.start()
             self._has_work.notify()
         return work
+
+    def wait(self, is_done: threading.Event) -> bool:
+        """Wait on the event loop for work that sets `is_done`, for at most `THREAD_WAIT`. Return whether it is set.
+
+        The work does not wait for a frame, because the event loop writes none meanwhile.
+        """
+        frame_written()
+        return is_done.wait(THREAD_WAIT)
 
     def _run(self) -> None:
         while True:
