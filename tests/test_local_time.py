@@ -10,8 +10,8 @@ import pytest
 
 from octavo.api.comments import Comment
 from octavo.api.users import User
+from octavo.cli.event_log import LogEntry
 from octavo.client.policy import retry_sentence
-from octavo.data.event_log import LogEntry
 from octavo.data.inbox_marks import snooze_until
 from octavo.local_time import localize
 from octavo.tui.core.item_info import item_details

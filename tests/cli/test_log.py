@@ -18,7 +18,7 @@ from octavo.api.activity import Activity
 from octavo.api.bodies import Markdown
 from octavo.api.operation import SpaceRef
 from octavo.cli import sessions
-from octavo.data.event_log import FILE, LEVELS, LOG, MAX_BYTES, EventLog, read_log
+from octavo.cli.event_log import FILE, LEVELS, LOG, MAX_BYTES, EventLog, read_log
 from octavo.settings import read
 from tests.cli.command_process import CommandLine
 from tests.cli.small_server import KEY

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from octavo.data.page_blame import Blame
+from octavo.documents.blame import Blame
 from octavo.documents.blocks import Document
 from octavo.documents.source_reader import parse
 

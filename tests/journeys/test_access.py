@@ -8,9 +8,9 @@ import pytest
 
 from octavo.api import collections, organizations, permissions, spaces, teams
 from octavo.api.operation import CollectionRef, Operation, OrganizationRef, Shared, SpaceRef
-from octavo.data.access import role_sources
 from octavo.server.demo.history import ORGANIZATION
 from octavo.tui.resources import space_resources
+from octavo.tui.resources.roles import role_sources
 from tests.journeys.managed import NOOR
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_resources import browser, open_table, titles

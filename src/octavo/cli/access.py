@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
+from octavo.cli.event_log import LOG
 from octavo.cli.platform_folders import demo_folder, folder_of_pages
 from octavo.cli.standard_streams import NOT_SIGNED_IN, USAGE, Failure, tell, why_read_only
 from octavo.client import profiles, signing_in
 from octavo.client.credentials import StoreTimeout, StoreUnavailable
 from octavo.client.profiles import Access
-from octavo.data.event_log import LOG
 from octavo.lazy_import import lazy
 from octavo.settings import Settings, in_words, read
 

@@ -69,7 +69,7 @@ def _decode(argument: str) -> str:
 
 
 def _print_log() -> None:
-    from octavo.data.event_log import LOG  # lazy: only for --debug
+    from octavo.cli.event_log import LOG  # lazy: only for --debug
 
     LOG.echo = tell
 

@@ -23,6 +23,7 @@ from pydantic import SecretStr
 from octavo.api import system, users
 from octavo.api.errors import ApiError, RateLimited, Rejected, Unauthorized
 from octavo.cli.access import home_of
+from octavo.cli.event_log import read_log
 from octavo.cli.standard_streams import tell
 from octavo.client import profiles, signing_in
 from octavo.client.client import Client
@@ -30,7 +31,6 @@ from octavo.client.credentials import StoreUnavailable
 from octavo.client.origin import is_loopback, proxy_for, triple
 from octavo.client.profiles import Access
 from octavo.data.database import is_damaged
-from octavo.data.event_log import read_log
 from octavo.local_time import localize
 from octavo.redaction import redact
 from octavo.settings import Settings, in_words, read_each

@@ -17,9 +17,9 @@ from octavo.api.activity import KEY, Activity
 from octavo.api.errors import ApiError, LocalFailure, Unauthorized
 from octavo.api.operation import SPECS, Operation
 from octavo.api.users import User
+from octavo.cli.event_log import LOG
 from octavo.cli.platform_folders import PlatformFolder
 from octavo.concurrency import run_in_thread
-from octavo.data.event_log import LOG
 from octavo.lazy_import import load
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from pydantic import SecretStr
 from octavo.api.errors import Unauthorized
 from octavo.api.operation import SPECS
 from octavo.cli.demo_roles import DEFAULT_ROLE, PEOPLE_BY_ROLE
+from octavo.cli.event_log import LOG, Level
 from octavo.cli.late_client import LazyClient, LazyPlatform
 from octavo.cli.open_folder import OpenFolder
 from octavo.cli.platform_folders import ORIGIN, PlatformFolder, demo_folder, folder_of_pages
@@ -24,7 +25,6 @@ from octavo.cli.standard_streams import tell
 from octavo.client.origin import host_of, is_loopback, triple
 from octavo.concurrency import run_in_thread
 from octavo.data.drafts import Drafts
-from octavo.data.event_log import LOG, Level
 from octavo.data.live import Live
 from octavo.data.offline_spaces import OfflineSpaces
 from octavo.data.response_cache import ImageCache, ResponseCache

@@ -58,10 +58,9 @@ Storage
     drafts.py               unsent texts by key, and the target of each key
     proposed_notes.py       notes that programs propose for a change request
     database.py             SQLite files; `recover` saves the rows of a damaged state.db
-    event_log.py            the log of requests and writes
 
 Rules (pure)
-    access.py               the sources of a role; the operations that the server or the plan does not have
+    access.py               permissions; the operations that the server or the plan does not have
     merge_rules.py          which merge rules are met
 
 The cache and the index may be lost. state.db must not be lost: a write is in it before the screen shows the write.

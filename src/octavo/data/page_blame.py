@@ -7,10 +7,10 @@ changed it. A revision never changes, so `RevisionSummary` and its changes stay 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from octavo.api import change_requests, content, spaces
 from octavo.api.change_requests import ChangeRequest
@@ -21,200 +21,9 @@ from octavo.data.live import Live
 from octavo.data.loaders import find_page, get_page_source, page_markdown
 from octavo.data.queries import reviews_of
 from octavo.data.writes.change_request_kinds import change_request_in
+from octavo.documents.blame import NO_TEXT, Blame, Origin
 from octavo.documents.blocks import Block, Document
-from octavo.documents.diff import diff, new_keys
-from octavo.documents.diff_nodes import NodeFactory
 from octavo.documents.source_reader import parse
-
-V = TypeVar("V")
-
-_WHOLE_KINDS = frozenset({"row", "card", "figure", "prompt"})
-"""Kinds of blocks that are one block for the reader, although they have children."""
-_MIN_ELSEWHERE = 25
-"""Minimum length of a text in characters to be recognized on another page. Shorter texts occur on many pages."""
-_MIN_PART = 12
-"""Minimum length of a text in characters to be recognized as a part of a block that was split."""
-_MIN_SPLIT_SHARE = 0.9
-"""Share of the characters of a block that its parts must have, so that the block was split and not shortened."""
-
-
-@dataclass(frozen=True, slots=True)
-class Origin(Generic[V]):
-    """The place where a block was written: the version, and the page and the key of the block in that version."""
-
-    version: V
-    page: str
-    block: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Trail:
-    """The place of a block of the page in the oldest version that has been compared."""
-
-    page: str
-    block: str
-    text: str
-    """The text of the block in the newest version, without links."""
-    is_part: bool = False
-    """True if the block is a part of a longer block of the older version, which was split."""
-
-
-class Blame(Generic[V]):
-    """The origins of the blocks of a page, as far as its older versions have been compared."""
-
-    def __init__(self, page: str, document: Document) -> None:
-        """`document` is the newest version of the page with the id `page`."""
-        self.blocks = tuple(written_blocks(document))
-        """The blocks of the page that have words, in the order of the page."""
-        self.origins: dict[str, Origin[V]] = {}
-        """The known origins, by the key of the block in the newest version."""
-        self._documents = {page: document}
-        self._trails = {block.key: _Trail(page, block.key, _text(block)) for block in self.blocks}
-        self._arrived: dict[str, tuple[_Trail, str]] = {}
-        """Blocks that the last compared version may have moved here from another page, with their words."""
-
-    @property
-    def pages(self) -> frozenset[str]:
-        """The ids of the pages whose older versions are still needed. Empty if all origins are known."""
-        return frozenset(trail.page for trail in self._trails.values())
-
-    def compare(self, version: V, older: Mapping[str, Document | None]) -> bool:
-        """Find the blocks that `version` wrote. Return whether some of these blocks may have come from other pages: see
-        `trace_to_other_pages`.
-
-        `older` has each page that `version` changed, as it was before the change, by page id. None stands for a page
-        that `version` created.
-        """
-        self._arrived = {}
-        for page, document in older.items():
-            if page in self.pages:
-                self._compare_page(version, page, document if document is not None else _EMPTY)
-        return bool(self._arrived)
-
-    def trace_to_other_pages(self, others: Mapping[str, tuple[Document, Document | None]]) -> None:
-        """Find the blocks that the last compared version moved here from other pages. `others` has these pages before and
-        after that version. None stands for a deleted page."""
-        for page, (before, after) in others.items():
-            remaining = {_words(block) for block in written_blocks(after)} if after is not None else set()
-            moved = {words: block.key for block in written_blocks(before) if (words := _words(block)) not in remaining}
-            for key, (trail, words) in list(self._arrived.items()):
-                if words in moved:
-                    del self._arrived[key], self.origins[key]
-                    self._trails[key] = replace(trail, page=page, block=moved[words])
-                    self._documents[page] = before
-
-    def finish(self, version: V) -> None:
-        """Take `version` as the origin of all remaining blocks, because there is no older version."""
-        for key in list(self._trails):
-            self._set_origin(key, version)
-
-    def _set_origin(self, key: str, version: V) -> None:
-        trail = self._trails.pop(key)
-        self.origins[key] = Origin(version, trail.page, trail.block)
-
-    def _compare_page(self, version: V, page: str, older: Document) -> None:
-        newer, self._documents[page] = self._documents[page], older
-        if newer.source == older.source:
-            return  # The version changed only the title or other options of the page.
-        versions = _TwoVersions(older, newer)
-        for key, trail in [each for each in self._trails.items() if each[1].page == page]:
-            if (source := versions.source_of(trail)) is not None:
-                self._trails[key] = source
-                continue
-            words = versions.words(trail.block)
-            self._set_origin(key, version)
-            if len(trail.text) >= _MIN_ELSEWHERE and not trail.is_part:
-                self._arrived[key] = trail, words
-
-
-_EMPTY = Document("", (), "")
-
-
-class _TwoVersions:
-    """The blocks of two versions of a page. Each block of the newer version is paired with the block of the older
-    version that it comes from."""
-
-    def __init__(self, older: Document, newer: Document) -> None:
-        self._older = {block.key: block for block in written_blocks(older)}
-        self._newer = {block.key: block for block in written_blocks(newer)}
-        pairs = new_keys(diff(older, newer))
-        self._old_keys = {new: old for old, new in pairs.items() if old in self._older and new in self._newer}
-        self._add_unpaired()
-        self._part_sources: dict[str, str] | None = None
-
-    def _add_unpaired(self) -> None:
-        """Pair the remaining blocks whose words are equal. For example, these are the rows below a new paragraph that
-        splits their table."""
-        paired = set(self._old_keys.values())
-        unpaired = {_words(block): key for key, block in self._older.items() if key not in paired}
-        for key, block in self._newer.items():
-            if unpaired and key not in self._old_keys and (old_key := unpaired.pop(_words(block), None)):
-                self._old_keys[key] = old_key
-
-    def words(self, key: str) -> str:
-        """Return the words of a block of the newer version."""
-        return _words(self._newer[key])
-
-    def source_of(self, trail: _Trail) -> _Trail | None:
-        """Return the place of the same words in the older version. None if the newer version wrote or edited them."""
-        old_key = self._old_keys.get(trail.block)
-        if old_key is not None:
-            old = self._older[old_key]
-            is_same = trail.text in _text(old) if trail.is_part else _words(old) == self.words(trail.block)
-            if is_same:
-                return replace(trail, block=old_key)
-        if len(trail.text) < _MIN_PART or (source := self._find_split(trail.text)) is None:
-            return None
-        return replace(trail, block=source, is_part=True)
-
-    def _find_split(self, text: str) -> str | None:
-        """Return the key of an older block that was split into several blocks, one of which has `text`. None if there
-        is no such block."""
-        if self._part_sources is None:
-            self._part_sources = dict(self._parts())
-        return self._part_sources.get(text)
-
-    def _parts(self) -> Iterator[tuple[str, str]]:
-        """Yield the text of each part of a split block, and the key of that block."""
-        edited = [_text(block) for key, block in self._newer.items() if not self._is_unchanged(key)]
-        kept = {self._old_keys[key] for key in self._newer if self._is_unchanged(key)}
-        texts = [text for text in edited if len(text) >= _MIN_PART]
-        for key, block in self._older.items():
-            whole = _text(block)
-            parts = [text for text in texts if text in whole] if key not in kept else []
-            if len(parts) > 1 and sum(map(len, parts)) >= _MIN_SPLIT_SHARE * len(whole):
-                yield from ((part, key) for part in parts)
-
-    def _is_unchanged(self, key: str) -> bool:
-        old_key = self._old_keys.get(key)
-        return old_key is not None and _words(self._older[old_key]) == _words(self._newer[key])
-
-
-def written_blocks(document: Document) -> Iterator[Block]:
-    """Yield the blocks of a page that have words of their own, in the order of the page. Containers are replaced by their
-    title, if they have one, and their blocks. Tables are replaced by their rows."""
-    yield from _written(document.blocks)
-
-
-def _written(blocks: Sequence[Block]) -> Iterator[Block]:
-    for block in blocks:
-        inner = () if block.kind in _WHOLE_KINDS else block.children
-        own = block._replace(children=()) if inner else block
-        if (block.runs or not inner) and _text(own):
-            yield own
-        yield from _written(inner)
-
-
-def _text(block: Block) -> str:
-    """Return the text of a block, with the texts of its attributes such as URLs of images."""
-    return NodeFactory().node(block).text
-
-
-def _words(block: Block) -> str:
-    """Return everything in a block that counts as written: its text and its links, but not its format."""
-    links = [run.link for each in block.walk() for run in each.runs if run.link]
-    return " ".join([_text(block), *links])
-
 
 BATCH = 40
 """Number of revisions of a space that are checked before the user decides whether to continue."""
@@ -303,13 +112,13 @@ class PageBlame:
         if isinstance(self._at, SpaceRef):
             self._next = await load_current_revision(self._live, self._at)
             document = await self._document(self._revision(self._next), self._page_id)
-            self._blame = Blame(self._page_id, document or _EMPTY)
+            self._blame = Blame(self._page_id, document or NO_TEXT)
             return
         change_request, document = await asyncio.gather(
             self._live.fetch(change_requests.Get(at=self._at)), self._document(self._at, self._page_id)
         )
         base = change_request.base or ""
-        blame: Blame[ContentVersion] = Blame(self._page_id, document or _EMPTY)
+        blame: Blame[ContentVersion] = Blame(self._page_id, document or NO_TEXT)
         version = ContentVersion(self._at, change_request.updated_at, "", change_request)
         if base:
             changes = await self._live.fetch(content.ListChanges(at=self._at, limit=1000))
@@ -374,7 +183,7 @@ class PageBlame:
         for page_id, change in others.items():
             old = await self._document(before, page_id)
             new = await self._document(at, page_id) if change.type != "page_deleted" else None
-            found[page_id] = (old or _EMPTY, new)
+            found[page_id] = (old or NO_TEXT, new)
             self.titles[page_id] = change.page.title if change.page is not None else ""
         await asyncio.to_thread(blame.trace_to_other_pages, found)
 

@@ -18,6 +18,7 @@ from octavo.api.errors import ApiError, Unauthorized
 from octavo.cli.access import home_of, read_account_and_key, read_settings
 from octavo.cli.arguments import add_command
 from octavo.cli.commands import Command
+from octavo.cli.event_log import LOG
 from octavo.cli.output import Column, Field, Output, add_output_options
 from octavo.cli.standard_streams import FAILED, NOT_FOUND, NOT_SIGNED_IN, USAGE, Failure, tell, write_out
 from octavo.cli.web_browser import start_browser
@@ -27,7 +28,6 @@ from octavo.client.credentials import StoreUnavailable
 from octavo.client.origin import DEFAULT, host_of
 from octavo.client.profiles import Access, Accounts, parse_token
 from octavo.client.signing_in import SignedIn, Status
-from octavo.data.event_log import LOG
 from octavo.lazy_import import lazy
 from octavo.settings import Settings, in_words
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from octavo.cli.commands import Command
 from octavo.cli.doctor_checks import Check, account_checks, storage_checks, write_bundle
+from octavo.cli.event_log import LEVELS, LogEntry, read_log
 from octavo.cli.output import Column, Field, Output, Style, add_output_options, print_text
 from octavo.cli.standard_streams import FAILED, USAGE, Failure, write_out
 from octavo.cli.terminal_checks import terminal_checks
-from octavo.data.event_log import LEVELS, LogEntry, read_log
 from octavo.redaction import redact
 from octavo.settings import Settings, in_words, read
 

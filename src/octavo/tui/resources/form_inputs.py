@@ -19,10 +19,10 @@ from octavo.api import permissions
 from octavo.api.errors import ApiError
 from octavo.api.operation import Operation
 from octavo.api.safety import safe_address, safe_text
-from octavo.data.access import ROLES, actions
 from octavo.tui.resources.form_fields import FormField
 from octavo.tui.resources.form_state import FormState
 from octavo.tui.resources.resource import OptionList, ReferenceList
+from octavo.tui.resources.roles import ROLES, actions
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.dialog import TextButton
 from octavo.tui.widgets.short_texts import safe, safe_lines

@@ -12,10 +12,9 @@ from octavo.api.errors import ApiError
 from octavo.api.labels import label
 from octavo.api.operation import CollectionRef, Operation, OrganizationRef, Shared, SpaceRef
 from octavo.api.organizations import Role
-from octavo.data import access
-from octavo.data.access import MERGE_ROLES, actions
 from octavo.data.live import Live
 from octavo.data.loaders import all_items
+from octavo.tui.resources import roles
 from octavo.tui.resources.resource import (
     PAGE_SIZE,
     Arguments,
@@ -27,6 +26,7 @@ from octavo.tui.resources.resource import (
     build_operation,
     id_argument,
 )
+from octavo.tui.resources.roles import MERGE_ROLES, actions
 from octavo.tui.widgets.short_texts import AnyText, plural
 
 
@@ -50,11 +50,11 @@ async def _role_facts(live: Live, arguments: Arguments, at: Shared, user: str, r
     )
     member_with_teams = with_teams(member, {membership.team.id for membership in team_ids})
     facts: list[tuple[str, AnyText]] = [
-        ("why", access.access_sentence(member_with_teams, scopes, organization_details.title, role))
+        ("why", roles.access_sentence(member_with_teams, scopes, organization_details.title, role))
     ]
-    for source in access.role_sources(member_with_teams, scopes, organization_details.title):
+    for source in roles.role_sources(member_with_teams, scopes, organization_details.title):
         facts.append((_SOURCE_LABELS[source.kind], source.description))
-    if no_access := access.no_access_reason(member_with_teams, scopes, organization_details.title):
+    if no_access := roles.no_access_reason(member_with_teams, scopes, organization_details.title):
         facts.append(("organization", no_access))
     return facts
 
@@ -70,12 +70,12 @@ _SOURCE_LABELS = {
 """Labels of the sources of a role in the details."""
 
 
-def with_teams(member: organizations.Member, team_ids: Iterable[str]) -> access.Person:
+def with_teams(member: organizations.Member, team_ids: Iterable[str]) -> roles.Person:
     """Return a member together with the IDs of their teams."""
-    return access.Person(member.user.id, member.user.name, member.role, frozenset(team_ids), member.disabled)
+    return roles.Person(member.user.id, member.user.name, member.role, frozenset(team_ids), member.disabled)
 
 
-async def load_role_scopes(live: Live, organization: OrganizationRef, at: Shared) -> Sequence[access.RoleScope]:
+async def load_role_scopes(live: Live, organization: OrganizationRef, at: Shared) -> Sequence[roles.RoleScope]:
     """Return the space or collection and all collections around it, innermost first, with the roles assigned there."""
     collections_by_id = {
         each.id: each for each in await all_items(live, collections.List(at=organization, limit=PAGE_SIZE))
@@ -93,7 +93,7 @@ async def load_role_scopes(live: Live, organization: OrganizationRef, at: Shared
     return await asyncio.gather(*(_load_role_scope(live, ref, each) for ref, each in scopes))
 
 
-async def _load_role_scope(live: Live, at: Shared, item: Any) -> access.RoleScope:
+async def _load_role_scope(live: Live, at: Shared, item: Any) -> roles.RoleScope:
     """Return a space or collection with its roles. If the roles cannot be loaded, `load_error` has the reason."""
     title = item.title or item.id
     try:
@@ -102,8 +102,8 @@ async def _load_role_scope(live: Live, at: Shared, item: Any) -> access.RoleScop
             all_items(live, permissions.ListTeams(at=at, limit=PAGE_SIZE)),
         )
     except ApiError as error:
-        return access.RoleScope(item.id, title, item.default_level, load_error=str(error))
-    return access.RoleScope(
+        return roles.RoleScope(item.id, title, item.default_level, load_error=str(error))
+    return roles.RoleScope(
         item.id,
         title,
         item.default_level,

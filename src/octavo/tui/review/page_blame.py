@@ -16,7 +16,8 @@ from textual.widget import Widget
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
 from octavo.api.operation import ChangeRequestRef, Model, SpaceRef
-from octavo.data.page_blame import ContentVersion, Origin, PageBlame, RequestPeople, load_people
+from octavo.data.page_blame import ContentVersion, PageBlame, RequestPeople, load_people
+from octavo.documents.blame import Origin
 from octavo.documents.blocks import Block
 from octavo.local_time import localize
 from octavo.tui.core.item_labels import REVISION_TYPES

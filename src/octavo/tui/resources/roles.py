@@ -1,0 +1,183 @@
+"""The roles of a person in a space or collection, and a sentence that says where they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from octavo.api.labels import label
+
+ROLES = ("read", "comment", "edit", "review", "create", "admin")
+"""The roles. Each allows everything that the roles before it allow."""
+MERGE_ROLES = ("create", "admin")
+"""Roles that may merge."""
+_ACTIONS = {
+    "read": "read",
+    "comment": "comment",
+    "edit": "edit",
+    "review": "review",
+    "create": "merge",
+    "admin": "administer",
+}
+"""The action that each role adds to the actions of the roles before."""
+
+
+@dataclass(frozen=True)
+class RoleScope:
+    """A space or collection, and the roles given there."""
+
+    id: str
+    title: str
+    default_level: str | None = "inherit"
+    """The highest role that members of the organization inherit here. `inherit` takes the level of the parent
+    collection. None if members inherit no role."""
+    people: Mapping[str, str] = field(default_factory=dict)
+    """Roles by user id."""
+    teams: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Title and role of each team, by team id."""
+    load_error: str = ""
+    """Reason why the roles given here could not be loaded. Empty if they are loaded."""
+
+
+class Person(NamedTuple):
+    """A member or guest of the organization."""
+
+    id: str
+    name: str
+    role: str | None
+    """Role in the organization. None for a guest."""
+    teams: frozenset[str] = frozenset()
+    """Ids of the teams of the person."""
+    disabled: bool = False
+
+
+class RoleSource(NamedTuple):
+    """One reason why a person has a role, such as membership in a team or a role in a collection."""
+
+    kind: str
+    """`direct`, `team`, `inherited`, `inherited from team`, `organization` or `administrator`."""
+    role: str
+    description: str
+    """For example `Editor in the collection Product through the team Docs, which includes Jun`."""
+
+
+def rank(role: str | None) -> int:
+    """Return the rank of a role. An unknown role ranks below all others."""
+    return ROLES.index(role) if role in ROLES else -1
+
+
+def role_sources(person: Person, chain: Sequence[RoleScope], organization: str) -> tuple[RoleSource, ...]:
+    """Return the reasons why a person has a role in a space or collection, the highest role first. Empty if the account
+    is disabled.
+
+    `chain` has the space or collection first, then the collections that contain it, from the innermost to the
+    outermost. `organization` is the title of the organization.
+    """
+    if person.disabled:
+        return ()
+    sources: list[RoleSource] = []
+    for depth, place in enumerate(chain):
+        suffix = _location_suffix(chain, depth)
+        if role := place.people.get(person.id):
+            sources.append(
+                RoleSource(
+                    "inherited" if depth else "direct",
+                    role,
+                    f"{role_name(role)}{suffix}, given directly to {person.name}",
+                )
+            )
+        for team, (title, role) in place.teams.items():
+            if team in person.teams:
+                through_team = f"{',' if depth > 1 else ''} through the team {title}, which includes {person.name}"
+                sources.append(
+                    RoleSource(
+                        "inherited from team" if depth else "team", role, f"{role_name(role)}{suffix}{through_team}"
+                    )
+                )
+    if (organization_source := _organization_source(person, chain, organization)) is not None:
+        sources.append(organization_source)
+    return tuple(sorted(sources, key=lambda source: -rank(source.role)))
+
+
+def no_access_reason(person: Person, chain: Sequence[RoleScope], organization: str) -> str:
+    """Return a sentence that says why a person inherits no role from the organization in the first place of `chain`.
+    Empty if the organization's settings let the person inherit a role."""
+    if person.disabled:
+        return f"The account of {person.name} is disabled in {organization} and has no access."
+    if person.role is None:
+        return f"{person.name} is a Guest in {organization}. Guests have only the roles that they have been given."
+    place = _scope_with_default_level(chain)
+    if person.role != "admin" and place is not None and place.default_level is None:
+        return f"{person.name} has the {role_name(person.role)} role in {organization}, but {place.title} gives no default access."
+    return ""
+
+
+def access_sentence(person: Person, chain: Sequence[RoleScope], organization: str, role: str | None) -> str:
+    """Return a sentence that says why a person has access, or why the person has none. `role` is the role according to
+    the server, or None for no access."""
+    place_title = chain[0].title
+    sources = role_sources(person, chain, organization)
+    source = next((each for each in sources if each.role == role), None)
+    if source is not None:
+        return f"{person.name} can {actions(role)} in {place_title}: {source.description}."
+    if role is None:
+        return f"{person.name} has no access to {place_title}. {no_access_reason(person, chain, organization)}".strip()
+    unread = [f"{each.title} ({each.load_error})" for each in chain if each.load_error]
+    unloaded_note = f" Could not load the roles given in {' and '.join(unread)}." if unread else ""
+    return f"{person.name} can {actions(role)} in {place_title} as {role_name(role)}. The server does not say where this role comes from.{unloaded_note}"
+
+
+def actions(role: str | None) -> str:
+    """Return the actions that a role allows, such as `merge, review, edit, comment, and read`."""
+    if role not in ROLES:
+        return f"do what the role {role} allows"
+    *others, last = [_ACTIONS[each] for each in reversed(ROLES[: rank(role) + 1])]
+    return f"{', '.join(others)}{',' * (len(others) > 1)} and {last}" if others else last
+
+
+def role_name(role: str | None) -> str:
+    """Return the name of a role. Without a role a member is a Guest."""
+    return label(role or "guest")
+
+
+def _location_suffix(chain: Sequence[RoleScope], depth: int) -> str:
+    """Return the place where a role was given, to be appended to the name of the role."""
+    if not depth:
+        return " here"
+    inside = f", which contains {chain[depth - 1].title}" if depth > 1 else ""
+    return f" in the collection {chain[depth].title}{inside}"
+
+
+def _scope_with_default_level(chain: Sequence[RoleScope]) -> RoleScope | None:
+    """Return the place whose default level applies. None if every level is `inherit`. Members then inherit their full
+    role."""
+    return next((each for each in chain if each.default_level != "inherit"), None)
+
+
+def _organization_source(person: Person, chain: Sequence[RoleScope], organization: str) -> RoleSource | None:
+    own_role = person.role
+    if own_role is None:
+        return None
+    if own_role == "admin":
+        return RoleSource("administrator", own_role, f"Admin in {organization}, and Admins have access everywhere")
+    place = _scope_with_default_level(chain)
+    if place is None:
+        return RoleSource(
+            "organization", own_role, f"{role_name(own_role)} in {organization}, and this role is inherited here"
+        )
+    max_level = place.default_level
+    if max_level is None:
+        return None
+    default_access = "the default access here" if place is chain[0] else f"the default access of {place.title}"
+    if rank(own_role) <= rank(max_level):
+        return RoleSource(
+            "organization",
+            own_role,
+            f"{role_name(own_role)} in {organization}, and {default_access} allows roles up to {role_name(max_level)}",
+        )
+    return RoleSource(
+        "organization",
+        max_level,
+        f"{role_name(own_role)} in {organization}, but {default_access} limits this role to {role_name(max_level)}",
+    )
