@@ -126,6 +126,7 @@ class Store:
         self._db.executescript(
             "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
             "PRAGMA journal_size_limit = 16777216;"
+            "PRAGMA cache_size = -256;"  # 256 KiB. The default of 2 MiB is not faster, because the system caches the file.
         )
         if self._version() == 0:
             with self.transaction():
