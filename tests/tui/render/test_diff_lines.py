@@ -308,3 +308,40 @@ def test_setting_that_differs_only_in_white_space_shows_it(space: str, visible: 
     found = rows('{% widget name="one two" %}\n', f'{{% widget name="one{space}two" %}}\n', width=width)
     assert f"one{visible}two" in row(visible, found)
     assert not set("\n\r\t") & set("".join(found))
+
+
+def words_on(ground: str, found: list[Line]) -> list[str]:
+    """Return the text of all pieces with this background."""
+    color = Color.parse(ground)
+    return [
+        piece.text for line in found for piece in line.pieces if piece.style.bgcolor == color and piece.text.strip()
+    ]
+
+
+def test_marks_in_a_line_of_code_fit_its_words_after_another_indent() -> None:
+    found = set_lines(
+        "```\n  wait 5 and send the words\n```\n", "```\n      wait 7 and send the words\n```\n", COLOURED
+    )
+    assert (words_on("#330000", found), words_on("#003300", found)) == (["5"], ["7"])
+
+
+def test_changed_white_space_in_an_empty_line_of_code_is_named() -> None:
+    found = rows("```\na {\n  \n}\n```\n", "```\na {\n \n}\n```\n")
+    assert row("invisible characters", found).split("characters: ")[1] == "2 spaces → space"
+
+
+def test_changed_and_added_column_titles_are_marked() -> None:
+    found = set_lines(
+        "| Name | Size of it |\n| - | - |\n| a | 1 |\n",
+        "| Name | Length of it | Type |\n| - | - | - |\n| a | 1 | b |\n",
+        COLOURED,
+    )
+    assert words_on("#330000", found) == ["Size"]
+    assert words_on("#003300", found)[:2] == ["Length", "Type"]
+
+
+def test_note_of_a_moved_row_is_true_of_both_positions() -> None:
+    head, one, two = "| Name |\n| - |\n", "| The keeper of the light |\n", "| The ships in the harbour |\n"
+    found = rows(head + one + two, head + two + one)
+    assert [each.split()[0] for each in found if "keeper" in each or "harbour" in each].count("→") == 2
+    assert row("moved", found).strip() == "~ 1 row moved. → marks the old position (faint) and the new position."

@@ -10,6 +10,7 @@ from rich.style import Style
 from octavo.documents import diff_model as model
 from octavo.documents.blocks import Block, Run, TableColumn
 from octavo.documents.diff_nodes import changed_run_attributes, describe_whitespace, shorten
+from octavo.documents.diff_text import diff_runs
 from octavo.tui.render.code import code_tokens, token_style, wrap_code
 from octavo.tui.render.comparison import near_changes
 from octavo.tui.render.deferred import Tokens
@@ -49,16 +50,10 @@ def render_word_changes(
 ) -> list[SidePair]:
     """Render the old and the new text of a change, and the settings that differ. `prefixes` has the text before the
     first line of each side, such as a bullet."""
-    format_styles = in_place_styles(styles)
     sides: list[list[Line]] = []
-    for block, prefix, op, style in (
-        (old, prefixes[0], "delete", styles.remove_word),
-        (new, prefixes[1], "insert", styles.add_word),
-    ):
-        side_words = [word for word in parts.words if word.op not in ("insert", "delete") or word.op == op]
-        runs = [word.old or word.run if op == "delete" else word.run for word in side_words]
+    for block, prefix, op in ((old, prefixes[0], "delete"), (new, prefixes[1], "insert")):
         base = styles.heading(int(block.attrs.get("level", 2))) if block.kind == "heading" else None
-        pieces = mark_words(side_words, runs, styles, base, {op: style, **format_styles})
+        pieces = _mark_words(parts.words, op, styles, base)
         rows = (
             wrap(pieces, side_widths.text_width - cells(prefix)) if any(piece.text.strip() for piece in pieces) else []
         )
@@ -88,30 +83,33 @@ def look_the_same(old: Sequence[Line], new: Sequence[Line]) -> bool:
 
 def invisible_change(words: Iterable[model.TextPart]) -> model.AttributeChange:
     """Return the invisible characters that were removed and added, in the form of a changed setting."""
-    removed, added = ("".join(word.run.text for word in words if word.op == op) for op in ("delete", "insert"))
+    changed = [word for word in words if word.op != "equal" and (word.old is None or word.old.text != word.run.text)]
+    texts = ("".join(run.text for _, run in _words_of_side(changed, op)) for op in ("delete", "insert"))
     return model.AttributeChange(
-        "invisible characters", *(describe_whitespace(text) if not text.strip() else text for text in (removed, added))
+        "invisible characters", *(describe_whitespace(text) if not text.strip() else text for text in texts)
     )
 
 
-def in_place_styles(styles: Styles) -> dict[str, Style]:
-    """Return the styles of unchanged words with a changed format or link."""
-    style = Style(reverse=True) if styles.mono else styles.cursor
-    return {"format": style, "link": style}
+def _words_of_side(words: Iterable[model.TextPart], op: str) -> Iterator[tuple[model.TextPart, Run]]:
+    """Yield each word of the old version (`op` is `delete`) or of the new version (`insert`), with its run there."""
+    for word in words:
+        if word.op == op or word.op not in ("insert", "delete"):
+            yield word, word.old or word.run if op == "delete" else word.run
 
 
-def mark_words(
-    words: Sequence[model.TextPart],
-    runs: Sequence[Run],
-    styles: Styles,
-    base: Style | None,
-    word_styles: dict[str, Style],
-) -> list[Piece]:
-    """Return runs as styled text. Each run gets the style in `word_styles` for the operation of the word at the same
-    index in `words`."""
+def _word_styles(styles: Styles) -> dict[str, Style]:
+    """Return the styles of changed words. An unchanged word with a changed format or link has the style of `format`."""
+    in_place = Style(reverse=True) if styles.mono else styles.cursor
+    return {"delete": styles.remove_word, "insert": styles.add_word, "format": in_place, "link": in_place}
+
+
+def _mark_words(words: Iterable[model.TextPart], op: str, styles: Styles, base: Style | None = None) -> list[Piece]:
+    """Return the old side (`op` is `delete`) or the new side (`insert`) of a changed text, with the changes marked."""
     out: list[Piece] = []
-    for word, part in zip(words, render_each_run(runs, styles, base), strict=True):
-        style = word_styles.get(word.op)
+    by_op = _word_styles(styles)
+    side = list(_words_of_side(words, op))
+    for (word, _), part in zip(side, render_each_run([run for _, run in side], styles, base), strict=True):
+        style = by_op.get(word.op)
         out += part if style is None else [piece._replace(style=piece.style + style) for piece in part]
     return out
 
@@ -167,11 +165,16 @@ def _render_line(
     blocks: tuple[Block | None, Block | None],
     tokens: Sequence[Tokens],
 ) -> list[SidePair]:
-    def side(sign: str, position: int, style: Style) -> list[Line]:
+    by_op = _word_styles(styles)
+
+    def side(sign: str, position: int) -> list[Line]:
         if side_widths.only_new and not position:
             return []
         number, text, op = ((line.old_number, line.old, "delete"), (line.new_number, line.new, "insert"))[position]
-        words = [(style if word.op == op else PLAIN, word.run.text) for word in line.words if word.op in ("equal", op)]
+        words = [
+            (PLAIN if word.op == "equal" else by_op["format" if sign == "~" else word.op], run.text)
+            for word, run in _words_of_side(line.words, op)
+        ]
         row = tokens[position][number] if number < len(tokens[position]) else []
         pieces = _pieces(row if "".join(part for _, part in row) == text else [("", text)], words, styles)
         block = blocks[position]
@@ -184,22 +187,15 @@ def _render_line(
         return add_gutter_on(lines, sign, first + number, styles, side_widths.side, background)
 
     if line.op == "equal":
-        return [SidePair(side(" ", 0, PLAIN), side(" ", 1, PLAIN), is_same=True)]
+        return [SidePair(side(" ", 0), side(" ", 1), is_same=True)]
     if line.op == "change" and _displayed_text(line.old) == _displayed_text(line.new):
         text = render_setting_changes([invisible_change(line.words)], "", styles, side_widths, blocks[1])
-        return [
-            SidePair(
-                side("~", 0, in_place_styles(styles)["format"]),
-                side("~", 1, in_place_styles(styles)["format"]),
-                is_same=True,
-            ),
-            *text,
-        ]
+        return [SidePair(side("~", 0), side("~", 1), is_same=True), *text]
     part = SidePair()
     if line.op in ("delete", "change"):
-        part.old = side("-", 0, styles.remove_word)
+        part.old = side("-", 0)
     if line.op in ("insert", "change"):
-        part.new = side("+", 1, styles.add_word)
+        part.new = side("+", 1)
     return [part]
 
 
@@ -256,8 +252,10 @@ def render_table_change(
     the first has no header. `slice_number` is 0 for a whole change."""
     styles, text_width = context.styles, side_widths.text_width
     pairs = table.columns[:_MOST_COLUMNS]
-    old_titles = [_run_pieces(_column_title(pair.old), styles, styles.strong) for pair in pairs]
-    new_titles = [_run_pieces(_column_title(pair.new), styles, styles.strong) for pair in pairs]
+    titles = [diff_runs(_column_title(pair.old), _column_title(pair.new)).words for pair in pairs]
+    old_titles, new_titles = (
+        [_mark_words(words, op, styles, styles.strong) for words in titles] for op in ("delete", "insert")
+    )
     is_continued = slice_number > 1
     is_same = list(map(_text, old_titles)) == list(map(_text, new_titles))
     head = _ChangedRow(
@@ -335,9 +333,9 @@ def _table_notes(
         side_widths,
         new,
     )
-    moved = sum(isinstance(entry, model.MovedBlock) and entry.is_arrival for entry in table.rows)
+    moved = len({entry.number for entry in table.rows if isinstance(entry, model.MovedBlock)})
     rows_moved, places = ("1 row", "position") if moved == 1 else (f"{moved} rows", "positions")
-    text = f"{rows_moved} moved. {styles.glyphs.into} marks the old {places}."
+    text = f"{rows_moved} moved. {styles.glyphs.into} marks the old {places} (faint) and the new {places}."
     return parts + note_sides([text] * bool(moved), styles, side_widths, new)
 
 
@@ -408,10 +406,6 @@ def _column_title(column: TableColumn | None) -> tuple[Run, ...]:
     return column.title if column is not None else ()
 
 
-def _run_pieces(runs: Iterable[Run], styles: Styles, base: Style | None = None) -> list[Piece]:
-    return [piece for part in render_each_run(runs, styles, base) for piece in part]
-
-
 def _row_cells(row: Block, indexes: Sequence[int | None], pairs: Sequence[model.ColumnPair], styles: Styles) -> Cells:
     out = []
     for index, pair in zip(indexes, pairs, strict=True):
@@ -424,13 +418,11 @@ def _cell_side(cell: model.CellChange, pair: model.ColumnPair, op: str, styles: 
     side, column = (cell.old, pair.old) if op == "delete" else (cell.new, pair.new)
     if side is None:
         return []
-    style = styles.remove_word if op == "delete" else styles.add_word
-    if cell.words is None:
-        pieces = cell_pieces(side, column or _NO_COLUMN, styles)
-        return [piece._replace(style=piece.style + style) for piece in pieces] if cell.settings else pieces
-    words = [word for word in cell.words.words if word.op not in ("insert", "delete") or word.op == op]
-    runs = [word.old or word.run if op == "delete" else word.run for word in words]
-    return mark_words(words, runs, styles, None, {op: style, **in_place_styles(styles)})
+    if cell.words is not None:
+        return _mark_words(cell.words.words, op, styles)
+    pieces = cell_pieces(side, column or _NO_COLUMN, styles)
+    style = _word_styles(styles)[op]
+    return [piece._replace(style=piece.style + style) for piece in pieces] if cell.settings else pieces
 
 
 def _text(pieces: Iterable[Piece]) -> str:
