@@ -241,3 +241,20 @@ def test_unwrapped_words_of_a_warning_have_meaning(style: str, *, has_meaning: b
 def test_white_space_that_joins_words_is_wording() -> None:
     assert "wording" in only_kinds("Use **no** ship.", "Use**no** ship.")
     assert only_kinds("Use no ship.", "Use  no\nship.") == {"white space"}
+
+
+def test_split_row_has_the_kinds_of_its_words() -> None:
+    rows = "| Name | Use |\n| - | - |\n| retries default of retries | How often the keeper tries to send a reading |\n"
+    split = (
+        rows.replace(" default of retries", "").replace("tries to", "may try 5 times to") + "| default of retries | |\n"
+    )
+    assert "number" in only_kinds(rows, split)
+
+
+def test_list_around_paragraphs_is_one_change() -> None:
+    steps = [f"Step of the harbour: {each}." for each in ("look at the tide", "count the ships", "write them down")]
+    assert counts("\n\n".join(steps), "\n".join(f"* {step}" for step in steps)) == {"formatting": 1}
+
+
+def test_replaced_heading_is_no_change_of_formatting() -> None:
+    assert only_kinds(f"## Tides\n\n{FIRST}", f"## Ships\n\n{FIRST}") == {"wording"}

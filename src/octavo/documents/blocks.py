@@ -232,6 +232,10 @@ def kinds_with(role: Role) -> frozenset[str]:
     return frozenset(kind for kind, roles in ROLES.items() if role in roles)
 
 
+UNMARKED_CONTAINERS = kinds_with("series") | {"item", "task"}
+"""Containers that are not shown as a change of their own when they are added or removed around content."""
+
+
 def plain_text(runs: tuple[Run, ...]) -> str:
     """Return the joined text of runs."""
     return "".join([run.text for run in runs])

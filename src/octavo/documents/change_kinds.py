@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Literal
 
-from octavo.documents.blocks import Block, Run, plain_text
+from octavo.documents.blocks import UNMARKED_CONTAINERS, Block, Run, plain_text
 from octavo.documents.diff_model import (
     AddedBlock,
     AttributeChange,
@@ -312,7 +312,10 @@ def _container_kinds(block: Block, kind: ChangeKind) -> Iterator[ChangeKind]:
     if block.kind == "conflict" or block.kind == "if":
         yield "setting"
     text = plain_text(block.runs) or str(block.attrs.get("title") or "")
-    yield kind if text.strip() else "formatting"
+    if text.strip():
+        yield kind
+    elif block.kind not in UNMARKED_CONTAINERS:
+        yield "formatting"
 
 
 def _added_kinds(block: Block) -> Iterator[ChangeKind]:
@@ -368,6 +371,8 @@ def _changed_kinds(old: Block, new: Block, settings: Sequence[AttributeChange], 
                 yield from _column_kinds(column)
             for row in rows:
                 yield from _kinds(row)
+                if isinstance(row, RestructuredBlocks):  # Rows that were joined or split are compared as one row.
+                    yield from (kind for joined in row.entries for kind in _kinds(joined))
         case RowChange(cells):
             for cell in cells:
                 yield from _cell_kinds(cell)
@@ -514,7 +519,7 @@ def _replaced_kinds(old: Block, new: Block) -> Iterator[ChangeKind]:
         yield "link"
     if code_texts(old) != code_texts(new):
         yield "code"
-    if old.kind == new.kind:
+    if old.kind == new.kind and before.split() == after.split():
         yield "formatting"
 
 

@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import zip_longest
 from typing import NamedTuple, TypeVar
 
-from octavo.documents.blocks import Block, Document, Run, kinds_with, plain_text
+from octavo.documents.blocks import UNMARKED_CONTAINERS, Block, Document, Run, plain_text
 from octavo.documents.change_kinds import ChangeKind, ChangeKinds
 from octavo.documents.diff import diff
 from octavo.documents.diff_model import (
@@ -351,8 +351,6 @@ _CLIPPED_LINES = 3
 """Number of visible lines of an unchanged block next to a change. A block with one more line is shown whole."""
 _PROSE_KINDS = frozenset({"paragraph", "heading", "item", "task", "list", "quote"})
 """Kinds of blocks of which a few lines are enough as context of a change."""
-UNMARKED_CONTAINERS = kinds_with("series") | {"item", "task"}
-"""Containers that have no line of their own when they are added or removed around content."""
 _UNNAMED_KINDS = UNMARKED_CONTAINERS | {"document", "column", "figure", "footnotes"}
 _KIND_NAMES = {"expandable": "expandable section", "openapi": "interface", "quote": "quotation"}
 _KIND_NAMES |= {"api-method": "operation", "api-parameter": "parameter", "api-response": "answer"}

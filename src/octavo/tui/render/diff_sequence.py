@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from octavo.documents.blocks import Block, Document, kinds_with, plain_text
+from octavo.documents.blocks import UNMARKED_CONTAINERS, Block, Document, kinds_with, plain_text
 from octavo.documents.change_kinds import NONE, ChangeKind, ChangeKinds, count_text, leading_kind, may_affect_meaning
 from octavo.documents.diff_model import (
     AddedBlock,
@@ -24,7 +24,6 @@ from octavo.documents.diff_model import (
 from octavo.documents.diff_text import SourceHunk
 from octavo.tui.render.block_slices import is_long
 from octavo.tui.render.comparison import (
-    UNMARKED_CONTAINERS,
     PageComparison,
     PlacedUnit,
     UnchangedRange,
