@@ -379,6 +379,21 @@ CHANGES = {
         f"Start.\n\n{SENTENCE}\n\nEnd.",
         f"Start.\n\n<details>\n\n<summary>More</summary>\n\n{SENTENCE.replace('long', 'short')}\n\n</details>\n\nEnd.",
     ),
+    "a similar row added below a changed row": (
+        "| Name | Use |\n| - | - |\n"
+        "| Harbour light | Count the ships in the harbour, using the names and numbers of the ships. |\n",
+        "| Name | Use |\n| - | - |\n"
+        "| Harbour light | Count the boats that leave before the tide turns, and write down the weather. |\n"
+        "| Open sea light | Count the ships on the open sea, using the names and numbers of the ships. |\n",
+    ),
+    "rows with nothing but an empty cell in common": (
+        "| Area | Command |\n| - | - |\n| Ships | list them |\n| | tide stream, which tells of all ships |\n",
+        "| Area | Command |\n| - | - |\n| Ships | list them |\n| | rename each berth |\n",
+    ),
+    "a heading replaced by one with some of its letters": (
+        "# Tides\n\n## Flow Campaigns\n\nWrite down the name of each boat.",
+        "# Tides\n\n### Flows\n\nThe keeper of the light sleeps until the sun has gone under.\n\n### Rules",
+    ),
     "front matter": ("---\ntitle: A\n---\n\nx", "---\ntitle: B\nhidden: true\n---\n\nx"),
 }
 
@@ -804,7 +819,28 @@ TOLD = {
         "      A paragraph that is [-long][+short] enough to be known again where it goes.",
         "= 1",
     ],
-    "front matter": ["page title: A → B", "page hidden: no → yes", "= 1"],
+    "a similar row added below a changed row": [
+        "~ table",
+        "  ~ row",
+        "    = | Count the [-ships in the harbour, using ][+boats that leave before ]the [-names ][+tide turns, ]and"
+        " [-numbers of][+write down] the [-ships][+weather].",
+        "  + row Open sea light / Count the ships on the open sea, using the names and numbers of the ships.",
+    ],
+    "rows with nothing but an empty cell in common": [
+        "~ table",
+        "  = 1",
+        "  - row tide stream, which tells of all ships",
+        "  + row rename each berth",
+    ],
+    "a heading replaced by one with some of its letters": [
+        "= 1",
+        "- heading Flow Campaigns",
+        "- paragraph Write down the name of each boat.",
+        "+ heading Flows",
+        "+ paragraph The keeper of the light sleeps until the sun has gone under.",
+        "+ heading Rules",
+    ],
+    "front matter": ["page title: A → B", "page hidden: none → yes", "= 1"],
 }
 """Expected lines of each change in the signs of `diff_lines`."""
 

@@ -18,6 +18,12 @@ MIN_SIMILARITY = 0.45
 _CONTAINER_SIMILARITY = 0.5
 """Similarity given to containers with the same title, and to untitled containers if one of them is empty."""
 
+_MIN_HEADING_SIMILARITY = 0.6
+"""Minimum similarity of two headings without a common word. Short texts have many letters in common by chance."""
+
+_MIN_ROW_SIMILARITY = 0.5
+"""Minimum similarity of two rows without an equal cell."""
+
 TITLED_KINDS = frozenset({"tab", "expandable", "step", "update"})
 
 MIN_MOVED_LENGTH = 25
@@ -217,12 +223,17 @@ def similarity(old: Node, new: Node) -> float:
     ):
         return 0.0
     score = text_similarity(old_text, new_text)
-    if old_kind == "heading" and score < MIN_SIMILARITY:  # ignore case, for changes such as “Api” to “API”
-        score = max(score, text_similarity(fold(old_text), fold(new_text), at_least=0.8))
+    if old_kind == new_kind == "heading" and score < _MIN_HEADING_SIMILARITY:
+        title, other = fold(old_text), fold(new_text)  # ignore case, for changes such as “Api” to “API”
+        score = max(score, text_similarity(title, other, at_least=0.8))
+        if score < _MIN_HEADING_SIMILARITY and set(title.split()).isdisjoint(other.split()):
+            return 0.0
     if old.children and new.children:
-        before, after = ({child.number for child in node.children} for node in (old, new))
+        before, after = ({child.number for child in node.children if child.text} for node in (old, new))
         if shared := len(before & after):
             score = max(score, 0.35 + 0.6 * shared / min(len(before), len(after)))
+        elif old_kind in ("row", "card") and score < _MIN_ROW_SIMILARITY:
+            return 0.0
         if old_kind in ("row", "card") and old.children[0].number == new.children[0].number and old.children[0].text:
             score = max(score, min(1.0, score + 0.4))
     return max(score, _CONTAINER_SIMILARITY) if is_same_container else score - penalty

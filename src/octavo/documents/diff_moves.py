@@ -35,6 +35,8 @@ from octavo.documents.sequences import text_similarity
 
 _PART_KINDS = kinds_with("part")
 """Kinds of parts, such as rows and list items. A part can count as moved among its siblings even if it is short."""
+_ROW_KINDS = frozenset({"row", "card"})
+"""Kinds whose edits are compared by column, so that they cannot count as both moved and edited here."""
 _MIN_EDITED_LENGTH = 60
 _MIN_TEXT_SIMILARITY = 0.85
 _MIN_CONTAINER_SIMILARITY = 0.75
@@ -77,6 +79,7 @@ def find_moves(steps: Sequence[DiffStep], compare: CompareNodes) -> None:
     finder.find_equal(headings, lambda node: node.number)
     finder.find_equal(headings, lambda node: node.text)
     texts = [step for step in long if _size(step) >= _MIN_EDITED_LENGTH and not _is_container_step(step)]
+    texts = [step for step in texts if _kind(step) not in _ROW_KINDS]
     finder.find_edited(
         texts, lambda old, new: text_similarity(old.text, new.text, _MIN_TEXT_SIMILARITY), _MIN_TEXT_SIMILARITY
     )

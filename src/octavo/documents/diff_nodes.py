@@ -258,8 +258,13 @@ def changed_attributes(old: Block, new: Block) -> tuple[AttributeChange, ...]:
 
 
 def changed_metadata(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[AttributeChange, ...]:
-    """Return the values that differ between two front matters."""
-    return changed_values(_flatten(old), _flatten(new))
+    """Return the values that differ between two front matters. A missing boolean is shown as missing, because its default
+    may be “yes”, as for `layout.title.visible`."""
+    sides = (
+        {name: _value_text(value) if isinstance(value, bool) else value for name, value in _flatten(side).items()}
+        for side in (old, new)
+    )
+    return changed_values(*sides)
 
 
 def changed_run_attributes(words: Sequence[TextPart]) -> tuple[AttributeChange, ...]:

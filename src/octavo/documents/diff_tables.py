@@ -202,7 +202,11 @@ def join_rows(steps: list[DiffStep], columns: Sequence[ColumnPair]) -> list[Diff
         if step.status == "changed":
             for status in ("removed", "added"):
                 end = index
-                while end < len(steps) and steps[end].status == status and _is_part_of_row(steps[end], step, status):
+                while (
+                    end < len(steps)
+                    and steps[end].status == status
+                    and _is_part_of_row(steps[end], step, columns, is_join=status == "removed")
+                ):
                     end += 1
                 if end > index:
                     step, index = _join_step(step, steps[index:end], columns), end
@@ -211,19 +215,32 @@ def join_rows(steps: list[DiffStep], columns: Sequence[ColumnPair]) -> list[Diff
     return joined
 
 
-def _is_part_of_row(step: DiffStep, row: DiffStep, status: str) -> bool:
-    """Return whether the row in `step` was joined into `row` (status `removed`), or was split off from `row` (status
-    `added`). This is so if most of its text is there."""
-    is_removed = status == "removed"
-    part, whole, old_row = (step.old, row.new, row.old) if is_removed else (step.new, row.old, row.new)
+def _is_part_of_row(step: DiffStep, row: DiffStep, columns: Sequence[ColumnPair], *, is_join: bool) -> bool:
+    """Return whether the row in `step` was joined into `row`, or was split off from it. This is so if most of its text
+    is there."""
+    part = step.old if is_join else step.new
     assert part is not None
-    assert whole is not None
-    assert old_row is not None
     texts = [text for cell in part.children if _LETTER.search(text := _cell_text(cell))]
-    target_texts, before = ([_cell_text(cell) for cell in node.children] for node in (whole, old_row))
-    new = ["" if text in before else text for text in target_texts]
-    found = sum(len(text) for text in texts if _find_cell(text, new) is not None)
+    joined = _joined_cells(row, columns, is_join=is_join)
+    found = sum(len(text) for text in texts if _find_cell(text, joined) is not None)
     return found >= max(_MIN_JOINED_LENGTH, _MIN_SHARE_FOUND * sum(map(len, texts)))
+
+
+def _joined_cells(row: DiffStep, columns: Sequence[ColumnPair], *, is_join: bool) -> list[tuple[str, str]]:
+    """Return the text of each cell of the row that was joined or will be split, and the text of that cell in the first
+    of the rows that it was joined from or split into. Both are empty if that row has the same text."""
+    first, whole = (row.old, row.new) if is_join else (row.new, row.old)
+    assert first is not None
+    assert whole is not None
+    unchanged = set(map(_cell_text, first.children))
+    found = []
+    for pair in columns:
+        indexes = (pair.old_index, pair.new_index) if is_join else (pair.new_index, pair.old_index)
+        rest, text = (
+            _cell_text(cell) if (cell := cell_at(*each)) else "" for each in zip((first, whole), indexes, strict=True)
+        )
+        found.append(("", "") if text in unchanged else (text, rest))
+    return found
 
 
 def _join_step(row: DiffStep, others: Sequence[DiffStep], columns: Sequence[ColumnPair]) -> DiffStep:
@@ -234,13 +251,12 @@ def _join_step(row: DiffStep, others: Sequence[DiffStep], columns: Sequence[Colu
     many, one = (row.old, row.new) if is_join else (row.new, row.old)
     indices = [(pair.old_index, pair.new_index) if is_join else (pair.new_index, pair.old_index) for pair in columns]
     column_of = {mine: at for at, (mine, _) in enumerate(indices) if mine is not None}
-    target_texts = [_cell_text(cell) if (cell := cell_at(one, index)) else "" for _, index in indices]
-    before = [_cell_text(cell) for cell in many.children]
+    joined_cells = _joined_cells(row, columns, is_join=is_join)
     runs = [cell.block.runs if (cell := cell_at(many, index)) else () for index, _ in indices]
     for part in parts:
         for column_index, part_cell in enumerate(part.children):
             if text := _cell_text(part_cell):
-                into = _find_cell(text, ["" if target_text in before else target_text for target_text in target_texts])
+                into = _find_cell(text, joined_cells)
                 target_column = into if into is not None else column_of.get(column_index, 0)
                 runs[target_column] = (
                     *runs[target_column],
@@ -271,12 +287,15 @@ def _cell_text(cell: Node) -> str:
     return " ".join(plain_text(cell.block.runs).split())
 
 
-def _find_cell(text: str, cells: Sequence[str]) -> int | None:
-    """Return the index of the cell whose text contains `text` or is most similar to it. None if no cell is similar."""
+def _find_cell(text: str, cells: Sequence[tuple[str, str]]) -> int | None:
+    """Return the index of the cell in `_joined_cells` that contains `text`, or that is most similar to the text of the
+    first row followed by `text`. None if there is no such cell."""
     best, found = 0.0, None
-    for at, cell in enumerate(cells):
-        similarity = 1.0 if text in cell else text_similarity(text, cell, _MIN_CELL_SIMILARITY) if cell else 0.0
-        if similarity > best:
+    for at, (cell, rest) in enumerate(cells):
+        if not cell:
+            continue
+        similarity = 1.0 if text in cell else text_similarity(f"{rest} {text}".strip(), cell, _MIN_CELL_SIMILARITY)
+        if similarity > max(best, text_similarity(rest, cell)):
             best, found = similarity, at
     return found
 
