@@ -130,6 +130,16 @@ def test_changed_words_are_marked_without_colors() -> None:
     assert [piece.text for piece in pieces if piece.style.underline] == ["often"]
 
 
+@pytest.mark.parametrize("commented", range(9))
+def test_blocks_around_an_unchanged_block_with_a_thread_are_shown_or_counted(commented: int) -> None:
+    paragraphs = [f"Paragraph {number} stays as it is." for number in range(9)]
+    after = parse("\n\n".join([*paragraphs, "It is new."]))
+    threads = {after.blocks[commented].key: [THREAD]}
+    found = build_diff(diff(parse("\n\n".join(paragraphs)), after), ContextSize(), threads).complete()
+    shown = [block.plain() for unit in found.units for block in (*unit.blocks, *unit.hidden_blocks)]
+    assert list(dict.fromkeys(shown)) == [block.plain() for block in after.blocks]
+
+
 async def test_next_and_previous_change_are_selected_and_counted() -> None:
     app = view_app()
     async with app.run_test(size=(80, 20)) as pilot:
