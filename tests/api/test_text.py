@@ -60,6 +60,7 @@ def test_harmless_text_is_unchanged(kept: str) -> None:
         ("a\r\nb\rc", "a\nb\nc"),
         ("a\u2028b\x85c", "a\nb\nc"),
         ("\u202egnp.exe", "\ufffdgnp.exe"),
+        ("\u202b\u2067שלום\u2069 a\u200f\u202c", "שלום a"),
         ("pay\u200bpal", "paypal"),
         ("z" + "\u0301" * 50, "z" + "\u0301" * 4),
         ("\x9b31m", "\ufffd31m"),

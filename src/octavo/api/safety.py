@@ -1,7 +1,7 @@
 """Sanitizes untrusted text for display. All functions are idempotent.
 
-Control characters become visible symbols or U+FFFD, direction overrides and invisible characters are removed, and long
-runs of combining marks are cut.
+Control characters and direction overrides become visible symbols or U+FFFD, other direction marks and invisible
+characters are removed, and long runs of combining marks are cut.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from octavo.untrusted_input import MAX_DEPTH
 
 LINE_LIMIT = 300
 
-_DIRECTION = {*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C}
+_OVERRIDES = (0x202D, 0x202E)
 _INVISIBLE: tuple[Iterable[int], ...] = (
+    (0x202A, 0x202B, 0x202C, 0x2066, 0x2067, 0x2068, 0x2069, 0x200E, 0x200F, 0x061C),
     (0x200B, 0x2060, 0x2061, 0x2062, 0x2063, 0x2064, 0xFEFF, 0x00AD, 0x180E, 0x034F),
     (0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0),
     range(0x206A, 0x2070),
@@ -69,7 +70,7 @@ def _text_table() -> Mapping[int, str | None]:
     """Return the replacements of characters in text of several lines, for `str.translate`."""
     table: dict[int, str | None] = {code: chr(0x2400 + code) for code in range(0x20)}
     table[0x7F] = "\u2421"
-    table |= dict.fromkeys({*range(0x80, 0xA0), *_DIRECTION, *range(0xD800, 0xE000)}, "\ufffd")
+    table |= dict.fromkeys({*range(0x80, 0xA0), *_OVERRIDES, *range(0xD800, 0xE000)}, "\ufffd")
     table |= dict.fromkeys(chain(*_INVISIBLE))
     table |= dict.fromkeys([plane << 16 | end for plane in range(17) for end in (0xFFFE, 0xFFFF)], "\ufffd")
     table |= dict.fromkeys(_NEW_LINES, "\n")
