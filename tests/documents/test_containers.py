@@ -212,6 +212,10 @@ CASES = {
     "unknown tag after words": ("text {% url x %} more", "paragraph text  <expression|url x>  more"),
     "block formula": ("$$\na^2\n$$", "math 'a^2'"),
     "formula on one line": ("$$a^2$$", "math 'a^2'"),
+    "formula that ends on its own line": (
+        "x $$ a\nb\n$$\n\ny $$z$$\n$$\na\n$$",
+        "paragraph x  <math|a b>\nparagraph y  <math|z>\nmath 'a'",
+    ),
     "fence in code behind nothing": (
         "> ```md\n> \u200b```sh\n> ls\n> \u200b```\n> ```\n\n\u200b```\nx",
         "quote\n  code [language=md] '```sh\\nls\\n```'\nparagraph ``` x",

@@ -229,6 +229,8 @@ def block_math_rule(state: StateBlock, start: int, end: int, silent: bool) -> bo
         if not first.endswith("$$") or "$$" in first[:-2]:
             return False
         body, after = first[:-2], start + 1
+    elif silent and state.src.count("$$", state.bMarks[state.line], position) % 2:
+        return False  # It ends a formula that began in the paragraph above.
     else:
         ends: list[int] = state.env["formula_ends"]
         following = bisect_right(ends, state.eMarks[start])
@@ -367,6 +369,10 @@ _MAX_LOOSE_BRACKETS = 500
 _LINKED_MENTION = re.compile(
     r'\[([^\[\]\n]{0,200}\[[^\[\]\n]{1,400}\]\([^()\n]{1,900}[ ]"mention"\)[^\[\]\n]{0,200})\]\([^()\n]{0,900}\)'
 )
+_SPACED_IMAGE = (
+    r"!\[([^\[\]\n]{0,300})\]"
+    r"""\(([^()<>"'\n]{1,300}(?:\([^()<>"'\n]{1,99}\)[^()<>"'\n]{0,99}){0,9}(?<=\.)(?:png|jpe?g|gif|svg|webp))[ ]*\)"""
+)
 _MATH_ELEMENT = re.compile(r'<span\s+class="math(?:\s[^"<>]*)?"\s*>')
 
 
@@ -477,6 +483,23 @@ def mention_in_link_rule(state: StateInline, silent: bool) -> bool:
     return True
 
 
+def spaced_image_rule(state: StateInline, silent: bool) -> bool:
+    """Read an image whose path contains spaces, such as `![](Screen Shot (1).png)`. CommonMark wants `<` and `>` around
+    such a path, but old editors of the platform left them out."""
+    if not state.src.startswith("![", state.pos):
+        return False
+    found = re.compile(_SPACED_IMAGE, re.IGNORECASE).match(state.src, state.pos, state.posMax)
+    if found is None:
+        return False
+    if not silent:
+        token = state.push("image", "img", 0)
+        token.attrs = {"src": state.md.normalizeLink(found[2].strip()), "alt": ""}
+        token.content = found[1]
+        token.children = [Token("text", "", 0, content=found[1])]
+    state.pos = found.end()
+    return True
+
+
 def inline_math_rule(state: StateInline, silent: bool) -> bool:
     """Read a formula between `$$`, or in `<span class="math">`, which the platform writes in captions and cells."""
     if not state.src.startswith(("$$", "<s"), state.pos):
@@ -554,15 +577,15 @@ def drop_empty_bold(state: StateInline) -> None:
 
 
 def _delimiter_runs(delimiters: list[Delimiter]) -> list[list[Delimiter]]:
-    """Group the delimiters of each mark: two delimiters for each `**`, and one for each `~~`."""
+    """Group the delimiters of each mark: all stars of `**`, `***` and more, and one delimiter for each `~~`."""
     found: list[list[Delimiter]] = []
-    last = -_DOUBLE
+    after = 0
     for index, each in enumerate(delimiters):
         if each.marker == _TILDE:
             found.append([each])
-        elif each.marker == _STAR and each.length == _DOUBLE and index >= last + _DOUBLE:
-            found.append(delimiters[index : index + _DOUBLE])
-            last = index
+        elif each.marker == _STAR and each.length >= _DOUBLE and index >= after:
+            after = index + each.length
+            found.append(delimiters[index:after])
     return found
 
 
