@@ -99,8 +99,8 @@ def test_logout_keeps_and_counts_unsent_writes(
         outbox = Outbox(refuse_to_send, state, Drafts(state), undo_seconds=0)
         await outbox.add(comments.Create(at=space, body=Markdown(markdown="One")), action="comment")
         await outbox.add(comments.Create(at=space, body=Markdown(markdown="Two")), action="comment")
-        await outbox.add_pending_comment(
-            NewWrite(comments.Create(at=space, body=Markdown(markdown="Three")), "comment")
+        await outbox.add_pending_comments(
+            [NewWrite(comments.Create(at=space, body=Markdown(markdown="Three")), "comment")]
         )
 
     state = StateDb(tmp_path / "state", name)

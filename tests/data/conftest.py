@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from typing import Any
 
 import pytest
 from pydantic import SecretStr
 
-from octavo.api.operation import SpaceRef
+from octavo.api.operation import Discussion, SpaceRef
 from octavo.api.users import User
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts
@@ -18,7 +18,9 @@ from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
 from octavo.data.sync_queue import Want
 from octavo.data.syncer import RoundKind, Syncer
+from octavo.data.writes.machine import NewWrite, OutboxEntry
 from octavo.data.writes.outbox import Outbox
+from octavo.data.writes.undo import UndoResult, WriteGroup
 from octavo.server.app import Platform
 from tests.data.sends import RequestGate
 from tests.server.asking import Ask, Clock, small_world, space_with
@@ -27,10 +29,38 @@ MIA = User(id="mia", display_name="Mia Lund")
 
 
 class ManualOutbox(Outbox):
-    """An outbox that sends only when a test calls `step` or `send_due`."""
+    """An outbox that sends only when a test calls `step` or `send_due`, and that undoes the newest writes first."""
+
+    groups: list[WriteGroup] | None = None
 
     def start(self) -> None:
         pass
+
+    async def add_all(self, writes: Sequence[NewWrite]) -> tuple[OutboxEntry, ...]:
+        return self._record(await super().add_all(writes))
+
+    async def add_pending_comments(self, writes: Sequence[NewWrite]) -> tuple[OutboxEntry, ...]:
+        return self._record(await super().add_pending_comments(writes))
+
+    async def submit_review(self, at: Discussion, review: NewWrite | None = None) -> tuple[OutboxEntry, ...]:
+        return self._record(await super().submit_review(at, review))
+
+    def _record(self, entries: tuple[OutboxEntry, ...]) -> tuple[OutboxEntry, ...]:
+        if entries:
+            group = WriteGroup(tuple(entry.id for entry in entries), entries[-1].review)
+            self.groups = [*(self.unsent_groups if self.groups is None else self.groups), group]
+        return entries
+
+    async def undo_newest(self) -> UndoResult | None:
+        """Undo the newest writes of which something is left to undo, as `WriteQueue.undo` does."""
+        self.groups = list(self.unsent_groups) if self.groups is None else self.groups
+        while self.groups:
+            group, result = self.groups[-1], await self.undo(self.groups[-1])
+            del self.groups[-1]
+            if result is not None:
+                self.groups += [group._replace(ids=result.late)] if result.late else []
+                return result
+        return None
 
     async def step(self) -> float:
         """Take the next step that is due. Return the seconds until the following step."""

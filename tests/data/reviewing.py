@@ -52,7 +52,7 @@ async def main(folder: str, origin: str, space: str, change_request: str, revisi
     for number, words in enumerate(WORDS):
         if not is_known(f"c{number}"):
             op = comments.Create(at=at, page="intro", node=NODE, body=Markdown(markdown=words))
-            await outbox.add_pending_comment(NewWrite(op, "comment", f"c{number}"))
+            await outbox.add_pending_comments([NewWrite(op, "comment", f"c{number}")])
             print(f"held {number}", flush=True)
             await asyncio.sleep(0.05)
     while not is_known(PLACE):

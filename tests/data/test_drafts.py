@@ -308,7 +308,7 @@ def test_unsent_drafts_are_found_by_target() -> None:
 async def pending_comments(outbox: ManualOutbox, *words: str) -> tuple[OutboxEntry, ...]:
     for each in words:
         op = comments.Create(at=AT, page="p", node="n", body=Markdown(markdown=each))
-        await outbox.add_pending_comment(NewWrite(op, "comment", "comment s c p n"))
+        await outbox.add_pending_comments([NewWrite(op, "comment", "comment s c p n")])
     return outbox.pending_comments(AT)
 
 

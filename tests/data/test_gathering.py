@@ -35,7 +35,7 @@ async def seen(ask: Ask, at: ChangeRequestRef) -> ChangeRequest:
 async def add_pending(outbox: ManualOutbox, place: ChangeRequestRef, *words: str) -> None:
     for number, each in enumerate(words):
         op = comments.Create(at=place, page="intro", body=Markdown(markdown=each))
-        await outbox.add_pending_comment(NewWrite(op, "comment", f"place {number}"))
+        await outbox.add_pending_comments([NewWrite(op, "comment", f"place {number}")])
 
 
 async def posted_texts(ask: Ask, place: ChangeRequestRef) -> list[str]:
@@ -147,9 +147,9 @@ async def test_undone_review_leaves_pending_comments_and_a_draft(
 ) -> None:
     await add_pending(outbox, at, "One", "Two")
     await approve(live, seen, at, "Well done.")
-    undone = await outbox.undo()
+    undone = await outbox.undo_newest()
     assert undone
-    assert undone.done
+    assert undone.undone
     assert undone.message == "Canceled: approve. Pending again: comment, both."
     assert [each.state for each in outbox.entries] == ["pending", "pending"]
     assert drafts.get("verdict") == "Well done."
@@ -301,12 +301,12 @@ async def test_undo_of_a_review_undone_by_another_instance_does_nothing(
         )  # The reload finds the review on disk.
     outbox._entries.reload()
     while any(each.state == "held" for each in outbox.entries):
-        assert await outbox.undo()
+        assert await outbox.undo_newest()
     if submits_again:
         await outbox.submit_review(at)
     before = outbox.entries
     other._entries.reload()
-    undone = await other.undo()
+    undone = await other.undo_newest()
     outbox._entries.reload()
     assert (undone, outbox.entries, drafts.all()) == (None, before, ())
 
@@ -320,8 +320,8 @@ async def test_undo_of_a_review_keeps_comments_withdrawn_elsewhere(
     outbox._entries.reload()
     await outbox.submit_review(at)
     other._entries.reload()
-    await other.undo()  # The comment is pending again and leaves the review.
-    undone = await outbox.undo()
+    await other.undo_newest()  # The comment is pending again and leaves the review.
+    undone = await outbox.undo_newest()
     assert undone is not None
     assert (undone.message, [each.facts.text for each in undone.undone]) == ("Pending again: comment.", ["One"])
     assert [each.state for each in outbox.entries] == ["pending", "pending"]

@@ -389,7 +389,7 @@ async def test_drafts_and_pending_comments_are_rows_at_once(
 ) -> None:
     at = await open_change_request(ask, here)
     view = await follow(inbox)
-    await outbox.add_pending_comment(NewWrite(comments.Create(at=at, body=markdown("Too long.")), "comment"))
+    await outbox.add_pending_comments([NewWrite(comments.Create(at=at, body=markdown("Too long.")), "comment")])
     await drafts.save(f"comment {here.space_id} intro ", "Half a")
     await wait_for_rows(inbox)
     assert [(row.reason, row.reason_text) for row in view.now.rows] == [

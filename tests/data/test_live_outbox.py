@@ -53,7 +53,7 @@ class TestTheOutbox:
         live.watch(threads(here), screen)
         await live.wait_idle()
         await outbox.add(new_comment(here), action="comment")
-        await outbox.undo()
+        await outbox.undo_newest()
         assert (screen.texts, screen.now.pending) == ([], 0)
 
     async def test_refused_resolve_is_reverted(

@@ -32,9 +32,9 @@ async def test_write_that_may_have_arrived_cannot_be_undone(
     again = ManualOutbox(LossyConnection(gate, applied=True), outbox.state, Drafts(outbox.state), me=MIA)
     await again.add(comment(here), action="comment")
     await deliver(again, clock)
-    undone = await again.undo()
+    undone = await again.undo_newest()
     assert undone
-    assert not undone.done
+    assert not undone.undone
     assert "is being sent" in undone.message
     await again.close()
 

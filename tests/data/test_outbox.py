@@ -67,7 +67,7 @@ async def test_entry_of_a_pending_id_is_found_without_a_scan(
     assert [outbox.entry_creating(f"pending-{each.id}") for each in entries] == list(entries)
     assert [outbox.entry_creating(f"of the server {number}") for number in range(1000)] == [None] * 1000
     assert reads == 0
-    await outbox.undo()
+    await outbox.undo_newest()
     assert outbox.entry_creating(f"pending-{entries[0].id}") is None
 
 
@@ -85,13 +85,13 @@ async def test_undo_gives_the_text_back(
 ) -> None:
     await outbox.add(comment(here, "One"), action="comment", draft_key="a")
     await outbox.add(comment(here, "Two"), action="comment", draft_key="b")
-    undone = await outbox.undo()
+    undone = await outbox.undo_newest()
     assert undone
-    assert (undone.done, undone.draft_key, undone.text) == (True, "b", "Two")
+    assert [each.draft_key for each in undone.undone] == ["b"]
     assert [each.facts.text for each in outbox.entries] == ["One"]
     assert drafts.get("b") == "Two"
-    await outbox.undo()
-    assert await outbox.undo() is None
+    await outbox.undo_newest()
+    assert await outbox.undo_newest() is None
     assert gate.requests == []
 
 
@@ -110,22 +110,21 @@ async def test_writes_added_together_are_stored_and_undone_together(
     clock.forward(seconds=outbox.undo_seconds)
     while len(outbox.entries) == 4:
         await outbox.step()
-    undone = await outbox.undo()
+    undone = await outbox.undo_newest()
     assert undone
-    assert undone.text == "Hello"
     assert undone.message == "Canceled: comment. Canceled: resolve, all 3 (1 was already sent and had to be undone)."
     await outbox.send_due()
     assert all([(await ask(comments.Get(at=here, comment_id=each.id))).is_open for each in about])
     assert drafts.get("a") == "Hello"
-    assert await outbox.undo() is None
+    assert await outbox.undo_newest() is None
 
 
 async def test_undo_of_a_posted_comment_says_what_to_do(outbox: ManualOutbox, here: SpaceRef, clock: Clock) -> None:
     await outbox.add(comment(here), action="comment")
     await deliver(outbox, clock)
-    undone = await outbox.undo()
+    undone = await outbox.undo_newest()
     assert undone
-    assert not undone.done
+    assert not undone.undone
     assert "Delete the comment instead" in undone.message
 
 
@@ -136,12 +135,12 @@ async def test_undo_of_a_sent_resolve_reopens_the_thread(
     await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=True), action="resolve the thread")
     await deliver(outbox, clock)
     assert not (await ask(comments.Get(at=here, comment_id=about.id))).is_open
-    undone = await outbox.undo()
+    undone = await outbox.undo_newest()
     await outbox.send_due()
     assert undone
-    assert undone.done
+    assert undone.undone
     assert (await ask(comments.Get(at=here, comment_id=about.id))).is_open
-    assert await outbox.undo() is None
+    assert await outbox.undo_newest() is None
 
 
 async def test_failed_undo_can_be_repeated(
@@ -152,9 +151,9 @@ async def test_failed_undo_can_be_repeated(
     await deliver(outbox, clock)
     allow = refuse_to_save(state)
     with pytest.raises(NotSaved):
-        await outbox.undo()
+        await outbox.undo_newest()
     allow()
-    undone = await outbox.undo()
+    undone = await outbox.undo_newest()
     assert undone
     assert undone.message == "Undone: resolve the thread."
 
@@ -166,7 +165,7 @@ async def test_undo_of_a_reaction_removes_the_reaction(
     await outbox.add(comments.Update(at=here, comment_id=about.id, added_reactions=("1f44d",)), action="react")
     await deliver(outbox, clock)
     assert [each.count for each in (await ask(comments.Get(at=here, comment_id=about.id))).reactions] == [1]
-    await outbox.undo()
+    await outbox.undo_newest()
     await outbox.send_due()
     assert (await ask(comments.Get(at=here, comment_id=about.id))).reactions == ()
 
@@ -309,7 +308,7 @@ async def test_undone_reopen_leaves_the_thread_resolved(
     clock.forward(seconds=1)
     await outbox.send_due()
     clock.forward(seconds=1)
-    undone = await outbox.undo()
+    undone = await outbox.undo_newest()
     assert undone
     assert undone.message == "Canceled: reopen the thread."
     gate.errors.clear()

@@ -118,7 +118,7 @@ class OutboxWrites(RuleBasedStateMachine):
     def add_pending(self, which: int, words: str) -> None:
         op = comments.Create(at=self.here, page="intro", body=Markdown(markdown=words))
         instance = self.instances[which]
-        entry = self.run(instance.add_pending_comment(NewWrite(op, "comment", f"place {self.added.total()}")))
+        (entry,) = self.run(instance.add_pending_comments([NewWrite(op, "comment", f"place {self.added.total()}")]))
         assert self.is_on_disk(entry.id), "It is on disk when add_pending returns"
         self.added[words] += 1
         self.pending_added_by[entry.id] = instance
@@ -187,7 +187,7 @@ class OutboxWrites(RuleBasedStateMachine):
         else:
             self.instances[which]._entries.reload()
             pending = {entry.id for entry in self.instances[which].entries if entry.state == "pending"}
-            undone = self.run(self.instances[which].undo())
+            undone = self.run(self.instances[which].undo_newest())
             for entry in undone.undone if undone else ():
                 if entry.draft_key and not self.is_on_disk(
                     entry.id

@@ -321,8 +321,8 @@ async def test_every_write_is_stored_and_read_back(tmp_path: Path, gate: Request
 
 async def test_record_is_readable_for_older_versions(tmp_path: Path, gate: RequestGate) -> None:
     first = await _outbox(tmp_path, gate, Clock())
-    entry = await first.add_pending_comment(
-        NewWrite(comments.Create(at=PLACE, body=BODY), "comment", "comment docs cr1 p1 b1", context="Tides")
+    (entry,) = await first.add_pending_comments(
+        [NewWrite(comments.Create(at=PLACE, body=BODY), "comment", "comment docs cr1 p1 b1", context="Tides")]
     )
     (stored,) = first.state.rows("SELECT state, record FROM outbox WHERE id = ?", entry.id)
     record = json.loads(stored[1])

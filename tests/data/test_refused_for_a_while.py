@@ -110,7 +110,7 @@ async def test_writes_of_one_account_are_never_sent_by_another(
         await outbox.add(comment(here, words), action="comment")
     gate.errors.append(Unauthorized("The key was revoked."))
     await deliver(outbox, clock)
-    await outbox.add_pending_comment(NewWrite(comment(here, "For a review"), "comment"))
+    await outbox.add_pending_comments([NewWrite(comment(here, "For a review"), "comment")])
     await outbox.close()
 
     client, other = await _outbox_of("jun", platform, state)
@@ -127,10 +127,10 @@ async def test_writes_of_one_account_are_never_sent_by_another(
     assert other.other_account_reason(other.entries_of_other_accounts[0]) == (
         "Mia Lund made this change. Octavo will send it when Mia Lund signs in on this computer again."
     )
-    undone = await other.undo()
+    undone = await other.undo_newest()
     assert undone is not None
     assert [each.facts.text for each in undone.undone] == []
-    assert await other.undo() is None, "what another wrote is not taken back"
+    assert await other.undo_newest() is None, "what another wrote is not taken back"
     await other.retry(other.entries_of_other_accounts[0].id)
     await other.send_now(max_wait=0.1)
     await other.send_due()

@@ -38,13 +38,13 @@ async def test_undo_of_many_half_sent_writes_reverts_all(
     clock.forward(seconds=outbox.undo_seconds)
     while len(outbox.entries) > 76:
         await outbox.step()
-    undone = await outbox.undo()
+    undone = await outbox.undo_newest()
     assert undone
     assert undone.message == "Canceled: resolve the thread · “Why?”, all 77 (1 was already sent and had to be undone)."
     assert [each.facts.thread for each in undone.undone] == [each.id for each in about]
     await outbox.send_due()
     assert (outbox.entries, await count_open_threads(ask, here)) == ((), 77)
-    assert await outbox.undo() is None
+    assert await outbox.undo_newest() is None
 
 
 async def test_undo_of_half_sent_replies_says_how_many_are_posted(
@@ -67,7 +67,7 @@ async def test_undo_of_half_sent_replies_says_how_many_are_posted(
     clock.forward(seconds=outbox.undo_seconds)
     while len(outbox.entries) > 2:
         await outbox.step()
-    undone = await outbox.undo()
+    undone = await outbox.undo_newest()
     assert undone
     assert (
         undone.message
@@ -87,9 +87,9 @@ async def test_resolve_in_flight_is_undone_after_its_outcome_is_known(
     await again.add_all(resolve_writes(here, [about]))
     await deliver(again, clock)
     assert [each.state for each in again.entries] == ["unknown"]
-    undone = await again.undo()
+    undone = await again.undo_newest()
     assert undone
-    assert undone.done
+    assert undone.undone
     assert undone.message.startswith("Undone: resolve the thread · “Why?”. The change is already being sent")
     for _ in range(4):
         clock.forward(seconds=60)
@@ -112,9 +112,9 @@ async def test_undo_is_sent_after_the_request_in_flight(
     gate.release(0)
     while not gate.writes:  # noqa: ASYNC110  # the gate has no event for sent writes
         await asyncio.sleep(0)
-    undone = await outbox.undo()
+    undone = await outbox.undo_newest()
     assert undone
-    assert undone.done
+    assert undone.undone
     gate.release()
     await sending
     assert await count_open_threads(ask, here) == 0
@@ -132,12 +132,12 @@ async def test_second_undo_undoes_the_write_before(
     await outbox.step()
     await outbox.step()
     await outbox.step()
-    first, second = await outbox.undo(), await outbox.undo()
+    first, second = await outbox.undo_newest(), await outbox.undo_newest()
     assert first
     assert second
     assert [each.facts.thread for each in (*first.undone, *second.undone)] == [about[1].id, about[0].id]
     await outbox.send_due()
-    assert (outbox.entries, await count_open_threads(ask, here), await outbox.undo()) == ((), 2, None)
+    assert (outbox.entries, await count_open_threads(ask, here), await outbox.undo_newest()) == ((), 2, None)
 
 
 @pytest.mark.parametrize("how", ["quit", "crash"])
@@ -150,13 +150,12 @@ async def test_writes_added_together_are_undone_after_a_restart(
     if how == "quit":
         await outbox.close()
     again = ManualOutbox(gate, outbox.state, Drafts(outbox.state), me=MIA)
-    undone = await again.undo()
+    undone = await again.undo_newest()
     assert undone
     assert undone.message == "Canceled: resolve the thread · “Why?”, all 3."
-    second = await again.undo()
-    assert second
-    assert (second.text, Drafts(again.state).get("a")) == ("First", "First")
-    assert (again.entries, await again.undo(), gate.writes) == ((), None, [])
+    assert await again.undo_newest()
+    assert Drafts(again.state).get("a") == "First"
+    assert (again.entries, await again.undo_newest(), gate.writes) == ((), None, [])
     await again.close()
 
 
@@ -167,10 +166,10 @@ async def test_undo_does_not_revert_a_write_by_another_user(
     await outbox.add_all(resolve_writes(here, [about]))
     await ask(comments.Update(at=here, comment_id=about.id, resolved=True), "ada")
     await deliver(outbox, clock)
-    undone = await outbox.undo()
+    undone = await outbox.undo_newest()
     await outbox.send_due()
     assert undone
-    assert (undone.done, await count_open_threads(ask, here), gate.writes) == (False, 0, [])
+    assert (undone.undone, await count_open_threads(ask, here), gate.writes) == ((), 0, [])
     assert undone.message == "Nothing to undo for “resolve the thread”: someone else did this first."
 
 

@@ -352,3 +352,19 @@ async def test_list_of_comments_resolves_linked_threads_or_the_selected_thread(s
         await run.sent()
         assert {each.resolved for each in run.gate.sent(comments.Update)} == {True}
         assert len(run.gate.sent(comments.Update)) == 2
+
+
+async def test_pending_comment_is_not_sent_alone_from_the_activity_list(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_change_request(run, "refused")
+        await run.see("− All times")
+        await run.press("enter")
+        await add_pending_comment(run, "Say which zone.")
+        await run.see("◌ 1 pending comment")
+        await run.press("!")
+        await run.see("comment  “Say which zone.” on Time and time zones")
+        await run.press("r")
+        await run.hear("This comment is pending. Submit your review to send it.")
+        await run.later(seconds=60)
+        assert not run.gate.sent(comments.Create)
+        assert [entry.state for entry in run.app.session.outbox.entries] == ["pending"]

@@ -160,14 +160,15 @@ class ProposedNotes:
         self._reload()
         return tuple(Accepted(note, entry) for note, entry in zip(accepted, entries, strict=True))
 
-    async def undo_accept(self, accepted: Sequence[Accepted]) -> None:
-        """Propose accepted notes again, and remove their pending comments, unless you edited or sent them. Raises
-        NotSaved."""
+    async def undo_accept(self, accepted: Sequence[Accepted]) -> bool:
+        """Propose accepted notes again, and remove their pending comments, unless you edited or sent them. Return whether
+        any are proposed again. Raises NotSaved."""
         texts = {entry.id: entry.facts.text for entry in self._outbox.entries if entry.state == "pending"}
         unchanged = [each for each in accepted if texts.get(each.entry.id) == each.entry.facts.text]
         restore = partial(self._restore, note_ids=[each.note.id for each in unchanged])
-        await self._outbox.remove_pending_comments([each.entry.id for each in unchanged], restore)
+        is_undone = await self._outbox.remove_pending_comments([each.entry.id for each in unchanged], restore)
         self._reload()
+        return is_undone
 
     async def discard(self, notes: Sequence[ProposedNote]) -> None:
         """Discard notes, so that they are not proposed again. Raises NotSaved."""

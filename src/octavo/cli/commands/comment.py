@@ -153,7 +153,7 @@ async def _write(session: Session, options: argparse.Namespace) -> None:
     op = comments.Create(at=target.at, body=Markdown(markdown=_comment_text(options, place)), **where)
     write = NewWrite(op, "comment", once_key(options.once), context=str(place.target.ref))
     if options.pending:
-        entry = await session.outbox.add_pending_comment(write)
+        (entry,) = await session.outbox.add_pending_comments([write])
     else:
         (entry,) = await send(session, [write], options)
     print_written(session, options, place.target, entry, thread=entry.created_id)

@@ -155,7 +155,7 @@ async def _add(
     if options.verdict == "commented":
         if text:
             op = comments.Create(at=at, body=Markdown(markdown=text))
-            await session.outbox.add_pending_comment(NewWrite(op, "comment", once_key(options.once)))
+            await session.outbox.add_pending_comments([NewWrite(op, "comment", once_key(options.once))])
         elif not pending:
             raise Failure(f"Could not {action}: there are no pending comments. Use -m TEXT or -F FILE.", USAGE)
         return await session.outbox.submit_review(at)

@@ -498,8 +498,8 @@ def mark_not_found(entry: OutboxEntry, now: datetime, cause: str = NOT_FOUND) ->
 
 def retry(entry: OutboxEntry, now: datetime) -> OutboxEntry:
     """Return an entry as queued, because the user retries it. An unknown entry that the server may still act on stays
-    unknown, so that Octavo searches for it first."""
-    entry = _require_state(entry, "pending", "held", "queued", "unknown", "failed")
+    unknown, so that Octavo searches for it first. A pending comment is sent only with its review."""
+    entry = _require_state(entry, "held", "queued", "unknown", "failed")
     if entry.changed_by_others and not entry.facts.creates:
         entry = replace(entry, basis=Basis(), baseline=(), changed_by_others=False)
     # Keep 1 for a lost write that creates an item, so that `may_be_on_server` stays True.

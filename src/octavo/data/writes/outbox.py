@@ -22,16 +22,14 @@ from octavo.data.writes import machine
 from octavo.data.writes.delivery import Account, ConnectionState, OutboxDelivery
 from octavo.data.writes.machine import Basis, EntryState, NewWrite, OutboxEntry, blocked_by
 from octavo.data.writes.store import OutboxEntries, StoredEntry, kind_of, restore_entry, take_pending_comment
-from octavo.data.writes.worker import OutboxWorker, UndoResult, WriteGroup, undo_writes
+from octavo.data.writes.undo import UndoResult, WriteGroup, undo_writes
+from octavo.data.writes.worker import OutboxWorker
 
 if TYPE_CHECKING:
     from octavo.api import comments
     from octavo.api.operation import Discussion
     from octavo.api.users import User
     from octavo.data.writes.machine import DurableWrite
-
-MAX_UNDO = 100
-"""Maximum number of groups of writes that `undo` can undo, the newest first."""
 
 
 class Discarded(NamedTuple):
@@ -84,8 +82,11 @@ class Outbox:
         )
         self._worker = OutboxWorker(self._entries, self._account, self.connection, delivery)
         self._task: asyncio.Task[None] | None = None
-        self._history = _unsent_groups(self._entries.all)
-        """The groups that `undo` can undo, the newest last."""
+        self.unsent_groups = _unsent_groups(self._entries.all)
+        """The groups of writes that earlier instances left unsent, the newest last."""
+        self._own_ids = {entry_id for group in self.unsent_groups for entry_id in group.ids}
+        """Ids of the entries whose undo delay ends when this instance closes: the entries that it added, submitted or
+        found at its start."""
 
     @property
     def entries(self) -> tuple[OutboxEntry, ...]:
@@ -145,41 +146,27 @@ class Outbox:
 
         Raises NotSaved, and then no write is stored.
         """
-        entries = await self._add(writes, undo_seconds=self.undo_seconds)
-        self._remember(entries)
-        return entries
-
-    async def undo_entries(self, entry_ids: Sequence[str]) -> None:
-        """Undo these writes, also if they are not the newest: cancel them, or add the opposite writes. Raises NotSaved."""
-        self._history = [group for group in self._history if not set(entry_ids).issuperset(group.ids)]
-        self._entries.reload_if_changed()
-        await undo_writes(WriteGroup(tuple(entry_ids)), self._entries, self._restore_draft, self._add)
-
-    async def add_pending_comment(self, write: NewWrite) -> OutboxEntry:
-        """Add a comment that stays pending until a review is submitted. It is on disk when this returns. Raises
-        NotSaved."""
-        entries = await self._add((write,), state="pending")
-        self._remember(entries)
-        return entries[0]
+        return await self._add(writes, undo_seconds=self.undo_seconds)
 
     async def add_pending_comments(self, writes: Sequence[NewWrite]) -> tuple[OutboxEntry, ...]:
-        """Add pending comments in one transaction, and return the added entries. `undo` does not undo them. Raises
-        NotSaved, and then nothing is changed."""
+        """Add comments that stay pending until a review is submitted, in one transaction. Return the added entries,
+        which are on disk. Raises NotSaved, and then nothing is changed."""
         return await self._add(writes, state="pending")
 
     async def remove_pending_comments(
         self, entry_ids: Sequence[str], work: Transaction[None] = lambda db: None
-    ) -> None:
+    ) -> bool:
         """Remove the comments that are still pending, without keeping their texts. Do `work` in the same transaction.
-        Raises NotSaved."""
+        Return whether any were pending. Raises NotSaved."""
 
-        def remove(db: sqlite3.Connection) -> None:
-            for entry_id in entry_ids:
-                take_pending_comment(db, entry_id)
+        def remove(db: sqlite3.Connection) -> bool:
+            removed = [take_pending_comment(db, entry_id) for entry_id in entry_ids]
             work(db)
+            return any(comment is not None for comment in removed)
 
-        await self.state.write(remove)
+        has_removed = await self.state.write(remove)
         self._entries.reload()
+        return has_removed
 
     def pending_comments(self, at: Discussion) -> tuple[OutboxEntry, ...]:
         """Return the pending comments of a review of `at`, in the order written."""
@@ -217,26 +204,15 @@ class Outbox:
         They are sent after the undo delay. Empty if a review of `at` is already in flight. Raises NotSaved.
         """
         review_id, writes = os.urandom(8).hex(), () if review is None else (review,)
-        entries = await self._add(writes, undo_seconds=self.undo_seconds, review_id=review_id, reviewed=at)
-        # One undo must undo the review with its comments. So remove the separate groups of the comments.
-        submitted = {entry.id for entry in entries}
-        self._history = [group for group in self._history if not submitted.issuperset(group.ids)]
-        self._remember(entries, review_id)
-        return entries
+        return await self._add(writes, undo_seconds=self.undo_seconds, review_id=review_id, reviewed=at)
 
-    async def undo(self) -> UndoResult | None:
-        """Undo the newest group of writes of this instance. Return None if there is nothing to undo. Raises
-        NotSaved."""
-        others = {entry.id for entry in self.entries_of_other_accounts}
-        self._history = [group for group in self._history if not others.intersection(group.ids)]
+    async def undo(self, group: WriteGroup) -> UndoResult | None:
+        """Undo these writes, also if they are not the newest: cancel them, or add the opposite writes. Return None if
+        nothing is left to undo, or if another account wrote them. Raises NotSaved."""
         self._entries.reload_if_changed()
-        while self._history:
-            group = self._history[-1]
-            result, late = await undo_writes(group, self._entries, self._restore_draft, self._add)
-            self._history[-1:] = [WriteGroup(late, group.review)] if late else []
-            if result is not None:
-                return result
-        return None
+        if any(entry.id in group.ids for entry in self.entries_of_other_accounts):
+            return None
+        return await undo_writes(group, self._entries, self._restore_draft, self._add)
 
     async def retry(self, entry_id: str) -> None:
         """Send an entry that waits for the user. If the server may have received the entry, search for it first. Raises
@@ -316,11 +292,10 @@ class Outbox:
         """End the undo delay of the entries of this instance."""
         if self._read_only:
             return
-        own_ids = {entry_id for group in self._history for entry_id in group.ids}
         held = [
             entry.id
             for entry in self.entries
-            if entry.id in own_ids and entry.held_until is not None and self._account.may_send(entry)
+            if entry.id in self._own_ids and entry.held_until is not None and self._account.may_send(entry)
         ]
         if held:
             with suppress(NotSaved):
@@ -347,11 +322,6 @@ class Outbox:
                     await task
         finally:
             self._worker.release_lock()
-
-    def _remember(self, entries: Sequence[OutboxEntry], review: str = "") -> None:
-        if entries:
-            group = WriteGroup(tuple(entry.id for entry in entries), review)
-            self._history = [*self._history[1 - MAX_UNDO :], group]
 
     async def _add(
         self,
@@ -424,6 +394,7 @@ class Outbox:
         else:
             stored = await self._entries.insert(entries, is_wanted, remove_drafts)
         if stored:
+            self._own_ids.update(entry.id for entry in stored)
             for removal in chain.from_iterable(removals.get(entry.id, ()) for entry in stored):
                 removal.forget()
             self._start_worker()

@@ -34,6 +34,7 @@ from octavo.data.writes.content_writes import (
 )
 from octavo.data.writes.direct import SendResult
 from octavo.data.writes.machine import NewWrite
+from octavo.data.writes.undo import WriteGroup
 from octavo.documents.suggestions import apply_suggestion, find_block_source, find_suggestions
 from octavo.documents.terms import TermChange, TermMatch, find_matches, replace_matches
 
@@ -139,7 +140,7 @@ async def _saved_outcome(
     after = dict(outcome.after) | {page: each.after for page, each in saved.texts.items()}
     if not saved.conflicts:
         return SendResult("done", remark, replace(outcome, before=before, after=after))
-    await live.outbox.undo_entries(outcome.later_ids)
+    await live.outbox.undo(WriteGroup(outcome.later_ids))
     results = tuple((each, "changed" if each.page in saved.conflicts else result) for each, result in outcome.results)
     return SendResult(
         "changed", "", SuggestionOutcome(results, {**before, **saved.conflicts}, {**after, **saved.conflicts})
@@ -160,7 +161,7 @@ async def revert_suggestions(
             if sent.result is not None:
                 if sent.result.conflicts:
                     return SendResult("changed", _EDITED_AFTERWARD)
-                await live.outbox.undo_entries(outcome.later_ids)
+                await live.outbox.undo(WriteGroup(outcome.later_ids))
                 before = dict(outcome.before) | {page: each.after for page, each in sent.result.texts.items()}
                 return SendResult("done", result=SuggestionOutcome((), outcome.after, before))
             if sent.kind != "changed":

@@ -61,6 +61,8 @@ _MOST_NAMED = 5
 def _why_not_sent(app: Shell, view: ActivityScreen) -> str | None:
     if reasons := list(filter(None, map(app.session.outbox.other_account_reason, view.selected))):
         return f"{reasons[0]} Press X to discard the change and keep its text as a draft."
+    if any(each.state == "pending" for each in view.selected):
+        return "This comment is pending. Submit your review to send it."
     if view.offline_space is not None and not view.selected:
         return "Offline spaces are updated automatically. Press X to remove this offline copy."
     if view.unsent_file is not None and not view.selected:
@@ -82,7 +84,7 @@ def _why_not_changed(app: Shell, view: ActivityScreen) -> str | None:
 
 
 def _can_retry(app: Shell, view: ActivityScreen) -> bool:
-    return any(each.state not in ("held", "sending") for each in view.selected)
+    return any(each.state not in ("pending", "held", "sending") for each in view.selected)
 
 
 def _can_discard(app: Shell, view: ActivityScreen) -> bool:

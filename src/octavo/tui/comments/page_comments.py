@@ -277,11 +277,14 @@ class SelectedBlocks:
                 added.extend(each.id for each in await outbox.add_pending_comments(writes))
                 self.clear()
 
-            async def undo() -> None:
+            async def undo() -> bool:
+                if not any(each.id in added for each in outbox.pending_comments(at)):
+                    return False
                 await app.session.drafts.save(draft_key, text)
                 await outbox.remove_pending_comments(added)
                 self._blocks[:] = blocks
                 self._on_change()
+                return True
 
             count = plural(len(blocks), "pending comment")
             linked = " They will be resolved together." if len(blocks) > 1 else ""

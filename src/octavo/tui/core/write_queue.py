@@ -1,16 +1,22 @@
-"""Queue of all writes of the user, and their undo. Start at `WriteQueue.queue`."""
+"""Queue of all writes of the user, and their undo. Start at `WriteQueue.queue`.
+
+There is one undo history for all writes: writes of the outbox, direct writes, and changes on this machine. `u` always
+undoes the newest write of the user that can still be undone. If a newer write cannot be undone, `u` first says why, and
+the next press of `u` undoes the write before it. A write that is being sent stays the newest until its result is known.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeAlias, TypeVar
 
 from octavo.api import comments
 from octavo.data.queries import open_threads_of
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.machine import NewWrite
+from octavo.data.writes.undo import WriteGroup
 from octavo.tui.core.routes import ToThread
 from octavo.tui.widgets.commands import HostApp
 from octavo.tui.widgets.short_texts import plural
@@ -48,8 +54,14 @@ class LocalChange(NamedTuple):
     apply: Callable[[], Awaitable[object]]
     """Makes the change. Returns False if a comment is no longer pending, so it cannot be changed."""
     undo: Callable[[], Awaitable[object]] | None = None
-    """Undoes the change. None if the change cannot be undone."""
+    """Undoes the change. Returns False if its comments are no longer pending, so nothing can be undone. None if the
+    change cannot be undone."""
     undo_message: str = ""
+
+
+_UndoStep: TypeAlias = WriteGroup | DirectUndo | LocalChange | str
+"""A step of the undo history: writes of the outbox, a direct write, a local change, or the sentence that says why a write
+cannot be undone."""
 
 
 def _in_background(
@@ -79,13 +91,8 @@ class WriteQueue:
         self._lock = asyncio.Lock()
         """Makes each write wait for the previous write, so that a command starts from the result of the previous
         command."""
-        self._no_undo_reason = ""
-        """Reason why the last write cannot be undone, as a sentence. Empty if it can be undone."""
-        self._direct_undo: DirectUndo | None = None
-        """Undo of the last write if it was sent directly, else None."""
-        self._undoable: list[tuple[LocalChange | None, bool]] = []
-        """Writes that can be undone, newest last. Each has its local change, if any, and True if it also has entries in
-        the outbox."""
+        self._steps: list[_UndoStep] | None = None
+        """The undo history of the session, the newest step last. None until the first write or undo of the session."""
         self._tasks: set[asyncio.Task[Any]] = set()
         self._view_of_entry: dict[str, str] = {}
         """Mode of the view in which each outbox entry was created, by entry id."""
@@ -96,7 +103,7 @@ class WriteQueue:
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=max_seconds)
         await self._session().outbox.send_now()
-        self._undoable.clear()
+        self._steps = None
 
     def run(self, work: Coroutine[Any, Any, None]) -> None:
         """Run `work` in the background. `flush` waits for it."""
@@ -105,22 +112,18 @@ class WriteQueue:
         task.add_done_callback(self._tasks.discard)
 
     @_in_background
-    async def queue(
-        self, *writes: NewWrite, message: str = "", local_change: LocalChange | None = None, in_review: bool = False
-    ) -> None:
-        """Add writes to the outbox, then show `message`. They are sent after the undo delay. `local_change` is made and
-        undone together with the writes. With `in_review`, the write is a pending comment, which is sent with a review."""
+    async def queue(self, *writes: NewWrite, message: str = "", in_review: bool = False) -> None:
+        """Add writes to the outbox, then show `message`. They are sent after the undo delay. With `in_review`, the writes
+        are pending comments, which are sent with a review."""
         app, outbox = self._app, self._session().outbox
         async with self._lock:
             try:
-                if local_change is not None:
-                    await local_change.apply()
-                entries = (await outbox.add_pending_comment(writes[0]),) if in_review else await outbox.add_all(writes)
+                entries = await (outbox.add_pending_comments(writes) if in_review else outbox.add_all(writes))
             except NotSaved as error:
                 action = f"add the {writes[0].action} to your review" if in_review else writes[0].action
                 app.say(f"Could not {action}: {error}", tone="failed")
                 return
-            self._add_undoable(local_change)
+            self._add_step(WriteGroup(tuple(entry.id for entry in entries)))
             if in_review:
                 count = plural(len(outbox.pending_comments(entries[0].at)), "pending comment")
                 app.say(
@@ -135,19 +138,21 @@ class WriteQueue:
     async def submit_review(
         self,
         action: str,
-        sending: Coroutine[Any, Any, SendResult[T]],
+        sending: Coroutine[Any, Any, SendResult[tuple[OutboxEntry, ...]]],
         *,
         message: str,
         on_success: Callable[[], None] | None = None,
     ) -> None:
-        """Submit a review with its pending comments after the undo delay, and show `message`."""
+        """Submit a review with its pending comments after the undo delay, and show `message`. `sending` returns their
+        entries."""
         app = self._app
         async with self._lock:
             result = await sending
             if result.kind != "done":
                 app.say(f"Could not {action}. {result.message}", tone="failed")
                 return
-            self._add_undoable(None)
+            if entries := result.result:
+                self._add_step(WriteGroup(tuple(entry.id for entry in entries), entries[0].review))
         delay = self._undo_seconds
         app.say(message, seconds=max(delay, NOTICE_SECONDS), undo=delay > 0)
         if on_success is not None and not app.is_ending:
@@ -173,11 +178,11 @@ class WriteQueue:
         if is_visible:
             async with self._lock:
                 outcome = await sending
-                self._set_direct_undo(action, outcome, no_undo_reason, make_undo)
+                self._add_direct_step(action, outcome, no_undo_reason, make_undo)
         else:
             # Outside the lock: if the response is lost, it takes a minute to find out the result.
             outcome = await self._send_with_progress(action, sending)
-            self._set_direct_undo(action, outcome, no_undo_reason, make_undo)
+            self._add_direct_step(action, outcome, no_undo_reason, make_undo)
         if outcome.kind != "done" or outcome.result is None:
             app.say(f"{outcome.message} {failure_hint}".rstrip(), tone="failed")
             return
@@ -186,14 +191,14 @@ class WriteQueue:
         if on_success is not None and not app.is_ending:
             on_success(outcome.result)
 
-    def _set_direct_undo(
+    def _add_direct_step(
         self, action: str, outcome: SendResult[T], no_undo_reason: str, make_undo: Callable[[T], DirectUndo] | None
     ) -> None:
-        """Set the undo of a write that was sent directly."""
-        if outcome.kind in ("done", "unknown"):
-            self.forbid_undo(no_undo_reason or f"You cannot undo “{action}” by pressing u.")
+        """Add the step of a write that was sent directly."""
         if outcome.kind == "done" and outcome.result is not None and make_undo is not None:
-            self.set_undo(make_undo(outcome.result))
+            self._add_step(make_undo(outcome.result))
+        elif outcome.kind in ("done", "unknown"):
+            self._add_step(no_undo_reason or _cannot_undo(action))
 
     @_in_background
     async def change(self, change: LocalChange, *, message: str) -> None:
@@ -205,8 +210,8 @@ class WriteQueue:
             except NotSaved as error:
                 app.say(f"Could not {change.action}: {error}", tone="failed")
                 return
-            if change.undo is not None:
-                self._add_undoable(change, writes=False)
+            if done is not False:
+                self._add_step(change if change.undo is not None else _cannot_undo(change.action))
         if done is False:
             reason = "the comment is no longer pending. Your text is saved as a draft."
             app.say(f"Could not {change.action}: {reason}", tone="failed")
@@ -215,55 +220,72 @@ class WriteQueue:
         else:
             app.say(message, seconds=max(self._undo_seconds, NOTICE_SECONDS), undo=True)
 
-    def _add_undoable(self, change: LocalChange | None, *, writes: bool = True) -> None:
-        """Add a write to the writes that can be undone."""
-        self._no_undo_reason, self._direct_undo = "", None
-        self._undoable = [*self._undoable[1 - MAX_UNDO :], (change, writes)]
+    def _history(self) -> list[_UndoStep]:
+        """Return the undo history of the session. At first it has the writes that earlier instances left unsent."""
+        if self._steps is None:
+            self._steps = list(self._session().outbox.unsent_groups)
+        return self._steps
+
+    def _add_step(self, step: _UndoStep) -> None:
+        """Add the step of the newest write."""
+        self._steps = [*self._history()[1 - MAX_UNDO :], step]
 
     async def _send_with_progress(self, action: str, sending: Coroutine[Any, Any, SendResult[T]]) -> SendResult[T]:
         with show_progress(self._app, f"{action[:1].upper()}{action[1:]}…"):
             return await sending
 
     def forbid_undo(self, reason: str) -> None:
-        """Make `undo` show why the last write cannot be undone."""
-        self._no_undo_reason, self._direct_undo = reason, None
+        """Record a write that cannot be undone. `undo` then shows the sentence `reason`."""
+        self._add_step(reason)
 
     def set_undo(self, undo: DirectUndo) -> None:
-        """Set the request that undoes the last write."""
-        self._no_undo_reason, self._direct_undo = "", undo
+        """Record a write with the request that undoes it."""
+        self._add_step(undo)
 
     @_in_background
     async def undo(self) -> None:
-        """Undo the last write, or show the reason why it cannot be undone."""
+        """Undo the newest write, or show the reason why it cannot be undone."""
         app = self._app
         async with self._lock:
-            if self._no_undo_reason:
-                app.say(self._no_undo_reason, tone="care")
-                self._no_undo_reason = ""
-                return
-            if (direct_undo := self._direct_undo) is not None:
-                self._direct_undo = None
-                self._close_undo_notices()
-                self.run(self._send_undo(direct_undo))
-                return
-            change, writes = self._undoable[-1] if self._undoable else (None, True)
-            try:
-                if change is not None and change.undo is not None:
-                    await change.undo()
-                del self._undoable[-1:]
-                if change is not None and not writes:
-                    self._close_undo_notices()
-                    app.say(change.undo_message)
+            history, undone = self._history(), None
+            while history and undone is None:
+                step = history.pop()
+                if isinstance(step, str):
+                    app.say(step, tone="care")
                     return
-                undone = await self._session().outbox.undo()
-            except NotSaved as error:
-                app.say(f"Could not undo your last change: {error}", tone="failed")
-                return
+                if isinstance(step, DirectUndo):
+                    self._close_undo_notices()
+                    self.run(self._send_undo(step))
+                    return
+                try:
+                    if isinstance(step, LocalChange):
+                        await self._undo_change(step)
+                        return
+                    undone = await self._session().outbox.undo(step)
+                except NotSaved as error:
+                    history.append(step)
+                    app.say(f"Could not undo your last change: {error}", tone="failed")
+                    return
+                if undone is not None:
+                    # The message names the writes whose undo has ended. So remove other steps with these writes.
+                    ended = undone.ended
+                    history[:] = [
+                        each for each in history if not (isinstance(each, WriteGroup) and ended.issuperset(each.ids))
+                    ]
+                    if undone.late:
+                        history.append(step._replace(ids=undone.late))
         self._close_undo_notices()
         app.say(undone.message if undone is not None else "Nothing to undo.")
         if undone is not None and undone.undone and not app.is_ending:
             entry = undone.undone[0]
             self._go(_route_to_written_thread(self._session().live, entry, self._view_of_entry.get(entry.id, "")))
+
+    async def _undo_change(self, change: LocalChange) -> None:
+        assert change.undo is not None, "the history has only changes that can be undone"
+        is_undone = await change.undo() is not False
+        self._close_undo_notices()
+        reason = f"Nothing to undo for “{change.action}”: the comments are no longer pending."
+        self._app.say(change.undo_message if is_undone else reason, tone="done" if is_undone else "care")
 
     async def _send_undo(self, undo: DirectUndo) -> None:
         outcome = await self._send_with_progress(undo.action, undo.send())
@@ -275,6 +297,10 @@ class WriteQueue:
         for notice in self._app.notices.shown():
             if notice.undo:
                 self._app.notices.close(notice.number)
+
+
+def _cannot_undo(action: str) -> str:
+    return f"You cannot undo “{action}” by pressing u."
 
 
 @contextmanager

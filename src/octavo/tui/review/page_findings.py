@@ -128,9 +128,11 @@ class PageFindings:
             added = await outbox.add_pending_comments([write])
             self._findings.dismiss(page_key, selected.key)
 
-        async def undo() -> None:
-            await outbox.remove_pending_comments([each.id for each in added])
-            self._findings.restore(page_key, selected.key)
+        async def undo() -> bool:
+            is_undone = await outbox.remove_pending_comments([each.id for each in added])
+            if is_undone:
+                self._findings.restore(page_key, selected.key)
+            return is_undone
 
         kind = "suggestion" if with_suggestion else "comment"
         change = LocalChange(f"add the pending {kind}", apply, undo, f"Removed the pending {kind}.")

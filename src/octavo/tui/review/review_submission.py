@@ -49,8 +49,8 @@ def accept(app: Shell, notes: Sequence[ProposedNote]) -> None:
         nonlocal accepted
         accepted = await app.session.proposed.accept(notes)
 
-    async def undo() -> None:
-        await app.session.proposed.undo_accept(accepted)
+    async def undo() -> bool:
+        return await app.session.proposed.undo_accept(accepted)
 
     name = "the note" if len(notes) == 1 else plural(len(notes), "note")
     change = LocalChange(f"accept {name}", apply, undo, f"Proposed {name} again.")

@@ -260,8 +260,8 @@ async def _add_suggestions(
         nonlocal added
         added = await outbox.add_pending_comments(writes)
 
-    async def undo() -> None:
-        await outbox.remove_pending_comments([each.id for each in added])
+    async def undo() -> bool:
+        return await outbox.remove_pending_comments([each.id for each in added])
 
     count = plural(len(writes), "pending suggestion")
     change = LocalChange(f"add {count}", apply, undo, f"Removed {count}.")

@@ -1,0 +1,132 @@
+"""The key `u` undoes the newest change that can still be undone, and says which changes cannot be undone."""
+
+from __future__ import annotations
+
+from octavo.api import comments, reviews
+from octavo.api.content import Edit
+from tests.journeys.stage import Run, Stage
+from tests.journeys.test_comments import select_first_paragraph
+from tests.journeys.test_pending_comments import add_pending_comment
+from tests.journeys.test_reviewing import open_change_request
+from tests.journeys.test_suggesting import page_of_times, ref_of_seven, suggest
+
+
+async def open_review(run: Run) -> None:
+    await open_change_request(run, "refused")
+    await run.see("− All times")
+    await run.press("enter")
+
+
+async def discard_draft(run: Run, text: str) -> None:
+    """Write a comment, close it, and discard its draft: a change on this machine that `u` can undo."""
+    await run.press("c")
+    await run.type(text)
+    await run.press("escape")
+    await run.see("✎")
+    await run.press("ctrl+x")
+    await run.hear("Draft discarded")
+
+
+async def test_comment_that_is_being_sent_is_not_skipped_by_undo(stage: Stage) -> None:
+    async with stage.play() as run:
+        await select_first_paragraph(run)
+        await discard_draft(run, "A draft.")
+        run.gate.shut(comments.Create)
+        await run.press("c")
+        await run.type("On its way.")
+        await run.press("ctrl+s")
+        await run.hear("Sending comment…")
+        await run.later(seconds=6)
+        await run.until(lambda: run.gate.waiting > 0, "begin to send the comment")
+        await run.press("u")
+        await run.hear("Could not undo “comment” yet: it is being sent. Press u again in a moment.")
+        run.gate.open()
+        await run.sent()
+        await run.press("u")
+        await run.hear("Could not undo: the comment has already been posted. Delete the comment instead.")
+        assert "Restored your draft." not in run.said
+        await run.press("u")
+        await run.hear("Restored your draft.")
+
+
+async def test_second_undo_after_a_review_cancels_its_newest_comment(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_review(run)
+        await discard_draft(run, "A draft.")
+        await add_pending_comment(run, "Say which zone.")
+        await add_pending_comment(run, "And why.")
+        await run.see("◌ 2 pending comments")
+        await run.press("a")
+        await run.type("Clear now.")
+        await run.press("ctrl+s")
+        await run.hear("Submitting your review of #7 with 2 pending comments…")
+        await run.press("u")
+        await run.hear("Canceled: approve #7. Pending again: comment")
+        await run.press("u")
+        await run.hear("Canceled: comment · Time and time zones.")
+        await run.see("◌ 1 pending comment", "Say which zone.")
+        await run.press("u")
+        await run.gone("◌ 1 pending comment")
+        await run.press("u")
+        await run.hear("Restored your draft.")
+        await run.press("u")
+        await run.hear("Nothing to undo.")
+
+
+async def test_comments_of_a_sent_review_are_named_once_by_undo(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_review(run)
+        await discard_draft(run, "A draft.")
+        await add_pending_comment(run, "Say which zone.")
+        await run.press("a")
+        await run.see("1 pending comment will be sent with the review:")
+        await run.press("ctrl+s")
+        await run.hear("Submitting your review of #7 with 1 pending comment…")
+        await run.sent()
+        assert len(run.gate.sent(reviews.Submit)) == 1
+        await run.press("u")
+        await run.hear("the comment has already been posted.")
+        await run.press("u")
+        await run.hear("Restored your draft.")
+
+
+async def test_applied_suggestion_is_undone_as_a_whole_after_later_changes(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        at = await ref_of_seven(run)
+        _, before = await page_of_times(run, at)
+        await suggest(run, at, "All times in requests", "All times are in UTC.")
+        await open_review(run)
+        await run.press("t")
+        await run.see("Suggested change", "+ All times are in UTC.")
+        await run.press("ampersand")
+        await run.hear("Applied the suggestion to Time and time zones. Resolving thread…")
+        await run.sent()
+        await run.press("escape")
+        await discard_draft(run, "A draft.")
+        await run.press("u")
+        await run.hear("Restored your draft.")
+        await run.press("u")
+        await run.hear("Undid the suggested change.")
+        await run.sent()
+        assert (await page_of_times(run, at))[1] == before
+        assert [op.resolved for op in run.gate.sent(comments.Update)] == [True, False]
+        assert len(run.gate.sent(Edit)) == 2
+        await run.press("u")
+        await run.hear("Nothing to undo.")
+
+
+async def test_edit_of_a_pending_comment_is_named_by_undo(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_review(run)
+        await add_pending_comment(run, "Say which zone.")
+        await run.see("◌ 1 pending comment")
+        await run.press("H", "e")
+        await run.see("Edit a pending comment", "ctrl+s save")
+        await run.type(" UTC?")
+        await run.press("ctrl+s")
+        await run.see("Say which zone. UTC?")
+        await run.press("u")
+        await run.hear("You cannot undo “edit the comment” by pressing u.")
+        await run.see("Say which zone. UTC?")
+        await run.press("u")
+        await run.hear("Canceled: comment · Time and time zones.")
