@@ -95,3 +95,30 @@ class TestTheOutbox:
         await outbox.add(answer, action="reply")
         assert screen.texts == ["And more"]
         assert gate.requests == []
+
+    async def test_reply_is_counted_once_in_a_response_that_is_read_from_disk_again(
+        self, live: Live, outbox: ManualOutbox, here: SpaceRef, ask: Ask, clock: Clock
+    ) -> None:
+        about, counts = await ask(new_comment(here, "Right?"), "ada"), spaces.Get(at=here)
+        old = await live.fetch(threads(here)), await live.fetch(counts)
+        assert (old[0].items[0].replies, old[1].comments) == (0, 1)
+        reply = comments.CreateReply(at=here, comment_id=about.id, body=Markdown(markdown="Yes"))
+        await outbox.add(reply, action="reply")
+        await outbox.add(new_comment(here, "Another"), action="comment")
+        clock.forward(seconds=5)
+        await outbox.send_due()
+        assert outbox.entries == ()
+
+        def shown() -> tuple[int, int]:
+            live.release(threads(here))
+            live.release(counts)
+            listed, space = live.peek(threads(here)).value, live.peek(counts).value
+            assert listed is not None
+            assert space is not None
+            return next(each.replies for each in listed.items if each.id == about.id), space.comments
+
+        assert shown() == (1, 2), "the copy on disk is older than the writes"
+        clock.forward(seconds=1)
+        await live.fetch(threads(here))
+        await live.fetch(counts)
+        assert shown() == (1, 2), "the copy on disk contains the writes"

@@ -17,7 +17,7 @@ from octavo.api.comments import Comment
 from octavo.api.operation import ListPage, RevisionRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.api.users import User
-from octavo.data.response_cache import ImageCache, ResponseCache
+from octavo.data.response_cache import MAX_DERIVED_BYTES, ImageCache, ResponseCache
 from tests.server.asking import Clock
 
 HERE = SpaceRef(space_id="docs")
@@ -153,6 +153,35 @@ def test_oldest_responses_are_evicted_at_the_size_limit(tmp_path: Path, clock: C
     assert 0 < len(left) < 10
     assert left == list(range(10 - len(left), 10))
     assert again.get(OF_REVISION)
+    again.close()
+
+
+def test_immutable_responses_are_evicted_at_the_size_limit_too(tmp_path: Path, clock: Clock) -> None:
+    ops = [content.ListPages(at=RevisionRef(space_id="docs", revision_id=f"r{number}")) for number in range(10)]
+    cache = ResponseCache(tmp_path, now=clock, max_bytes=10_000)
+    for each in ops:
+        clock.forward(seconds=1)
+        put(cache, (each, content.PageTree(pages=(content.Page(id="p", description="z" * 3_000),))))
+    put(cache, (op(1), SPACE))
+    cache.close()
+    again = ResponseCache(tmp_path, now=clock, max_bytes=10_000)
+    again.flush()
+    assert [number for number, each in enumerate(ops) if again.get(each)] == [7, 8, 9]
+    assert value(again.get(op(1))) == SPACE
+    again.close()
+
+
+def test_oldest_derived_values_are_evicted_at_their_size_limit(tmp_path: Path) -> None:
+    cache = ResponseCache(tmp_path, "mia")
+    cache.put_derived("rows", lambda: b"1")
+    for number in range(10):
+        cache.put_derived(f"revision {number}", lambda: bytes(MAX_DERIVED_BYTES // 4))
+    cache.put_derived("rows", lambda: b"2")
+    cache.close()
+    again = ResponseCache(tmp_path, "mia")
+    again.flush()
+    assert again.read_derived("rows") == b"2", "the value was stored last"
+    assert [number for number in range(10) if again.read_derived(f"revision {number}") is not None] == [7, 8, 9]
     again.close()
 
 

@@ -6,7 +6,9 @@ applied.
 
 A response is cached as the server sent it. Each snapshot applies the writes of the outbox and the edits of `Live.write`
 to a copy, so undoing a write needs no change of the cache. A confirmed write stays applied until a response requested
-after the write has arrived. Otherwise the old value would appear for a moment.
+after the write has arrived. Otherwise the old value would appear for a moment. Each response in memory has the number of
+writes that were confirmed before its request. For a response from disk, the times of the writes are compared with the
+time of its request.
 
 Ways to read a response:
 
@@ -82,6 +84,15 @@ class _Fetched(NamedTuple):
     requested_at: datetime
 
 
+class _Confirmed(NamedTuple):
+    """A confirmed write of the outbox."""
+
+    number: int
+    """Sequence number among the confirmed writes. The first is 1."""
+    entry: OutboxEntry
+    at: datetime
+
+
 class Live:
     """Responses in memory, their watchers, and the writes that are applied to them."""
 
@@ -117,8 +128,9 @@ class Live:
         )
         self._responses: OrderedDict[str, LiveResponse] = OrderedDict()
         self._tasks = Tasks("A refresh")
-        self._confirmed: list[tuple[int, OutboxEntry]] = []
+        self._confirmed: list[_Confirmed] = []
         self._confirmations = 0
+        """Number of confirmed writes, of the outbox and of `write`."""
         self._written: list[Operation[Any]] = []
         """Confirmed writes of the outbox whose changed responses have not yet been fetched again."""
         self._closed = False
@@ -274,7 +286,8 @@ class Live:
 
     async def _fetch_next(self, response: LiveResponse, rank: Rank) -> None:
         assert isinstance(response.op, Listing), "only a list has pages"
-        before, now = response.value, self.now()
+        before = response.value
+        since = response.requested_at or response.fetched_at or self.now()  # of the first page, the oldest
         response.loading = True
         self._notify_watchers(response)
         try:
@@ -288,7 +301,7 @@ class Live:
                 response.error = None
                 self._store(
                     response,
-                    _Fetched(value, value if value.next is None else None, pages, response.writes_included, now),
+                    _Fetched(value, value if value.next is None else None, pages, response.writes_included, since),
                 )
         finally:
             self._note_canceled(response, is_shown=False)
@@ -483,7 +496,7 @@ class Live:
         if fetched.to_cache is not None and not (unreadable and never_changes(response.op)):
             # Do not cache a response that never changes if a part of it is unreadable. A newer Octavo may be able to
             # read that part, but would not fetch the cached response again.
-            self.cache.put(response.op, fetched.to_cache)
+            self.cache.put(response.op, fetched.to_cache, fetched.requested_at)
         if self._index is not None and response.indexed_value is not value:
             self._index.add(response.op, value)
             response.indexed_value = value
@@ -533,19 +546,23 @@ class Live:
             not response.is_disk_read and self.cache.read_body(response.op) is not None
         )
 
-    def _load_stored(self, response: LiveResponse, body: bytes, stored_at: datetime) -> None:
+    def _load_stored(self, response: LiveResponse, body: bytes, requested_at: datetime) -> None:
         if len(body) <= DECODED_IN_THREAD_FROM:
             if (value := self.cache.decode(response.op, body)) is not None:
-                response.load_stored(value, stored_at)
+                response.load_stored(value, requested_at, self._confirmations_before(requested_at))
             return
 
         async def decode() -> None:
             value = await asyncio.to_thread(self.cache.decode, response.op, body)
             if value is not None and response.value is None:
-                response.load_stored(value, stored_at)
+                response.load_stored(value, requested_at, self._confirmations_before(requested_at))
                 self._notify_watchers(response)
 
         self._tasks.start(decode())
+
+    def _confirmations_before(self, moment: datetime) -> int:
+        """Return how many writes were confirmed before `moment`."""
+        return max((each.number for each in self._confirmed if each.at < moment), default=0)
 
     def _evict_idle(self) -> None:
         idle = [key for key, response in self._responses.items() if self._is_idle(response)]
@@ -561,7 +578,7 @@ class Live:
     def _snapshot(self, response: LiveResponse) -> Snapshot[Any]:
         value, pending = response.value, 0
         if value is not None:
-            applied = [entry for number, entry in self._confirmed if number > response.writes_included]
+            applied = [each.entry for each in self._confirmed if each.number > response.writes_included]
             applied += self.outbox.entries
             if applied:
                 value, pending = _apply_entries(response.op, value, applied, self.outbox.me)
@@ -606,7 +623,8 @@ class Live:
 
     def _on_write_done(self, entry: OutboxEntry) -> None:
         self._confirmations += 1
-        self._confirmed = [*self._confirmed[1 - MAX_CONFIRMED :], (self._confirmations, entry)]
+        confirmed = _Confirmed(self._confirmations, entry, self.now())
+        self._confirmed = [*self._confirmed[1 - MAX_CONFIRMED :], confirmed]
         self._written.append(entry.op)
         self.syncer.end_pause()
 

@@ -120,9 +120,10 @@ class LiveResponse:
             getattr(item, "id", None) == item_id for item in self.value.items
         )
 
-    def load_stored(self, value: Any, fetched_at: datetime) -> None:
-        """Set the value to the response from disk."""
-        self.value, self.fetched_at, self.checked_at, self.pages = value, fetched_at, fetched_at, 1
+    def load_stored(self, value: Any, requested_at: datetime, writes: int) -> None:
+        """Set the value to the response from disk. `writes` is the number of confirmed writes when it was requested."""
+        self.value, self.fetched_at, self.checked_at, self.pages = value, requested_at, requested_at, 1
+        self.writes_included = writes
         if isinstance(value, ListPage) and value.next is None and (limit := getattr(self.op, "limit", None)):
             # The whole list was stored: a refresh must fetch all its pages, or the list would be shorter meanwhile.
             self.pages = self.wanted_pages = max(1, -(-len(value.items) // limit))

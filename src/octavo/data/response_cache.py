@@ -53,6 +53,7 @@ _PIN = "INSERT OR REPLACE INTO pins VALUES (?, ?, ?, '', '')"
 """Inserts a pin. The last two columns are unused."""
 _TABLES = ("answers", "pins", "versions", "made")
 MAX_BYTES = 200_000_000
+MAX_DERIVED_BYTES = 20_000_000
 MAX_AGE = timedelta(days=90)
 _IS_PINNED = "EXISTS (SELECT 1 FROM pins WHERE pins.namespace = {0}.namespace AND pins.url = {0}.url)"
 EVICT_EVERY = 500
@@ -103,20 +104,20 @@ class ResponseCache:
             self._writer.submit(self._evict_if_intact)
 
     def get(self, op: Operation[Any]) -> tuple[Any, datetime] | None:
-        """Return the cached response to `op`, and when it was cached. None if it is not cached."""
+        """Return the cached response to `op`, and when it was requested. None if it is not cached."""
         if (stored := self.read_body(op)) is None or (value := self.decode(op, stored[0])) is None:
             return None
         return value, stored[1]
 
     def read_body(self, op: Operation[Any]) -> tuple[bytes, datetime] | None:
-        """Return the cached response to `op` as bytes, and when it was cached. None if it is not cached."""
+        """Return the cached response to `op` as bytes, and when it was requested. None if it is not cached."""
         if self._is_damaged:
             self._reopen()
         url = encode(op).url
         if (put := self._unwritten.get(url)) is not None:
             return _body(op, put[0]), put[1]
         rows = self._rows("SELECT body, kept_at FROM answers WHERE namespace = ? AND url = ?", url)
-        return next(((body, moment(cached_at)) for body, cached_at in rows), None)
+        return next(((body, moment(requested_at)) for body, requested_at in rows), None)
 
     def decode(self, op: Operation[Any], body: bytes) -> Any:
         """Decode a body that `read_body` returned. If it cannot be decoded, delete the response and return None."""
@@ -126,13 +127,14 @@ class ResponseCache:
             self._execute_later("DELETE FROM answers WHERE namespace = ? AND url = ?", encode(op).url)
             return None
 
-    def put(self, op: Operation[Any], value: Any) -> None:
-        """Cache a response in the background. If it is on disk already, only its time is updated."""
-        url, now, is_immutable = encode(op).url, self._now(), never_changes(op)
-        put = self._unwritten[url] = (value, now)
+    def put(self, op: Operation[Any], value: Any, requested_at: datetime | None = None) -> None:
+        """Cache a response in the background. If it is on disk already, only its time is updated. `requested_at` is when
+        the request was sent, by default now."""
+        url, is_immutable = encode(op).url, never_changes(op)
+        put = self._unwritten[url] = (value, requested_at or self._now())
 
         def write(db: sqlite3.Connection) -> None:
-            body, time = _body(op, value), now.timestamp()
+            body, time = _body(op, value), put[1].timestamp()
             update = "UPDATE answers SET kept_at = ? WHERE namespace = ? AND url = ? AND body = ?"
             if db.execute(update, (time, self._namespace, url, body)).rowcount == 0:
                 row = (self._namespace, url, body, time, is_immutable)
@@ -340,17 +342,22 @@ class ResponseCache:
             self._evict(db)
 
     def _evict(self, db: sqlite3.Connection) -> None:
-        """Delete old responses, and the oldest ones if the cache is too large. Pinned responses stay. Responses that
-        never change stay too."""
+        """Delete old responses, except those that never change. Delete the oldest responses and derived bytes if there are
+        too many. Pinned responses stay."""
         horizon = ((self._now() - MAX_AGE).timestamp(),)
         db.execute(
             f"DELETE FROM answers WHERE NOT immutable AND kept_at < ? AND NOT {_IS_PINNED.format('answers')}", horizon
         )
         db.execute(
             "DELETE FROM answers WHERE rowid IN (SELECT rowid FROM ("
-            " SELECT rowid, immutable, sum(length(body)) OVER (ORDER BY immutable DESC, kept_at DESC, rowid) AS bytes"
-            f" FROM answers WHERE NOT {_IS_PINNED.format('answers')}) WHERE NOT immutable AND bytes > ?)",
+            " SELECT rowid, sum(length(body)) OVER (ORDER BY kept_at DESC, rowid DESC) AS bytes"
+            f" FROM answers WHERE NOT {_IS_PINNED.format('answers')}) WHERE bytes > ?)",
             (self._max_bytes,),
+        )
+        db.execute(
+            "DELETE FROM made WHERE rowid IN (SELECT rowid FROM ("
+            " SELECT rowid, sum(length(body)) OVER (ORDER BY rowid DESC) AS bytes FROM made) WHERE bytes > ?)",
+            (MAX_DERIVED_BYTES,),
         )
         db.execute(
             "DELETE FROM versions WHERE (error = '' OR read_at < ?) AND NOT EXISTS"
