@@ -43,19 +43,20 @@ def _always() -> bool:
     return True
 
 
-_waited_for: ContextVar[IsWaitedFor] = ContextVar("is_waited_for", default=_always)
+_is_waited_for: ContextVar[IsWaitedFor] = ContextVar("is_waited_for", default=_always)
 
 
 @contextmanager
 def with_urgency(is_waited_for: IsWaitedFor) -> Iterator[None]:
     """Use `is_waited_for` for requests that are sent inside the `with` block. Other requests count as waited for."""
-    token = _waited_for.set(is_waited_for)
+    token = _is_waited_for.set(is_waited_for)
     try:
         yield
     finally:
-        _waited_for.reset(token)
+        _is_waited_for.reset(token)
 
 
 def current_urgency() -> IsWaitedFor:
-    """Return the function that says whether a caller waits for a request that is sent now."""
-    return _waited_for.get()
+    """Return the `IsWaitedFor` function for requests that are sent now: that of the innermost `with_urgency`, else one
+    that always returns True."""
+    return _is_waited_for.get()

@@ -22,7 +22,8 @@ class Body(Model):
 
 
 class Markdown(Model):
-    """A body in a request, exactly as the user typed it. Other clients can send it as a JSON document."""
+    """A body in a request: Markdown exactly as the user typed it. Clients other than Octavo may send `document`, a JSON
+    document, instead."""
 
     markdown: str = ""
     document: RawJson | None = None

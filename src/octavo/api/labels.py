@@ -1,7 +1,7 @@
 """Labels for codes of the API, such as `in-collection`, `PARSE_ERROR` and `create`, and for names of fields.
 
-Screens show the label, and requests contain the code. Codes without a label are readable as they are (`draft`), or
-belong to a newer server and are shown unchanged.
+Screens show the label, and requests contain the code. A code without a label is shown as it is, with spaces for
+underscores.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ def safe_text(value: str) -> str:
 
 
 def _replace_unusual(found: re.Match[str]) -> str:
-    return _sanitize(found[0], _text_table)
+    return _sanitize(found[0], _text_replacements)
 
 
 def _sanitize(part: str, table: Callable[[], Mapping[int, str | None]]) -> str:
@@ -66,8 +66,9 @@ def _sanitize(part: str, table: Callable[[], Mapping[int, str | None]]) -> str:
 
 
 @cache
-def _text_table() -> Mapping[int, str | None]:
-    """Return the replacements of characters in text of several lines, for `str.translate`."""
+def _text_replacements() -> Mapping[int, str | None]:
+    """Return what `str.translate` puts in place of unsafe characters in text of several lines: a visible symbol,
+    U+FFFD, a line feed or nothing."""
     table: dict[int, str | None] = {code: chr(0x2400 + code) for code in range(0x20)}
     table[0x7F] = "\u2421"
     table |= dict.fromkeys({*range(0x80, 0xA0), *_OVERRIDES, *range(0xD800, 0xE000)}, "\ufffd")
@@ -79,9 +80,9 @@ def _text_table() -> Mapping[int, str | None]:
 
 
 @cache
-def _line_table() -> Mapping[int, str | None]:
+def _line_replacements() -> Mapping[int, str | None]:
     """Return the replacements of characters in text of one line, for `str.translate`."""
-    return {**_text_table(), **dict.fromkeys({*_NEW_LINES, 0x0A, 0x09, 0x0D}, " ")}
+    return {**_text_replacements(), **dict.fromkeys({*_NEW_LINES, 0x0A, 0x09, 0x0D}, " ")}
 
 
 def safe_line(value: str) -> str:
@@ -96,7 +97,7 @@ def safe_address(value: str) -> str:
     """Return `value`, sanitized and on one line. Its length is not limited."""
     if value.isascii() and value.isprintable():
         return value
-    return _sanitize(value, _line_table)
+    return _sanitize(value, _line_replacements)
 
 
 def safe_json(value: Any, depth: int = 0) -> Any:

@@ -210,10 +210,10 @@ def _with_wire_names(path: str) -> str:
 
 
 def _fill(path: str, values: Operation[Any] | Ref) -> str:
-    return _NAME.sub(lambda name: _segment(str(getattr(values, name[1]))), path)
+    return _NAME.sub(lambda name: _encode_segment(str(getattr(values, name[1]))), path)
 
 
-def _segment(value: str) -> str:
+def _encode_segment(value: str) -> str:
     """Return `value` as an encoded path segment. Raises ValueError if it is empty, `.` or `..`, because the path would
     then mean another resource."""
     if value in ("", ".", ".."):

@@ -203,7 +203,7 @@ class _FolderReader:
 
 
 def _repeated_paths(folder: Folder) -> Iterator[tuple[str, str]]:
-    """Yield pairs of files whose pages are siblings with the same path in the space: the later file, then the earlier."""
+    """Yield pairs of files: a page, and an earlier sibling that has the same path in the space."""
     listed = [entry for entry in folder.entries if not {child.path for child in entry.children} & {*folder.unlisted}]
     for siblings in [listed, *(entry.children for entry in walk_entries(listed))]:
         seen: dict[str, Entry] = {}
@@ -248,7 +248,8 @@ class ContentOptions:
 
 @dataclass(frozen=True)
 class _Loaded:
-    """A page that is checked."""
+    """A page to check, with its current text, the ranges that are new, and the parsed form that the rules read
+    (`checked`)."""
 
     page: Page
     text: str

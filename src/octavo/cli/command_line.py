@@ -33,7 +33,8 @@ def run(argv: Sequence[str]) -> int:
             argv = [_decode(each) for each in argv]
             options = _parse_arguments(argv)
         except (SystemExit, OSError):
-            write_out("")  # argparse does not check whether the help or the version was written
+            # argparse ignores errors when it writes the help or the version. An empty write reports them.
+            write_out("")
             raise
         is_app = options.module in ("app", "opening") and options.command not in COMMANDS
         if not is_app:  # The app does this after it has shown its first picture.

@@ -113,7 +113,7 @@ async def reviewed_revision(live: Live, target: Target) -> str:
 async def changed_items(live: Live, target: Target, versions: ComparedVersions) -> tuple[ChangedPage, ...]:
     """Return the pages and files that differ between two versions. Raises ApiError or Failure."""
     if versions.old is None:
-        return await _listed_items(live, target.at)
+        return await _changes_from_server(live, target.at)
     try:
         before, after = await asyncio.gather(load_revision(live, versions.old), load_revision(live, versions.new))
     except NotFound:
@@ -124,10 +124,10 @@ async def changed_items(live: Live, target: Target, versions: ComparedVersions) 
         return changes
     # These revisions do not show which texts differ, so add the changes that the server lists.
     keys = {each.key for each in changes}
-    return (*changes, *(each for each in await _listed_items(live, target.at) if each.key not in keys))
+    return (*changes, *(each for each in await _changes_from_server(live, target.at) if each.key not in keys))
 
 
-async def _listed_items(live: Live, at: ContentRef) -> tuple[ChangedPage, ...]:
+async def _changes_from_server(live: Live, at: ContentRef) -> tuple[ChangedPage, ...]:
     if not isinstance(at, ChangeRequestRef):
         return ()
     return changed_pages((await live.fetch(content.ListChanges(at=at, limit=PAGE_LIMIT))).changes)

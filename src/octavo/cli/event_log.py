@@ -60,7 +60,8 @@ class EventLog:
 
     def __init__(self) -> None:
         self.echo: Callable[[str], object] | None = None
-        """Gets each entry as a line of text. None if the entries are only written to the file."""
+        """Called with each entry as a line of text, in addition to the file. None if entries are written only to the
+        file."""
         self._path: Path | None = None
         self._queue: SimpleQueue[tuple[Path, str] | None] = SimpleQueue()
         self._thread: Thread | None = None

@@ -18,7 +18,7 @@ from octavo.settings import read
 # lazy: the parser takes longer to load than everything else here
 _parse = lazy("octavo.documents.source_reader:parse")
 _format_man_page = lazy("octavo.cli.man_page:format_man_page")
-_print_document = lazy("octavo.tui.render.printing:print_document")
+_document_as_text = lazy("octavo.tui.render.printing:document_as_text")
 
 GROUPS = {
     "Read": ("inbox", "changes", "show", "diff", "search", "open"),
@@ -78,5 +78,5 @@ def _overview(summaries: Mapping[str, str]) -> Iterator[str]:
 def _render_page(markdown: str) -> str:
     """Return a topic as Octavo shows a page, in the colors and at the width of the terminal."""
     columns, colors = shutil.get_terminal_size().columns, not os.environ.get("NO_COLOR")
-    page: str = _print_document(_parse(markdown), columns, colors=colors, ascii=read(os.environ).ascii)
+    page: str = _document_as_text(_parse(markdown), columns, colors=colors, ascii=read(os.environ).ascii)
     return page

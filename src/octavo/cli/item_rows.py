@@ -69,7 +69,8 @@ _CHECK_NAMES = {
     "merge rules": "merge-rules",
     "merged text": "merged-text",
 }
-"""Names of merge checks for programs, by their labels in the app. Other checks have their label as name."""
+"""Names of merge checks in JSON and for `octavo merge --allow`, by their labels in the app. The name of any other check
+is its label with `-` for spaces."""
 
 
 async def change_row(

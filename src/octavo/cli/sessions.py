@@ -140,7 +140,7 @@ def _reset(settings: Settings, folder: PlatformFolder, *, large: bool) -> None:
 
 def open_folder(settings: Settings, path: Path, left_out: list[str] | None = None, *, read_only: str = "") -> Session:
     """Return a session on a folder of Markdown files. Raises ValueError with a message if it is not a folder. When the
-    files are loaded, a sentence is added to `left_out` for each file that was not loaded completely."""
+    files are loaded, `left_out` gets a sentence for each file that was not loaded completely."""
     platform_folder, sentences = folder_of_pages(settings, path), [] if left_out is None else left_out
     opened, lazy_platform = load_folder(platform_folder, path, sentences)
 

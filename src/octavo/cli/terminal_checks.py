@@ -143,7 +143,7 @@ def _graphics(environ: Mapping[str, str], answer: bytes | None) -> Check:
 def _clipboard(environ: Mapping[str, str], answer: bytes | None) -> Check:
     """Check OSC 52, the escape sequence with which Octavo copies. Few terminals report whether they accept it."""
     if environ.get("TMUX"):
-        # The value `external`, the default, ignores programs inside of tmux.
+        # With the default, `external`, tmux ignores OSC 52 from programs inside it.
         if (value := _tmux_option("set-clipboard")) not in ("", "on"):
             fix = "add to ~/.tmux.conf: set -s set-clipboard on"
             return Check("Clipboard", "warning", f"tmux ignores OSC 52 (option set-clipboard {value})", fix)

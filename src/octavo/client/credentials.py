@@ -22,7 +22,7 @@ from octavo.client.profiles import parse_token
 from octavo.concurrency import Overdue, run_with_timeout
 from octavo.untrusted_input import parse_json
 
-if TYPE_CHECKING:  # lazy: keyring, 0.25 s, and more time to find its backends
+if TYPE_CHECKING:  # lazy: keyring loads in 0.25 s, and then searches for its backends
     from keyring.backend import KeyringBackend
 
 T = TypeVar("T")
@@ -156,7 +156,8 @@ class Keyring:
         import keyring  # lazy: slow to load, and many runs need no key
 
         chosen = keyring.get_keyring()
-        # A chain writes to its first backend, which may store plain text. So use the first trusted backend itself.
+        # If keyring has chosen a chain of backends, the chain writes to its first one, which may store plain text. So
+        # use the first trusted backend itself.
         for backend in getattr(chosen, "backends", None) or [chosen]:
             if type(backend).__module__ in self._trusted:
                 return backend  # type: ignore[no-any-return]  # the library has no types

@@ -44,7 +44,7 @@ def write_private(path: Path, text: str | bytes) -> None:
 
 
 def read_private(path: Path) -> str:
-    """Return the text of the file. Raises NotPrivate with the next step, FileNotFoundError, or OSError."""
+    """Return the text of the file. Raises NotPrivate (its message says what to do), FileNotFoundError, or OSError."""
     if path.is_symlink():
         raise NotPrivate(
             f"{path} is a symbolic link, so Octavo did not read it. Replace the link with the file itself."

@@ -33,9 +33,8 @@ ACCOUNTS_FILE = "accounts.json"
 
 
 class Accounts:
-    """The storage names of all accounts: the names under which the data of an account is stored. They are in a private
-    file, which has salted digests instead of tokens. If the file cannot be written, the names are valid for this run
-    only."""
+    """The storage names of all accounts: the names under which their data is stored. They are in a private file, which
+    has salted digests instead of tokens. If the file cannot be written, the names are valid for this run only."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / ACCOUNTS_FILE

@@ -326,8 +326,8 @@ class ParsedResponseCache:
         operations may parse the same body differently."""
 
     async def read_as(self, spec: Spec, url: str, body: bytes | None, host: str) -> Any:
-        """Return the body parsed as the type that `spec` declares. An unchanged body comes from the cache. Raises
-        BadResponse."""
+        """Return the body parsed as the type that `spec` declares. If the body is the same as the last one of this URL,
+        the response parsed then is returned, if it still exists. Raises BadResponse."""
         if not body:
             return await read_as(spec, body, host)
         digest = hashlib.blake2b(body, digest_size=16).digest()
@@ -370,7 +370,7 @@ async def read_as(spec: Spec, body: bytes | None, host: str) -> Any:
     except ValidationError as error:
         raise BadResponse(_unreadable_message(error, spec, host)) from None
     except ValueError:
-        raise BadResponse(_not_json(host)) from None
+        raise BadResponse(_not_json_message(host)) from None
 
 
 async def parse_body(body: bytes, host: str) -> Any:
@@ -382,7 +382,7 @@ async def parse_body(body: bytes, host: str) -> Any:
             return await run_in_thread(lambda: json_of(body))
         return json_of(body)
     except ValueError:
-        raise BadResponse(_not_json(host)) from None
+        raise BadResponse(_not_json_message(host)) from None
 
 
 def items_of(page: Any, host: str) -> tuple[list[Any], object]:
@@ -399,5 +399,5 @@ def _unreadable_message(error: ValidationError, spec: Spec, host: str) -> str:
     return f"Could not read the response from {host} to {spec.name} ({where}: {first['msg']}). Update Octavo, then try again."
 
 
-def _not_json(host: str) -> str:
+def _not_json_message(host: str) -> str:
     return f"{host} did not return valid JSON. Check the base URL, then try again."

@@ -266,7 +266,7 @@ def _copy(source: Path, db: sqlite3.Connection, *, as_of_backup: bool = False) -
         return 0
     copied = 0
     try:
-        # `outbox` is last, so that writes in `sent` are not restored.
+        # `outbox` comes last: `sent` is complete by then, so writes that were sent are not restored.
         for table in sorted(table_names(db), key=lambda name: name == "outbox"):
             for columns, values in _readable_rows(old, table):
                 row = dict(zip(columns, values, strict=True))

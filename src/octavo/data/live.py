@@ -516,7 +516,8 @@ class Live:
             and not self._is_cached(response)
             and not str(error).startswith(NOT_AVAILABLE_OFFLINE)
         ):
-            error.args = (f"{NOT_AVAILABLE_OFFLINE} {error}",)  # all callers of this request get the same error object
+            # All callers of this request get this error object, so all of them see the new message.
+            error.args = (f"{NOT_AVAILABLE_OFFLINE} {error}",)
         was_loading, before = response.loading, response.error
         if was_loading or isinstance(error, NotFound | Forbidden):
             response.error = copy(error)  # the copy has no traceback, which would keep stack frames in memory

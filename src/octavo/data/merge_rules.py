@@ -45,7 +45,7 @@ def rules_for(space: Space, organization: Organization | None) -> MergeRules:
     if not inherits(space):
         return _rules(space.merge_rules, "space")
     if organization is None:
-        # A server that does not support merge rules omits the field. Then it is known that there are no rules.
+        # A server without merge rules omits the field. Then there are certainly no rules.
         return MergeRules(is_known=space.merge_rules is None)
     return _rules(organization.merge_rules, "organization")
 

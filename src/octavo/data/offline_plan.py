@@ -83,7 +83,7 @@ class OfflinePlanner:
         match op, value:
             case spaces.Get(), Space():
                 self.space = value
-                # The wants of views use this stamp for the same response, so it is not fetched again for them.
+                # Views fetch the same response with this stamp. Store it, so that they do not fetch it again.
                 self._cache.put_version(self.space_want.url, inbox_plan.space_stamp(value))
                 if value.deleted_at is None:
                     yield from wants_of_space(value, self.owner)
@@ -158,7 +158,7 @@ def wants_of_space(space: Space, owner: str) -> Iterator[Want]:
 
 
 def wants_of_tree(at: SpaceRef, tree: PageTree, revision: str, owner: str) -> Iterator[Want]:
-    """Return the wants for the texts of the pages of a space. `owner` is the part of Octavo that needs them."""
+    """Yield a want for the text of each page of a space."""
     for page in tree.walk():
         if page.type == "document":
             op = content.GetPage(at=at, page_id=page.id, format="markdown", dereferenced="reusable-contents")
@@ -173,7 +173,7 @@ def wants_of_threads(at: Discussion, threads: Iterable[Comment], owner: str) -> 
 
 
 def wants_of_change_request(at: ChangeRequestRef, listed: ChangeRequest, owner: str) -> Iterator[Want]:
-    """Return the wants of a change request, without its pages."""
+    """Yield the wants of a change request, including its page tree but without the texts of its pages."""
     stamp, name = inbox_plan.change_request_stamp(listed), f"#{listed.number}"
     revision = listed.revision or stamp
     yield _want(owner, change_requests.Get(at=at), stamp, f"change request {name}")

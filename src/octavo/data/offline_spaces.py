@@ -262,7 +262,7 @@ class OfflineSpaces:
         if self._planner is not planner:
             return True
         is_fetched = self._finish(planner, space_id, pinned)
-        syncer.drop(planner.owner)  # the next round has its own planner
+        syncer.drop(planner.owner)  # Drop the wants of this planner: the next round has another one.
         return is_fetched
 
     async def _show_until_idle(self, planner: OfflinePlanner, space_id: str) -> None:
@@ -377,7 +377,7 @@ class OfflineSpaces:
         """Load the spaces and progress that other instances have stored."""
         try:
             edits = -1
-            while edits != self._edits:  # repeat if a space was stored meanwhile, because `stored` is then outdated
+            while edits != self._edits:  # If a space was stored meanwhile, `stored` is outdated: read it again.
                 edits = self._edits
                 stored = {each.id: each for each in _stored_spaces(await self._state.read_fact(_FACT))}
         except NotSaved:

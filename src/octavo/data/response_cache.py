@@ -77,7 +77,8 @@ class StoredResponse(NamedTuple):
 
 
 class ResponseCache:
-    """The responses of one namespace by URL, with their versions and pins. Without a folder, they are in memory."""
+    """The responses of one namespace by URL, with their versions. Pins keep responses from being evicted. Without a
+    folder, all are in memory."""
 
     def __init__(
         self,

@@ -186,7 +186,7 @@ class IndexedCounts:
 
 @dataclass(frozen=True)
 class IndexedPages:
-    """The pages of a space whose text is in the index, and those of them that may have a term."""
+    """The pages of a space that are in the index, and which of them match a search."""
 
     updated_at: dict[str, float] = field(default_factory=dict)
     """Time of the last change of each indexed page, by page id. The time belongs to the version in the index. Pages
@@ -605,7 +605,8 @@ def _insert_passages(db: sqlite3.Connection, number: int, document: SearchDocume
 
 
 def _scalars(text: str) -> str:
-    """Return `text` without characters that SQLite cannot store. Sanitized text contains no such characters."""
+    """Return `text` with lone surrogates replaced by `?` and NUL by a space, because SQLite cannot store them.
+    Sanitized text stays unchanged."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
 
 

@@ -109,7 +109,7 @@ class _OwnerState:
     """The last version of each response that was passed to the planner, by URL. The same version is not read from disk
     again."""
     due: dict[str, Rank] = field(default_factory=dict)
-    """The ranks of the wants that were due in this round, by URL."""
+    """Ranks of the wants that were due since the last round began, by URL."""
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
     """The running tasks that call the planner."""
     last_round: asyncio.Task[None] | None = None
@@ -248,7 +248,7 @@ class Syncer(Generic[R]):
                 failures.append(LoadFailure(want, version.error))
         return tuple(failures)
 
-    # For writes, and for the app
+    # State of requests, and control of the queue
 
     def is_current(self, url: str) -> bool:
         """Return whether the response on disk for `url` is current, according to the stamp of a want for it."""

@@ -426,7 +426,7 @@ class BlockTooLarge(Exception):
 
 
 def max_page_parts(length: int) -> int:
-    """Return the maximum number of parts of a page with `length` characters. The rest of the page is shown as
+    """Return the maximum number of tokens of a page with `length` characters. The rest of the page is shown as
     source."""
     return max(70_000, length // 20)
 

@@ -153,7 +153,7 @@ ChangeKind = Literal[
     "formatting", "white space",
 ]  # fmt: skip
 """What a change affects. `number` includes the number of a moved step. `link` is the target of a link, image or file.
-`warning` is a hint of the style warning or danger, or a word such as “not”."""
+`warning` is a hint with the style warning or danger, or a word such as “not”."""
 KINDS: tuple[ChangeKind, ...] = (
     "number", "unit", "command", "code", "link", "warning", "deletion", "addition", "setting", "wording", "move",
     "formatting", "white space",
@@ -181,7 +181,7 @@ _COMMAND = re.compile(
     rf"\s*(?:[$>][ \t]+\S|(?:{'|'.join(map(re.escape, sorted(_PROGRAMS)))})\s+\S|[\w./-]+(?:\s+\S+)*?\s+--?[a-zA-Z])"
 )
 _MEANINGFUL_MARKS = frozenset({"strike", "sub", "sup"})
-"""Marks that change what the words say: struck words no longer hold, and 10 with a raised 2 is 100."""
+"""Marks that change what the words mean: struck words no longer apply, and 10² is 100."""
 _WARNING_STYLES = frozenset({"warning", "danger"})
 _CODE_BLOCKS = frozenset({"code", "math", "openapi", "api-method", "integration", "prompt"})
 _CODE_ATTRIBUTES = word_set("method path host operation schemas webhook type in language expression arguments")
@@ -363,7 +363,7 @@ def _changed_kinds(old: Block, new: Block, settings: Sequence[AttributeChange], 
             yield "code"
     match parts:
         case TextChange(words):
-            yield from _text_kinds(words)
+            yield from _kinds_of_text(words)
         case CodeChange():
             yield from _code_kinds(old, new, parts)
         case TableChange(columns, rows):
@@ -377,7 +377,7 @@ def _changed_kinds(old: Block, new: Block, settings: Sequence[AttributeChange], 
             for cell in cells:
                 yield from _cell_kinds(cell)
         case ContainerChange(title=title) if title is not None:
-            yield from _text_kinds(title.words)
+            yield from _kinds_of_text(title.words)
         case None if old.kind != new.kind or not settings:
             yield from _replaced_kinds(old, new)
 
@@ -389,14 +389,14 @@ def _column_kinds(column: ColumnPair) -> Iterator[ChangeKind]:
     elif column.new is None:
         yield "deletion"
     elif column.old.title != column.new.title:
-        yield from _text_kinds(diff_runs(column.old.title, column.new.title).words)
+        yield from _kinds_of_text(diff_runs(column.old.title, column.new.title).words)
 
 
 def _cell_kinds(cell: CellChange) -> Iterator[ChangeKind]:
     for setting in cell.settings:
         yield from _setting_kinds(setting)
     if cell.words is not None:
-        yield from _text_kinds(cell.words.words)
+        yield from _kinds_of_text(cell.words.words)
 
 
 def _setting_kinds(setting: AttributeChange) -> Iterator[ChangeKind]:
@@ -429,7 +429,7 @@ def _fact_kinds(old: TextFacts, new: TextFacts) -> Iterator[ChangeKind]:
         yield "link"
 
 
-def _text_kinds(words: Sequence[TextPart]) -> Iterator[ChangeKind]:
+def _kinds_of_text(words: Sequence[TextPart]) -> Iterator[ChangeKind]:
     sides = [[part for part in words if part.op != op] for op in ("insert", "delete")]
     old, new = (
         "".join((part.old or part.run).text if at == 0 else part.run.text for part in side)
@@ -453,7 +453,8 @@ def _has_content(run: Run) -> bool:
 
 
 def _part_kinds(part: TextPart) -> Iterator[ChangeKind]:
-    """Yield the kinds of one part of a changed text, apart from changes of its words."""
+    """Yield the kinds of change in one part of a text: changes of links, code, marks and white space. `_kinds_of_text`
+    yields those of the words."""
     run, old = part.run, part.old
     match part.op:
         case "link":

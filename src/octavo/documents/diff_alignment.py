@@ -62,7 +62,7 @@ def align(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
     pairs: list[Pair] = []
     found = _join_across_islands(diff_ranges(_alignment_keys(old), _alignment_keys(new)), old, new)
     gaps = [each for each in found if not each.equal]
-    moved = _unique_equals(
+    moved = _unique_equal_numbers(
         [node for gap in gaps for node in old[gap.i1 : gap.i2]],
         [node for gap in gaps for node in new[gap.j1 : gap.j2]],
     )
@@ -155,9 +155,9 @@ def _is_short(nodes: Sequence[Node]) -> bool:
     return sum(node.size for node in nodes) < MIN_MOVED_LENGTH and not any(node.kind in _PART_KINDS for node in nodes)
 
 
-def _unique_equals(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int]:
-    """Return the `number` of each long block that occurs exactly once on each side. Such a block is never paired with a
-    block that is only similar."""
+def _unique_equal_numbers(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int]:
+    """Return the numbers (`Node.number`) of the long blocks that occur exactly once on each side. Such a block is never
+    paired with a block that is only similar."""
     numbers, others = [node.number for node in old], [node.number for node in new]
     both = set(numbers).intersection(others)
     if not both:
@@ -318,7 +318,8 @@ def _pair_values(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]
 
 
 def _best_totals(worth: Sequence[dict[int, float]], width: int) -> list[list[float]]:
-    """Return a table whose cell [i][j] is the highest total value of pairs from index `i` and `j` to the ends."""
+    """Return a table whose cell [i][j] is the highest total value of pairs among the blocks from `i` and from `j` on.
+    `worth` and `width` are as in `best_pairs`."""
     best = [[0.0] * (width + 1)]
     for row_values in reversed(worth):
         below = best[-1]

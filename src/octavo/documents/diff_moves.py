@@ -294,8 +294,8 @@ def _entry_size(entry: Entry) -> tuple[int, int]:
             added, removed = _entries_size(inner_entries)
             return (added, removed + _count_own(block)) if inner_entries else (0, _count_words(block))
         case MovedBlock(is_arrival=True, old=old, new=new, parts=parts) if parts is not None:
-            # Compare the text of the container as a whole, so that children which moved by themselves are not counted
-            # twice.
+            # Compare the text of the container as a whole: its children may have moved by themselves, and would be
+            # counted twice.
             added, removed = _parts_size(parts)
             kept = min(_count_words(old) - removed, _count_words(new) - added)
             return _count_words(new) - kept, _count_words(old) - kept
@@ -312,7 +312,8 @@ def _entry_size(entry: Entry) -> tuple[int, int]:
                 return added, removed
             return added + (new.kind in _COUNTED_BLOCKS), removed + (old.kind in _COUNTED_BLOCKS)
         case RestructuredBlocks(old=before, new=after, entries=inner_entries):
-            # No entry covers the own text of containers that were removed or added.
+            # The own text of added or removed containers has no entry. It is counted as the difference between all
+            # words and the words of the entries.
             added, removed = _entries_size(inner_entries)
             old_words, new_words = _count_sides(inner_entries)
             # Text that is an attribute on one side and words on the other counts as added or removed.

@@ -271,7 +271,7 @@ def _restructured_step(
         if other is None and one is not None and one.is_title:
             continue  # the note already mentions the removed container
         if other is None:
-            # A heading starts a new topic. So do not show it in the containers of the blocks above it.
+            # A heading starts a new topic, so it is not shown inside the containers of the blocks above it.
             following = next((each.path for _, each in pairs[index:] if each is not None), ())
             path = tuple(node for node, _ in open_containers)
             if one is not None and one.node.kind == "heading":
@@ -388,7 +388,7 @@ def _steps_inside(open_containers: Sequence[tuple[Node, DiffStep]], whole: DiffS
 
 
 def _retitle(container: DiffStep, old: _NodeInContainers) -> None:
-    """Record in the step of a new container that its title was a heading or the title of another container."""
+    """Store in the step of a new container that its title replaces a heading, or the title of another container."""
     assert container.new is not None, "the container must be in the new version"
     new_block, old_block = (
         container.new.block,

@@ -313,7 +313,7 @@ _MAX_TEXT_PAIRS = 20_000
 
 
 def join_converted_tables(run: list[DiffStep], compare: CompareNodes) -> list[DiffStep]:
-    """Join text that became a table without header, or a table that became text, into one restructured step. `run` has
+    """Join the steps of text that became a table without header, or the reverse, into one restructured step. `run` has
     only added and removed steps."""
     grids = [step for step in run for node in (step.old, step.new) if node is not None and node.kind in _TABLE_KINDS]
     if len(grids) != 1 or (grid := grids[0].new or grids[0].old) is None:
@@ -407,7 +407,8 @@ def _as_kind(kind: str, node: Node) -> Node:
 
 
 def _table_before(grid: Node, old_texts: dict[int, Node]) -> Node:
-    """Return the table with the texts of `old_texts` in their cells, and all other cells empty."""
+    """Return `grid` as it was before: each cell has the text that `old_texts` has for it (by the `id` of its node), and
+    the other cells are empty."""
     rows = []
     for row in grid.children:
         cells = [

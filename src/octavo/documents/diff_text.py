@@ -222,8 +222,8 @@ def _join_tokens(tokens: Sequence[_Token]) -> Run:
 _MIN_LINE_SIMILARITY = 0.5
 _MAX_LINE_LENGTH = 4000
 _MAX_LINE_PAIRS, _MAX_CHARACTER_PAIRS = 4000, 20_000_000
-"""Maximum number of pairs of lines, and of pairs of characters, in a changed range. In larger ranges, not all pairs of
-lines are compared."""
+"""Limits for a changed range: pairs of lines that are compared, and pairs of characters in them. In a larger range, not
+all lines are compared."""
 
 
 def diff_lines(old: str, new: str) -> tuple[LineChange, ...]:

@@ -91,7 +91,7 @@ def parse(yaml: str) -> dict[str, Any]:
             _, holder, key = pending
             if not isinstance(holder.get(key), list):
                 holder[key] = []
-            holder[key].append(_scalar(stripped[2:], len(levels)))
+            holder[key].append(_parse_scalar(stripped[2:], len(levels)))
             continue
         entry = _ENTRY.match(line)
         if not entry:
@@ -104,7 +104,7 @@ def parse(yaml: str) -> dict[str, Any]:
             block, index = _block_text(lines, index, indent)
             holder[key] = _fold(block) if value[0] == ">" else "\n".join(block)
         elif value and value.lower() not in _NULLS:
-            holder[key] = _scalar(value, len(levels))
+            holder[key] = _parse_scalar(value, len(levels))
         else:
             holder[key] = {}
             _check_depth(len(levels))
@@ -135,13 +135,13 @@ def _check_depth(depth: int) -> None:
         raise FrontMatterError(f"it has more than {MAX_DEPTH} nested levels")
 
 
-def _scalar(value: str, depth: int) -> Any:
+def _parse_scalar(value: str, depth: int) -> Any:
     _check_depth(depth)
     value = value.strip()
     if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
         return value[1:-1].replace("''", "'") if value[0] == "'" else _unquote_double(value[1:-1])
     if value.startswith("[") and value.endswith("]"):
-        return [_scalar(part, depth + 1) for part in value[1:-1].split(",") if part.strip()]
+        return [_parse_scalar(part, depth + 1) for part in value[1:-1].split(",") if part.strip()]
     return _BOOLEANS.get(value.lower(), value)
 
 

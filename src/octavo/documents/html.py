@@ -150,8 +150,8 @@ def colors(style: str) -> dict[str, str]:
 
 
 class Placeholders:
-    """Finds placeholders in angle brackets, such as `<your token>`. They count as text, because HTML has no such
-    element and the source has no closing tag for it."""
+    """Finds placeholders in angle brackets, such as `<your token>`. A placeholder is shown as text, because it has no
+    closing tag in the source and is no element of HTML."""
 
     def __init__(self, source: str) -> None:
         self._source = source

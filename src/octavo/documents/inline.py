@@ -136,7 +136,7 @@ class RunBuilder:
     def html_text(self, text: str) -> None:
         """Add text from HTML. White space is collapsed, except in `<pre>`."""
         if "\n" in text and any(each.name == "pre" for each in self._open):
-            self._lines_of_code(text)
+            self._add_preformatted(text)
             return
         collapsed = collapse_space(text)
         at_start = not self.runs or self.runs[-1].kind == "break"
@@ -147,7 +147,7 @@ class RunBuilder:
             return
         self.text(collapsed.lstrip() if at_start else collapsed)
 
-    def _lines_of_code(self, text: str) -> None:
+    def _add_preformatted(self, text: str) -> None:
         for number, line in enumerate(text.split("\n")):
             if number and self.runs:
                 self.line_break()

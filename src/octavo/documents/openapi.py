@@ -140,7 +140,7 @@ class Specification:
             self._response(reader, status, self._resolve(each))
             for status, each in first_items(raw.get("responses")).items()
         ]
-        server = "" if is_webhook else self._server(item, raw)
+        server = "" if is_webhook else self._server_url(item, raw)
         security = self._security(raw)
         operation = Operation(
             method.lower(),
@@ -177,7 +177,7 @@ class Specification:
         if form:
             yield Body(media or "application/x-www-form-urlencoded", SchemaField("", "object", children=tuple(form)))
 
-    def _server(self, *levels: Mapping[str, Any]) -> str:
+    def _server_url(self, *levels: Mapping[str, Any]) -> str:
         for level in (*reversed(levels), self.spec):
             for server in as_list(level.get("servers")):
                 url = as_line(as_object(server).get("url"))

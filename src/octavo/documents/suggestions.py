@@ -227,8 +227,8 @@ class ThreadAnchors:
         return self if is_same else ThreadAnchors(document, is_complete=is_complete)
 
     def by_exact_block(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
-        """Return the threads by the key of their block. Threads on the whole page or on a deleted block have the key
-        "". A block is found by its key, else by its text, which the thread quotes."""
+        """Return the threads by the key of their block, which is found by its key, else by the text that the thread
+        quotes. The key is "" for threads on the whole page or on a deleted block."""
         return _group(threads, self._exact_key)
 
     def by_key(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:

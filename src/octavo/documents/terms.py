@@ -59,7 +59,7 @@ class TermChange:
     new: str
     is_code: bool = False
     """True if the term was code, in which upper case and lower case differ."""
-    is_at_start: bool = False
+    has_optional_capital: bool = False
     """True if the term is the beginning of a sentence, or part of a heading. So its capitals may have no meaning."""
 
     @property
@@ -87,7 +87,9 @@ def changed_terms(entries: Iterable[Entry], keys: Collection[str] | None = None)
             for term in _terms(words, is_code=block.kind == "code", is_heading=block.kind == "heading"):
                 identity = term.old, term.new, term.is_code
                 first_change = found.setdefault(identity, term)
-                found[identity] = replace(first_change, is_at_start=first_change.is_at_start and term.is_at_start)
+                found[identity] = replace(
+                    first_change, has_optional_capital=first_change.has_optional_capital and term.has_optional_capital
+                )
     return tuple(found.values())
 
 
@@ -145,12 +147,12 @@ def _terms(words: Iterable[TextPart], *, is_code: bool, is_heading: bool = False
             old, new = " ".join(text[candidate.start : candidate.end].split()), " ".join(candidate.new.split())
             if old != new and len(old) <= MAX_TERM:
                 change = TermChange(old, new, replacement.is_code)
-                is_at_start = (
+                has_optional_capital = (
                     is_heading
                     or _SENTENCE_START.search(text[max(0, candidate.start - 20) : candidate.start]) is not None
                 )
                 is_capital = old[0].isupper() and not (replacement.is_code or change.is_number)
-                yield replace(change, is_at_start=is_at_start and is_capital)
+                yield replace(change, has_optional_capital=has_optional_capital and is_capital)
 
 
 def _is_term(text: str, *, is_code: bool) -> bool:
@@ -549,7 +551,7 @@ def _has_accepted_case(change: TermChange, spelling: str) -> bool:
         return not change.is_number or letters == old
     if letters.isupper() and len(letters) > 1 and not old.isupper():
         return True
-    if not old.islower() and not (change.is_at_start and _lower_start(change.old).islower()):
+    if not old.islower() and not (change.has_optional_capital and _lower_start(change.old).islower()):
         return False
     return all(word[:1] + word[1:].lower() == word for word in spelling.split())
 
@@ -589,7 +591,7 @@ def _new_words(change: TermChange, matched_text: str) -> str:
         return change.new
     if letters.isupper() and len(letters) > 1:
         return change.new.upper()
-    is_lowered = change.is_at_start and not change.old.islower() and _lower_start(change.new).islower()
+    is_lowered = change.has_optional_capital and not change.old.islower() and _lower_start(change.new).islower()
     new = _lower_start(change.new) if is_lowered else change.new
     matched_words = matched_text.split()
     if all(word[:1].isupper() for word in matched_words) and len(matched_words) > 1:

@@ -52,7 +52,7 @@ _END = re.compile(r"\{%-?[ \t\n]*end(@?[A-Za-z][\w@./:-]*)")
 
 
 class ClosedTags:
-    """Records which tags of a source have an end tag. The tokens are added part by part."""
+    """Finds out which tags of a source have an end tag, from its tokens. They are added in several calls of `add`."""
 
     def __init__(self, source: str) -> None:
         self._last: dict[str, int] = {}
@@ -358,7 +358,8 @@ class TokenStream:
             if token.type == "footnote_reference_open":
                 open_labels.append(token.meta["label"])
                 if open_labels[-1] in open_labels[:-1]:
-                    continue  # a repeated label belongs to the definition around it
+                    # A definition inside one with the same label is dropped, and its text stays in the outer one.
+                    continue
                 open_notes.append([])
             elif token.type == "footnote_reference_close":
                 if open_labels.pop() in open_labels:
@@ -421,7 +422,8 @@ def parser() -> MarkdownIt:
 
 
 def append_footnotes(state: StateCore) -> None:
-    """Add the footnote definitions to the end of the page. Include footnotes that only HTML refers to."""
+    """Add the footnote definitions to the end of the page, also those without a reference in the Markdown: HTML may
+    refer to them."""
     footnotes = state.env["footnotes"]
     for name, number in list(footnotes["refs"].items()):
         if number < 0:

@@ -369,12 +369,12 @@ async def export_changes(folder: PulledFolder, reader: SpaceReader) -> tuple[lis
         path = layout.paths.get(file.id, "")
         if path and folder.data(path) is None and (content := await reader.file(file)) is not None:
             changes.append(ExportChange("A", path, content))
-    if (summary := _summary(folder, layout, source.entries)) is not None:
+    if (summary := _summary_change(folder, layout, source.entries)) is not None:
         changes.append(summary)
     return sorted(changes, key=lambda change: change.path), layout.skipped
 
 
-def _summary(folder: PulledFolder, layout: FolderLayout, now: list[Entry]) -> ExportChange | None:
+def _summary_change(folder: PulledFolder, layout: FolderLayout, now: list[Entry]) -> ExportChange | None:
     """Return the change to `SUMMARY.md`. None if the structure is the same."""
     wanted = [entry for entry in layout.entries if entry.title != UNLISTED or entry.kind != "group"]
     now = [entry for entry in now if entry.title != UNLISTED or entry.kind != "group"]
@@ -481,7 +481,7 @@ def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tupl
 
 
 def _missing_includes(folder: PulledFolder, layout: FolderLayout) -> Iterator[Problem]:
-    """Yield a problem for each reusable content that pages include but whose file is missing in the folder."""
+    """Yield a problem for each piece of reusable content of the space whose file is missing in the folder."""
     for shared in layout.revision.reusable_contents:
         path = layout.paths.get(shared.id)
         if path is not None and folder.data(path) is None:

@@ -109,7 +109,7 @@ class Proposal:
         ApiError, or ProposalFailed if it was edited since the last complete proposal."""
         name = self.folder.proposal.get("changeRequest")
         if not isinstance(name, str) or not name:
-            return await self._unnamed_request()
+            return await self._request_without_stored_id()
         try:
             found = await self.live.send(
                 change_requests.Get(at=ChangeRequestRef(space_id=self.folder.space, change_request_id=name))
@@ -126,7 +126,7 @@ class Proposal:
             raise ProposalFailed(f"{message}, run: octavo propose --into {found.number}", "blocked")
         return found
 
-    async def _unnamed_request(self) -> ChangeRequest | None:
+    async def _request_without_stored_id(self) -> ChangeRequest | None:
         """Return the draft that an interrupted proposal created without storing its ID. None if there is none, or if it
         was edited."""
         subject = self.folder.proposal.get("creating")

@@ -261,8 +261,8 @@ class ProposalPlanner:
             plan.new_files[path] = data
 
     def _sent_file(self, plan: ProposalPlan, path: str, size: int) -> str | None:
-        """Return the ID of the file that an interrupted proposal added to the change request. It has this name and size.
-        None if there is none."""
+        """Return the ID of a file that an interrupted proposal added to the change request, found by the name in `path`
+        and by its size. None if there is none."""
         others = {*(file.id for file in self.base.files), *(file.id for file in self.baseline.files.values())}
         others |= set(plan.sent_files.values())
         made = (file for file in self.head.files if file.id not in others)

@@ -116,7 +116,7 @@ class PulledFolder:
             state = parse_json(path.read_bytes())
             if not isinstance(state, dict) or state.get("schema") != SCHEMA:
                 raise ValueError("another version of Octavo wrote it")
-            files = {name: _read_tracked_file(name, each) for name, each in state["files"].items()}
+            files = {name: _parse_tracked_file(name, each) for name, each in state["files"].items()}
             root = _text(state, "root")
             if root and why_unsafe(root):
                 raise ValueError("its root leaves the folder")
@@ -201,7 +201,8 @@ class PulledFolder:
         return ""
 
     def delete(self, path: str) -> None:
-        """Delete a file, and the folders that are empty then. Raises OSError."""
+        """Delete a file, and the folders that are then empty. Does nothing if the path leads through a symbolic link.
+        Raises OSError."""
         if passes_link(self.pages, path):
             return
         (self.pages / path).unlink(missing_ok=True)
@@ -262,7 +263,7 @@ def _umask() -> int:
     return mask
 
 
-def _read_tracked_file(path: str, stored: Mapping[str, Any]) -> TrackedFile:
+def _parse_tracked_file(path: str, stored: Mapping[str, Any]) -> TrackedFile:
     """Return a file as `state.json` has it. Raises ValueError or LookupError."""
     kind = stored["kind"]
     if why_unsafe(path) or kind not in KINDS:
@@ -276,10 +277,10 @@ def _read_proposal(stored: Any) -> dict[str, Any]:
     """Return the proposal in `state.json`. Raises ValueError, LookupError, TypeError or AttributeError if it is
     malformed."""
     for path, page in stored.get("pages", {}).items():
-        _read_tracked_file(path, {"kind": "page", "id": page["id"], "baseSha256": page["sha256"]})
+        _parse_tracked_file(path, {"kind": "page", "id": page["id"], "baseSha256": page["sha256"]})
     for name in ("files", "hashes"):
         for path, value in stored.get(name, {}).items():
-            _read_tracked_file(path, {"kind": "file", "id": value})
+            _parse_tracked_file(path, {"kind": "file", "id": value})
     for name in ("changeRequest", "creating", "revision", "summary"):
         _text(stored, name)
     return dict(stored)

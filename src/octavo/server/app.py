@@ -219,7 +219,7 @@ class Platform:
 
     async def _run(self, work: BackgroundWork[Any]) -> Any:
         """Run background work outside the handler thread, then finish it in that thread and return the result."""
-        async with self._large_lock if work.is_large else nullcontext():
+        async with self._large_lock if work.needs_much_memory else nullcontext():
             outcome = await asyncio.to_thread(work.run)
 
             def finish() -> Any:
@@ -436,7 +436,7 @@ _NOUNS = {
 
 
 _SINGLE_NOUNS = {"adaptive-schema": "adaptive schema"}
-"""Resources that exist at most once per parent. Their message names only the kind."""
+"""Resources that exist at most once per parent. `missing_message` names only their kind."""
 
 
 def missing_message(path: str) -> str:

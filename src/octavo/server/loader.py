@@ -191,7 +191,8 @@ class _FolderReader:
     before: Json
     on_progress: Callable[[int, int], object] | None = None
     _keys: dict[str, str] = field(default_factory=dict)
-    """IDs by the key of a page or file in the folder."""
+    """IDs by key. The key is `page:PATH`, `file:PATH` or `shared:PATH` (reusable content), else as `_key_of` returns
+    it."""
     _bodies: dict[Path, tuple[Json, str]] = field(default_factory=dict)
     """Front matter and text of each page, by path."""
     _unreadable_pages: dict[Path, Json] = field(default_factory=dict)

@@ -46,10 +46,11 @@ _ABSOLUTE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/#]")
 
 
 def expand_includes(store: Store, text: str, page: Json, revision: Json) -> str:
-    """Return `text` with reusable content inserted between each include tag and an end tag.
+    """Return `text` with reusable content inserted between each include tag and an end tag. The tag of empty content is
+    removed.
 
-    Nothing is inserted if the content is missing, includes itself or exceeds a limit. Then an include tag of the page
-    stays unchanged, and a nested one gets only an end tag. The tag of empty content is removed.
+    If the content is missing, includes itself or exceeds a limit, nothing is inserted: an include tag of the page stays
+    as it is, and a nested one gets only an end tag.
     """
     if "include" not in text or not revision["reusableContents"]:
         return text
@@ -246,7 +247,8 @@ def _render_conditions(parts: Sequence[str | _If], variables: Mapping[str, Mappi
 
 
 def evaluate(expression: str, variables: Mapping[str, Mapping[str, Any]], *, fixed_only: bool) -> Any:
-    """Return the value of an expression. UNKNOWN if its syntax is not supported or a variable in it is not set."""
+    """Return the value of an expression. UNKNOWN if its syntax is not supported or a variable in it is not set. A
+    visitor claim has the value None, or UNKNOWN with `fixed_only`."""
     tokens: list[tuple[str, str]] = []
     index, text = 0, expression.strip()
     while index < len(text):

@@ -91,10 +91,10 @@ def _register_typefaces() -> None:
 
 
 @cache
-def _typeface_of(letter: str, first: str) -> str | None:
+def _typeface_of(letter: str, preferred: str) -> str | None:
     """Return the typeface for a character. None if no typeface contains it."""
     point = ord(letter)
-    if first == MONO and point < 0x100 and letter.isprintable():
+    if preferred == MONO and point < 0x100 and letter.isprintable():
         return MONO
     if point in _characters_of(BODY) or letter.isspace():
         return BODY

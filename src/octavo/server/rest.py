@@ -90,7 +90,7 @@ class BackgroundWork(Generic[T]):
     run: Callable[[], T]
     finish: Callable[[T], Any]
     early_response: Any = None
-    is_large: bool = False
+    needs_much_memory: bool = False
     """True if `run` needs much memory. Such work runs one at a time."""
 
 

@@ -154,9 +154,9 @@ class _Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
-        self._watch()
+        self._restart_timer()
         if len(self.connections) >= CONNECTION_LIMIT:
-            # uvicorn's set contains only protocols of this class, because the configuration names no other.
+            # uvicorn has only protocols of this class here, because its configuration names no other.
             others: list[Any] = [connection for connection in self.connections if connection is not self]
             waiting = [other for other in others if other.waits_for_client]
             if waiting:
@@ -170,19 +170,19 @@ class _Connection(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        self._watch()
+        self._restart_timer()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        self._watch()
+        self._restart_timer()
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._watch()
+        self._restart_timer()
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        self._watch()
+        self._restart_timer()
 
     def timeout_keep_alive_handler(self) -> None:
         """Close the connection, even if the client has not read the last response."""
@@ -203,7 +203,7 @@ class _Connection(H11Protocol):
         """Close the connection immediately."""
         self.transport.abort()
 
-    def _watch(self) -> None:
+    def _restart_timer(self) -> None:
         """Restart the timer if the connection is in another phase."""
         phase = self._current_phase()
         if phase == self._phase:
@@ -246,7 +246,7 @@ class _Connection(H11Protocol):
             head = f"HTTP/1.1 408 Request Timeout\r\ncontent-type: application/json\r\ncontent-length: {len(content)}"
             self.transport.write(f"{head}\r\nconnection: close\r\n\r\n".encode() + content)
             self.transport.close()
-            self._watch()
+            self._restart_timer()
         else:
             self.close_now()
 

@@ -256,7 +256,7 @@ def _is_light(environ: Mapping[str, str]) -> bool:
 
 
 def _keeps_letter_order(environ: Mapping[str, str]) -> bool:
-    """Return whether the terminal is known not to reorder right-to-left text."""
+    """Return whether the terminal is one of those that do not reorder right-to-left text."""
     named = environ.get("TERM_PROGRAM", "") == "vscode" or environ.get("TERM", "").startswith(("foot", "linux"))
     return named or any(environ.get(name) for name in _LEFT_TO_RIGHT_TERMINALS)
 

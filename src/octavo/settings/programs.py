@@ -39,8 +39,8 @@ of an argument after `=`."""
 _MAX_LINTERS = 20
 _MAX_ARGUMENTS, _MAX_LENGTH = 50, 1000
 _MASKED_BY_DEFAULT = ("vale", "lines", "checkstyle")
-"""Formats of linters for prose. Their default for `mask` is to replace tags by spaces. Not for Markdown linters,
-because they would report the spaces."""
+"""Formats of linters for prose. Without a setting `mask`, tags are replaced by spaces for them. Markdown linters get
+the tags, because they would report the spaces."""
 _LINTER_FIELDS = ("name", "command", "format", "columns", "folder", "mask", "spaces", "auto", "env", "blocks")
 _SECRETS = re.compile(r"OCTAVO_", re.IGNORECASE)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
@@ -207,7 +207,7 @@ class Linter:
     folder: Path | None = None
     """The folder in which the linter runs. None for a temporary folder."""
     mask: tuple[str, ...] = ()
-    """The parts of a page that are replaced by spaces, of `MASKS`."""
+    """Names in `MASKS` of the parts of a page that are blanked out before the linter reads it."""
     spaces: tuple[str, ...] = ()
     """Titles or ids of the spaces whose pages are checked. Empty: all spaces."""
     is_automatic: bool = False

@@ -144,7 +144,7 @@ async def test_next_and_previous_change_are_selected_and_counted() -> None:
     app = view_app()
     async with app.run_test(size=(80, 20)) as pilot:
         show(app)
-        assert app.pane.contents.change_count == 9
+        assert app.pane.contents.shown_diff.count == 9
         await pilot.pause()
         seen = [app.pane.navigation.position_text]
         for _ in range(8):

@@ -234,7 +234,7 @@ async def test_diff_stays_visible_until_next_units_are_built() -> None:
         while app.pane.contents.is_building:
             await pilot.pause(0.01)
         assert len(app.pane.viewport.virtual_lines) > 2000
-        assert app.pane.contents.change_count == 30
+        assert app.pane.contents.shown_diff.count == 30
 
 
 async def test_huge_block_around_conflict_is_sliced() -> None:

@@ -264,7 +264,7 @@ def _status(settings: Settings, options: argparse.Namespace) -> int:
     saved = home.read()
     access = profiles.resolve(saved, os.environ, profile=options.profile, base_url=options.base_url)
     statuses = signing_in.status(home, access)
-    verdicts = asyncio.run(_verdicts(settings, home, access, statuses, offline=options.offline))
+    verdicts = asyncio.run(_check_accounts(settings, home, access, statuses, offline=options.offline))
     with Output(options, FIELDS, _COLUMNS) as output:
         for each, verdict in zip(statuses, verdicts, strict=True):
             output.add(_row(each, verdict))
@@ -287,7 +287,7 @@ def _row(status: Status, verdict: _Verdict) -> dict[str, Any]:
     }
 
 
-async def _verdicts(
+async def _check_accounts(
     settings: Settings, home: signing_in.Home, access: Access, statuses: Sequence[Status], *, offline: bool
 ) -> list[_Verdict]:
     """Check the API key of each account with its server. With `offline`, only check whether a key can be read."""

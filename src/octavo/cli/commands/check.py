@@ -105,8 +105,8 @@ def _escape(text: str, *, is_value: bool = False) -> str:
 
 
 def rdjson_lines(findings: Sequence[Finding], texts: Mapping[str, str]) -> str:
-    """Return the findings in the Reviewdog Diagnostic Format. Its columns are counted in bytes, which needs the texts of
-    the files."""
+    """Return the findings in the Reviewdog Diagnostic Format, which counts columns in bytes. `texts` has the text of
+    each file."""
     lines = {path: text.split("\n") for path, text in texts.items() if path in {each.path for each in findings}}
     return "".join(f"{_compact(_rdjson(each, lines.get(each.path, [])))}\n" for each in findings)
 

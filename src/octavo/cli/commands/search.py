@@ -216,7 +216,7 @@ class Search:
             if each.space in by_id and all(word in fold(f"#{each.number} {each.title} {each.description_text}") for word in words)
         ]  # fmt: skip
 
-    # Nothing found
+    # Suggestions when nothing was found
 
     async def _suggestion(self) -> str:
         """Return a sentence that suggests similar words from page titles. Empty if there are none."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from octavo.tui.core.session import Session
 
 # lazy: the renderer, for text only
-_print_document = lazy("octavo.tui.render.printing:print_document")
+_document_as_text = lazy("octavo.tui.render.printing:document_as_text")
 
 
 KINDS = {
@@ -142,7 +142,7 @@ class _ItemPrinter:
 
     def _render_markdown(self, markdown: str) -> str:
         """Return Markdown formatted as in the app."""
-        text: str = _print_document(
+        text: str = _document_as_text(
             parse(markdown), self._width, colors=self._style.has_colors, has_escapes=self._style.has_escapes
         )
         return text

@@ -39,7 +39,7 @@ NEVER_NONE = frozenset({"title", "slug", "hidden", "no_index", "no_robots_index"
 
 @dataclass(frozen=True)
 class EditOutcome(SendResult[None]):
-    """Result of an edit."""
+    """Result of an edit, with the revision of another user that it overwrote, if any."""
 
     replaced: str | None = None
     """Revision that the edit overwrote, because someone saved it at the same moment. None if the edit overwrote only the
@@ -253,7 +253,7 @@ async def _all_pages_exist(send: Send, op: content.Edit) -> bool:
 def _head_in(response: Any) -> str | None:
     """Return the new head revision from the response to an edit. None if the response does not contain it.
 
-    Some servers respond with the change request alone.
+    The response is the change request, or has it in a field.
     """
     if not isinstance(response, dict):
         return None

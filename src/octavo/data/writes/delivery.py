@@ -396,7 +396,8 @@ class ConnectionState:
         """Record that the server responded to a request that is not from the outbox. Return whether a pause has
         ended."""
         if self._is_token_refused and self._has_timed_pause:
-            return False  # The server may accept the token only for reads. Do not retry a write after each read.
+            # The server may accept the token for reads only, so a read does not prove that a write would succeed.
+            return False
         has_waited = bool(self._failures) and not self._is_rate_limited
         if has_waited:
             if self._is_token_refused:

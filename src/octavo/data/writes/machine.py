@@ -268,7 +268,7 @@ class OutboxEntry:
     id: str
     op: DurableWrite
     facts: WriteFacts
-    """What the order, the checks and the messages of the write depend on."""
+    """Properties of the write that decide its order, its checks and its messages."""
     action: str
     created_at: datetime
     requested_at: datetime
@@ -296,7 +296,7 @@ class OutboxEntry:
     failed_lookups: int = 0
     """Number of unsuccessful searches after `may_arrive_until`."""
     postponements: int = 0
-    """Number of failed requests of this write while the server responds to other requests."""
+    """Number of failed requests of this write at times when the server responded to other requests."""
     baseline: tuple[str, ...] = ()
     newest_at: datetime | None = None
     basis: Basis = field(default_factory=Basis)
@@ -506,7 +506,7 @@ def retry(entry: OutboxEntry, now: datetime) -> OutboxEntry:
     lookups = min(entry.failed_lookups, 1 if entry.facts.creates else 0)
     entry = replace(entry, requested_at=now, failed_lookups=lookups, postponements=0)
     if entry.state == "unknown" and not entry.needs_user:
-        # The server may still act on the write, so an unsuccessful search now would prove nothing.
+        # The server may still process the write. A search now that finds nothing would prove nothing.
         return replace(entry, due_at=max(now, entry.due_at or now))
     return replace(entry, state="queued", held_until=None, due_at=now, reason="")
 

@@ -201,7 +201,7 @@ same object."""
 def _open_count_change(entry: OutboxEntry) -> int:
     """Return by how much a write changes the number of open threads."""
     if entry.state in ("failed", "pending"):
-        return 0  # other users do not see a pending comment, so the counter of the server excludes it
+        return 0  # The server does not count a failed write, nor a pending comment, which other users do not see.
     match entry.op:
         case comments.Create():
             return 1

@@ -253,7 +253,7 @@ def _pattern_of(character: str) -> str:
 
 
 def _tag_pattern(tag: str) -> re.Pattern[str]:
-    """Return a pattern for a tag that begins as `{% hint`, `<details` or `</details`."""
+    """Return a pattern for a whole tag that begins with `tag`, such as `{% hint`, `<details` or `</details`."""
     if tag.startswith("{%"):
         name = tag.removeprefix("{%").strip()
         return re.compile(rf"\{{%-?\s*{re.escape(name)}(?![\w-])(?:[^%\n]*?-?%\}})?" if name else r"\{%-?[^\n]*")

@@ -87,7 +87,7 @@ class Folder:
     entries: list[Entry] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     first_page: Path | None = None
-    """First page of the tree of subfolders. None if there is none, or if the tree comes from `summary`."""
+    """First page, if the tree comes from the subfolders. None if it comes from `summary` or has no page."""
     summary: Path | None = None
     """File of the table of contents. None if the tree comes from the subfolders."""
     unlisted: list[Path] = field(default_factory=list)

@@ -134,7 +134,7 @@ def _is_about(path: str, file_name: str) -> bool:
 
 
 def _place(report: Report, lines: Sequence[str], linted_lines: Sequence[str], columns: Columns) -> Place:
-    """Return the range of a report in code points. A column outside its line counts as the end of the line."""
+    """Return the range of a report, in code points. A column after the end of its line counts as that end."""
     line, end_line = report.line, max(report.line, min(report.end_line or report.line, len(lines)))
     if report.column is None:
         return Place(line, 1, end_line, len(lines[end_line - 1]) + 1)

@@ -239,7 +239,7 @@ def _belong_together(first: _Change, second: _Change, siblings: Versions[Blocks]
         is_in_section = bool(headings) and (not new[0].level or min(headings) < new[0].level)
         return changed.hunk.is_deletion and not is_before and is_in_section
     if is_before:
-        # An addition before a section belongs to the section above it, if that section still ends there.
+        # An addition before a heading belongs to the section above, if that section still ends there.
         is_section = bool(old[0].level) and (not now or 0 < now[0].level <= old[0].level)
         return not is_section
     # An addition after the change belongs to it, unless the addition begins a section of the same or a higher level.
@@ -277,7 +277,7 @@ class _Counterparts:
         self.unmoved: dict[SourceBlock, SourceBlock] = {}
         """The version on this side of each base block that stays in place. It may be edited."""
         self.divided: dict[SourceBlock, tuple[SourceBlock, ...]] = {}
-        """The blocks that replaced a base block that was split or turned into another kind."""
+        """By base block that was split or turned into another kind: the blocks that replaced it."""
         self.moved: dict[SourceBlock, SourceBlock] = {}
         """The version on this side for each base block that was moved."""
         self.added: list[_Addition] = []
@@ -384,7 +384,7 @@ def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBl
     changes: tuple[_Changes, _Changes] = ({}, {})
     moved: tuple[set[SourceBlock], set[SourceBlock]] = (set(), set())
     for side, (mover, other) in enumerate((sides, sides[::-1])):
-        # The blocks of the other side at the old place, for each moved base block.
+        # By moved base block: the blocks that the other side has in its old place.
         old_places: dict[SourceBlock, list[SourceBlock]] = {}
         for old, new in mover.moved.items():
             if new in changes[side]:

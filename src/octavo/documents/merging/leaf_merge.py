@@ -306,8 +306,8 @@ def _values(table: SourceBlock, index: int) -> Counter[str]:
 
 
 def _merge_columns(columns: list[list[Column]]) -> list[Column]:
-    """Return the columns of the merged table. They are in main's order, or in the order of the change request if main
-    kept the order of the base. New columns of the other side are put after their predecessor on that side."""
+    """Return the columns of the merged table, in main's order. If only the change request changed the order, its order
+    is used. New columns of the other side come after their predecessor there."""
     shared, (_, main, request) = _shared_columns(columns), columns
     first, second = (main, request) if shared[0] != shared[1] else (request, main)
     merged = [each for each in first if isinstance(each, str) or each in second]

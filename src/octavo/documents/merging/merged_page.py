@@ -209,18 +209,18 @@ def without_moved_places(pieces: Sequence[MergedChild]) -> Iterator[tuple[str | 
 class _Assembler:
     """Assembles the text of a page. For an unresolved conflict, it takes one side, or both sides between markers."""
 
-    def __init__(self, choice: _Choose, side: ChoiceKind = "main", labels: tuple[str, str] | None = None) -> None:
-        self._choice, self._side, self._labels = choice, MergeChoice(side), labels
+    def __init__(self, choose: _Choose, side: ChoiceKind = "main", labels: tuple[str, str] | None = None) -> None:
+        self._choose, self._side, self._labels = choose, MergeChoice(side), labels
 
     def fragments(self, content: str | Conflict | MergedBlock) -> list[Fragment] | None:
         """Return the text of a part of a page. None if no text is left."""
         if isinstance(content, str):
             return [Fragment(content)]
         if self._labels is not None and self._is_marked(content):
-            main, request = (text_of(content, self._choice, side) for side in SIDES)
+            main, request = (text_of(content, self._choose, side) for side in SIDES)
             return [Fragment(with_markers(main, request, *self._labels))]
         if isinstance(content, Conflict):
-            text = content.text(self._choice(content) or self._side)
+            text = content.text(self._choose(content) or self._side)
             return None if text is None else [Fragment(text, content)]
         children = [(each, self.fragments(each), gap) for each, gap in without_moved_places(content.pieces)]
         remaining = [
@@ -258,7 +258,7 @@ class _Assembler:
             return False
         if isinstance(content, Conflict) and content.main is None and content.request is None:
             return False  # both sides moved the text away from this place
-        return any(self._choice(conflict) is None for conflict in conflicts_in(content))
+        return any(self._choose(conflict) is None for conflict in conflicts_in(content))
 
 
 def _renumber(items: list[list[Fragment]]) -> None:
@@ -275,14 +275,14 @@ def _renumber(items: list[list[Fragment]]) -> None:
         )
 
 
-def text_of(content: str | Conflict | MergedBlock, choice: _Choose, side: ChoiceKind) -> str | None:
+def text_of(content: str | Conflict | MergedBlock, choose: _Choose, side: ChoiceKind) -> str | None:
     """Return the text after the choices, with one side of unresolved conflicts. None if no text is left."""
-    found = _Assembler(choice, side).fragments(content)
+    found = _Assembler(choose, side).fragments(content)
     return None if found is None else "".join(each.text for each in found)
 
 
 def side_of(content: str | Conflict | MergedBlock, side: ChoiceKind) -> str | None:
-    """Return one side of a part of a page. None if no text is left."""
+    """Return the text of a part of a page with one side of all conflicts. None if no text is left."""
     return text_of(content, lambda _: None, side)
 
 

@@ -87,7 +87,7 @@ def merge(base: str, main: str, request: str) -> MergedPage:
         # A merge without conflicts needs no parsing. The head is the whole text.
         return MergedPage(MergedBlock("page", texts.preferred, "", [], "", ""))
     line_end = "\n"
-    # each version has only one kind of line break, and at least one version has CRLF
+    # Unify the line breaks if some versions use CRLF.
     if {_line_end(text) for text in texts if "\n" in text} in ({_CRLF}, {_CRLF, "\n"}):
         line_end = texts.map(lambda text: _line_end(text if "\n" in text else base)).preferred
         texts = texts.map(lambda text: text.replace(_CRLF, "\n"))
@@ -152,7 +152,9 @@ class _PageMerge:
             found[found.index(first) : found.index(last) + 1] = [joined]
         ends = Versions(0, 0, 0)
         end_of_all = blocks.map(lambda siblings: slice(len(siblings), None))
-        for region in [*found, end_of_all]:  # the empty last region makes the loop add the blocks after the last change
+        # `end_of_all` is an empty region after the last block, so that the loop also adds the blocks after the last
+        # change.
+        for region in [*found, end_of_all]:
             between = _blocks_in_region(
                 blocks, Versions(*(slice(end, each.start) for end, each in zip(ends, region, strict=True)))
             )
@@ -325,7 +327,7 @@ class _PageMerge:
         before = _merged_inner_space(block, lambda each: each.space_before_children)
         after = _merged_inner_space(block, lambda each: each.space_after_children)
         tail = block.map(lambda each: each.tail).preferred
-        is_numbered = kind == "list" and all(map(_is_numbered, block))
+        is_numbered = kind == "list" and all(map(_has_consecutive_numbers, block))
         return MergedBlock(kind, head, before, pieces, after, tail, is_numbered)
 
     def _merge_front_matter(self, front: Versions[SourceBlock]) -> Conflict | MergedBlock:
@@ -426,7 +428,7 @@ class _PageMerge:
     def _as_moved_place(
         self, pieces: list[MergedChild], region: Versions[Blocks], context: Context
     ) -> list[MergedChild]:
-        """Wrap the pieces in a `MovedPlace` if text was moved to or from them and they have no conflict."""
+        """Wrap the pieces in a `MovedPlace` if they have no conflict and text was moved into or out of the region."""
         if not self._moved_base_blocks(region) or any(isinstance(each.content, Conflict) for each in pieces):
             return pieces
         piece = self._make_conflict(region, context)
@@ -484,7 +486,7 @@ def _in_order(own: T, other: T, side: int) -> tuple[T, T]:
     return (own, other) if side == 0 else (other, own)
 
 
-def _is_numbered(items: SourceBlock) -> bool:
+def _has_consecutive_numbers(items: SourceBlock) -> bool:
     numbers = [child.number for child in items.children or ()]
     return numbers == list(range(numbers[0], numbers[0] + len(numbers))) if numbers and numbers[0] >= 0 else False
 

@@ -1,8 +1,8 @@
-"""Merges revisions: the page tree, the texts and fields of pages, files, reusable content and variables. Predicts the
-conflicts of a merge.
+"""Merges revisions: the page tree, and the texts and fields of pages, files, reusable content and variables.
 
-It runs the merge on this machine and discards the result. So the prediction is exact for the embedded server. Other
-servers may merge differently: for them, a predicted conflict means that both sides changed the same content.
+`merge_revisions` makes the merges of the embedded server and of its folders. `predict_merge` runs it on this machine
+before a merge is sent, and stores nothing. So a prediction is exact for the embedded server. Other servers may merge
+differently: for them, a predicted conflict means that both sides changed the same content.
 """
 
 from __future__ import annotations
@@ -223,8 +223,8 @@ def merge_revisions(
 ) -> RevisionMerge:
     """Return `main` with the changes of `proposed` since `base`. `name` labels the request, such as `#42`.
 
-    Pages have the names of their texts. `read_text` returns the text with a name, and `store_text` the name of a merged
-    text. Without them, each text is its own name.
+    The field `text` of a page is not its text but a name for it. `read_text` returns the text with a name, and
+    `store_text` stores a merged text and returns its name. By default, each text is its own name.
     """
     merger = _RevisionMerger(name, read_text, store_text)
     sides = [TreeVersion.of(each["pages"]) for each in (base, main, proposed)]

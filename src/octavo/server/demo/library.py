@@ -87,7 +87,7 @@ def fill(world: World, clock: DemoClock, ids: DemoIds, today: datetime, share: f
 
 
 def _titles() -> list[tuple[str, str]]:
-    """Return the station and the kind of each book."""
+    """Return the names of a station and of a kind of book, for each book."""
     titles = [(station.name, kind) for kind in _word_lists()["books"] for station in register.stations()]
     return titles[: LEAST_SPACES - 4]
 

@@ -167,11 +167,11 @@ def _is_redundant(world: World, link: Json) -> bool:
         return True
     others = list(world.store.all(f"/orgs/{link['organization']}/link-invites"))
     alike = [other for other in others if all(other.get(kind) == link.get(kind) for kind in _TARGET_KINDS)]
-    best = max(alike, key=_rank)  # For equal roles, max returns the oldest link.
+    best = max(alike, key=_role_rank)  # For equal roles, max returns the oldest link.
     return bool(best["id"] != link["id"])
 
 
-def _rank(link: Json) -> int:
+def _role_rank(link: Json) -> int:
     new_role = link.get("level", link.get("role"))
     return RANKS.index(new_role) if new_role else -1
 

@@ -2,8 +2,8 @@
 
 `Threads` converts stored comments to API resources and decides who may change them. The handlers are below.
 
-A review is for the revision at that time. It becomes outdated when its author reviews again or is requested again.
-Authors may review their own change requests.
+A review belongs to the revision that was current when it was submitted. It becomes outdated when its author reviews
+again or is requested again. Authors may review their own change requests.
 """
 
 from __future__ import annotations

@@ -202,7 +202,8 @@ def _list_groups(op: structure.ListGroups, world: World) -> Json:
 
 
 def require_addable_space(world: World, organization: str, space_id: str) -> Json:
-    """Return a space that the caller may add to a site. Raises Refusal and MissingResource."""
+    """Return the space with an ID. Raises MissingResource if the caller cannot see it, and Refusal if the caller may
+    not add it to a site."""
     space = world.store.get(f"/spaces/{space_id}")
     if space["organization"] != organization or space.get("deletedAt") or role(world, space) is None:
         raise MissingResource(f"/spaces/{space_id}")

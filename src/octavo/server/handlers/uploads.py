@@ -160,8 +160,8 @@ def _present_source(world: World, source: Json) -> Json:
 
 @before_save(fonts.Font)
 def _fill_in_font(op: fonts.Create | fonts.Update, world: World, document: Json) -> Json:
-    """Return the font with the new files. The files of each weight in the request are replaced, or removed if the weight
-    has no new file. Other weights stay."""
+    """Return the font with the new files. The request names weights: their files are replaced by the new files, or
+    removed if there are none. Other weights stay. Raises Refusal if the regular weight has no file."""
     new_faces: list[Json] = document.pop("fontFaces", [])
     weights = {str(face["weight"]) for face in new_faces}
     faces = {weight: sources for weight, sources in document.get("faces", {}).items() if weight not in weights}
@@ -200,9 +200,11 @@ def _create(op: imports.Create, world: World) -> BackgroundWork[Any]:
     if op.source not in _SUPPORTED_SOURCES:
         sentence = f"source {op.source} is not supported. Export it as markdown, html, docx, or zip"
         raise Refusal(400, f"{sentence}, then import that file.")
-    is_large = op.source in ("zip", "docx")
+    needs_much_memory = op.source in ("zip", "docx")
     return BackgroundWork(
-        partial(_read_source, op, _fetcher(op, world)), partial(_add_imported, op, world), is_large=is_large
+        partial(_read_source, op, _fetcher(op, world)),
+        partial(_add_imported, op, world),
+        needs_much_memory=needs_much_memory,
     )
 
 

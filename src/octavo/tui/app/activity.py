@@ -121,7 +121,7 @@ class ActivityScreen(Dialog[None]):
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ACTIVITY,)
 
-    _files: tuple[UnsentFile, ...] = ()
+    _unsent_files: tuple[UnsentFile, ...] = ()
     """Drafts from editors that were not sent, as of the last time the folder was read."""
 
     @property
@@ -164,7 +164,7 @@ class ActivityScreen(Dialog[None]):
 
     def _load_files(self) -> None:
         if self.shell.has_session:
-            self._files = unsent_files(self.shell)
+            self._unsent_files = unsent_files(self.shell)
             self._show()
 
     def _show(self) -> None:
@@ -174,7 +174,7 @@ class ActivityScreen(Dialog[None]):
         entries = sorted(session.outbox.entries, key=lambda entry: _WRITE_HEADINGS.index(_heading(entry)))
         lines: list[Line] = [(entry.id, entry) for entry in entries]
         lines += [(f"setting {number}", InvalidSetting(each)) for number, each in enumerate(self.shell.settings_errors)]
-        lines += [(file.path.name, file) for file in self._files]
+        lines += [(file.path.name, file) for file in self._unsent_files]
         lines += [(f"kept {space.id}", space) for space in session.offline.all]
         requests = list(session.activity())
         lines += [

@@ -303,7 +303,8 @@ def _start(app: Shell, work: Callable[..., Coroutine[Any, Any, None]], *parts: s
 
 
 async def _to_command(app: Shell, mode: str, opener: str, id: str) -> None:
-    """Go to a view, run the command `opener` that opens a screen there, and run the command `id` on it."""
+    """Go to a view and run the command `id`. If `opener` is not empty, first run this command, which opens the screen
+    that has `id`."""
     view = await _to_view(app, mode)
     if opener and await _run(app, opener):
         for _ in range(_MOST_CHECKS):
@@ -353,7 +354,7 @@ async def _wait_until_loaded(view: Screen[Any]) -> None:
         for op in waiting:
             await view.live.wait_loaded(op)
         loaded |= waiting
-        await asyncio.sleep(_CHECK_INTERVAL)  # Messages show the responses, and may start more operations.
+        await asyncio.sleep(_CHECK_INTERVAL)  # Let the views show the responses. This may start more operations.
 
 
 async def _run(app: Shell, id: str) -> bool:

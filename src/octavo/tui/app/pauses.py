@@ -92,7 +92,7 @@ class Garbage:
         gc.enable()
 
     def on_key_pressed(self) -> None:
-        """Postpone the next collection, unless memory has grown much."""
+        """Postpone the next collection, or schedule it soon if memory has grown much."""
         self._last_key = time.monotonic()
         if self._is_started and not self._is_urgent and (collections := gc.get_count()[2]) != self._young_collections:
             self._young_collections = collections

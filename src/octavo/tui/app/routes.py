@@ -192,7 +192,7 @@ def _to_change_request(shell: Shell, route: ToChangeRequest) -> None:
 
 async def _go_to_thread(shell: Shell, route: ToThread) -> None:
     if isinstance(shell.screen, ModalScreen):
-        return  # The dialog shows the thread.
+        return  # An undo in a dialog does not leave the dialog.
     if _select_thread(shell, route):
         return
     if route.view in ("comments", "inbox"):
@@ -220,7 +220,8 @@ _VIEW = "view"
 
 
 def first_view(session: Session) -> str:
-    """Return the first view of a session: Content for a folder or if the user last quit in Content, else the inbox."""
+    """Return the first view of a session: Content if the session is a folder or if the user last quit in Content, else
+    the inbox."""
     is_reading = session.kind == "folder" or session.state.get_fact(_VIEW) == "content"
     return "content" if is_reading else "inbox"
 
@@ -230,11 +231,11 @@ def remember_view(session: Session, mode: str) -> None:
     session.state.set_fact(_VIEW, mode)
 
 
-async def go_to_first_route(app: Shell, finding: Awaitable[Route]) -> None:
-    """Go to the screen that `finding` returns. If `finding` raises ApiError or ValueError, show the message of the
+async def go_to_first_route(app: Shell, awaitable: Awaitable[Route]) -> None:
+    """Go to the screen that `awaitable` returns. If `awaitable` raises ApiError or ValueError, show the message of the
     error."""
     try:
-        route = await finding
+        route = await awaitable
     except (ApiError, ValueError) as error:
         app.say(str(error), tone="failed")
         return

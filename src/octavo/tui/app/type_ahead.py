@@ -45,7 +45,7 @@ class TypedText:
         self._has_input = False
         """True if the last letter went into an input."""
         self._is_lost = False
-        """True if the input of the text was refused or removed."""
+        """True if the widget for the typed text was refused or removed."""
         self._pause: Timer | None = None
 
     def ignore(self) -> None:
@@ -72,8 +72,9 @@ class TypedText:
         self._is_lost = self._has_input = False
 
     def drops(self, event: Key | Paste, *, may_close: bool = False) -> bool:
-        """Return True if a key or paste must be ignored because it belongs to a text whose input is gone. With
-        `may_close`, the last event may have closed the input on purpose, so its disappearance alone is no reason."""
+        """Return True if a key or paste must be ignored, because it continues a text whose input widget is gone. With
+        `may_close`, the event before may have closed the widget on purpose, so a missing widget does not count. Also
+        records whether the event went into a widget."""
         if isinstance(event, Key) and not (event.is_printable or event.key in _TYPING_KEYS):
             self._reset()
             return False

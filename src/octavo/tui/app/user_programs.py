@@ -312,8 +312,8 @@ def usable_keys(
 
 
 def _built_in_keys(classes: Iterable[type[DOMNode]], keys_of_user: Mapping[str, str]) -> dict[str, str]:
-    """Return the keys that `classes` use, each with the id of its command, or with a description if the command has
-    no id."""
+    """Return the keys that `classes` use. Each has the id of its command, or the description of a command without id.
+    `keys_of_user` has the keys that the user chose for commands."""
     bindings = [each for owner in classes for base in owner.__mro__ for each in own_bindings(base)]
     return {
         key: each.id or each.description or each.action
@@ -497,14 +497,14 @@ class EventHooks:
         if feed.rows is None:
             return
         rows = self._detector.new_rows(feed.rows.active, is_complete=feed.is_complete)
-        self._handle(event_of_row(each, feed.change_request(each), self._titles) for each in rows)
+        self._handle(event_of_row(each, feed.change_request(each), self._space_titles) for each in rows)
 
     def on_merges(self, merged: Iterable[ChangeRequest]) -> None:
         """Handle change requests that were merged."""
-        self._handle(event_of_merge(each, self._titles) for each in self._detector.newly_merged(merged))
+        self._handle(event_of_merge(each, self._space_titles) for each in self._detector.newly_merged(merged))
 
     @property
-    def _titles(self) -> Mapping[str, str]:
+    def _space_titles(self) -> Mapping[str, str]:
         return self._app.workspace.space_titles
 
     def _handle(self, events: Iterable[InboxEvent]) -> None:

@@ -160,7 +160,7 @@ class MemberSuggestions(Suggestions[User]):
     def choices(self, query: str) -> list[tuple[Choice[User], FuzzyMatch | None]]:
         """Return the members whose names match. Equal matches keep the order of the members: a shorter name is not a
         better match."""
-        members = [Choice(user, user.name, right=user.email or "") for user in self._members.loaded()]
+        members = [Choice(user, user.name, right=user.email or "") for user in self._members.cached_people()]
         if not query.strip():
             return [(each, None) for each in members]
         matches = [(each, matched) for each in members if (matched := match_choice(query, each)) is not None]
@@ -193,8 +193,8 @@ class EmojiSuggestions(Suggestions[NamedEmoji]):
         return [(Choice(each, emoji_label(each.character, each.name)), None) for each in self.matching(query)]
 
     def final_value(self, typed: str) -> NamedEmoji | str | None:
-        """Return the emoji if its whole name was typed, with a second `:`. Return the typed text if it cannot become
-        the name of an emoji. None while the name is incomplete, or the names are not loaded."""
+        """Return the emoji if its whole name and a second `:` were typed, or the typed text if it ends otherwise or
+        matches no emoji. None while more letters may follow, or the names are not loaded."""
         name = typed.removesuffix(":")
         if not self._is_loaded:
             return None
@@ -221,7 +221,7 @@ class MentionCandidates:
         self.load_error = ""
         """Reason why the members could not be loaded. Empty if they are loaded."""
 
-    def loaded(self) -> list[User]:
+    def cached_people(self) -> list[User]:
         """Return the people in the cache: first those who started threads here, then other commenters, then members by
         name."""
         live = self._app.session.live

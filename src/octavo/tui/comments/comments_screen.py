@@ -277,7 +277,7 @@ class CommentsScreen(ListView[Thread]):
     def _show_status(self) -> None:
         self.search_text.load_replies(self.rows)
         has_more = any(snapshot.value.next for snapshot in self.threads.snapshots if snapshot.value)
-        extent, loaded, total = self.rows.counts.summary, self.threads.loaded_count, self.threads.source_count
+        extent, loaded, total = self.rows.counts.summary, self.threads.loaded_source_count, self.threads.source_count
         if loaded < total:
             extent = f"{loaded} of {plural(total, 'space or change request', 'spaces and change requests')} loaded"
         elif self.narrowing.filters and not self.rows.query_text:
@@ -381,7 +381,7 @@ class CommentsScreen(ListView[Thread]):
         self.refresh_bindings()
 
     def refresh_data(self) -> None:
-        # Failed sources are loaded again, so the list may be incomplete until then.
+        # If a source has failed, it is loaded again now, and the list is incomplete until it has loaded.
         self._is_complete = self.threads.is_loaded
         self.page_words.clear()
         super().refresh_data()

@@ -171,8 +171,8 @@ def _named_blocks(text: str) -> str:
 
 
 def linked_threads(app: Shell, at: Discussion, comment: Comment) -> list[Comment]:
-    """Return the other threads that have the same remark on other blocks, as far as they are loaded. Leaves out comments
-    that are pending or were refused.
+    """Return the loaded threads that have the same remark on other blocks, without comments that are pending or were
+    refused.
 
     The text of the comments links them: they have the same author and the same text, which names the blocks.
     """

@@ -155,7 +155,8 @@ def reply(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -
     def send(text: str) -> None:
         writes = []
         for number, (each, draft_key) in enumerate(zip(threads, draft_keys, strict=True)):
-            # The draft of a thread is kept, unless it is the sent text or the text that all drafts had in common.
+            # The sent text uses up the draft of a thread if the draft is that text or the text that all drafts had in
+            # common. Other drafts are kept.
             draft_keys_of_thread = (draft_key,) if drafts.get(draft_key) in (text, initial_text or None) else ()
             used_keys = (shared_key, *draft_keys_of_thread) if number == 0 else draft_keys_of_thread
             label, ids = thread_actions.thread_label(each.comment), {"at": each.at, "comment_id": each.comment.id}

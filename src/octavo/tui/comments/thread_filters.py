@@ -40,7 +40,8 @@ class Thread:
 
     @property
     def page(self) -> str:
-        """The title of the thread's page."""
+        """The name of the thread's page: its title, else its path. “General comments” if the thread is not on a
+        page."""
         page = self.comment.target.page
         return (page.title or page.path or "Untitled page") if page else "General comments"
 

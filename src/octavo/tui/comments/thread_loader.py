@@ -156,8 +156,10 @@ class ThreadLoader:
         """True if the list is rebuilt with the threads that have arrived. A list of thousands of threads is rebuilt
         only after many new threads and at the end."""
         snapshots = self._threads.values()
-        loaded_count = sum(len(snapshot.value.items) for snapshot in snapshots if snapshot.value is not None)
-        has_many_new = loaded_count < LONG_LIST or abs(loaded_count - self._shown_count) * 8 >= self._shown_count
+        loaded_source_count = sum(len(snapshot.value.items) for snapshot in snapshots if snapshot.value is not None)
+        has_many_new = (
+            loaded_source_count < LONG_LIST or abs(loaded_source_count - self._shown_count) * 8 >= self._shown_count
+        )
         return (
             has_many_new
             or not any(snapshot.loading for snapshot in snapshots)
@@ -190,7 +192,7 @@ class ThreadLoader:
         return any(snapshot.loading for snapshot in self.snapshots)
 
     @property
-    def loaded_count(self) -> int:
+    def loaded_source_count(self) -> int:
         """The number of sources whose threads are loaded."""
         return sum(snapshot.value is not None for snapshot in self._threads.values())
 

@@ -306,7 +306,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
     def _message_lines(self, message: Comment | Reply, width: int, *, is_new: bool) -> list[Line]:
         styles, is_reply = self._line_styles, isinstance(message, Reply)
         indent = 3 if is_reply else 0
-        state_sign, state_style = self._state()
+        state_sign, state_style = self._status_symbol()
         sign = Piece(f"{styles.glyphs.reply} ", styles.note) if is_reply else Piece(f"{state_sign} ", state_style)
         age = self.shell.workspace.sending_status(message.id) or long_age(message.posted_at)
         age_label = f" · {age}" if age else ""
@@ -371,7 +371,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         keys += [Piece("ctrl+x", styles.accent), Piece(" discard", styles.muted)]
         return [*lines, Line([Piece("   "), *keys]), Line([])]
 
-    def _state(self) -> tuple[str, Style]:
+    def _status_symbol(self) -> tuple[str, Style]:
         """Return the symbol for the status of the thread, open or resolved, and its style."""
         styles, is_open = self._line_styles, self.comment is None or self.comment.is_open
         return (styles.glyphs.dot, styles.note) if is_open else (styles.glyphs.yes, styles.success)

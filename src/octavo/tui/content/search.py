@@ -140,7 +140,7 @@ class SearchScreen(Dialog[None]):
         self._timer: Timer | None = None
         self._is_moved = False
         self._shown_counts: dict[str, str] = {}
-        """Number of shown and found results by kind, if not all are shown."""
+        """Text such as `8 of 35` for each kind of result. Empty if all results are shown."""
 
     @property
     def shell(self) -> Shell:

@@ -277,7 +277,7 @@ class PageAges:
 
 
 def _add_containers(blocks: Iterable[Block], dates: dict[str, datetime]) -> list[datetime]:
-    """Add the date of each container to `dates`: the date of its newest inner block. Return the dates of all
+    """Add to `dates` the date of each container, which is that of its newest inner block. Also return the dates of all
     `blocks`."""
     all_dates: list[datetime] = []
     for block in blocks:

@@ -301,7 +301,7 @@ async def _page_bytes(app: Shell, at: ContentRef, page_id: str) -> bytes:
 
 
 async def _pdf(app: Shell, op: pdf.Get) -> AsyncGenerator[bytes, None]:
-    # Not cached: anyone who has the URL in the response can read the PDF.
+    # Not cached: the URL in the response gives everyone access to the PDF.
     exported = await app.session.live.send(op)
     async with aclosing(app.session.download(exported.url, MAX_DOWNLOAD_BYTES)) as chunks:
         async for chunk in chunks:

@@ -208,7 +208,8 @@ class Workspace:
         self._counted_organization: Organization | None = None
         """Organization for which `follow_comment_counts` has run."""
         self._counts_comments = False
-        """True if the first screen is painted, so open threads are counted."""
+        """True once `follow_comment_counts` has been called: open threads are counted after the first screen is
+        painted."""
 
     def follow(self, session: Session) -> None:
         """Subscribe to the data of `session`, until `reset`."""

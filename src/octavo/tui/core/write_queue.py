@@ -323,7 +323,7 @@ def _route_to_written_thread(live: Live, entry: OutboxEntry, view: str) -> ToThr
     """Return the route to the comment or thread that an outbox entry has changed."""
     at, thread_id = entry.at, entry.facts.thread
     thread = live.peek(comments.Get(at=at, comment_id=thread_id, format="markdown")).value if thread_id else None
-    # The thread may be missing as a single response, but be in the cached lists of the thread views and the inbox.
+    # If the thread itself is not cached, the lists of the thread views or of the inbox may contain it.
     for op in (
         comments.List(at=at, status="all", format="markdown", limit=200),
         open_threads_of(at),

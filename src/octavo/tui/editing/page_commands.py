@@ -110,7 +110,7 @@ class PageEditing:
 
     def _tree_edit(self) -> TreeEdit:
         page, space = self.pages.selected_page, self.pages.space_ref
-        assert space is not None  # The commands are disabled by `disabled_reason`.
+        assert space is not None  # Without a space, `disabled_reason` disables the commands.
         id_and_title = page[:2] if page is not None else ("", "")
         edit: TreeEdit = _new_tree_edit(
             self._view.shell, space, *id_and_title, self.pages.change_request, self.pages.show_saved_page

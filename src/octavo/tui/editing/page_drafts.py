@@ -220,7 +220,7 @@ async def report_unsent_pages(app: Shell, session: Session) -> None:
         return
     last_space = session.state.get_fact("space")
     spaces = dict.fromkeys([*(space for space, _ in drafts), *([last_space] if isinstance(last_space, str) else [])])
-    titles_with_space: list[str] = []
+    unsent_labels: list[str] = []
     count = 0
     for space in spaces:
         try:
@@ -233,15 +233,15 @@ async def report_unsent_pages(app: Shell, session: Session) -> None:
         count += len(unsent)
         space_or_none = app.workspace.space(space)
         suffix = f" in {space_or_none.title}" if space_or_none is not None else ""
-        titles_with_space += [f"{titles[page]}{suffix}" for page in titles if page in unsent]
+        unsent_labels += [f"{titles[page]}{suffix}" for page in titles if page in unsent]
     if count == 1:
         sentence = (
-            f"Your draft of {titles_with_space[0]} has not been sent"
-            if titles_with_space
+            f"Your draft of {unsent_labels[0]} has not been sent"
+            if unsent_labels
             else "Your draft of a page has not been sent"
         )
         app.say(f"{sentence}. Press e on the page to continue.", tone="care", seconds=NOTICE_SECONDS)
     elif count:
-        example = f", including {titles_with_space[0]}" if titles_with_space else ""
+        example = f", including {unsent_labels[0]}" if unsent_labels else ""
         message = f"You have unsent drafts of {count} pages{example}. Press 2 to see the marked pages, then press e on a page to continue."
         app.say(message, tone="care", seconds=NOTICE_SECONDS)

@@ -158,7 +158,7 @@ class PageEdit:
 
     async def _send_draft(self, draft: PageDraft) -> None:
         if (target := await self._load_target(draft.key)) is not None:
-            self._confirm_conflicts(draft.key, target, draft.text)
+            self._send_unless_refused(draft.key, target, draft.text)
 
     async def _discard(self, draft: PageDraft) -> None:
         async def discard() -> None:
@@ -250,9 +250,9 @@ class PageEdit:
                 tone="care",
             )
         else:
-            self._confirm_conflicts(key, target, mine)
+            self._send_unless_refused(key, target, mine)
 
-    def _confirm_conflicts(self, key: PageDraftKey, target: TargetRequest, mine: Raw) -> None:
+    def _send_unless_refused(self, key: PageDraftKey, target: TargetRequest, mine: Raw) -> None:
         """Send the text. If it contains conflict markers, ask for confirmation first."""
         number = len(find_markers(mine.text))
         if not number:
@@ -278,7 +278,8 @@ class PageEdit:
     # Sending
 
     def send(self, key: PageDraftKey, target: TargetRequest, mine: Raw) -> None:
-        """Send the text in the background."""
+        """Send the text `mine` to the change request `target` in the background, and show the result. `key` is the key
+        of its draft. `on_end` is called at the end."""
         self.app.background(self._send_and_report(key, target, mine))
 
     async def _send_and_report(self, key: PageDraftKey, target: TargetRequest, mine: Raw) -> None:

@@ -218,7 +218,7 @@ class TreeEdit:
         self.app.push_screen(Picker("Position of the new page", positions), on_position)
 
     def _move(self, loaded: LoadedTree) -> None:
-        def on_parent(parent: str | None) -> None:
+        def on_parent_chosen(parent: str | None) -> None:
             if parent is None:
                 return
             choices = position_choices(loaded.tree, self.page, parent)
@@ -234,13 +234,13 @@ class TreeEdit:
 
         page = loaded.tree.find(self.page)
         if page is not None and page.type == "group":
-            on_parent("")  # Groups exist only at the top level.
+            on_parent_chosen("")  # Groups exist only at the top level.
         else:
             trail = loaded.tree.path_to(self.page)
             current_parent = trail[-2].id if len(trail) > 1 else ""
             self.app.push_screen(
                 Picker(f"Move {self.title} under…", parent_choices(loaded.tree, self.page), initial=current_parent),
-                on_parent,
+                on_parent_chosen,
             )
 
     def _delete(self, loaded: LoadedTree) -> None:

@@ -54,7 +54,7 @@ class BlockCursor(PanePart):
         self._cached_lines = 0
         """Number of lines in `_spans`."""
         self._strips_with_bar: dict[int, tuple[Strip, Strip]] = {}
-        """Strip without and strip with the bar, by the identity of their line."""
+        """For each line, by its `id()`: its strip without the cursor bar, and that strip with the bar."""
         self._bar_key: tuple[int, bool] = (0, False)
 
     def forget_lines(self) -> None:
@@ -448,7 +448,7 @@ class Clickables(PanePart):
         )
 
     def link_text(self, clickable: ClickableSpan) -> str:
-        """Return the text of a link on all its lines."""
+        """Return the text of a link, joined over its visible lines."""
         rows = self.viewport.visible_rows
         pieces = (piece for _, _, line in rows for piece in line.pieces)
         return " ".join("".join(piece.text for piece in pieces if piece.clickable is clickable.clickable).split())

@@ -205,9 +205,9 @@ class DiffContents(Contents):
         return self.by_risk and not self.shows_source
 
     @property
-    def change_count(self) -> int:
-        """Number of changes in the diff that is shown."""
-        return self.shown_diff.count
+    def has_changes(self) -> bool:
+        """True if the shown diff has changes."""
+        return self.shown_diff.count > 0
 
     @property
     def page_diff(self) -> DiffUnits:
@@ -285,7 +285,7 @@ class DiffBuilder:
     def __init__(
         self, pane: Reader, contents: DiffContents, show_units: Callable[[DiffUnits, LaidUnits | None], None]
     ) -> None:
-        """`show_units` is called when all units are built. Its second argument has the units that the background thread
+        """`show_units` is called with all built units. Its second argument has the lines that the background thread
         laid out, or None for a short diff."""
         self.pane, self.contents, self._show_units = pane, contents, show_units
         self._build: _Build | None = None

@@ -100,7 +100,7 @@ class DiffNavigation:
         """Key of the block of each visible thread. If a selected thread disappears, the cursor selects its block."""
         self._is_waiting_for_lines = False
         """True while an opened page has no lines yet. Its position is restored later."""
-        self._opened_at: tuple[Block, LinePosition] | None = None
+        self._opening_position: tuple[Block, LinePosition] | None = None
         """Selected block and top line after the page was opened."""
         self._is_opened_at_change = False
         """True if the page was opened at its first change, and not at a restored position."""
@@ -142,7 +142,7 @@ class DiffNavigation:
             self._restore()
 
     def _restore(self) -> None:
-        self._is_waiting_for_lines, self._opened_at, self.cursor.selected = False, None, None
+        self._is_waiting_for_lines, self._opening_position, self.cursor.selected = False, None, None
         self.pane.viewport.go_to(START)
         thread, self._thread_to_select = self._thread_to_select, ""
         if thread and self.select_thread(thread):
@@ -157,7 +157,7 @@ class DiffNavigation:
             return
         span = self._find_span(block) if block is not None else None
         if position is None or span is None:
-            position, span = None, self._change_from(-1, 1) or self._thread_from(-1, None, 1)
+            position, span = None, self._change_from(-1, 1) or self._next_thread(-1, None, 1)
         self._is_opened_at_change = position is None
         if span is None:
             return
@@ -167,7 +167,7 @@ class DiffNavigation:
             self.pane.viewport.show_in_row(span.start, position.below)
         elif self.pane.viewport.row_of(span.start) + min(height, rows // 2) > rows:
             self.pane.viewport.show_in_row(span.start, max(2, min(rows // 3, rows - height)))
-        self._opened_at = (span.block, self.pane.viewport.top)
+        self._opening_position = (span.block, self.pane.viewport.top)
 
     def store_position(self) -> None:
         """Store the reading position on this page, if the user has moved."""
@@ -199,9 +199,9 @@ class DiffNavigation:
         """True if the selected block and the top are the same as after the page was opened."""
         selected = self.cursor.selected[1] if self.cursor.selected is not None else None
         return (
-            self._opened_at is not None
-            and selected is self._opened_at[0]
-            and self.pane.viewport.top == self._opened_at[1]
+            self._opening_position is not None
+            and selected is self._opening_position[0]
+            and self.pane.viewport.top == self._opening_position[1]
         )
 
     @property
@@ -246,7 +246,7 @@ class DiffNavigation:
                 self.cursor.selected = (span.unit_index, span.block)
             self.pane.viewport.show_in_row(span.start, row)
             if self.pane.viewport.covered_rows:
-                self.cursor.scroll_into_view()  # New replies of the thread may be covered.
+                self.cursor.scroll_into_view()  # New replies of the thread may be below the rows that are visible now.
 
     def _find_span(self, block: Block) -> BlockSpan | None:
         """Return the span of a block, else of a block with the same key. None if neither is visible."""
@@ -298,7 +298,7 @@ class DiffNavigation:
         if selected is not None and step > 0 and is_at_first_change and selected.block.kind != "thread":
             selected = None
         start, block = (selected.unit_index, selected.block) if selected is not None else (self.edge(step), None)
-        span = self._thread_from(start, block, step)
+        span = self._next_thread(start, block, step)
         if span is not None:
             self.cursor.select(span, scroll_to="third")
         return span is not None
@@ -333,7 +333,7 @@ class DiffNavigation:
             self.cursor.select(span, scroll_to=None)
         return span is not None
 
-    def _thread_from(self, unit_index: int, block: Block | None, step: int) -> BlockSpan | None:
+    def _next_thread(self, unit_index: int, block: Block | None, step: int) -> BlockSpan | None:
         """Return the next open thread after a block, or the previous one if `step` is negative. None if there is
         none."""
         units, scope = self.contents.shown_diff.units, self.scope
@@ -387,7 +387,7 @@ class DiffNavigation:
         at = next((at for at, block in blocks if block is not None and block.key == key), None)
         if at is None:
             return
-        self._opened_at = None  # Keep the current position.
+        self._opening_position = None  # Keep the current position.
         self._expand(units[at], partial(self.select_block, units[at].hidden_blocks[0]))
 
     def toggle_order(self) -> None:
@@ -471,7 +471,7 @@ class DiffNavigation:
 
     def _go_to_heading(self, block: Block) -> bool:
         if (fold := self._fold_hiding(block)) is not None:
-            self._opened_at = None
+            self._opening_position = None
             self._expand(fold, partial(self._go_to_heading, block))
             return True
         if (span := self._find_span(block)) is not None:
@@ -480,7 +480,7 @@ class DiffNavigation:
 
 
 def _why_no_change(_: object, navigation: DiffNavigation) -> str | None:
-    if navigation.contents.change_count or navigation.pane.find_bar.needle:
+    if navigation.contents.has_changes or navigation.pane.find_bar.needle:
         return None
     if hidden := navigation.contents.shown_diff.hidden.total():
         return f"All {hidden} changes are hidden, because they have no meaning. Press F to show them."

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from octavo.tui.render.threads import ThreadSummary
 
 PAGE_ROW = "page"
-"""Kind of the block of a heading."""
+"""Kind of the block that stands for the heading row of a page, in a diff of several pages."""
 
 
 class PageSection:
@@ -77,8 +77,8 @@ class PageSection:
         self.compared, self.diff, self.note = None, DiffUnits(), note
 
     def rows(self, *, is_first: bool) -> Sequence[DiffUnit]:
-        """Return the units of the heading and, without changes, of the note. If they are unchanged, the same objects as
-        before are returned, so that their lines are kept."""
+        """Return a unit for the heading, and one for the note if the section is not folded and has no changes to show.
+        A unit that stays the same is the same object as before, so that its lines are kept."""
         heading = DiffUnit("page", Block(PAGE_ROW, key=f"{PAGE_ROW} {self.key}"), page=self.heading, is_tight=is_first)
         heading_unit = self._heading_unit
         if heading_unit is None or heading_unit.page != heading.page or heading_unit.is_tight != heading.is_tight:
@@ -92,7 +92,8 @@ class PageSection:
         return [heading_unit, self._note_unit]
 
     def find(self, block: Block) -> tuple[PageComparison, Document] | None:
-        """Return the comparison, and the version of the page that has a block. None if the block is on another page."""
+        """Return the comparison, and its old or new version: the one that contains `block`. None if the block is on
+        another page."""
         compared, whole = self.compared, whole_block(block)
         if compared is None:
             return None
@@ -193,8 +194,8 @@ class ScrollContents(DiffContents):
         return sum(each.size for each in self.sections)
 
     @property
-    def change_count(self) -> int:
-        return len(self.sections)  # Only tested for 0: `n` continues on the other pages.
+    def has_changes(self) -> bool:
+        return bool(self.sections)
 
     @property
     def page_diff(self) -> DiffUnits:

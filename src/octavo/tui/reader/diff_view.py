@@ -239,8 +239,8 @@ class DiffView(Reader):
         key: str = "",
         threads: Mapping[str, Sequence[ThreadSummary]] | None = None,
     ) -> None:
-        """Show a comparison. If `key` is unchanged, the position and expanded lines are kept. Other pages open at their
-        last position. `threads` is as in `set_threads`. If it is None and `key` is unchanged, the threads stay."""
+        """Show a comparison. With an unchanged `key`, the position and expanded lines are kept, and the threads if
+        `threads` is None. With another key, the page opens at its last position. `threads` is as in `set_threads`."""
         contents = self.contents
         before = contents.compared if key == contents.key else None
         same = before is not None

@@ -262,14 +262,14 @@ class FindBar(PanePart):
     def press(self, event: Key) -> bool:
         """Handle a key. Return False if the key is not for the find bar."""
         if self._typed is not None:
-            self._press(event, self._typed)
+            self._handle_typing_key(event, self._typed)
         elif event.key == "escape" and self.needle:
             self.find("")
         else:
             return False
         return True
 
-    def _press(self, event: Key, text: str) -> None:
+    def _handle_typing_key(self, event: Key, text: str) -> None:
         match event.key:
             case "enter" | "escape":
                 self._typed = None
@@ -300,7 +300,7 @@ class FindBar(PanePart):
         return True
 
     def close(self) -> None:
-        """Close the find bar after the pane lost focus."""
+        """Close the find bar and keep the matches highlighted, because the pane lost the focus."""
         self._typed = None
         self._find_bar_changed()
 

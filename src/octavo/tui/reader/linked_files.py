@@ -140,6 +140,7 @@ class _Header(BaseModel):
     height: NonNegativeInt = 0
     frames: NonNegativeInt = 1
     size: tuple[NonNegativeInt, NonNegativeInt] = (0, 0)
+    """Width and height of the scaled image, in pixels."""
 
 
 def parse_picture(output: bytes) -> ScaledPicture:
@@ -208,8 +209,8 @@ async def load_by_slug(live: Live, at: OrganizationRef, slug: str) -> Specificat
 async def load_from_link(
     session: Session, at: OrganizationRef, location: ContentRef | None, target: links.Target
 ) -> Specification:
-    """Load the specification that a link leads to: a file of the space `location`, or the specification of the
-    organization that was imported from the URL of the link. If it cannot be loaded, `error` says why."""
+    """Load the specification that a link leads to: a file of the space `location`, or the specification that the
+    organization imported from this URL. If it cannot be loaded, `error` says why."""
     match target:
         case links.UrlLink(url=url):
             address = url

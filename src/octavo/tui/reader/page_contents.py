@@ -130,8 +130,8 @@ class PageThreads:
         return next(iter(self.marked_blocks(span, hidden=False)), None)
 
     def marked_blocks(self, span: BlockSpan, *, hidden: bool) -> list[Block]:
-        """Return the blocks with open threads whose mark is at a selectable block: the visible blocks, or with `hidden`
-        the collapsed blocks."""
+        """Return the blocks with open threads whose mark is shown at the block of `span`. With `hidden`, return the
+        collapsed blocks among them, else the visible ones."""
         paths = self.paths_by_block(span.unit_index, self.marks).get(span.block.key, ())
         return [path[-1] for path in paths if self.viewport.folds.hides(path) == hidden]
 
@@ -215,7 +215,7 @@ class PageContents(Contents):
     def has_content(self) -> bool:
         return self.document is not None
 
-    def next_line_width(self) -> None:
+    def use_next_line_width(self) -> None:
         """Choose the next text width."""
         self._line_width_index = (self._line_width_index + 1) % len(LINE_WIDTHS)
 

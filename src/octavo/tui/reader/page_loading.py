@@ -251,7 +251,7 @@ class PageLoader:
         if (document := self.contents.document) is not None and len(document.source) > SHORT_PAGE:
             freed: list[object] = [*document.blocks, *self.pane.viewport.virtual_lines.kept, *self.contents.page_units]
             free = partial(thread.begin, _free(freed), self.pane.viewport.raise_later, soon=False)
-            self.pane.call_later(free)  # Later: the pane still refers to the blocks now.
+            self.pane.call_later(free)  # Called later, because the pane still refers to the blocks now.
         self.navigation.forget_page()
 
     @property

@@ -168,7 +168,7 @@ def _why_empty(page: PageView) -> str:
 
 
 def _for_page(group: Commands[Any]) -> Commands[Any]:
-    """Return commands that are disabled in an empty view."""
+    """Return the commands of `group`, disabled while the view is empty."""
     find: Callable[[Any], Any] = group.find
     return group.for_target(lambda page: find(page) if len(page.viewport.virtual_lines) else None, no_target=_why_empty)
 
@@ -345,7 +345,7 @@ class PageView(Reader):
 
     def switch_line_width(self) -> None:
         """Switch to the next text width."""
-        self.contents.next_line_width()
+        self.contents.use_next_line_width()
         self.reset_lines()
 
     def clear(self) -> None:

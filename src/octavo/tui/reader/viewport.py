@@ -82,7 +82,8 @@ class Contents:
         return ()
 
     def take_units(self) -> Sequence[Any]:
-        """Return the units for new lines. `Viewport.reset_lines` calls this once."""
+        """Return the units for the lines that replace all others. Subclasses can switch to newly built units here.
+        Called once for each replacement."""
         return self.units()
 
     def layout_for(self, width: int, folds: Folds) -> UnitLayout:
@@ -455,7 +456,8 @@ class Viewport:
         self.go_to(top_showing_at(self.virtual_lines, position, row, self.row_count))
 
     def update_scroll_bar(self) -> None:
-        """Update the length and the position of the scroll bar."""
+        """Limit `top` to the last position that fills the pane, then update the length and the position of the scroll
+        bar."""
         self.top = limited_top(self.virtual_lines, self.top, self.row_count)
         size = Size(
             max(self.layout_width, 1), self.virtual_lines.total + max(0, self.widget.size.height - self.row_count)
@@ -580,7 +582,8 @@ class BackgroundLayout:
         if self._layout is not None and laid.layout.key == self._layout.key:
             self._missing |= {unit: missing for unit, missing in laid.missing.items() if unit not in self._missing}
         else:
-            laid = laid._replace(heights={}, lines={})  # `new_lines` was called since, with another layout.
+            # The layout has changed since `laid` was made, so its heights are wrong.
+            laid = laid._replace(heights={}, lines={})
         self.viewport.virtual_lines.extend(more, laid)
         self._forget_outdated()
         self.viewport.update_scroll_bar()

@@ -189,7 +189,7 @@ def _split_entry(entry: ChangedBlock | MovedBlock) -> Iterator[Entry]:
         case None | TextChange() if is_long(entry.old) or is_long(entry.new):
             pairs = zip_longest(recent_slices(entry.old), recent_slices(entry.new))
             if len(slice_pairs := list(pairs)) > 1:
-                entry = replace(entry, parts=None)  # A slice shows its own words, not the words of the whole change.
+                entry = replace(entry, parts=None)  # Each slice finds its own changed words.
             for old, new in slice_pairs:
                 yield _slice_entry(entry, old, new)
         case _:
@@ -395,7 +395,8 @@ class UnchangedRange(NamedTuple):
         """Yield units for the blocks near both ends of the range and for expanded blocks, and `CollapsedBlocks` for the
         others."""
         count = len(self.news)
-        edge = context_size.blocks + 2  # The two more blocks decide whether a single block is worth collapsing.
+        # `collapse_unchanged` needs two more blocks to see whether a single block is worth collapsing.
+        edge = context_size.blocks + 2
         visible: Iterable[int] = range(count)
         if 2 * edge < count:
             opened = context_size.expanded and (

@@ -49,7 +49,7 @@ class ConflictView:
     """Result of each choice, compared with main."""
     heading: str = ""
     """Title of the section that the conflict is in."""
-    moved_place: int | None = None
+    side_at_place: int | None = None
     """For moved text, the side that has the text at this place: base (0), main (1) or change request (2). None for
     other conflicts."""
     is_suggested: bool = False
@@ -124,7 +124,7 @@ def prepare_conflicts(
             compare(request_text if base_text is None else base_text, request_text),
             {choice.kind: _compare_result(conflict, choice) for choice in offered},
             next((heading for line_of, heading in reversed(headings) if line_of <= line), ""),
-            _moved_place(conflict) if len(places) > 1 else None,
+            _side_at_place(conflict) if len(places) > 1 else None,
             conflict.is_suggested,
             titles.get(conflict.base_text_page or "", ""),
         )
@@ -161,7 +161,7 @@ def _compare_result(conflict: Conflict, choice: MergeChoice) -> PageComparison:
     return compare(_text_alone(conflict, conflict.main), _text_alone(conflict, conflict.text(choice)))
 
 
-def _moved_place(conflict: Conflict) -> int:
+def _side_at_place(conflict: Conflict) -> int:
     return 1 if conflict.main is not None else 2 if conflict.request is not None else 0
 
 
@@ -284,8 +284,8 @@ def render_conflict(
     """Render a conflict: its result, then its sides. `numbering` has the number of the conflict and the number of
     conflicts."""
     subject = [_KINDS[conflict.kind]] if conflict.kind in _KINDS else []
-    if conflict.moved_place is not None:
-        subject.append(f"position in {('base', *decision.sides)[conflict.moved_place]}")
+    if conflict.side_at_place is not None:
+        subject.append(f"position in {('base', *decision.sides)[conflict.side_at_place]}")
     title = f" {context.styles.glyphs.between} ".join([_conflict_number(numbering), *subject])
     has_result = decision.choice is not None or conflict.is_suggested
     label = _label(context.styles, "Result", f"compared with {decision.sides[0]}" if has_result else "")
@@ -499,7 +499,7 @@ def _result(context: LayoutContext, conflict: ConflictView, decision: ConflictDe
         ""
         if compared.new.blocks
         else "Empty: the text is deleted."
-        if conflict.moved_place is None
+        if conflict.side_at_place is None
         else "Empty: the text was moved to another place."
     )
     if not note and choice.kind != "main" and compared.has_same_texts(conflict.outcomes["main"]):

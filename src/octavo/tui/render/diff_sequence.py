@@ -76,8 +76,8 @@ def build_diff(
 def build_side(
     compared: PageComparison, side: str, threads: Mapping[str, Sequence[ThreadSummary]], title: str = ""
 ) -> DiffUnits:
-    """Return a note and then one side of a rewritten page as units. `side` is `new` or `old`. The threads on the other
-    side are at the end."""
+    """Return the units of one side of a rewritten page, below a note. `side` is `new` or `old`. Threads on blocks of
+    the other side are at the end."""
     was, now = compared.old, compared.new
     shown, other = (now, was) if side == "new" else (was, now)
     return _UnitBuilder(ContextSize(), threads, title, compared.kinds).build_side(

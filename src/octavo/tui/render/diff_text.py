@@ -122,8 +122,8 @@ def render_code_change(
     side_widths: SideWidths,
     slice_number: int = 0,
 ) -> list[SidePair]:
-    """Render the changed lines of code and the lines around them. If the change is split, `lines` are the lines of
-    slice `slice_number`, counted from 1. For a whole change, it is 0."""
+    """Render the changed lines of code and the lines around them. A long change is split: then `lines` are the lines of
+    one slice, and `slice_number` counts the slices from 1. `slice_number` is 0 for a whole change."""
     styles, tokens = context.styles, [code_tokens(context, block) or [] for block in (old, new)]
     old_lines, new_lines = (
         _muted_line(_title(block), block, block.lines[0] + 1, styles, side_widths) for block in (old, new)

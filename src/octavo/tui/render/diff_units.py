@@ -1,5 +1,5 @@
-"""The units of a diff, which are rendered one by one. Also the number of unchanged blocks around changes, and changes
-that are shown as one."""
+"""The units of a diff, which are rendered one by one. Also how many unchanged blocks are shown around a change
+(`ContextSize`), and which changes are shown as one unit (`Replacement`, `JointMove`)."""
 
 from __future__ import annotations
 

@@ -104,8 +104,7 @@ def join_boxes(boxes: Iterable[FormulaBox], *, apart: bool = True) -> FormulaBox
 
 
 def _gap(left: FormulaBox, right: FormulaBox) -> str:
-    """Return the spaces between two boxes that keep their fraction lines and scripts apart. Empty if none are
-    needed."""
+    """Return the spaces that keep the fraction lines and scripts of two neighbors apart. Empty if none are needed."""
     last, first = left.text[-1:], right.text[:1]
     if _BAR in (last, first) and last not in _SEPARATORS and first not in _SEPARATORS:
         return " "

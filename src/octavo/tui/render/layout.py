@@ -94,8 +94,9 @@ class CopyUrlRequested(Message):
 def source_blocks(source: str, blocks: Iterable[Block] = (), selected: Block | None = None) -> list[Block]:
     """Return the source of a page as blocks of lines. Long lines are split.
 
-    A source block begins at each block in `blocks` and at `selected`, and has its key, so that the cursor can move
-    there."""
+    A source block begins at the first line of each block in `blocks` and of `selected`, and has the key of that block,
+    so that the cursor can move there.
+    """
     out: list[Block] = []
     all_blocks = [*blocks]
     step = 2 * len(all_blocks) // _MOST_EDGES + 1  # With very many blocks, only every n-th begins a source block.
@@ -303,10 +304,10 @@ class Layout(NamedTuple):
 
 def render_block(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render a block. If its renderer raises an exception, a box with its source is returned."""
-    position = context.position
+    container_state = context.container_state
 
     def fallback() -> list[Line]:
-        context.position = position
+        context.container_state = container_state
         return render_failed_block(block, context.source_of, context.styles, max(width, NARROWEST))
 
     return run_guarded(lambda: _render(context, block, width), fallback)

@@ -204,7 +204,8 @@ def _run_style(run: Run, styles: Styles, background: Style) -> Style:
 
 
 def _with_script_letters(run: Run, text: str, styles: Styles, style: Style) -> tuple[str, Style]:
-    """Return the text of a run and its style, with superscript and subscript in small characters."""
+    """Return the text of a run and its style, with superscript and subscript marked: by small characters, by `^` or `_`
+    in ASCII, or by a muted style if the text is long and has letters."""
     if "sup" in run.marks or "sub" in run.marks:
         if len(text) > _LONGEST_SCRIPT and any(char.isalpha() for char in text):
             style += styles.muted  # Not small letters: words in superscript are hard to read.
@@ -435,13 +436,13 @@ class LayoutContext:
     """Results of `shared_by_slices`. The blocks are kept too, so that their identities are not reused."""
 
     @property
-    def position(self) -> tuple[int, int, bool, bool, int]:
+    def container_state(self) -> tuple[int, int, bool, bool, int]:
         """Values that containers change while their content is rendered. They are restored if a block fails to
         render."""
         return self.depth, self.list_depth, self.has_background, self.rules_headings, self.spare
 
-    @position.setter
-    def position(self, values: tuple[int, int, bool, bool, int]) -> None:
+    @container_state.setter
+    def container_state(self, values: tuple[int, int, bool, bool, int]) -> None:
         self.depth, self.list_depth, self.has_background, self.rules_headings, self.spare = values
 
     def flow(

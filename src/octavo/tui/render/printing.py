@@ -22,7 +22,7 @@ MARGIN, WIDEST = 2, 110
 """Width of the left and right margins, and maximum width of the text, in cells."""
 
 
-def print_document(
+def document_as_text(
     document: Document, columns: int, *, colors: bool, ascii: bool = False, has_escapes: bool = True
 ) -> str:
     """Return a page as text for a terminal with `columns` columns. Without `colors`, the text is only bold and

@@ -57,7 +57,7 @@ _SHORT_COLUMN, _NARROWEST_COLUMN = 20, 6
 _WIDEST_COLUMN = 100
 """Maximum width of a column of prose, in cells. Longer lines are hard to read."""
 _LONG_WORD = 16
-"""Maximum width in cells of a part of a word that is never broken. A longer part is broken if the table would otherwise
+"""Parts of words up to this width in cells are never broken. A longer part is broken only if the table would otherwise
 scroll."""
 _ANY_LENGTH, _LONG_LABEL = 2000, 32
 
@@ -310,7 +310,7 @@ each column, and approximate number of letters in all."""
 _recent_samples: RecentResults[Block, Block] = RecentResults()
 MOST_CELLS = 20_000
 _MANY_ROWS = 8
-"""Minimum number of rows of a table in which every other row has a background."""
+"""Number of rows above which every other row has a background. A table with tall rows has one at any length."""
 _PIXELS_PER_CELL = 8
 """Pixels of a column width that make a cell."""
 

@@ -482,7 +482,7 @@ def render_updates(context: LayoutContext, block: Block, width: int) -> list[Lin
 def render_update(context: LayoutContext, update: Block, width: int, style: str) -> list[Line]:
     """Render the date, the tags and the content of one update."""
     styles, glyphs = context.styles, context.styles.glyphs
-    head = [Piece(_day(str(update.attrs.get("date") or ""), style), styles.accent + Style(bold=True))]
+    head = [Piece(_date_text(str(update.attrs.get("date") or ""), style), styles.accent + Style(bold=True))]
     for tag in update.attrs.get("tags") or ():
         head += [Piece("  ", PLAIN, None, True), Piece(non_breaking(f" {flatten_emoji(tag)} ", styles), styles.chip)]
     rows = wrap(head, width)
@@ -496,7 +496,7 @@ def render_update(context: LayoutContext, update: Block, width: int, style: str)
     ]
 
 
-def _day(text: str, style: str) -> str:
+def _date_text(text: str, style: str) -> str:
     try:
         day = date.fromisoformat(text[:10])
     except ValueError:

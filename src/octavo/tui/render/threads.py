@@ -56,8 +56,8 @@ class ThreadSummary:
     is_draft: bool = False
     """True if the text is an unsent draft."""
     sign: str = ""
-    """Sign of a row that is no thread, such as `▲` for a finding of a check. In such a row, `author` is the rule, and
-    `text` is one line."""
+    """Symbol of a row that is no thread, such as `▲` for a finding of a check. In such a row, `author` is the name of
+    the rule, and `text` is one line."""
     unsent: str = ""
     """Mark of an unsent reply. Empty if there is none."""
     suggestion_diffs: tuple[Hashable, ...] = ()

@@ -417,7 +417,8 @@ class FormPickers:
             else:
                 new_values = [*(each for each in selected if each not in exclusive), value]
             self._set_text(field, "\n".join(new_values))
-            # The cursor moves to the next item that can be added, because most users add several.
+            # The cursor moves to the first item that can be added, because the selected items above it then stay
+            # visible.
             addable = (choice.value for choice in state.options.choices if choice.value not in selected)
             self._choose_several(field, state, next((each for each in addable if each != value), None))
 

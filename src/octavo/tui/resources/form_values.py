@@ -402,7 +402,7 @@ _YAML_WIDTH = 96
 
 
 def form_to_yaml(title: str, fields: Sequence[FormField], initial: FieldTexts, texts: FieldTexts) -> str:
-    """Return a form as YAML, with a comment for each empty field."""
+    """Return a form as YAML. A comment above each field explains it. Empty fields are commented out."""
     has_values = any((each or "").strip() for each in initial.values())
     lines = [
         f"# {title}",

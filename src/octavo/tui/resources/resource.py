@@ -285,7 +285,8 @@ class Resource(Generic[M]):
     create_intro: str = ""
     """Introduction of the form that creates an item. If empty, the form shows `description`."""
     open_dialog: Callable[[Shell, Arguments, M], None] | None = None
-    """Opens a dialog for an item when the user presses enter, if the item has no children."""
+    """Opens a dialog for an item when the user presses enter, instead of its children or its details. Not called for an
+    item with a `route`."""
     is_single: bool = False
     """True if the list has at most one item. The server answers 404 if there is none."""
     empty_text: str = ""

@@ -205,7 +205,7 @@ class BrowserScreen(ListView[Any]):
         resources: tuple[Resource[Any], ...],
         arguments: Callable[[Organization], Arguments],
     ) -> None:
-        """Create the view named `view`. `arguments` returns arguments for the top level, in addition to the
+        """`view` is the name of the view. `arguments` returns the arguments of the top level that are added to the
         organization."""
         super().__init__()
         self.MODE = view
@@ -616,7 +616,7 @@ def open_selected_row(view: BrowserScreen, table: str = "") -> None:
 
 
 class PendingNavigation:
-    """A navigation that continues when a list is loaded: open an item, or select a later table."""
+    """A navigation that continues when a list is loaded: the opening of an item, or a move to another table."""
 
     def __init__(self, view: BrowserScreen) -> None:
         self._view = view

@@ -174,7 +174,7 @@ def _change(app: Shell, selection: Selection) -> None:
         )
 
 
-def _why_not_changed(app: Shell, selection: Selection) -> str | None:
+def _why_not_editable(app: Shell, selection: Selection) -> str | None:
     resource = selection.resource
     if resource.update is None:
         return resource.read_only_reason or f"The server's API has no way to change {resource.plural}."
@@ -330,7 +330,7 @@ CREATE_COMMANDS: Commands[CreateTarget] = Commands(
 SELECTION_COMMANDS: Commands[Selection] = Commands(
     "resource",
     (
-        Command("change", "e", "Edit", "Edit the selected items", run=_change, why_not=_why_not_changed, writes=True,
+        Command("change", "e", "Edit", "Edit the selected items", run=_change, why_not=_why_not_editable, writes=True,
                 title_now=lambda _, selection: "Edit" + (f" ({len(selection.items)})" if len(selection.items) > 1 else "")),
         Command("delete", "X", "Delete", "Delete the selected items (asks for confirmation)",
                 run=_delete, why_not=_why_not_deleted, writes=True, title_now=lambda _, selection: _delete_label(selection)),

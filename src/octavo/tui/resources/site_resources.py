@@ -1,4 +1,5 @@
-"""The tables of sites: structure, redirects, share links, integrations and access."""
+"""The table of sites, and the tables of one site: structure, redirects, share links, MCP servers, adaptive schema,
+conditions, members with access, and published content."""
 
 from __future__ import annotations
 

@@ -159,8 +159,8 @@ class MoveTarget:
 
 
 def move_targets(structure: SiteStructure, part: MovablePart) -> list[MoveTarget]:
-    """Return the possible parents of a part: sections for a space, and section groups for other parts. The site is
-    included, unless the part is a space in a section."""
+    """Return the possible parents of a part: sections for a space, and section groups for any other part. The top level
+    of the site is one too, except for a space in a section."""
     parent_type = SiteSection if isinstance(part, SiteSpace) else SectionGroup
     descendant_ids = {part.id} | {
         each.id for each, _ in walk_parts(SiteStructure.model_construct(structure=children_of(part)))

@@ -64,7 +64,7 @@ class EntryMarks:
     """Signs and counts that the tree shows beside its entries."""
 
     viewed: Collection[str] = ()
-    changed_since: Collection[str] = ()
+    changed_since_viewed: Collection[str] = ()
     """Keys of the entries that changed after you viewed them."""
     open_threads: Mapping[str, int] = field(default_factory=dict)
     sizes: Mapping[str, ChangeSize] = field(default_factory=dict)
@@ -161,7 +161,7 @@ def _position_after(siblings: Sequence[str], placed: Sequence[tuple[str, Sequenc
 
 def _node(entry: ChangedPage, marks: EntryMarks, children: Sequence[TreeNode] = (), kind: str = "page") -> TreeNode:
     viewed = entry.key in marks.viewed
-    viewed_mark = "✓" if viewed else "•" if entry.key in marks.changed_since else " "
+    viewed_mark = "✓" if viewed else "•" if entry.key in marks.changed_since_viewed else " "
     size = marks.sizes.get(entry.key) if entry.changes else None
     unsent = marks.unsent.get(entry.key, ())
     counts = marks.kind_counts.get(entry.key, {}) if entry.changes else {}
@@ -393,7 +393,7 @@ class DiffCache:
 
     def _task_finished(self, key: DiffKey, task: asyncio.Task[PageComparison]) -> None:
         if self._tasks.get(key) is not task:
-            return  # The task belongs to other sides, or was canceled.
+            return  # The task was canceled, or it compares revisions that are no longer shown.
         del self._tasks[key]
         self._background.discard(key)
         error = None if task.cancelled() else task.exception()

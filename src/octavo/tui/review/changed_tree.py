@@ -341,8 +341,8 @@ class ViewedMarks:
         """Keys of the pages that changed after you viewed them."""
 
     def load(self, revision: str) -> str | None:
-        """Load the marks for `revision` and return None. If the stored marks belong to an earlier revision, return the
-        earlier revision. The caller must then call `keep_unchanged`."""
+        """Load the marks for `revision`. Return None if they are valid. If they were stored for an earlier revision,
+        return that revision: the caller must then call `keep_unchanged`."""
         before = self._state.get_fact(self._marks_key)
         before = before if isinstance(before, dict) else {}
         earlier = str(before.get("revision", ""))

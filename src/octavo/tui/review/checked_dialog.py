@@ -43,7 +43,7 @@ class DialogContent:
     show_diff: Callable[[], None] | None = None
     """Opens the incoming changes in place of the dialog."""
     archive: Callable[[], None] | None = None
-    """Opens the dialog that archives the change request in place of this dialog."""
+    """Closes this dialog and opens the dialog that archives the change request."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,8 @@ class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
         if before is None or after is None or self.content is None or self.content.blocked:
             return
         if content == self.content:
-            self._confirm_with(before)  # `send` compares the server's state with the checks that you saw.
+            # Pass the checks that you saw, because `send` compares the server's state with them.
+            self._confirm_with(before)
             return
         self.query_one("#typed", LineInput).clear()  # The text was typed for the earlier checks.
         compare = self._write.describe_changes

@@ -266,7 +266,9 @@ class ConflictSource:
         merged_request: ChangeRequest | None = None,
         on_written: Callable[[ChangeRequest, tuple[str, ...]], None] = lambda change_request, pages: None,
     ) -> None:
-        """`merged_request` is the merged change request. `on_written` gets the edited change request and its pages."""
+        """`merged_request` is the merged change request whose conflicts are resolved in `change_request`. If it is
+        None, `load` reads it from the stored facts. `on_written` is called with the edited change request and the IDs
+        of its pages after the view has closed."""
         self.app, self.change_request, self.space = app, change_request, space
         self.at: ChangeRequestRef = change_request.ref(space)
         self._merged_request, self._on_written = merged_request, on_written
@@ -288,7 +290,7 @@ class ConflictSource:
 
     @property
     def base_name(self) -> str:
-        """The name of the version that a page is compared with before it is saved."""
+        """Name of the version with which the preview compares a merged page."""
         if self._merged_request is not None:
             return f"main before #{self._merged_request.number} was merged"
         return "an earlier revision of main" if self.change_request.outdated else "main"
@@ -330,8 +332,8 @@ class ConflictSource:
         )
 
     async def send(self, conflicts: OpenConflicts, choices: Choices, close: Callable[[tuple[str, ...]], bool]) -> None:
-        """Save the choices. `close` gets the IDs of the edited pages. It closes the view if no conflicts are left, and
-        returns True if it closed the view."""
+        """Save the choices. Then call `close` with the IDs of the edited pages. `close` must close the view if no
+        conflicts are left, and return whether it did."""
 
         def written(pages: tuple[str, ...]) -> None:
             if close(pages):

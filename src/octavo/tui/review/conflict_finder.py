@@ -71,7 +71,7 @@ class ConflictedPage:
     """True if the text has no conflict markers, so the conflicts were found by merging the versions again."""
     main: str | None = field(default=None, repr=False)
     """Text of the page in main. None if it is unknown."""
-    page_titles: Mapping[str, str] = field(default_factory=dict)
+    move_target_titles: Mapping[str, str] = field(default_factory=dict)
     """Titles of the pages that main moved text to, by ID."""
     sets_title: bool = False
     """True if the title of the page equals its heading on both sides, so the chosen heading becomes the title."""
@@ -248,10 +248,12 @@ async def find_conflicts(
 ) -> OpenConflicts:
     """Return the conflicts on the `changed` pages of the content at `at`. Raises ApiError.
 
-    `revisions` are the revisions of the merge, if they are known. `server_revisions` are used if `revisions` has no
-    base. It is None if the server reported no conflicts. If the server reported conflicts, pages may have conflicts
-    without conflict markers.
-    Pages in `resolved_pages` are only searched for conflict markers."""
+    `revisions` are the revisions of the merge, if they are known. `server_revisions` are the revisions for which the
+    server reported conflicts, or None if it reported none. They are used if `revisions` is None or has no base.
+
+    A page with conflict markers has conflicts. A page without markers may have some too: then it is merged again if the
+    base is known, unless the page is in `resolved_pages`.
+    """
     tree = await live.fetch(content.ListPages(at=at))
     changed_ids = {change.page.id for change in changed.changes if change.page}
     pages = [page for page in tree.walk() if page.id in changed_ids and page.type == "document"]
@@ -319,7 +321,7 @@ class _PageReader:
         base, main, mine = await asyncio.gather(*(self._text(ref, page.id) for ref in refs))
         merged = await asyncio.to_thread(merge, base, main, mine)
         if deleted := [each for _, each in merged.named_conflicts if each.base and each.main is None]:
-            await asyncio.to_thread(_find_moved, deleted, await self._changed_pages_of_main(page.id))
+            await asyncio.to_thread(_find_moved, deleted, await self._texts_changed_on_main(page.id))
         targets = {each.base_text_page for _, each in merged.named_conflicts if each.base_text_page}
         titles = {each: self._title_in_main(each) for each in targets}
         if not markers:
@@ -327,7 +329,9 @@ class _PageReader:
                 source, merged, (main, mine), is_reported=is_reported
             ):
                 return None
-            return ConflictedPage(page.id, page.title, merged, source, is_unmarked=True, main=main, page_titles=titles)
+            return ConflictedPage(
+                page.id, page.title, merged, source, is_unmarked=True, main=main, move_target_titles=titles
+            )
         # The title equals the heading on both sides, so a choice for the heading also decides the title.
         sets_title = fields.get("title") == (leading_heading(main), leading_heading(mine))
         fields = {name: values for name, values in fields.items() if name != "title" or not sets_title}
@@ -337,11 +341,13 @@ class _PageReader:
             conflict = Conflict(FIELDS, self._fields_of_base(page.id, fields), *lines, both=lines[0])
             read = read.with_conflict_at_start(conflict)
             return ConflictedPage(
-                page.id, page.title, read, source, fields, main=main, page_titles=titles, sets_title=sets_title
+                page.id, page.title, read, source, fields, main=main, move_target_titles=titles, sets_title=sets_title
             )
         read = await asyncio.to_thread(_read_conflicts, source, merged, markers[0].theirs)
         sets_title = sets_title and not fields
-        return ConflictedPage(page.id, page.title, read, source, main=main, page_titles=titles, sets_title=sets_title)
+        return ConflictedPage(
+            page.id, page.title, read, source, main=main, move_target_titles=titles, sets_title=sets_title
+        )
 
     async def _marked_page(self, page: Page, source: str) -> ConflictedPage:
         """Return the conflicts between the markers of a page whose base is unknown."""
@@ -366,7 +372,7 @@ class _PageReader:
         raw = await page_source(self.live, at, page_id)
         return raw.text if raw is not None else ""
 
-    async def _changed_pages_of_main(self, except_page: str) -> dict[str, str]:
+    async def _texts_changed_on_main(self, except_page: str) -> dict[str, str]:
         """Return the texts of other pages that main added or changed, by ID. Text may have been moved to these
         pages."""
         if self.triple is None:

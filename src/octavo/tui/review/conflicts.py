@@ -222,7 +222,7 @@ class ConflictsScreen(View):
                 item.main,
                 choices,
                 stored_name=item.choice_name,
-                titles=item.page_titles,
+                titles=item.move_target_titles,
             )
         if self._item is item:
             self.view.show(sections, self._choices.by_name, key=_key_of(item), sides=self.source.sides)
@@ -437,13 +437,13 @@ class ConflictsScreen(View):
 
     async def _send(self, open_conflicts: OpenConflicts) -> None:
         try:
-            await self.source.send(open_conflicts, self._choices, self._close)
+            await self.source.send(open_conflicts, self._choices, self._close_if_resolved)
         finally:
             self._is_sending = False
         if is_whole(self) and self in self.app.screen_stack:
             self.refresh_data()
 
-    def _close(self, pages: tuple[str, ...]) -> bool:
+    def _close_if_resolved(self, pages: tuple[str, ...]) -> bool:
         """Close the view if no conflicts are left after `pages` were saved. Return True if the view was closed."""
         open_conflicts, resolved = self._open_conflicts, self._choices.saved_conflicts
         if open_conflicts is None or not is_whole(self) or self.app.screen is not self:

@@ -188,8 +188,8 @@ class RequestScroll:
         self._sides: ComparedSides | None = None
         self._loading: set[str] = set()
         self._searched: set[str] = set()
-        """Keys of the pages loaded during the search. If such a page was dropped, it is loaded again only near the
-        cursor."""
+        """Keys of the pages that have been loaded since the search began. The search does not load them again, even if
+        they were dropped meanwhile."""
         self._failed: set[str] = set()
         self._is_visible = False
         """True once the diff has a size."""
@@ -394,9 +394,11 @@ class RequestScroll:
             facts.append(("changed since viewed", "warning"))
         kinds = [kind for kind in entry.kinds if kind != "edited"]
         facts = [(" and ".join(kinds), "muted")] * bool(kinds) + facts
-        return PageHeading(entry.key, entry.title, entry.sign, self._path(entry), tuple(facts), section.is_folded)
+        return PageHeading(
+            entry.key, entry.title, entry.sign, self._parent_titles(entry), tuple(facts), section.is_folded
+        )
 
-    def _path(self, entry: ChangedPage) -> str:
+    def _parent_titles(self, entry: ChangedPage) -> str:
         above = [node for node in self._pages.widget.path(entry.key) if node.key != entry.key]
         return " › ".join(str(node.label) for node in above if node.kind != "section")
 
@@ -412,7 +414,7 @@ class RequestScroll:
         if is_searching is not self.navigation.contents.is_loading_to_search:
             self.navigation.contents.is_loading_to_search = is_searching
             if not is_searching:
-                self.pane.find_bar.content_changed()  # Matches above the cursor are known now.
+                self.pane.find_bar.content_changed()  # The pages above the cursor may have more matches.
                 self.pane.viewport.notify_moved()
         for section in [*self._near(), *to_search]:
             if len(self._loading) >= MAX_PARALLEL:
@@ -425,8 +427,8 @@ class RequestScroll:
                 self._view.run_worker(work, group="load")
 
     def _to_search(self) -> list[PageSection]:
-        """Return the pages to load for the search, from the page under the cursor on. Empty without a search, or if the
-        loaded pages reach `MAX_TEXT`."""
+        """Return the pages that the search still has to load, beginning with the page under the cursor. Collapsed and
+        failed pages are left out. Empty without a search, or if the loaded pages reach `MAX_TEXT`."""
         order = list(self._sections.values())
         if not self.pane.find_bar.needle:
             self._searched.clear()

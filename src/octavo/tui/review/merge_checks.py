@@ -67,7 +67,7 @@ class Checks:
     with_markers: tuple[str, ...]
     """Titles of pages with conflict markers in their text."""
     publication: str
-    """Sentence that names the sites on which readers see the merge."""
+    """Sentence that says where readers will see the merge, or that it changes the main content."""
     checked_at: datetime
     is_on_main: bool = False
     """True if main already has all changes."""

@@ -98,7 +98,7 @@ def _target_url(link: links.Link) -> str:
 
 
 async def _check_links_by_reading(live: Live, trees: MergeTrees, pages: Sequence[str]) -> tuple[Fact, ...]:
-    """Return the row of the broken links on the changed pages, for servers that do not list links."""
+    """Return the row about broken links, found by reading the changed pages. For servers that do not list links."""
     existing_ids = {page.id for page in trees.new_tree.walk()}
     existing = [page for page in pages if page in existing_ids]
     read = existing[:MAX_CHECKED_PAGES]

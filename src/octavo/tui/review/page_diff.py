@@ -79,8 +79,8 @@ class WordChanges:
         return next((title for title, added in texts if quote in added), "")
 
     def update(self, page_id: str, anchors: TwoVersionAnchors) -> None:
-        """Find the word changes of the threads on a page. If the words of a pending comment have changed, attach the
-        comment to the block that has the changed words."""
+        """Find out how the words that each thread on the page is about have changed. If those of a pending comment have
+        changed, move the comment to the block that has the changed words."""
         for thread in self._threads.on_page(page_id):
             self._by_thread[thread.id] = anchors.word_change(thread)
             entry = self._view.shell.workspace.pending_entry(thread.id)
@@ -97,7 +97,8 @@ class WordChanges:
             self._view.shell.background(self._store_move(entry.id, op.model_copy(update={"node": key})))
 
     async def _store_move(self, entry_id: str, op: comments.Create) -> None:
-        with suppress(NotSaved):  # The comment keeps its old block, and its thread says that the words changed.
+        # If this fails, the comment keeps its old block, and its thread says that the words changed.
+        with suppress(NotSaved):
             await self._view.shell.session.outbox.move_pending_comment(entry_id, op)
 
     def note(self, thread: Comment, head: str | None) -> str:
@@ -317,7 +318,7 @@ class PageDiff:
             self.pane.cursor.scroll_into_view()
 
     def take_pending_step(self) -> None:
-        """Take the pending step once its entry is loaded: go to its thread or block."""
+        """Go to the thread or block of the pending step, once its page is loaded."""
         self._find_wanted_thread()
         self._find_wanted_block()
         if self._pending_step is None or self._layout.shown_key != self._pending_step[0]:

@@ -97,9 +97,9 @@ class Comparison:
         """Compared revisions, incomplete list of the server, and all changes between the revisions. None if the server
         lists all changes. Loaded again if the revisions or the list differ."""
         self.conflicting: frozenset[str] = frozenset()
-        """Keys of the pages that may conflict with main, as far as they are predicted."""
+        """Keys of the pages with predicted conflicts with main."""
         self.is_on_main = False
-        """True if main already has all changes, as far as it is predicted."""
+        """True if the prediction says that main already has all changes."""
         self._predicted_for = ""
         self._limit = FIRST_LIMIT
         self.error_text = ""

@@ -307,7 +307,7 @@ class LinterRuns:
         except ProgramFailed as failure:
             return [], str(failure)
         try:
-            return await asyncio.to_thread(_read, linter, ran.output, page, text)
+            return await asyncio.to_thread(_read_findings, linter, ran.output, page, text)
         except UnreadableReport as error:
             hint = f" It printed: {ran.errors}" if ran.errors else " Check linter.format."
             return [], f"Could not read the output of {linter.name}: {error}.{hint}"
@@ -319,7 +319,7 @@ def linters_for(linters: Sequence[Linter], space_title: str, space_id: str) -> t
     return tuple(each for each in linters if not each.spaces or names & set(map(fold, each.spaces)))
 
 
-def _read(linter: Linter, output: bytes, page: LintedPage, text: str) -> tuple[list[Finding], str]:
+def _read_findings(linter: Linter, output: bytes, page: LintedPage, text: str) -> tuple[list[Finding], str]:
     format_name = cast(Format, linter.format)
     columns = cast(Columns, linter.columns) if linter.columns else DEFAULT_COLUMNS[format_name]
     reports, has_more = read_reports(output, format_name)

@@ -410,8 +410,9 @@ class StatusLoader:
         self._follow_threads(request_id)
 
     def _follow_threads(self, request_id: str) -> None:
-        """Follow the open threads if the comment count of the change request does not give their number. The count
-        differs if a review has an open comment, or if the change request is merged or archived."""
+        """Load the open threads and keep them current, if their number cannot be taken from the comment count: when a
+        review has an open comment, or when the change request is merged or archived. Without comments, nothing is
+        loaded."""
         change_request, facts = self._followed[request_id], self._facts.get(request_id)
         counts_threads = change_request.status not in UNDECIDED or any(
             each.comment is not None and each.comment.is_open for each in (facts and facts.reviews) or ()

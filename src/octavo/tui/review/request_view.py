@@ -471,7 +471,7 @@ class ChangeRequestScreen(View):
         self.page_diff.scroll.retry_all()
 
     def on_screen_suspend(self) -> None:
-        if is_stop(self.app.screen):  # A dialog drops nothing, because the view stays visible below it.
+        if is_stop(self.app.screen):  # Not for a dialog: the view stays visible below it, so its diffs are kept.
             self.comparison.drop_others()
             self.page_diff.scroll.drop_others()
 

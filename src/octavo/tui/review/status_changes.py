@@ -68,7 +68,7 @@ def toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> None:
     if requests:
         same_status = [each for each in requests if each.status == requests[0].status]
         action, message = _messages(app, same_status)
-        app.writes.send(action, _toggle(app, same_status), message=message, make_undo=partial(_undo, app))
+        app.writes.send(action, _toggle(app, same_status), message=message, make_undo=partial(_undo_of, app))
 
 
 def offer_to_mark_ready(app: Shell, change_request: ChangeRequest) -> None:
@@ -128,7 +128,7 @@ async def _toggle(app: Shell, requests: Sequence[ChangeRequest]) -> SendResult[t
     return SendResult("done", f"{message}. {failures[0]}", tuple(done))
 
 
-def _undo(app: Shell, done: tuple[ChangeRequest, ...]) -> DirectUndo:
+def _undo_of(app: Shell, done: tuple[ChangeRequest, ...]) -> DirectUndo:
     action, message = _messages(app, done)
     return DirectUndo(action, lambda: _toggle(app, done), message)
 

@@ -124,8 +124,8 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         self.show_position()
 
     def _summary(self, thread: Comment) -> ThreadSummary:
-        """Return the row of a thread. The diff shows an applied suggestion, so the row has only the rest of the
-        comment."""
+        """Return the row of a thread. If its suggestion will be applied, the diff shows it, so the row has only the
+        rest of the comment."""
         is_unfit, is_included = thread.id in self._unfit, thread.id in self._included
         (suggestion,) = find_suggestions(thread.body.text)
         lines, (first, after) = thread.body.text.split("\n"), suggestion.lines

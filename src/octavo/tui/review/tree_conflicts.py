@@ -107,7 +107,7 @@ def find_tree_conflicts(triple: RevisionTriple, current: PageTree) -> tuple[list
     fields: dict[str, FieldSides] = {}
     conflicts = []
     for each in predicted:
-        if each.kind == "field" and (values := _fields(each.id, triple)):
+        if each.kind == "field" and (values := _conflicting_fields(each.id, triple)):
             fields[each.id] = values
         if each.kind != "text" or not any(side.find(each.id) for side in triple):
             conflicts.append(
@@ -128,7 +128,7 @@ def _same_name(page: DuplicatePage) -> TreeConflict:
     )
 
 
-def _fields(page_id: str, trees: Sequence[PageTree]) -> FieldSides:
+def _conflicting_fields(page_id: str, trees: Sequence[PageTree]) -> FieldSides:
     pages = [tree.find(page_id) for tree in trees]
     if pages[1] is None or pages[2] is None:
         return {}

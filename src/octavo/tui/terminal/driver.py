@@ -125,7 +125,8 @@ _ESCAPE, _PASTE_START, _PASTE_END = "\x1b", "\x1b[200~", "\x1b[201~"
 _UNFINISHED = re.compile(r"\x1b(\[(20{0,2})?|[O\]P_^X])?")
 """Sequences that may be incomplete. The rest of a sequence arrives faster than anybody types."""
 _SEQUENCE = re.compile(r"\x1b[\]P_^X][^\x07\x1b]*(\x07|\x1b\\)|\x1b[\[O\]P_^X][^\x1b]*", re.DOTALL)
-"""A sequence that is not alt+key, such as a response of the terminal."""
+"""An escape sequence of several characters, such as a response of the terminal. Other keys after an escape may be
+alt+key."""
 
 
 class EscapeOrAlt(Key):

@@ -552,7 +552,8 @@ def _write_note(path: Path, note: FileNote) -> None:
 
 
 def read_note(path: Path) -> FileNote | None:
-    """Return the note of a file that was open in an editor. None if there is no valid note."""
+    """Return the `FileNote` that was stored with a file while it was open in an editor. None if there is no valid
+    note."""
     try:
         fields = parse_json(_note_path(path).read_text(encoding="utf-8"))
         texts = [fields[name] for name in ("title", "place", "of", "why")]

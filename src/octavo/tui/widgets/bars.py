@@ -126,8 +126,8 @@ class KeyBar(Widget):
         self.check_idle()
 
     def on_idle(self) -> None:
-        # The signal comes several times per key press, mostly without a change. A screen that is being created or
-        # removed is not asked, because its widgets are incomplete.
+        # The signal comes several times per key press, mostly without a change. The key bar of a screen that is being
+        # created or removed cannot be found, because its widgets are incomplete.
         if self._is_outdated and self.is_attached and not is_being_removed(self.screen):
             self._is_outdated = False
             if not self._shown or not self.screen.is_current:

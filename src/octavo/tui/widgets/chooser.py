@@ -314,7 +314,7 @@ def match_choice(query: str, choice: Choice[Any]) -> FuzzyMatch | None:
 
 
 NARROWEST_ROW = 64
-"""Width in cells of the title and explanation in a row on the narrowest screen."""
+"""Cells for the title and the explanation of a choice on the narrowest screen."""
 SEARCH_DELAY = 0.3
 """Seconds after the last key press before `find_more` is called."""
 

@@ -58,7 +58,8 @@ class Confirmed:
     second_text: str = ""
 
 
-# The key bar shows commands with the same function once, so all keys of a button share a function.
+# Functions instead of lambdas, because the key bar shows commands with the same function only once: `y` and ctrl+s
+# share `_confirm`.
 def _confirm(app: App[Any], dialog: ConfirmDialog) -> None:
     dialog.confirm()
 
@@ -92,9 +93,9 @@ CONFIRM: Commands[ConfirmDialog] = Commands(
 class ConfirmDialog(Dialog[Confirmed | None]):
     """A dialog that asks to confirm an action. Its result is a `Confirmed`, or None if it was canceled.
 
-    The cancel button has the focus and `y` confirms. With `word`, the user must type this word instead of pressing
-    `y`. With `blocked`, the dialog cannot be confirmed and shows this sentence. `update` changes the content while the
-    dialog is open.
+    The cancel button has the focus, and `y` confirms. If there is a `word`, typing this word confirms instead of `y`.
+    If there is a `blocked` sentence, the dialog shows it and cannot be confirmed. `update` changes the content while
+    the dialog is open.
     """
 
     CSS_PATH = dialog_styles(__file__, "confirm.tcss")
@@ -139,7 +140,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         self._is_answered = False
         self._is_composed = False
         self._content_time: datetime | None = None
-        """Arrival time of the content. None once the user had time to read the content."""
+        """Time when new content was shown. None once the user had time to read the content."""
         self._reading_timer: Timer | None = None
         self._draft_clock = DraftClock()
         self._draft_timer: Timer | None = None
@@ -201,7 +202,8 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         self._word_reason = self._word_reason if word_reason is None else word_reason
         if blocked is not None and blocked != self._blocked:
             if self._blocked and isinstance(self.app, HostApp):
-                self.app.notices.close_text(self._blocked)  # The reason for a refused key no longer holds.
+                # Close the notification that said why a key was refused: the reason no longer holds.
+                self.app.notices.close_text(self._blocked)
             self._blocked = blocked
         self._foot = self._foot if foot is None else foot
         self.verb = self.verb if verb is None else verb
@@ -306,7 +308,8 @@ class ConfirmDialog(Dialog[Confirmed | None]):
 
     @property
     def keys_named(self) -> frozenset[str]:
-        # The button names the enter key, and a body that fits on the screen needs no scroll keys.
+        # The key bar hides these keys: `ctrl+s` if the button shows `enter`, and the scroll keys if the body fits on
+        # the screen.
         confirms_by_enter = any(button.key == "enter" for button in self.query("#yes").results(TextButton))
         fits = all(each.max_scroll_y == 0 for each in self.query(".confirm--body"))
         return super().keys_named | ({"ctrl+s"} if confirms_by_enter else set()) | ({"↓", "↑"} if fits else set())

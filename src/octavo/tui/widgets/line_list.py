@@ -303,8 +303,8 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._refresh_items(self.cursor)
 
     def _nearest_stop(self, index: int, step: int) -> int:
-        """Return the first index where the cursor can be, from `index` in the direction of `step`. If there is none,
-        search in the other direction. Return `index` if the cursor can be nowhere."""
+        """Return the index nearest to `index` where the cursor can stop: first in the direction of `step`, else in the
+        other direction. If it cannot stop anywhere, return `index`, limited to the list."""
         count = len(self.keys)
         index = max(0, min(index, count - 1))
         for direction in (step, -step):

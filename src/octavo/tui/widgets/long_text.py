@@ -296,8 +296,7 @@ class WrappedRows:
 
 @lru_cache(16)
 def _line_pattern(width: int) -> re.Pattern[str]:
-    # The first two alternatives skip long text without a word start, in which the search for a word start would be
-    # slow.
+    # The first two alternatives are for text without a word start: searching it for one would be slow.
     return re.compile(rf"(?s:\S{{{width}}}|\s{{{width}}}|.{{1,{width}}}(?:(?<=\s)(?=\S)|\Z)|.{{1,{width}}})")
 
 

@@ -112,7 +112,7 @@ class TextEditor(TextArea):
         self.history.clear()
 
     def render_line(self, y: int) -> Strip:
-        # In a width of two columns, which are padding, Textual wraps the placeholder to no width and raises ValueError.
+        # A width of two columns is only padding. Then Textual wraps the placeholder to width 0 and raises ValueError.
         return super().render_line(y) if self.content_size.width else Strip([])
 
     def on_paste(self, event: Paste) -> None:

@@ -93,8 +93,7 @@ class FactList(Widget):
 class ChangingText(Static):
     """A `Static` that ignores an update with equal content, and requests a layout only if its size changes."""
 
-    # A text without width has no height. Without this minimum, a scroll bar that takes the last cell of the text would
-    # appear and disappear forever.
+    # Text of width 0 has no height. Then a scroll bar would appear and take the last cell of the text, again and again.
     DEFAULT_CSS = "ChangingText { min-width: 1; }"
 
     def update(self, content: VisualType = "", *, layout: bool = True) -> None:
