@@ -1,4 +1,4 @@
-"""The list of links, the reader and the merge checks agree on which links are broken."""
+"""The list of links, the reader, the merge checks and `octavo check` agree on which links are broken."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 from octavo.api import content, links
 from octavo.api.content import PageTree
 from octavo.api.operation import SpaceRef
-from octavo.documents.anchors import anchored_blocks, match_anchor
+from octavo.cli.checking import check_folder
+from octavo.documents.anchors import is_missing, page_anchors
 from octavo.documents.blocks import Document
 from octavo.documents.links import AnchorLink, BrokenLink, PageLink, references_in
 from octavo.documents.source_reader import parse
@@ -26,6 +27,7 @@ PAGES = {
 
 * [API](api/README.md)
   * [Overview](api/overview.md)
+  * [Pets](api/pets.md)
 
 ## Guides
 
@@ -48,17 +50,28 @@ PAGES = {
 ## Übungen
 """,
     "api/README.md": "# API\n\n[a](../) [b](overview.md) [c](../README.md#1-first-step) [d](../guides/setup.md#gone)\n\n## Übungen\n",
-    "api/overview.md": "# Overview\n\n[a](README.md) [b](./) [c](#overview) [d](../guides/tips/README.md#Same)\n",
+    "api/overview.md": "# Overview\n\n[a](README.md) [b](./) [c](#overview) [d](../guides/tips/README.md#Same) "
+    "[e](pets.md#get-pets) [f](pets.md) [g](README.md#:~:text=API)\n",
+    "api/pets.md": "# Pets\n\n[a](#get-pets) [b](gone.md)\n\n"
+    '{% openapi-operation spec="pets" path="/pets" method="get" %}\n[x](https://a.example)\n{% endopenapi-operation %}\n',
     "guides/setup.md": '# Setup\n\n{% include "../.gitbook/includes/shared.md" %}\n\n## Setup & Config!\n',
-    "guides/tips/README.md": "# Tips\n\n## Same\n\n## Same\n\n[a](../setup.md) [b](setup.md) [c](#same-1)\n",
+    "guides/tips/README.md": "# Tips\n\n## Same\n\n## Same\n\n[a](../setup.md) [b](setup.md) [c](#same-1) [d](https://app.gitbook.com/s/abc/page)\n",
     ".gitbook/includes/shared.md": "## Shared heading\n\n[here](#shared-heading)\n",
 }
 BROKEN = {
     "Start": {"nowhere.md", "#nothing", "guides/setup.md#gone", "guides/tips/#same-2"},
     "API": {"../guides/setup.md#gone"},
     "Overview": set[str](),
+    "Pets": {"gone.md"},
     "Setup": set[str](),
     "Tips": {"setup.md"},
+}
+TITLES = {
+    "README.md": "Start",
+    "api/README.md": "API",
+    "api/pets.md": "Pets",
+    "guides/setup.md": "Setup",
+    "guides/tips/README.md": "Tips",
 }
 
 
@@ -70,8 +83,16 @@ async def test_broken_links_are_the_same_in_list_reader_and_checks(ask: Ask, wor
     listed, followed, checked = await broken_links(ask, space)
     assert listed == {title: broken for title, broken in BROKEN.items() if broken}
     assert followed == listed
+    by_folder: dict[str, set[str]] = {}
+    for each in check_folder(tmp_path).findings:
+        by_folder.setdefault(TITLES[each.path], set()).add(each.words or "")
+    assert by_folder == listed
     # The merge checks do not know which headings the reusable content adds to Setup.
-    assert checked == {"Start": {"#nothing", "guides/tips/#same-2", "nowhere.md"}, "Tips": {"setup.md"}}
+    assert checked == {
+        "Start": {"#nothing", "guides/tips/#same-2", "nowhere.md"},
+        "Pets": {"gone.md"},
+        "Tips": {"setup.md"},
+    }
 
 
 async def broken_links(ask: Ask, space: str) -> tuple[dict[str, set[str]], ...]:
@@ -113,8 +134,6 @@ def broken_for_the_reader(context: LinkContext, page_id: str, documents: dict[st
                 pass
             case PageLink(page=there, anchor=named):
                 anchor = named or ""
-        if isinstance(target, BrokenLink) or (
-            anchor and match_anchor(anchor, anchored_blocks(documents[there])) is None
-        ):
+        if isinstance(target, BrokenLink) or (anchor and is_missing(anchor, [page_anchors(documents[there])])):
             broken.append(usage.target)
     return broken

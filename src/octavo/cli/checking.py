@@ -139,6 +139,7 @@ class _FolderReader:
             tuple(self._read(path for path in includes if path not in pages)),
             next(self._read(filter(None, [folder.summary])), None),
             [_posix(path) for path in unlisted],
+            dict(_tree_paths(folder, folder.entries)),
             tuple(_repeated_paths(folder)),
             files,
             others,
@@ -215,8 +216,25 @@ def _repeated_paths(folder: Folder) -> Iterator[tuple[str, str]]:
                 yield _posix(entry.path), _posix(first.path)
 
 
+def _tree_paths(folder: Folder, entries: Iterable[Entry], parent: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the path of each page and group in the page tree, and the path of its file, or its own path if it has no file.
+    Pages whose file is missing are left out."""
+    for entry in entries:
+        if entry.kind != "link":
+            path = posixpath.join(parent, _slug(entry))
+            if entry.path is None:
+                yield path, path
+            elif folder.has_file(entry.path):
+                yield path, _posix(entry.path)
+            yield from _tree_paths(folder, entry.children, path)
+
+
 def _slug(entry: Entry) -> str:
-    name = slug_source(entry.path) if entry.path is not None else entry.title or title_from_name(entry.target)
+    name = (
+        slug_source(entry.path)
+        if entry.path is not None
+        else entry.slug or entry.title or title_from_name(entry.target)
+    )
     return page_trees.page_slug(readable_name(name))
 
 

@@ -1,5 +1,5 @@
-"""The anchors of a page: which names lead to which block. Checks, lists of links and the reader all use these functions, so
-that they agree about each link."""
+"""The anchors of a page: which names lead to which block, and which lead nowhere. Checks, lists of links and the reader all
+use these functions, so that they agree about each link."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import NamedTuple
 
 from octavo.api.folding import fold
 from octavo.documents.blocks import Block, Document, plain_text
@@ -21,6 +23,10 @@ _COMPARISON_SIGNS = re.compile(r"(?:less|greater)-than")
 _NUMBER_SUFFIX = re.compile(r"-\d+\Z")
 _HTML_ID = re.compile(r"""<[a-zA-Z][^<>]{0,1000}?\s(?:id|name)=["']([^"'<>\n]{1,300})["']""")
 _TITLED_KINDS = frozenset({"tab", "expandable", "step", "update"})
+_SPECIFIED_KINDS = frozenset({"openapi", "api-method"})
+"""Kinds of blocks whose headings come from a specification, which is not read here."""
+_OTHER_FRAGMENTS = (":~:", "user-content-fn")
+"""Beginnings of fragments that name no heading: text that browsers search for, and footnotes."""
 
 
 def slug(title: str) -> str:
@@ -90,6 +96,30 @@ def anchored_blocks(document: Document) -> dict[str, Block]:
     for name, block in _html_ids(document):
         found.setdefault(name, block)
     return found
+
+
+class PageAnchors(NamedTuple):
+    """The anchors of a page or of reusable content."""
+
+    names: tuple[str, ...]
+    are_complete: bool
+    """False if there are headings that are not known here: in an API specification, or in a part shown as source."""
+
+
+def page_anchors(document: Document) -> PageAnchors:
+    """Return the anchors of a page."""
+    are_complete = not any(block.kind in _SPECIFIED_KINDS or block.attrs.get("source") for block in document.walk())
+    return PageAnchors(tuple(anchored_blocks(document)), are_complete)
+
+
+def is_missing(anchor: str, parts: Iterable[PageAnchors]) -> bool:
+    """Return whether a link to `anchor` leads nowhere on a page. `parts` are the anchors of the page and of the reusable
+    content in it. False if that is not known."""
+    if not anchor or anchor.startswith(_OTHER_FRAGMENTS):
+        return False
+    parts = list(parts)
+    names = chain.from_iterable(part.names for part in parts)
+    return all(part.are_complete for part in parts) and match_anchor(anchor, names) is None
 
 
 def _html_ids(document: Document) -> Iterator[tuple[str, Block]]:

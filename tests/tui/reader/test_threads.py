@@ -179,3 +179,12 @@ async def test_missing_heading_is_explained() -> None:
         app.pane.show(parse("[Down](#gone)"), title="", key="p")
         await pilot.press("enter")
         assert app.explained == ["This page has no heading “gone”. The heading may have been renamed."]
+
+
+async def test_heading_that_may_be_in_an_api_specification_is_not_called_missing() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 10)) as pilot:
+        operation = '{% openapi-operation spec="pets" path="/pets" method="get" %}\n{% endopenapi-operation %}'
+        app.pane.show(parse(f"[Down](#get-pets)\n\n{operation}"), title="", key="p")
+        await pilot.press("enter")
+        assert app.explained == ["Octavo does not know where “get-pets” is on this page."]

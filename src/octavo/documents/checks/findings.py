@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal, NamedTuple
 
 from octavo.documents import front_matter
-from octavo.documents.anchors import anchored_blocks
+from octavo.documents.anchors import PageAnchors, page_anchors
 from octavo.documents.blocks import Block, Document, sanitize
 from octavo.documents.links import PageReference, references_in
 from octavo.documents.source_reader import parse
@@ -260,8 +260,6 @@ def _tag_pattern(tag: str) -> re.Pattern[str]:
     return re.compile(rf"{re.escape(tag)}(?![\w-])[^>\n]*>?", re.IGNORECASE)
 
 
-_OPEN_ENDED = frozenset({"openapi", "api-method"})
-"""Kinds of blocks whose headings come from a specification, which is not read here."""
 _TEXT, _SWITCH, _SECTION = "text", "true or false", "a section"
 _FIELD_TYPES = {
     **dict.fromkeys(("title", "description", "icon", "emoji", "cover"), _TEXT),
@@ -281,10 +279,7 @@ class CheckedPage:
     source: str
     """The text, safe to show."""
     references: tuple[PageReference, ...]
-    anchors: tuple[str, ...]
-    """The anchors of headings, and of other parts that can have one."""
-    has_unknown_anchors: bool
-    """True if the page has headings that are not known here, from an API specification."""
+    anchors: PageAnchors
     cover_urls: tuple[str, ...]
     """The URLs of files in the front matter."""
     findings: tuple[Finding, ...]
@@ -310,14 +305,12 @@ def read_page(path: str, text: str, base: str | None = None) -> CheckedPage:
 def check_document(path: str, text: str, document: Document, base: str | None = None) -> CheckedPage:
     """Return a parsed page for the checks. `text` is its Markdown. `base` is the path that relative links start from, if it
     is not `path`."""
-    is_source = any(block.attrs.get("source") for block in document.walk())
     return CheckedPage(
         path,
         text,
         document.source,
         tuple(references_in(document)),
-        tuple(anchored_blocks(document)),
-        is_source or any(block.kind in _OPEN_ENDED for block in document.walk()),
+        page_anchors(document),
         tuple(_file_urls(document.metadata)),
         tuple(_PageCheck(path, text, document).findings()),
         path if base is None else base,

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from octavo.api.folding import fold
-from octavo.documents.anchors import match_anchor
+from octavo.documents.anchors import PageAnchors, is_missing
 from octavo.documents.blocks import Document
 from octavo.documents.checks.findings import CheckedPage, Finding, Place, RuleChoice, finding, sorted_findings
 from octavo.documents.links import (
@@ -41,8 +41,6 @@ _MIN_LIKENESS, _MIN_PATH_LIKENESS = 80, 90
 _MAX_INCLUDES = 100
 """Maximum number of pieces of reusable content on a page that are searched for anchors."""
 _NOUNS: Mapping[str, str] = {"link": "page", "image": "image", "file": "file"}
-_OTHER_FRAGMENTS = (":~:", "user-content-fn")
-"""Beginnings of fragments that name no heading: text that browsers search for, and footnotes."""
 
 
 class _Problem(NamedTuple):
@@ -65,7 +63,7 @@ class ReferenceCheck:
     paths_outside_root: Collection[str] = frozenset()
     """Paths of the files and folders outside the root of the pages, such as `../LICENSE`. Links to other parent folders
     are not checked."""
-    _anchors: dict[str, tuple[str, ...]] = field(default_factory=dict, compare=False, repr=False)
+    _anchors: dict[str, list[PageAnchors]] = field(default_factory=dict, compare=False, repr=False)
 
     def findings(self, page: CheckedPage) -> Iterator[Finding]:
         """Yield the findings for the references of a page."""
@@ -135,24 +133,22 @@ class ReferenceCheck:
         return None
 
     def _anchor_problem(self, page: CheckedPage, url: str, linked: CheckedPage | None, anchor: str) -> _Problem | None:
-        if not anchor or linked is None or linked.has_unknown_anchors or anchor.startswith(_OTHER_FRAGMENTS):
+        if not anchor or linked is None or (self.includes is None and linked.has_includes):
             return None
-        if self.includes is None and linked.has_includes:
-            return None
-        anchors = self._anchors_of(linked)
-        if match_anchor(anchor, anchors) is not None:
+        parts = self._anchors_of(linked)
+        if not is_missing(anchor, parts):
             return None
         where = "on this page" if linked is page else f"in {_relative_path(linked.path, page.path)}"
         message = f"no heading “#{anchor}” {where}"
-        meant = _most_similar(anchor, anchors)
+        meant = _most_similar(anchor, [name for part in parts for name in part.names])
         if meant is None:
             return _Problem("anchor", message)
         return _Problem("anchor", f"{message}. Did you mean #{meant}?", f"{url.partition('#')[0]}#{meant}")
 
-    def _anchors_of(self, page: CheckedPage) -> tuple[str, ...]:
+    def _anchors_of(self, page: CheckedPage) -> list[PageAnchors]:
         """Return the anchors of a page and of the reusable content in it."""
         if page.path not in self._anchors:
-            found, waiting, seen = list(page.anchors), [page], {page.path}
+            found, waiting, seen = [page.anchors], [page], {page.path}
             while waiting and len(seen) <= _MAX_INCLUDES:
                 part = waiting.pop()
                 for reference in part.references:
@@ -160,8 +156,8 @@ class ReferenceCheck:
                     if included is not None and included.path not in seen:
                         seen.add(included.path)
                         waiting.append(included)
-                        found += included.anchors
-            self._anchors[page.path] = tuple(found)
+                        found.append(included.anchors)
+            self._anchors[page.path] = found
         return self._anchors[page.path]
 
     def _included_content(self, page: CheckedPage, target: str) -> CheckedPage | None:
@@ -310,6 +306,9 @@ class CheckedFolder:
     """The table of contents. None if the folders are the table of contents."""
     unlisted: Collection[str] = ()
     """Paths of the pages that are not in the table of contents."""
+    tree_paths: Mapping[str, str] = field(default_factory=dict)
+    """The path of each page and group in the page tree, with the path of its file. Groups have no file: their own path
+    stands for it."""
     repeated: tuple[tuple[str, str], ...] = ()
     """Pairs of files whose pages have the same path."""
     files: Collection[str] = ()
@@ -328,7 +327,8 @@ class CheckedFolder:
     @cached_property
     def references(self) -> ReferenceCheck:
         """The check of the references of all pages."""
-        ids = ids_by_path((page.path, None, page.path) for page in self.pages)
+        by_file = ((page.path, None, page.path) for page in self.pages)
+        ids = ids_by_path((*by_file, *((file, path, None) for path, file in self.tree_paths.items())))
         index = SpaceIndex(ids, frozenset(), {path: path for path in self.files})
         includes = {page.path: page for page in self.includes}
         return ReferenceCheck(index, {page.path: page for page in self.pages}, includes, self.paths_outside_root)

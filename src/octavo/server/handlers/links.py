@@ -13,7 +13,7 @@ from octavo.api import links, urls
 from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.documents import links as page_links
 from octavo.documents import page_trees
-from octavo.documents.anchors import anchored_blocks, match_anchor
+from octavo.documents.anchors import PageAnchors, is_missing, page_anchors
 from octavo.documents.links import APP_HOSTS, PageReference, path_steps, references_in
 from octavo.documents.source_reader import parse
 from octavo.server.handlers.change_requests import base_of, change_request_path, present_change_request
@@ -47,8 +47,8 @@ _CACHE: dict[str, TextLinks] = {}
 class TextLinks:
     """Links and includes of a text, with its anchors."""
 
-    usages: tuple[PageReference, ...] = ()
-    anchors: tuple[str, ...] = ()
+    usages: tuple[PageReference, ...]
+    anchors: PageAnchors
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,7 @@ class LinkSurvey:
         self._world = world
         self._revision = revision
         self._space = world.store.get(f"/spaces/{revision['space']}")
+        self._is_folder = world.store.find(f"/spaces/{revision['space']}/folder") is not None
         self.pages = {page["id"]: page for page in page_trees.walk(revision["pages"])}
         self._link_targets = page_trees.link_targets_of(revision)
 
@@ -132,8 +133,11 @@ class LinkSurvey:
             if isinstance(reference, dict):
                 yield "reference", self._reference_target(reference, page), LinkLocation(page["id"])
         for usage in text_links(self._world, page).usages:
+            target = self._usage_target(usage, page)
+            if usage.kind == "spec" and target.status == "broken" and self._is_folder:
+                continue  # A folder does not have the specifications of its organization.
             relation = "reference" if usage.kind == "url" else "dependsOn"
-            yield relation, self._usage_target(usage, page), LinkLocation(page["id"], usage.block)
+            yield relation, target, LinkLocation(page["id"], usage.block)
 
     def _usage_target(self, usage: PageReference, page: Json) -> LinkTarget:
         if usage.kind == "spec":
@@ -157,6 +161,8 @@ class LinkSurvey:
                 target = LinkTarget(status, "file", name, self._space["id"])
             case page_links.SpaceLink(space=name, page=page_ref, anchor=anchor):
                 target = self._other_space_target(name, page_ref, anchor or "", status)
+                if target is None and self._is_folder:  # It may be a space of GitBook, which is not known here.
+                    target = LinkTarget(status, "url", href)
             case page_links.ChangeRequestLink(space=name, number=number):
                 numbered = self._world.store.find_by(f"/spaces/{name}/change-requests", "number", number)
                 target = self._other_space_target(name, None, "", status) if numbered else None
@@ -263,11 +269,11 @@ _ID_FIELDS = {
 
 
 def has_anchor(world: World, revision: Json, page: Json, anchor: str) -> bool:
-    """Return whether a page, or reusable content in it, has this anchor. True for an empty anchor, and for a page that is
-    not a document."""
+    """Return whether a page, or reusable content in it, may have this anchor. True for an empty anchor, and for a page
+    that is not a document."""
     if not anchor or page["type"] != "document":
         return True
-    anchors, remaining, seen = list(text_links(world, page).anchors), [page], set[str]()
+    parts, remaining, seen = [text_links(world, page).anchors], [page], set[str]()
     while remaining and len(seen) < _INCLUDE_LIMIT:
         part = remaining.pop()
         folder = posixpath.dirname(page_trees.source_path(part))
@@ -276,19 +282,19 @@ def has_anchor(world: World, revision: Json, page: Json, anchor: str) -> bool:
             if item is not None and item["id"] not in seen:
                 seen.add(item["id"])
                 remaining.append(item)
-                anchors += text_links(world, item).anchors
-    return match_anchor(anchor, anchors) is not None
+                parts.append(text_links(world, item).anchors)
+    return not is_missing(anchor, parts)
 
 
 def text_links(world: World, page: Json) -> TextLinks:
     """Return the links of a page or a piece of reusable content."""
     name = page.get("text")
     if not name:
-        return TextLinks()
+        return TextLinks((), PageAnchors((), True))
     cached = _CACHE.get(name)
     if cached is None:
         document = parse(world.store.text(name))
-        cached = TextLinks(tuple(references_in(document)), tuple(anchored_blocks(document)))
+        cached = TextLinks(tuple(references_in(document)), page_anchors(document))
         if len(_CACHE) >= _CACHE_LIMIT:
             _CACHE.clear()
         _CACHE[name] = cached

@@ -9,7 +9,7 @@ from copy import deepcopy
 from itertools import chain
 from typing import NamedTuple
 
-from octavo.documents.anchors import anchored_blocks, match_anchor
+from octavo.documents.anchors import anchored_blocks, is_missing, match_anchor, page_anchors
 from octavo.documents.blocks import Block, Document
 from octavo.tui.reader.page_contents import PageContents, PageThreads, repeated_title
 from octavo.tui.reader.reading_pane import Reader
@@ -336,12 +336,15 @@ class PageNavigation:
             explain(self.pane, STILL_LOADING)
 
     def report_missing(self, anchor: str) -> None:
-        """Tell the user that a link leads to a missing heading. While the page is loading, first wait for the rest of
-        it."""
-        if self.pending_jump is not None and self.pending_jump.anchor == anchor.lstrip("#"):
+        """Tell the user that a link leads to a missing heading, or to one that is not known here. While the page is
+        loading, first wait for the rest of it."""
+        name, document = anchor.lstrip("#"), self.contents.document
+        if self.pending_jump is not None and self.pending_jump.anchor == name:
             self.pending_jump = self.pending_jump._replace(by_link=True)
+        elif document is None or is_missing(name, [page_anchors(document)]):
+            explain(self.pane, f"This page has no heading “{name}”. The heading may have been renamed.")
         else:
-            explain(self.pane, f"This page has no heading “{anchor.lstrip('#')}”. The heading may have been renamed.")
+            explain(self.pane, f"Octavo does not know where “{name}” is on this page.")
 
     def follow_pending_jump(self) -> None:
         """Go to the target of a pending jump if it is parsed now, unless the user has moved."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TypeVar
@@ -22,7 +22,7 @@ from octavo.api.spaces import Space
 from octavo.data.live import Live
 from octavo.data.loaders import find_page, get_page_source, page_markdown
 from octavo.documents import links as link_model
-from octavo.documents.anchors import anchored_blocks, match_anchor
+from octavo.documents.anchors import PageAnchors, is_missing, page_anchors
 from octavo.documents.links import images_without_text, references_in
 from octavo.documents.source_reader import find_markers, parse
 from octavo.tui.render.deferred import LinkContext, LinkTargets
@@ -134,8 +134,8 @@ def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
     }
 
     @cache
-    def anchors_of(page_id: str) -> Collection[str]:
-        return anchored_blocks(documents[page_id]).keys()
+    def anchors_of(page_id: str) -> PageAnchors:
+        return page_anchors(documents[page_id])
 
     def is_broken(page_id: str, target: link_model.Target) -> bool:
         match target:
@@ -145,7 +145,7 @@ def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
                 pass
             case _:
                 return isinstance(target, link_model.BrokenLink)
-        return bool(anchor) and linked_page in complete and match_anchor(anchor or "", anchors_of(linked_page)) is None
+        return linked_page in complete and is_missing(anchor or "", [anchors_of(linked_page)])
 
     broken = []
     for page_id, links_of_page in links_by_page.items():
