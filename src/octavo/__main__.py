@@ -31,27 +31,24 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         code = 130
     if argv is None:
-        _exit_despite_daemon_threads(code)
+        _exit(code)
     return code
 
 
-def _exit_despite_daemon_threads(code: int) -> None:
-    """End the process immediately with `code` if daemon threads are running.
+def _exit(code: int) -> None:
+    """End the process with `code`, without freeing its objects.
 
-    At a normal exit, Python stops these threads at any point. A thread that is stopped inside pydantic crashes the
+    At a normal exit, Python stops daemon threads at any point. A thread that is stopped inside pydantic crashes the
     process (signal 6 or 11).
     """
-    import threading
+    import atexit
+    from contextlib import suppress
 
-    if any(thread.daemon for thread in threading.enumerate()):
-        import atexit
-        from contextlib import suppress
-
-        atexit._run_exitfuncs()
-        for stream in (sys.stdout, sys.stderr):
-            with suppress(AttributeError, OSError, ValueError):  # the stream is missing or cannot be written
-                stream.flush()
-        os._exit(code)
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, OSError, ValueError):  # the stream is missing or cannot be written
+            stream.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":

@@ -517,13 +517,6 @@ class Stage:
         live = Live(gate, shelf, outbox, index=index, now=self.clock)
         offline = OfflineSpaces(live, state)
 
-        async def close() -> None:
-            await offline.close()
-            await client.aclose()
-            index.close()
-            shelf.close()
-            state.close()
-
         session = Session(
             live=live,
             outbox=outbox,
@@ -541,7 +534,7 @@ class Stage:
             response_wait=lambda: gate.waited,
             download=client.download,
             upload=client.upload,
-            close=close,
+            close_client=client.aclose,
             offline=offline,
             on_first_paint=offline.begin,
             search_index=index,

@@ -71,6 +71,14 @@ def test_text_typed_right_before_a_hangup_is_saved(stage: Stage) -> None:
     assert saved_drafts(stage) == [WORDS + "!"]
 
 
+def test_text_typed_together_with_ctrl_q_is_saved(stage: Stage) -> None:
+    with terminal(stage, "octavo", "demo") as running:
+        write_a_comment(running)
+        running.write(b"!?" + CTRL_Q)
+        assert running.end() == 0
+    assert saved_drafts(stage) == [WORDS + "!?"]
+
+
 @pytest.mark.before_release
 def test_quitting_restores_the_terminal_modes(stage: Stage) -> None:
     with terminal(stage, "octavo", "demo") as running:

@@ -66,7 +66,6 @@ def run_connected(options: argparse.Namespace, work: Callable[[Session], Awaitab
         try:
             return await work(session)
         finally:
-            await session.outbox.close()
             await session.close()
 
     try:

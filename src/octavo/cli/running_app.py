@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
+import gc
 import os
 from typing import TYPE_CHECKING
 
@@ -40,16 +42,28 @@ def run_app(
     find_first_route = _route_finder(options, choice.ref) if choice.ref else None
     app = Octavo(settings, sign_in_methods, session, picture=picture, find_first_route=find_first_route)
     with fault_reports(settings.state_folder) as faults:
-        app.run()
+        _run(app)
         while app.open_next is not None:
             try:
                 app = Octavo(settings, *app.open_next())
             except (ValueError, OSError, NotSaved) as error:
                 raise Failure(settings_module.in_words(error)) from error
-            app.run()
+            _run(app)
+    if app.has_session:
+        app.session.finish_writing()
     bug = "Could not show part of a page. This is a bug in Octavo. For details, see"
     settings_errors = app.settings_errors if len(app.settings_errors) > 1 else ()
     return app.return_code or 0, [*settings_errors, *left_out, *(f"{bug} {report}" for report in faults.reports)]
+
+
+def _run(app: Octavo) -> None:
+    """Run an app until it ends."""
+    runner = asyncio.Runner()
+    runner.run(app.run_async())
+    if app.open_next is not None:
+        runner.close()
+    else:
+        gc.disable()  # The process ends: to free the widgets and their tasks would take longer than the rest.
 
 
 def _open_session(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import getpass
 import os
 from collections.abc import Callable, Sequence
@@ -442,12 +441,6 @@ def _build_session(
         client.open()
         offline.begin()
 
-    async def close() -> None:
-        await offline.close()
-        await client.aclose()
-        # At the same time, because each waits for the disk.
-        await asyncio.gather(*(run_in_thread(file.close) for file in (index, cache, state)))
-
     return Session(
         live=live,
         outbox=outbox,
@@ -460,7 +453,7 @@ def _build_session(
         response_wait=lambda: client.response_wait,
         download=client.download,
         upload=client.upload,
-        close=close,
+        close_client=client.aclose,
         search_index=index,
         image_cache=ImageCache(settings.cache_folder, namespace),
         offline=offline,

@@ -83,6 +83,15 @@ def _try_to_save_drafts(app: Octavo) -> None:
             app.session.drafts.flush()
 
 
+async def _end_work(app: Octavo) -> None:
+    """Send the writes that wait for their undo delay, and cancel all background work."""
+    await app.writes.flush()
+    workers = tuple(app.workers)
+    app.workers.cancel_all()
+    await app.tasks.close()
+    await asyncio.gather(*(worker.wait() for worker in workers), return_exceptions=True)
+
+
 def _crash_report(app: Octavo, error: Exception) -> Text:
     """Save all drafts, and return what is printed after a crash."""
     app._save_drafts()
@@ -221,6 +230,8 @@ class Octavo(Shell):
             self.animation_level = "none"
         self.background_refresh = BackgroundRefresh(self, check_interval=check_interval)
         self._quitting = False
+        self.ends_process = False
+        """True if the process ends with the app, which then removes no widgets."""
         self._find_first_route = find_first_route
         self.picture = picture
         self._recorder: PictureRecorder | None = None
@@ -256,14 +267,8 @@ class Octavo(Shell):
         self.workspace.reset()
         self.history.clear()
         if self._session is not None:
-            await self.writes.flush()
-            workers = tuple(self.workers)
-            self.workers.cancel_all()
-            await self.tasks.close()
-            await asyncio.gather(*(worker.wait() for worker in workers), return_exceptions=True)
+            await _end_work(self)
             old, self._session = self._session, None
-            await old.live.close()
-            await old.outbox.close()
             await old.close()
 
     def on_mount(self) -> None:
@@ -440,24 +445,36 @@ class Octavo(Shell):
             if answer is None:
                 self.open_next = None
             elif self._session is not None:
+                self.exit_callbacks.clear()
                 self._session.drafts.drop_unsaved()
                 self._update_picture()
-                self._terminated(discard=True)
+                self._terminated()
 
         _ask_about_unsaved(self, quit_without_drafts)
 
     async def on_unmount(self) -> None:
-        # The terminal is already restored, because closing the databases may take a moment.
-        if self._quitting:
+        # The terminal is already restored, because ending the session may take a moment.
+        if not self._quitting:
+            return
+        await self._type_ahead.finish()
+        self._save_drafts()
+        if self._unsaved_report:
+            self.exit(0, message=Text(self._unsaved_report))
+        if not self.ends_process:
             await self._end_session()
+        elif self._session is not None:
+            # The widgets still use the session. `run_app` ends it after their last message.
+            self.background_refresh.end()
+            await _end_work(self)
+            await self._session.disconnect()
 
-    def _terminated(self, *, discard: bool = False) -> None:
-        """Save all drafts unless `discard`, and exit. Also called when the terminal is closed."""
-        if not discard:
-            self._save_drafts()
+    def _terminated(self) -> None:
+        """Save all drafts, and exit. Also called when the terminal is closed."""
+        _try_to_save_drafts(self)
         self._quitting = True
+        self.ends_process = self.open_next is None and not self.is_headless
         self.stylesheet.is_frozen = True  # The screens are removed now, and the focus moves in each of them.
-        self.exit(0, message=Text(self._unsaved_report) if self._unsaved_report else None)
+        self.exit(0)
 
     def _update_picture(self) -> None:
         if self._recorder is not None:

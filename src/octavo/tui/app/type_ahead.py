@@ -146,6 +146,14 @@ class TypeAhead:
             else:
                 await self._dispatch(event)
 
+    async def finish(self) -> None:
+        """Wait until the focused widget and its ancestors have handled all input so far."""
+        focused, handled = self._app.focused if self._app.screen_stack else None, asyncio.Event()
+        if focused is not None:
+            _call_in_turn([each for each in focused.ancestors_with_self if each is not self._app], handled.set)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(handled.wait(), RETRY_INTERVAL)
+
     def _is_ignored(self, event: Key | Paste) -> bool:
         return self.text.is_ignored and event.is_forwarded and self.text.drops(event)
 

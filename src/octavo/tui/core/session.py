@@ -4,6 +4,7 @@ The package `cli` creates sessions.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -13,6 +14,7 @@ from textual.content import Content
 
 from octavo.api.activity import Activity
 from octavo.api.operation import ChangeRequestRef, ListPage
+from octavo.concurrency import run_in_thread
 from octavo.data.drafts import Drafts, UnsentIndex, UnsentText
 from octavo.data.live import Live
 from octavo.data.offline_spaces import OfflineSpaces
@@ -84,7 +86,8 @@ class Session:
     upload: Callable[[str, AsyncIterable[bytes], int, str], Awaitable[None]]
     """Sends bytes to an upload URL without the API key, and never retries. Raises ApiError. The arguments are the URL,
     the chunks, the number of bytes and the MIME type."""
-    close: Callable[[], Awaitable[None]]
+    close_client: Callable[[], Awaitable[None]]
+    """Closes the connections to the server, or the embedded platform."""
     offline: OfflineSpaces
     """The spaces that are available offline."""
     search_index: SearchIndex = field(default_factory=lambda: SearchIndex(None))
@@ -119,6 +122,26 @@ class Session:
     reload_files: Callable[[], Awaitable[bool]] | None = None
     """Reloads the changed files of the folder, and returns True if there were any. None if the session shows no folder.
     Raises OSError."""
+
+    async def disconnect(self) -> None:
+        """Send the changes that wait for their undo delay, and end all requests."""
+        await self.live.close()
+        await self.outbox.close()
+        await self.offline.close()
+        await self.close_client()
+
+    async def close(self) -> None:
+        """End all requests, and close the files."""
+        await self.disconnect()
+        # At the same time, because each waits for the disk.
+        files = (self.search_index, self.live.cache, self.state)
+        await asyncio.gather(*(run_in_thread(each.close) for each in files))
+
+    def finish_writing(self) -> None:
+        """Wait until everything is on disk, because the process ends. The caches stay open: when SQLite closes a file, it
+        copies its newest rows and deletes a file, which takes milliseconds and can wait until the next start."""
+        self.live.cache.flush()
+        self.state.close()
 
     @cached_property
     def proposed(self) -> ProposedNotes:

@@ -430,6 +430,7 @@ class ChangeRequestScreen(View):
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self.request_head.show_pending(draw_threads))
         self.shell.workspace.unsent.changed.subscribe(self, lambda _: self._show_unsent())
         self.changed_tree.load_marks()
+        self.shell.exit_callbacks.add(self.changed_tree.marks.save_position)
         for pane in self.query(DiffView):
             pane.navigation.positions = self.changed_tree.marks.positions
             pane.block_commands.why_no_comment_here = self.page_discussion.why_no_comment
@@ -444,6 +445,7 @@ class ChangeRequestScreen(View):
 
     def on_unmount(self) -> None:
         self.changed_tree.marks.save_position()
+        self.shell.exit_callbacks.discard(self.changed_tree.marks.save_position)
         self.comparison.stop()
 
     # Loaded data

@@ -235,6 +235,13 @@ def _report_crash(original: Callable[..., None], app: App[Any]) -> None:
     app._close_messages_no_wait()
 
 
+@replaces(App, "_close_all", 0x0B2D4406)
+async def _keep_widgets_at_end(original: Callable[..., Any], app: App[Any]) -> None:
+    """Remove no widgets if the app's attribute `ends_process` is true, which takes less time to quit."""
+    if not getattr(app, "ends_process", False):
+        await original(app)
+
+
 def crash(app: App[Any], error: Exception) -> None:
     """End an app as if one of its event handlers had raised `error`."""
     app._handle_exception(error)
