@@ -1,4 +1,4 @@
-"""Only two modules override and use private parts of Textual."""
+"""Only one module overrides and uses private parts of Textual."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from textual.app import App, ComposeResult
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from octavo.tui.terminal import textual_internals
+from octavo.tui.terminal import replaced_parts, textual_internals
 from tests.test_layers import FILES, imports, tree
 from tests.tui.widgets.scratch import until
 
@@ -182,7 +182,7 @@ async def test_replaced_worker_that_never_started_is_closed() -> None:
 
 
 def test_installed_textual_has_all_known_parts() -> None:
-    assert set() == textual_internals.OTHER_PARTS
+    assert set() == replaced_parts.OTHER_PARTS
 
 
 CHANGED_TEXTUAL = """
@@ -197,15 +197,15 @@ for each in sys.argv[2:]:
     else:
         setattr(kind, part, other)
     found[each] = kind, part, vars(kind).get(part)
-from octavo.tui.terminal import textual_internals
-assert len(textual_internals.OTHER_PARTS) == len(found), textual_internals.OTHER_PARTS
+from octavo.tui.terminal import replaced_parts, textual_internals
+assert len(replaced_parts.OTHER_PARTS) == len(found), replaced_parts.OTHER_PARTS
 assert all(vars(kind).get(part) is was for kind, part, was in found.values())
 """
 
 
 @pytest.mark.parametrize("change", ["other", "gone"])
 def test_changed_parts_of_textual_are_not_replaced(change: str) -> None:
-    named = [f"{kind.__module__}:{kind.__name__}:{name}" for kind, name in textual_internals.PARTS]
+    named = [f"{kind.__module__}:{kind.__name__}:{name}" for kind, name in replaced_parts.PARTS]
     subprocess.run([sys.executable, "-c", CHANGED_TEXTUAL, change, *named], check=True)
 
 

@@ -45,6 +45,7 @@ from octavo.tui.render.painting import (
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import Styles
 from octavo.tui.terminal.driver import Work, thread
+from octavo.tui.terminal.textual_internals import crash
 from octavo.tui.widgets.commands import HostApp, StillLoading
 from octavo.tui.widgets.text_widgets import ScrollWidget
 
@@ -403,12 +404,8 @@ class Viewport:
         self.continue_work()
 
     def raise_later(self, error: Exception) -> None:
-        """Raise an error of the background thread in the message loop of the pane."""
-
-        def raise_error() -> None:
-            raise error
-
-        self.widget.call_later(raise_error)
+        """Crash the app for an error of the background thread. Called in that thread."""
+        self.widget.call_later(crash, self.widget.app, error)
 
     # Scrolling
 

@@ -1,19 +1,15 @@
 """All uses and replacements of private parts of Textual, each with its reason. Tried with Textual 8.2.8.
 
-No other module uses or overrides a private name of Textual; a test checks that. A part is replaced only if the installed
-Textual has the part that the replacement was written for: see `PARTS`.
+No other module uses or overrides a private name of Textual; a test checks that. `replaced_parts.py` checks that the
+installed Textual has the part that a replacement was written for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import wraps
-from inspect import CORO_CREATED, getattr_static, getcoroutinestate, iscoroutine
-from types import CodeType
+from inspect import CORO_CREATED, getcoroutinestate, iscoroutine
 from typing import Any
-from zlib import crc32
 
-from rich.console import RenderableType
 from textual._compositor import Compositor
 from textual._parser import ParseError as ParseError
 from textual._xterm_parser import XTermParser as XTermParser
@@ -31,60 +27,7 @@ from textual.timer import Timer, TimerCallback
 from textual.widget import Widget
 from textual.worker import Worker
 
-# Guards
-
-PARTS: dict[tuple[type, str], int] = {}
-"""The parts of Textual that are replaced or relied on, each with the fingerprint that was tried."""
-OTHER_PARTS: set[tuple[type, str]] = set()
-"""The parts that are different in the installed Textual. They are left alone."""
-
-
-def _names_in(code: CodeType) -> set[str]:
-    """Return all names in a function and its inner functions. They are the same in every version of Python."""
-    names = {*code.co_names, *code.co_varnames, *code.co_cellvars, *code.co_freevars}
-    return names.union(*(_names_in(constant) for constant in code.co_consts if isinstance(constant, CodeType)))
-
-
-def fingerprint(kind: type, name: str) -> int:
-    """Return a hash of the names in the code of a method or property. 0 if the class has no such part."""
-    part = getattr_static(kind, name, None)
-    function = getattr(part, "fget", part)
-    code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
-    names = sorted(each for each in _names_in(code) if each.isidentifier() and each != "__class__") if code else []
-    return crc32(" ".join(names).encode()) if names else 0
-
-
-def _is_known(kind: type, name: str, expected: int) -> bool:
-    """Return whether the installed Textual has the part that was tried."""
-    PARTS[kind, name] = expected
-    if fingerprint(kind, name) != expected:
-        OTHER_PARTS.add((kind, name))
-    return (kind, name) not in OTHER_PARTS
-
-
-def replaces(kind: type, name: str, expected: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator for the replacement of a method or property, whose first argument is the original. Nothing is
-    replaced if the part is not the expected one."""
-
-    def replace(replacement: Callable[..., Any]) -> Callable[..., Any]:
-        if _is_known(kind, name, expected):
-            part = getattr_static(kind, name)
-            original = getattr(part, "fget", part)
-
-            @wraps(original)
-            def call(*args: Any, **options: Any) -> Any:
-                return replacement(original, *args, **options)
-
-            setattr(kind, name, property(call) if isinstance(part, property) else call)
-        return replacement
-
-    return replace
-
-
-# Styles
-
-
-_CACHES_RULES = _is_known(Stylesheet, "_parse_rules", 0x2BE3B2E3)
+from octavo.tui.terminal.replaced_parts import replaces
 
 
 class CachedStylesheet(Stylesheet):
@@ -98,13 +41,10 @@ class CachedStylesheet(Stylesheet):
 
     def __init__(self, *, variables: dict[str, str]) -> None:
         super().__init__(variables=variables)
-        self._last_variables = variables
-        if _CACHES_RULES:
-            self._parse_cache = LRUCache(1000)  # Textual keeps 64 sources, and Octavo has more.
+        self._parse_cache = LRUCache(1000)  # Textual keeps 64 sources, and Octavo has more.
 
     def set_variables(self, variables: dict[str, str]) -> None:
-        if variables != self._last_variables:
-            self._last_variables = variables
+        if variables != self._variables:
             super().set_variables(variables)
 
     def reparse(self) -> None:
@@ -187,14 +127,7 @@ def _forget_size(original: Callable[..., Widget], widget: Widget, *regions: Regi
 @replaces(Compositor, "visible_widgets", 0x4AFE78A0)
 def _attached_widgets(original: Callable[..., Any], compositor: Compositor) -> dict[Widget, tuple[Region, Region]]:
     """Do not paint removed widgets. Textual paints them until the next layout, and they have no screen any more."""
-    visible: dict[Widget, tuple[Region, Region]] = original(compositor)
-    if any(widget.parent is None for widget in visible):
-        return {widget: regions for widget, regions in visible.items() if widget.parent is not None}
-    return visible
-
-
-_LAST_MAP = "_octavo_last_map"
-"""The attribute of a compositor with the map of its last layout."""
+    return {widget: regions for widget, regions in original(compositor).items() if widget.parent is not None}
 
 
 @replaces(Compositor, "reflow", 0x4C993E47)
@@ -204,9 +137,9 @@ def _compare_with_last_layout(original: Callable[..., Any], compositor: Composit
     Textual compares with its newest map of regions. If a scroll has updated that map since the previous layout, the new
     widgets are in it already, and Textual sends them no events with their size.
     """
-    compositor._full_map = getattr(compositor, _LAST_MAP, {})
+    compositor._full_map = getattr(compositor, "_octavo_last_map", {})
     result = original(compositor, parent, size)
-    setattr(compositor, _LAST_MAP, compositor._full_map)
+    compositor._octavo_last_map = compositor._full_map  # type: ignore[attr-defined]  # a new attribute
     return result
 
 
@@ -226,7 +159,7 @@ def use_as_lines(wrapped: Any) -> None:
 @replaces(App, "_fatal_error", 0xB2320153)
 def _report_crash(original: Callable[..., None], app: App[Any]) -> None:
     """Print what the app's function `crash_report` returns for its first error. Textual would print local variables."""
-    report: Callable[[Exception | None], RenderableType] | None = getattr(app, "crash_report", None)
+    report: Callable[[Exception | None], Any] | None = getattr(app, "crash_report", None)
     if report is None:
         original(app)
         return
@@ -249,8 +182,7 @@ def crash(app: App[Any], error: Exception) -> None:
 
 @replaces(App, "_prune", 0x516B9499)
 def _notify_before_removal(original: Callable[..., Any], app: App[Any], *nodes: Widget, **options: Any) -> Any:
-    """Call the app's function `before_removal`, if it has one, with all widgets and screens that are about to be removed.
-    Textual's own events come only after the removal."""
+    """Call the app's `before_removal`, if it has one, with the nodes to remove. Textual's events come after the removal."""
     notify: Callable[[set[DOMNode]], None] | None = getattr(app, "before_removal", None)
     if notify is not None:
         notify({each for node in nodes for each in node.walk_children(with_self=True)})
@@ -299,11 +231,6 @@ def _add_fallback_bindings(original: Callable[..., Any], screen: Screen[Any]) ->
     return chain
 
 
-def mark_for_repaint(screen: Screen[Any], regions: Iterable[Region]) -> None:
-    """Drop the rendered lines of `regions` of a screen below a dialog. The dialog on top paints them again."""
-    screen._set_dirty(*regions)
-
-
 def painted_rows(screen: Screen[Any]) -> list[Strip]:
     """Return the rows of the terminal as the current `screen` paints them now."""
     return screen._compositor.render_strips(screen.size)
@@ -321,4 +248,3 @@ def write_to_terminal(app: App[Any], text: str) -> None:
     """Write an escape sequence to the terminal of an app. Does nothing if the app has no terminal."""
     if app._driver is not None:
         app._driver.write(text)
-        app._driver.flush()

@@ -18,7 +18,6 @@ from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen, Screen, ScreenResultType
 from textual.widget import Widget
 
-from octavo.tui.terminal.textual_internals import mark_for_repaint
 from octavo.tui.widgets.bars import KeyBar
 from octavo.tui.widgets.commands import Command, Commands, HasCommands, HostApp
 from octavo.tui.widgets.notices import Notices
@@ -100,7 +99,7 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
         """Repaint this dialog, and the other dialogs below the top dialog. Textual repaints only the top dialog."""
         for screen in self.app.screen_stack[1:-1] if self.is_attached and repaint else ():
             if isinstance(screen, Dialog):
-                mark_for_repaint(screen, regions)
+                super(Dialog, screen).refresh(*regions)
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
     @property
