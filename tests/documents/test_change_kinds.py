@@ -167,8 +167,8 @@ def test_moved_block_with_changed_number_has_meaning() -> None:
     assert kinds.counts == {"number": 1}
 
 
-def test_split_paragraph_is_white_space() -> None:
-    assert counts(f"{FIRST} {SECOND}\n\n# End\n", f"{FIRST}\n\n{SECOND}\n\n# End\n") == {"white space": 2}
+def test_split_paragraph_is_formatting() -> None:
+    assert counts(f"{FIRST} {SECOND}\n\n# End\n", f"{FIRST}\n\n{SECOND}\n\n# End\n") == {"formatting": 1}
     assert "number" in counts(f"{FIRST} At 5. {SECOND}\n\n# End\n", f"{FIRST} At 6.\n\n{SECOND}\n\n# End\n")
 
 

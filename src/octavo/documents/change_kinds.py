@@ -29,7 +29,6 @@ from octavo.documents.diff_model import (
     TableChange,
     TextChange,
     TextPart,
-    UnchangedBlocks,
 )
 from octavo.documents.diff_text import diff_runs, slices
 
@@ -194,7 +193,6 @@ _LOOK_ATTRIBUTES = word_set(
 """Attributes that change the look of a block and not what the block says."""
 _IN_WARNING: frozenset[ChangeKind] = frozenset({"warning"})
 _STEP_NUMBER: frozenset[ChangeKind] = frozenset({"number"})
-_REFLOW: frozenset[ChangeKind] = frozenset({"white space"})
 
 
 def leading_kind(kinds: Collection[ChangeKind]) -> ChangeKind:
@@ -241,9 +239,8 @@ class ChangeKinds:
         return {kind: self._counts[kind] for kind in KINDS if self._counts[kind]}
 
     def _add(self, entries: Sequence[Entry], *, is_in_warning: bool, are_steps: bool) -> None:
-        reflowed = _reflowed_changes(entries)
         for entry in entries:
-            kinds = _REFLOW if id(entry) in reflowed else frozenset(_kinds(entry))
+            kinds = frozenset(_kinds(entry))
             if is_in_warning and may_affect_meaning(kinds):
                 kinds |= _IN_WARNING
             if are_steps and isinstance(entry, MovedBlock):
@@ -554,39 +551,3 @@ def _is_command_block(block: Block) -> bool:
         return False
     language = str(block.attrs.get("language") or "").lower()
     return language in _SHELLS or (not language and _COMMAND.match(block.text) is not None)
-
-
-def _reflowed_changes(entries: Sequence[Entry]) -> frozenset[int]:
-    """Return the `id()` of each change that only split or joined paragraphs."""
-    found: set[int] = set()
-    for is_changed, group in groupby(entries, key=lambda entry: not isinstance(entry, UnchangedBlocks)):
-        run = list(group)
-        if not is_changed or len(run) < 2:
-            continue
-        sides = [_paragraphs(run, is_new=is_new) for is_new in (False, True)]
-        if None not in sides and sides[0] == sides[1] and sides[0] != ([], []):
-            found.update(map(id, run))
-    return frozenset(found)
-
-
-def _paragraphs(entries: Iterable[Entry], *, is_new: bool) -> tuple[list[object], list[str]] | None:
-    """Return the words of the changed paragraphs in one version, first with their formats, then without. None if other
-    blocks changed too."""
-    formatted: list[object] = []
-    words: list[str] = []
-    for entry in entries:
-        match entry:
-            case AddedBlock(block, ()) | RemovedBlock(block, ()) if block.kind == "paragraph":
-                blocks = (block,) if isinstance(entry, AddedBlock) is is_new else ()
-            case ChangedBlock(old, new, (), TextChange()) if old.kind == new.kind == "paragraph":
-                blocks = (new if is_new else old,)
-            case _:
-                return None
-        words += [word for block in blocks for word in plain_text(block.runs).split()]
-        formatted += [
-            (word, run.marks, run.link, run.kind)
-            for block in blocks
-            for run in block.runs
-            for word in (run.text.split() or ([str(run.attrs.get("src"))] if run.kind == "image" else []))
-        ]
-    return formatted, words

@@ -13,6 +13,7 @@ from octavo.documents.diff_alignment import MIN_MOVED_LENGTH, align, similarity
 from octavo.documents.diff_model import AttributeChange
 from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node, changed_attributes, runs_key
 from octavo.documents.diff_operations import join_rewritten_operations
+from octavo.documents.diff_splits import join_split_texts
 from octavo.documents.diff_tables import join_converted_tables
 from octavo.documents.diff_text import diff_runs
 from octavo.documents.sequences import most_similar, text_similarity
@@ -46,6 +47,10 @@ def join_restructured(steps: list[DiffStep], compare: CompareNodes) -> list[Diff
     """Join the steps of each restructuring into one step. `compare` compares two nodes."""
     found: list[DiffStep] = []
     for is_stable, group in groupby(steps, lambda step: step.status in ("same", "left", "arrived")):
+        run = list(group)
+        found += run if is_stable else join_split_texts(run, compare)
+    steps, found = found, []
+    for is_stable, group in groupby(steps, lambda step: step.status in ("same", "left", "arrived", "restructured")):
         run = list(group)
         found += run if is_stable else _join_across_edges(run, compare) or _join_between_edits(run, compare)
     return found

@@ -325,26 +325,24 @@ def join_converted_tables(run: list[DiffStep], compare: CompareNodes) -> list[Di
     pairs = _pair_with_cells(others, grid)
     if not pairs:
         return run
-    converted = [node for node in others if any(id(text) in pairs for text in _text_blocks(node))]
+    converted = [node for node in others if any(id(text) in pairs for text in text_blocks(node))]
     if is_new_table:
         joined = DiffStep("restructured", old_nodes=tuple(converted), new_nodes=(grid,))
-        joined.note = f"{_count_kinds(converted)} → {grid.kind}"
-        remaining = [text for node in converted for text in _text_blocks(node) if id(text) not in pairs]
-        old_texts = {
-            id(pairs[id(text)]): text for node in converted for text in _text_blocks(node) if id(text) in pairs
-        }
+        joined.note = f"{count_kinds(converted)} → {grid.kind}"
+        remaining = [text for node in converted for text in text_blocks(node) if id(text) not in pairs]
+        old_texts = {id(pairs[id(text)]): text for node in converted for text in text_blocks(node) if id(text) in pairs}
         joined.inside = [
             *(DiffStep("removed", old=text) for text in remaining),
             compare(_table_before(grid, old_texts), grid),
         ]
     else:
         joined = DiffStep("restructured", old_nodes=(grid,), new_nodes=tuple(converted))
-        joined.note = f"{grid.kind} → {_count_kinds(converted)}"
+        joined.note = f"{grid.kind} → {count_kinds(converted)}"
         kept = set(map(id, pairs.values()))
         removed = [_as_kind("paragraph", cell) for cell in _filled_cells(grid) if id(cell) not in kept]
         joined.inside = [
             *(DiffStep("removed", old=text) for text in removed),
-            *(_text_step(node, pairs, compare) for node in converted),
+            *(compare_texts(node, pairs, compare) for node in converted),
         ]
     converted_ids = set(map(id, converted))
     return [
@@ -356,7 +354,7 @@ def join_converted_tables(run: list[DiffStep], compare: CompareNodes) -> list[Di
 
 def _pair_with_cells(others: Sequence[Node], grid: Node) -> dict[int, Node]:
     """Map the `id()` of each text block to the cell with its words. Empty if too few words are equal."""
-    texts, cells = [text for node in others for text in _text_blocks(node)], _filled_cells(grid)
+    texts, cells = [text for node in others for text in text_blocks(node)], _filled_cells(grid)
     if len(texts) * len(cells) > _MAX_TEXT_PAIRS:
         return {}
     # Compare cells and content-refs as paragraphs, because `align` pairs only compatible kinds.
@@ -377,7 +375,8 @@ def _filled_cells(grid: Node) -> list[Node]:
     return [cell for row in grid.children for cell in row.children if cell.block.runs]
 
 
-def _text_step(node: Node, pairs: dict[int, Node], compare: CompareNodes) -> DiffStep:
+def compare_texts(node: Node, pairs: dict[int, Node], compare: CompareNodes) -> DiffStep:
+    """Return the step of a new block. `pairs` has the old text of each of its texts, by their `id()`."""
     if node.kind in _TEXT_KINDS and pairs[id(node)].block.runs == node.block.runs:
         return DiffStep("same", _with_cell_text(node, pairs), node)
     return compare(_with_cell_text(node, pairs), node)
@@ -391,13 +390,13 @@ def _with_cell_text(node: Node, pairs: dict[int, Node]) -> Node:
     return Node(block, [], -id(block), cell.text)
 
 
-def _text_blocks(node: Node) -> list[Node]:
+def text_blocks(node: Node) -> list[Node]:
     """Return the text blocks in a block. Empty if the block has any other content."""
     if node.kind in _TEXT_KINDS and not node.children:
         return [node] if node.block.runs else []
     if node.kind not in ("list", "item") or (node.kind == "item" and node.block.runs):
         return []
-    found = [_text_blocks(child) for child in node.children]
+    found = [text_blocks(child) for child in node.children]
     return [text for texts in found for text in texts] if all(found) else []
 
 
@@ -438,7 +437,8 @@ def _node_with_children(block: Block, children: Sequence[Node]) -> Node:
     return Node(block, list(children), -id(block), " ".join(child.text for child in children if child.text))
 
 
-def _count_kinds(nodes: Iterable[Node]) -> str:
+def count_kinds(nodes: Iterable[Node]) -> str:
+    """Return the kinds of some blocks with their numbers, such as `paragraph ×2, list`."""
     kinds: dict[str, int] = {}
     for node in nodes:
         kinds[node.kind] = kinds.get(node.kind, 0) + 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from octavo.documents.blocks import Run
 from octavo.documents.diff_alignment import best_pairs
@@ -32,7 +33,9 @@ SLICE_LENGTH = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Token:
+class Token:
+    """A word, white space or punctuation mark of a text."""
+
     text: str
     run: Run
     style: tuple[Hashable, ...]
@@ -42,7 +45,7 @@ def diff_runs(old: Iterable[Run], new: Iterable[Run]) -> TextChange:
     """Compare two texts word by word."""
     old, new = tuple(old), tuple(new)
     names = {run.text for run in (*old, *new) if run.kind in _NAMED_LINK_KINDS}
-    before, after = _tokens(old, names), _tokens(new, names)
+    before, after = split_words(old, names), split_words(new, names)
     found = _join_islands(diff_ranges(_token_keys(before), _token_keys(after)), before)
     if any(
         _WIDE.match(token.text)
@@ -68,19 +71,19 @@ def diff_runs(old: Iterable[Run], new: Iterable[Run]) -> TextChange:
     return TextChange(builder.words(), changed / total if total else 0.0)
 
 
-def _token_keys(tokens: Sequence[_Token]) -> list[str]:
+def _token_keys(tokens: Sequence[Token]) -> list[str]:
     return [" " if token.text.isspace() else token.text for token in tokens]
 
 
-def _tokens(runs: Iterable[Run], names: Collection[str]) -> list[_Token]:
+def split_words(runs: Iterable[Run], names: Collection[str] = ()) -> list[Token]:
     """Return the words of a text. An atomic run is one token, and so is a link whose text is in `names`."""
     found = []
     for run in runs:
         token_style = style(run)
         if run.kind in ATOMIC_KINDS or (run.link and run.text in names):
-            found.append(_Token(f"{_ATOMIC_MARK}{_atomic_text(run)}", run, token_style))
+            found.append(Token(f"{_ATOMIC_MARK}{_atomic_text(run)}", run, token_style))
         else:
-            found += [_Token(word, run, token_style) for part in slices(run.text) for word in _WORD.findall(part)]
+            found += [Token(word, run, token_style) for part in slices(run.text) for word in _WORD.findall(part)]
     return found
 
 
@@ -99,7 +102,7 @@ def slices(text: str) -> Iterator[str]:
     yield text[start:]
 
 
-def _join_islands(ranges: Sequence[DiffRange], before: Sequence[_Token]) -> list[DiffRange]:
+def _join_islands(ranges: Sequence[DiffRange], before: Sequence[Token]) -> list[DiffRange]:
     """Join changes that are separated by very short unchanged text, so that they read as one change."""
     joined: list[DiffRange] = []
     for index, diff_range in enumerate(ranges):
@@ -114,14 +117,14 @@ def _join_islands(ranges: Sequence[DiffRange], before: Sequence[_Token]) -> list
     return joined
 
 
-def _is_island(tokens: Sequence[_Token]) -> bool:
+def _is_island(tokens: Sequence[Token]) -> bool:
     text = "".join(token.text for token in tokens).strip()
     if _WIDE.search(text):
         return len(text) < _WIDE_ISLAND - 1
     return len(text) <= _SMALL_ISLAND
 
 
-def _join_in_clauses(ranges: Sequence[DiffRange], before: Sequence[_Token]) -> list[DiffRange]:
+def _join_in_clauses(ranges: Sequence[DiffRange], before: Sequence[Token]) -> list[DiffRange]:
     """Join the changes in a clause if less than half of the clause remains. This is for scripts without spaces, in
     which single characters match by chance."""
     joined: list[DiffRange] = []
@@ -142,7 +145,7 @@ def _join_in_clauses(ranges: Sequence[DiffRange], before: Sequence[_Token]) -> l
     return joined + _join_clause(clause, before)
 
 
-def _join_clause(parts: list[DiffRange], before: Sequence[_Token]) -> list[DiffRange]:
+def _join_clause(parts: list[DiffRange], before: Sequence[Token]) -> list[DiffRange]:
     changed = [index for index, part in enumerate(parts) if not part.equal]
     removed = sum(part.i2 - part.i1 for part in parts if not part.equal)
     added = sum(part.j2 - part.j1 for part in parts if not part.equal)
@@ -164,17 +167,17 @@ class _ChangeBuilder:
     def __init__(self) -> None:
         self._words: list[TextPart] = []
         self._op: Op = "equal"
-        self._new: list[_Token] = []
-        self._old: list[_Token] = []
+        self._new: list[Token] = []
+        self._old: list[Token] = []
 
-    def put_pair(self, old: _Token, new: _Token) -> None:
+    def put_pair(self, old: Token, new: Token) -> None:
         if old.style == new.style and old.text == new.text:
             self.put("equal", new)
         else:
             is_link = old.style[:-1] == new.style[:-1] and old.text == new.text
             self.put("link" if is_link else "format", new, old)
 
-    def put(self, op: Op, token: _Token, old: _Token | None = None) -> None:
+    def put(self, op: Op, token: Token, old: Token | None = None) -> None:
         if self._new and not self._continues(op, token, old):
             self._flush()
         self._op = op
@@ -190,7 +193,7 @@ class _ChangeBuilder:
             return tuple(self._words)
         return tuple(TextPart("equal", word.run) if _is_punctuation_emphasis(word) else word for word in self._words)
 
-    def _continues(self, op: Op, token: _Token, old: _Token | None) -> bool:
+    def _continues(self, op: Op, token: Token, old: Token | None) -> bool:
         last = self._new[-1]
         if op != self._op or token.style != last.style or token.run.kind in ATOMIC_KINDS:
             return False
@@ -211,7 +214,12 @@ def _is_punctuation_emphasis(word: TextPart) -> bool:
     return is_emphasis and _PUNCTUATION.fullmatch(word.run.text) is not None
 
 
-def _join_tokens(tokens: Sequence[_Token]) -> Run:
+def join_words(tokens: Iterable[Token]) -> tuple[Run, ...]:
+    """Return the text of words as runs."""
+    return tuple(_join_tokens(list(group)) for _, group in groupby(tokens, key=lambda token: id(token.run)))
+
+
+def _join_tokens(tokens: Sequence[Token]) -> Run:
     run = tokens[0].run
     if run.kind in ATOMIC_KINDS:
         return run

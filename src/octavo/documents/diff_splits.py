@@ -1,0 +1,232 @@
+"""Finds paragraphs and other text that was split, joined or divided at other places, with nearly the same words."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import groupby, pairwise
+from typing import NamedTuple
+
+from octavo.documents.blocks import Block, Run, plain_text
+from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node, compared_attributes
+from octavo.documents.diff_tables import compare_texts, count_kinds, text_blocks
+from octavo.documents.diff_text import Token, join_words, split_words
+from octavo.documents.sequences import DiffRange, diff_ranges
+
+_MIN_SHARE_OF_PART = 0.5
+"""Minimum share of the words of a part that must be in the whole."""
+_MIN_SHARE_KEPT = 0.9
+"""Minimum share of all words that must be on both sides."""
+_MIN_WORDS = 4
+"""Minimum number of words of a part whose words may differ."""
+_FIRST_WITHOUT_SPACES = "\u0e00"
+"""First letter of the scripts without spaces, from Thai to Korean."""
+_MAX_PAIRS = 4_000_000
+
+
+class _Word(NamedTuple):
+    token: Token
+    text: int
+    """Index of the text block that contains the word."""
+    gap: tuple[Token, ...]
+    """The white space between the previous word of the text and this word."""
+
+
+class _Side:
+    """The blocks of one version, with their texts and words. A list has a text for each paragraph in it."""
+
+    def __init__(self, nodes: Iterable[Node | None]) -> None:
+        self.nodes = [node for node in nodes if node is not None]
+        self.texts = [(at, text) for at, node in enumerate(self.nodes) for text in text_blocks(node)]
+        self.words = [word for at, (_, text) in enumerate(self.texts) for word in _words(at, text)]
+        self.counts = Counter(word.text for word in self.words)
+
+    def nodes_of(self, texts: range) -> range | None:
+        """Return the indexes of the nodes that consist of these texts. None if a node has other texts too."""
+        first, last = self.texts[texts.start][0], self.texts[texts.stop - 1][0]
+        others = [at for at in (texts.start - 1, texts.stop) if 0 <= at < len(self.texts)]
+        return None if any(first <= self.texts[at][0] <= last for at in others) else range(first, last + 1)
+
+
+def _words(at: int, text: Node) -> Iterator[_Word]:
+    gap: list[Token] = []
+    for token in split_words(text.block.runs):
+        if token.run.kind == "break" or token.text.isspace():
+            gap.append(token)
+        else:
+            yield _Word(token, at, tuple(gap))
+            gap = []
+
+
+def join_split_texts(run: Sequence[DiffStep], compare: CompareNodes) -> list[DiffStep]:
+    """Join the steps of texts that were split, joined or divided at other places into one restructured step. `run` has
+    only added, removed and changed steps."""
+    found: list[DiffStep] = []
+    for has_only_text, group in groupby(run, _has_only_text):
+        steps = list(group)
+        found += _join_splits(steps, compare) if has_only_text else steps
+    return found
+
+
+def _has_only_text(step: DiffStep) -> bool:
+    """Return whether the blocks of a step are paragraphs, headings and lists of these."""
+    nodes = [node for node in (step.old, step.new) if node is not None]
+    return bool(nodes) and all(map(_is_text, nodes))
+
+
+def _is_text(node: Node) -> bool:
+    texts = text_blocks(node)
+    return bool(texts) and all(text.kind == "heading" or not compared_attributes(text.block) for text in texts)
+
+
+def _join_splits(steps: list[DiffStep], compare: CompareNodes) -> list[DiffStep]:
+    if not _may_have_splits(steps):
+        return steps
+    old, new = _Side(step.old for step in steps), _Side(step.new for step in steps)
+    if not old.words or not new.words or len(old.words) * len(new.words) > _MAX_PAIRS:
+        return steps
+    ranges = diff_ranges([word.token.text for word in old.words], [word.token.text for word in new.words])
+    for old_texts, new_texts in _divided_texts(old, new, ranges):
+        nodes = old.nodes_of(old_texts), new.nodes_of(new_texts)
+        if nodes[0] is None or nodes[1] is None:
+            continue
+        kinds = [[side.nodes[at].kind for at in places] for side, places in ((old, nodes[0]), (new, nodes[1]))]
+        if "list" in kinds[0] and "list" in kinds[1]:
+            continue  # Their items are compared on their own.
+        if kinds[0] == kinds[1] == ["item"]:
+            continue  # Their paragraphs are compared on their own.
+        before, after = _steps_around(steps, old.nodes, nodes[0], new.nodes, nodes[1])
+        if before is None:
+            continue
+        parts = _old_parts(old, new, old_texts, new_texts, ranges)
+        step = DiffStep("restructured", old_nodes=tuple(old.nodes[at] for at in nodes[0]))
+        step.new_nodes = tuple(new.nodes[at] for at in nodes[1])
+        step.note = _note(step.old_nodes, step.new_nodes)
+        step.inside = [compare_texts(node, parts, compare) for node in step.new_nodes]
+        return [*_join_splits(before, compare), step, *_join_splits(after, compare)]
+    return steps
+
+
+def _may_have_splits(steps: Sequence[DiffStep]) -> bool:
+    """Return whether any word left a block and came to another block."""
+    left: set[str] = set()
+    arrived: set[str] = set()
+    for step in steps:
+        before, after = (_word_set(node.text) if node is not None else set() for node in (step.old, step.new))
+        left |= before - after
+        arrived |= after - before
+    return not left.isdisjoint(arrived)
+
+
+def _word_set(text: str) -> set[str]:
+    words = set(text.split())
+    return words if text.isascii() else words | {letter for letter in set(text) if letter >= _FIRST_WITHOUT_SPACES}
+
+
+def _divided_texts(old: _Side, new: _Side, ranges: Sequence[DiffRange]) -> list[tuple[range, range]]:
+    """Return the indexes of the old and the new texts of each group that has nearly the same words on both sides, but
+    divides them at other places. Groups with the most equal words are first. Groups may overlap."""
+    shared: Counter[tuple[int, int]] = Counter()
+    for each in ranges:
+        for i, j in zip(range(each.i1, each.i2), range(each.j1, each.j2), strict=True) if each.equal else ():
+            shared[old.words[i].text, new.words[j].text] += 1
+    likely = {
+        (i, j) for (i, j), count in shared.items() if count >= _MIN_SHARE_OF_PART * min(old.counts[i], new.counts[j])
+    }
+    found: list[tuple[float, range, range]] = []
+    for old_texts, new_texts in (*_groups(likely), *_groups(shared)):
+        kept = sum(count for (i, j), count in shared.items() if i in old_texts and j in new_texts)
+        totals = [sum(side.counts[at] for at in texts) for side, texts in ((old, old_texts), (new, new_texts))]
+        is_short = min(*(old.counts[i] for i in old_texts), *(new.counts[j] for j in new_texts)) < _MIN_WORDS
+        if len(old_texts) + len(new_texts) > 2 and kept >= (1 if is_short else _MIN_SHARE_KEPT) * max(totals):
+            found.append((kept / max(totals), old_texts, new_texts))
+    return [(old_texts, new_texts) for _, old_texts, new_texts in sorted(found, key=lambda each: -each[0])]
+
+
+def _groups(pairs: Collection[tuple[int, int]]) -> list[tuple[range, range]]:
+    """Return the groups of texts that are connected by pairs (index of an old text, index of a new text)."""
+    groups: list[tuple[range, range]] = []
+    for i, j in sorted(pairs):
+        if groups and (i in groups[-1][0] or j in groups[-1][1]):
+            old_texts, new_texts = groups.pop()
+            groups.append((range(old_texts.start, i + 1), range(new_texts.start, j + 1)))
+        else:
+            groups.append((range(i, i + 1), range(j, j + 1)))
+    return groups
+
+
+def _steps_around(
+    steps: Sequence[DiffStep], old: Sequence[Node], old_range: range, new: Sequence[Node], new_range: range
+) -> tuple[list[DiffStep] | None, list[DiffStep]]:
+    """Return the steps of the blocks before and after two ranges of blocks. The first value is None if a pair of blocks
+    is before one range and after the other."""
+    old_places = {id(node): at for at, node in enumerate(old)}
+    new_places = {id(node): at for at, node in enumerate(new)}
+    before: list[DiffStep] = []
+    after: list[DiffStep] = []
+    for step in steps:
+        outside = [
+            place < places.start
+            for node, index, places in ((step.old, old_places, old_range), (step.new, new_places, new_range))
+            if node is not None and (place := index[id(node)]) not in places
+        ]
+        if len(set(outside)) > 1:
+            return None, []
+        if not outside:
+            continue
+        if step.old is not None and step.new is not None and len(outside) == 1:
+            # The other block of the pair is in the ranges.
+            is_old_outside = old_places[id(step.old)] not in old_range
+            step = DiffStep("removed", old=step.old) if is_old_outside else DiffStep("added", new=step.new)
+        (before if outside[0] else after).append(step)
+    return before, after
+
+
+def _old_parts(
+    old: _Side, new: _Side, old_texts: range, new_texts: range, ranges: Sequence[DiffRange]
+) -> dict[int, Node]:
+    """Return the words of the old texts, divided as the new texts are, by `id()` of each new text."""
+    partners = {
+        i: j
+        for each in ranges
+        if each.equal
+        for i, j in zip(range(each.i1, each.i2), range(each.j1, each.j2), strict=True)
+    }
+    first_words = [next(at for at, word in enumerate(new.words) if word.text == text) for text in new_texts]
+    old_places = [at for at, word in enumerate(old.words) if word.text in old_texts]
+    starts = [old_places[0], *(_old_place(ranges, place) for place in first_words[1:]), old_places[-1] + 1]
+    parts: dict[int, Node] = {}
+    for text, (start, stop) in zip(new_texts, pairwise(starts), strict=True):
+        tokens: list[Token] = []
+        for at in range(start, stop):
+            word = old.words[at]
+            if at > start and word.text != old.words[at - 1].text:
+                # There is no white space between two texts, so use that of the new version.
+                tokens += new.words[partners[at]].gap if at in partners else split_words((Run(" "),))
+            elif at > start:
+                tokens += word.gap
+            tokens.append(word.token)
+        lines = old.texts[old.words[min(start, len(old.words) - 1)].text][1].block.lines
+        parts[id(new.texts[text][1])] = _text_node(join_words(tokens), lines)
+    return parts
+
+
+def _old_place(ranges: Sequence[DiffRange], place: int) -> int:
+    """Return the index of the old word at the place of a new word, or of the end of the words."""
+    each = ranges[max(0, bisect_right(ranges, place, key=lambda each: each.j1) - 1)]
+    return min(each.i2, each.i1 + place - each.j1) if place < each.j2 else each.i2
+
+
+def _text_node(runs: tuple[Run, ...], lines: tuple[int, int]) -> Node:
+    block = Block("paragraph", runs=runs, lines=lines)
+    return Node(block, [], -id(block), plain_text(runs))
+
+
+def _note(old: Sequence[Node], new: Sequence[Node]) -> str:
+    kinds = {node.kind for node in (*old, *new)}
+    if len(kinds) == 1 and 1 in (len(old), len(new)):
+        kind = kinds.pop()
+        return f"1 {kind} split into {len(new)}" if len(old) == 1 else f"{len(old)} {kind}s joined into 1"
+    before, after = count_kinds(old), count_kinds(new)
+    return f"{before} → {after}" if before != after else f"{before} rearranged"
