@@ -86,6 +86,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown() -> None:
-    """Collect garbage if there are many new objects."""
+    """Collect garbage if there are many new objects. Exempt the other objects from the next collections."""
     if gc.get_count()[0] > GARBAGE_LIMIT:
         gc.collect()
+        gc.freeze()
