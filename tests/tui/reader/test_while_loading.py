@@ -29,6 +29,7 @@ from octavo.tui.render.painting import text_between
 from octavo.tui.terminal import driver
 from tests.benchmarks.texts import made_page
 from tests.tui.reader.panes import P, PaneApp, bar_column, screen, wait_for_diff, wait_for_layout
+from tests.tui.widgets.scratch import until
 
 PAGE = "\n\n".join(f"## Section {number}\n\nParagraph {number} says a little." for number in range(80))
 OTHER = PAGE.replace("a little", "much more")
@@ -543,7 +544,7 @@ async def test_long_page_without_content_says_so() -> None:
         app.pane.show_markdown("<!-- " + "nothing " * 800 + "-->\n", title="Long", key="p")
         await pilot.pause()
         await finish_loading(app, pilot)
-        assert "This page is empty." in screen(app.pane)
+        await until(pilot, lambda: "This page is empty." in screen(app.pane))
 
 
 async def test_resize_while_loading_loses_nothing() -> None:

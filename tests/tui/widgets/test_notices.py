@@ -172,7 +172,9 @@ async def test_notifications_hide_neither_tabs_nor_dialogs() -> None:
         board.say("Renamed")
         await wait_idle(app)
         await pilot.press(*"G")
-        board.say("Could not rename the page " + "because of its title " * 7, "failed")
+        failure = "Could not rename the page"
+        board.say(f"{failure} " + "because of its title " * 7, "failed")
+        await until(pilot, lambda: failure in shown(app))
         await wait_idle(app)
         assert "All" in lines(app)[0]
         assert "Mine" in lines(app)[0]
@@ -180,15 +182,17 @@ async def test_notifications_hide_neither_tabs_nor_dialogs() -> None:
         for height in (24, 12):
             await pilot.resize_terminal(70, height)
             app.push_screen(ConfirmDialog("Delete it?", verb="Delete", intro="\n".join(["It goes."] * 30)))
+            await until(pilot, lambda: "Delete it?" in shown(app) and failure in shown(app))
             await wait_idle(app)
             (notices,) = app.screen.query(Notices)
             (frame,) = app.screen.query(DialogFrame)
             assert notices.display
             assert not notices.region.intersection(frame.region)
-            assert shown(app).count("Could not rename the page") == 1
+            assert shown(app).count(failure) == 1
             app.pop_screen()
+            await until(pilot, lambda: "Delete it?" not in shown(app) and failure in shown(app))
             await wait_idle(app)
-            assert shown(app).count("Could not rename the page") == 1
+            assert shown(app).count(failure) == 1
             assert shown(app).count("Renamed") == 1
 
 
