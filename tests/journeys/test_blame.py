@@ -36,7 +36,7 @@ async def test_enter_opens_the_change_request_at_the_block(stage: Stage, size: t
         await run.gone("› Blame")
 
 
-@pytest.mark.before_release("wide")
+@pytest.mark.before_release
 @SIZES
 async def test_selected_block_is_selected_in_the_blame(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="content", size=size) as run:
@@ -47,7 +47,7 @@ async def test_selected_block_is_selected_in_the_blame(stage: Stage, size: tuple
         await run.see("3 of 21")
 
 
-@pytest.mark.before_release("wide")
+@pytest.mark.before_release
 @SIZES
 async def test_change_request_marks_its_blocks_as_not_merged(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="changes", size=size) as run:
@@ -74,6 +74,7 @@ async def test_second_visit_sends_at_most_three_requests(stage: Stage) -> None:
         assert [type(op) for op in of_blame] == list(kinds)
 
 
+@pytest.mark.before_release
 async def test_blame_says_what_it_waits_for_and_why_it_failed(stage: Stage) -> None:
     async with stage.play(start="content") as run:
         await open_retries(run)
@@ -90,7 +91,7 @@ async def test_blame_says_what_it_waits_for_and_why_it_failed(stage: Stage) -> N
         await run.hear("This block was not written in a change request.")
 
 
-@pytest.mark.before_release("wide")
+@pytest.mark.before_release
 @SIZES
 async def test_age_gutter_shows_the_age_of_each_block(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="content", size=size) as run:
@@ -105,7 +106,7 @@ async def test_age_gutter_shows_the_age_of_each_block(stage: Stage, size: tuple[
         await run.gone("17w ")
 
 
-@pytest.mark.before_release("wide")
+@pytest.mark.before_release
 @SIZES
 async def test_failed_blame_says_why_and_continues(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="content", size=size) as run:
@@ -131,7 +132,8 @@ async def test_blocks_older_than_the_checked_revisions_say_since_when(
         await run.see("Octavo checked 1 revision, back to 10 November", "Press m to check older revisions.")
         await run.press("enter")
         await run.hear("The change request that wrote this block is not known yet.")
-        await run.press("m", "m", "m")
+        for _ in range(3):
+            await run.press("m")
         await run.see("Created on main")
         await run.gone("blocks not known yet")
 

@@ -62,6 +62,7 @@ async def test_quick_clicks_on_a_tab_show_its_view(stage: Stage, tab: str, turns
 
 
 @TURNS
+@pytest.mark.before_release
 async def test_quick_clicks_on_a_row_open_only_the_row(stage: Stage, turns: int) -> None:
     async with stage.play(start="changes", every_frame=True) as run:
         at = position_of(run, "refused")

@@ -76,6 +76,7 @@ def check_target(screen: ChangeRequestScreen) -> None:
         assert page.compared.find(block.key) is not None
 
 
+@pytest.mark.before_release("size1")
 @SIZES
 async def test_all_pages_are_shown_below_their_headings(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="changes", size=size) as run:
@@ -105,6 +106,7 @@ async def test_all_pages_are_shown_below_their_headings(stage: Stage, size: tupl
         await run.see("page 1 of 2", "change 1 of 2")
 
 
+@pytest.mark.before_release
 async def test_choice_is_kept_for_the_next_change_request(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_refused(run)
@@ -152,6 +154,7 @@ async def test_only_pages_near_the_cursor_are_loaded(stage: Stage) -> None:
         assert not all(sections)
 
 
+@pytest.mark.before_release("size1")
 @SIZES
 async def test_comment_is_written_on_the_page_under_the_cursor(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="changes", size=size) as run:
@@ -205,6 +208,7 @@ async def test_page_that_cannot_be_loaded_says_so_and_is_loaded_again(stage: Sta
         check_target(screen)
 
 
+@pytest.mark.before_release
 async def test_folded_page_shows_only_its_heading(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         screen = await open_all(run, 3)
@@ -225,6 +229,7 @@ async def test_folded_page_shows_only_its_heading(stage: Stage) -> None:
         await run.gone("− All times in requests")
 
 
+@pytest.mark.before_release
 async def test_key_that_shows_one_page_is_disabled_with_a_reason(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_all(run, 1)
@@ -232,6 +237,7 @@ async def test_key_that_shows_one_page_is_disabled_with_a_reason(stage: Stage) -
         await run.hear("The source diff shows only one page. Press v to show one page at a time first.")
 
 
+@pytest.mark.before_release
 async def test_resize_keeps_the_page_under_the_cursor(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         screen = await open_all(run, 3)
@@ -268,6 +274,7 @@ async def test_keys_typed_ahead_act_on_the_page_under_the_cursor(stage: Stage) -
         assert keys[1] not in screen.changed_tree.marks.keys
 
 
+@pytest.mark.before_release
 async def test_pages_without_a_diff_say_what_happened(stage: Stage) -> None:
     async with stage.play(start="changes", size=(120, 60)) as run:
         at = await find_refused(run)
@@ -354,6 +361,7 @@ async def test_page_above_that_arrives_late_does_not_move_the_lines(stage: Stage
         assert screen.diff_view.cursor.region.y == row
 
 
+@pytest.mark.before_release("1", "2")
 @pytest.mark.parametrize("seed", range(3))
 async def test_random_keys_keep_the_list_and_the_cursor_together(stage: Stage, seed: int) -> None:
     chance = random.Random(seed)
@@ -439,6 +447,7 @@ async def test_find_says_how_many_long_pages_it_did_not_search(stage: Stage) -> 
         assert len(run.gate.sent(content.GetPage)) == sent, "no page is loaded again and again"
 
 
+@pytest.mark.before_release
 async def test_fewer_pages_are_shown_after_pages_were_deleted_in_the_other_layout(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         screen = await open_all(run, 6)

@@ -77,6 +77,7 @@ async def test_program_gets_the_change_request_under_the_cursor(
         assert variables.keys() == {f"OCTAVO_{name}" for name in ("REF", "URL", "KIND", "SPACE", "PAGE_PATH", "BLOCK")}
 
 
+@pytest.mark.before_release("content-space", "comments-thread")
 @pytest.mark.parametrize(
     ("start", "place"), [("content", "page"), ("content", "space"), ("comments", "thread"), ("inbox", "inbox")]
 )
@@ -110,6 +111,9 @@ async def test_program_gets_the_block_under_the_cursor(stage: Stage, recorder: t
         assert facts["text"].split()[0] in run.text
 
 
+@pytest.mark.before_release(
+    "change-keys4-harbour-api/7", "page-keys0-harbour-api/7:concepts/time", "space-keys5-harbour-api"
+)
 @pytest.mark.parametrize(
     ("place", "keys", "ref"),
     [
@@ -142,6 +146,7 @@ async def test_program_gets_each_kind_of_item_inside_a_change_request(
             assert facts["ref"] == ref + facts["block"]
 
 
+@pytest.mark.before_release("page")
 @pytest.mark.parametrize("place", ["page", "block"])
 async def test_comment_of_a_program_is_on_its_item_inside_a_change_request(
     stage: Stage, tmp_path: Path, place: CommandPlace
@@ -305,6 +310,7 @@ async def test_command_palette_lists_a_command_without_key(
         await recorded(run, tmp_path)
 
 
+@pytest.mark.before_release
 async def test_help_of_a_view_lists_the_command(stage: Stage, recorder: tuple[str, ...]) -> None:
     async with stage.play(start="changes", commands=(make(*recorder),), size=(120, 90)) as run:
         await run.press("question_mark")

@@ -73,6 +73,7 @@ async def test_finding_without_fix_cannot_become_a_suggestion(stage: Stage) -> N
         await run.hear("This is the first finding on this page.")
 
 
+@pytest.mark.before_release
 async def test_failure_of_a_linter_is_shown_once(stage: Stage) -> None:
     vale = Linter("vale", ("no-such-vale", "{file}"), "vale", is_automatic=True)
     by_hand = Linter("other", ("no-such-other", "{file}"), "vale")
@@ -92,6 +93,7 @@ async def test_linters_that_are_not_automatic_run_on_command(stage: Stage) -> No
         await run.see("▲3", "▲ lengths  too long", "▲ anchor  no heading", "▲ link  no page")
 
 
+@pytest.mark.before_release
 async def test_run_linters_says_how_to_add_one(stage: Stage) -> None:
     async with stage.play() as run:
         await open_request(run)
@@ -99,6 +101,7 @@ async def test_run_linters_says_how_to_add_one(stage: Stage) -> None:
         await run.see("No linters for this space. To add one, read `octavo help linters`.")
 
 
+@pytest.mark.before_release
 async def test_findings_are_shown_if_the_page_tree_loads_last(stage: Stage) -> None:
     async with stage.play() as run:
         contest = Contest(run)

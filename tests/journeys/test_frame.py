@@ -114,6 +114,7 @@ async def test_change_request_below_80_columns_shows_one_pane_at_a_time(stage: S
 VIEWS = ("1", "2", "3", "4")
 
 
+@pytest.mark.before_release
 async def test_narrow_terminal_shows_gaps_around_the_current_tab_and_between_numbers(stage: Stage) -> None:
     async with stage.play(start="inbox", size=(80, 24)) as run:
         await run.see("▾  1 Inbox 17  2 Content 3 Changes 7 4 Comments 72 5 Sites")

@@ -35,6 +35,7 @@ async def test_update_dialog_opens_the_incoming_changes(stage: Stage) -> None:
         assert not run.gate.sent(change_requests.UpdateFromMain)
 
 
+@pytest.mark.before_release
 async def test_dialogs_show_the_paragraph_that_was_merged_word_by_word(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)

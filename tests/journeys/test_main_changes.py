@@ -40,6 +40,7 @@ async def read_main(contest: Contest) -> str:
     return text
 
 
+@pytest.mark.before_release("1", "3")
 @pytest.mark.parametrize("seconds", [0, 1, 3, 8])
 async def test_merge_is_not_sent_if_main_changed_after_the_checks(stage: Stage, seconds: int) -> None:
     async with stage.play(start="changes") as run:

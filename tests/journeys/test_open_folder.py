@@ -82,6 +82,7 @@ async def test_folder_without_pages_says_what_to_do(stage: Stage, tmp_path: Path
         await run.until(lambda: shows_after_refresh(run, "The first page"), "list the new page")
 
 
+@pytest.mark.before_release
 async def test_large_folder_shows_progress_and_is_searchable_when_indexed(stage: Stage, tmp_path: Path) -> None:
     folder = tmp_path / "notes"
     for number in range(500):

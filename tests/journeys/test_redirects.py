@@ -89,6 +89,7 @@ async def test_published_content_is_listed_searched_and_opened(stage: Stage) -> 
         await run.see("This site is not published, so visitors see nothing. Publish the site first.")
 
 
+@pytest.mark.before_release
 async def test_refresh_loads_the_details_of_the_selected_row_again(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
         await create_missing_resources(run)

@@ -120,6 +120,7 @@ async def test_page_edited_by_someone_else_is_skipped_and_named(stage: Stage) ->
         await run.see("1 place ", "Stores")
 
 
+@pytest.mark.before_release
 async def test_number_is_found_with_its_unit(stage: Stage) -> None:
     async with stage.play() as run:
         contest = Contest(run)
@@ -151,6 +152,7 @@ async def test_replacing_needs_an_open_change_request(stage: Stage) -> None:
         await run.hear("is archived. You can do this only with draft or open change requests.")
 
 
+@pytest.mark.before_release
 async def test_page_without_replaced_words_says_so(stage: Stage) -> None:
     async with stage.play() as run:
         await rename(run, "storm lantern and rope")
@@ -159,6 +161,7 @@ async def test_page_without_replaced_words_says_so(stage: Stage) -> None:
         assert run.app.screen.at.space == HARBOUR  # type: ignore[attr-defined]  # The screen is the change request.
 
 
+@pytest.mark.before_release
 async def test_role_without_editing_can_list_places_but_not_replace_them(stage: Stage) -> None:
     async with stage.play("elin-brandt", start="changes") as run:
         await run.press("/", *"retry", "enter", "enter")

@@ -56,6 +56,7 @@ async def test_rows_show_the_status_of_each_change_request(stage: Stage) -> None
         assert status_line(run, "#4  Correct") == conflicting
 
 
+@pytest.mark.before_release
 async def test_number_of_open_threads_is_shown_once_summaries_of_reviews_are_known(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("3 Changes 7  4 Comments  5 Sites")

@@ -36,6 +36,7 @@ async def edit_time_page(run: Run, at: ChangeRequestRef, text: str = EDITED) -> 
     await run.ask(content.Edit(at=at, changes=(edit,), compat=False), "tomas-okafor")
 
 
+@pytest.mark.before_release("size1")
 @pytest.mark.parametrize("size", [(120, 36), (80, 24)])
 async def test_request_changed_since_your_review_opens_with_the_changes(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="changes", size=size) as run:
@@ -64,6 +65,7 @@ async def test_request_unchanged_since_your_review_opens_with_all_changes(stage:
         await run.gone("compared with your last review")
 
 
+@pytest.mark.before_release
 async def test_revision_with_the_same_pages_opens_with_all_changes(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         at = await find_refused(run)
@@ -76,6 +78,7 @@ async def test_revision_with_the_same_pages_opens_with_all_changes(stage: Stage)
         await run.gone("compared with your last review")
 
 
+@pytest.mark.before_release
 async def test_another_persons_review_does_not_change_the_comparison(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         at = await find_refused(run)
@@ -85,6 +88,7 @@ async def test_another_persons_review_does_not_change_the_comparison(stage: Stag
         await run.see("0 of 2 viewed", "page 1 of 2")
 
 
+@pytest.mark.before_release
 async def test_slow_reviews_do_not_hold_back_the_diff(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         at = await find_refused(run)

@@ -60,7 +60,7 @@ async def review(run: Run, before: str = BEFORE, after: str = AFTER) -> None:
     await run.see("change 1 of 6")
 
 
-@pytest.mark.before_release("size1")
+@pytest.mark.before_release
 @pytest.mark.parametrize("size", SIZES)
 async def test_number_is_visited_before_link_and_wording(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(size=size) as run:

@@ -7,6 +7,8 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
 from octavo.settings.programs import Linter
 from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.contests import Contest, add_page, edit_page
@@ -221,6 +223,7 @@ async def review_page(run: Run, view: ChangeRequestScreen, number: int, page: st
         effort.seen |= {(number, each) for each in seen}
 
 
+@pytest.mark.before_release
 async def test_seeded_faults_need_fewest_keys_with_findings_and_risk(stage: Stage, tmp_path: Path) -> None:
     script = tmp_path / "style.py"
     script.write_text(STYLE, encoding="utf-8")

@@ -6,6 +6,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from octavo.api import change_requests, content, openapi
 from octavo.api.content import DocumentBody, UpdatePage
 from octavo.api.operation import OrganizationRef, SpaceRef
@@ -55,6 +57,7 @@ def write_file(folder: Path, name: str, text: str) -> None:
     (folder / name).write_text(text, encoding="utf-8")
 
 
+@pytest.mark.before_release
 async def test_opened_folder_shows_openapi_blocks_and_reusable_content(stage: Stage, tmp_path: Path) -> None:
     folder = tmp_path / "pets"
     write_file(folder, "README.md", PAGE.format(up=""))

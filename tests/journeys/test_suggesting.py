@@ -203,6 +203,7 @@ async def test_decided_change_request_says_why_no_suggestion_applies(stage: Stag
         assert not run.gate.sent(content.Edit)
 
 
+@pytest.mark.before_release
 async def test_suggestion_in_a_diff_is_shown_as_a_word_diff(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         at = await ref_of_seven(run)
@@ -212,6 +213,7 @@ async def test_suggestion_in_a_diff_is_shown_as_a_word_diff(stage: Stage) -> Non
         await run.see("− All times in requests and answers", "+ All times are in UTC.")
 
 
+@pytest.mark.before_release
 async def test_suggestion_in_a_reply_is_shown_as_a_word_diff(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         at = await ref_of_seven(run)
@@ -355,6 +357,7 @@ async def test_page_edited_after_the_preview_is_not_changed(stage: Stage) -> Non
         assert not run.gate.sent(comments.Update)
 
 
+@pytest.mark.before_release
 async def test_second_suggestion_for_a_block_cannot_be_applied(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         at = await ref_of_seven(run)
@@ -371,6 +374,7 @@ async def test_second_suggestion_for_a_block_cannot_be_applied(stage: Stage) -> 
         assert not run.gate.sent(content.Edit)
 
 
+@pytest.mark.before_release("%")
 @pytest.mark.parametrize("key", ["ampersand", "%"])
 async def test_read_only_session_says_why_no_suggestion_applies(stage: Stage, key: str) -> None:
     async with stage.play(start="changes", read_only="This session is read-only.") as run:

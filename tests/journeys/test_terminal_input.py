@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import StateDb
 from tests.journeys.stage import Stage
@@ -43,6 +45,7 @@ def test_pasted_escape_sequences_are_text_and_not_keys(stage: Stage) -> None:
     state.close()
 
 
+@pytest.mark.before_release
 def test_terminal_size_overrides_exported_columns_and_lines(stage: Stage) -> None:
     with terminal(stage, "octavo", "demo", COLUMNS="40", LINES="10") as running:
         running.wait_for("Harbour API › Welcome", "how deep is the water now", "? help")

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import pytest
+
 from tests.journeys.stage import Stage
 
 
+@pytest.mark.before_release
 async def test_chosen_theme_is_applied_and_saved(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         for name in ("nord", "catppuccin-latte", "mono", "ansi-dark"):

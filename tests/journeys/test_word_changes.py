@@ -90,7 +90,7 @@ async def test_comment_says_that_its_words_changed_or_are_gone(stage: Stage, siz
         assert not run.gate.sent(comments.Update)
 
 
-@pytest.mark.before_release("size1")
+@pytest.mark.before_release
 @pytest.mark.parametrize("size", SIZES)
 async def test_comment_says_to_which_page_its_words_moved(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="changes", size=size) as run:
@@ -128,6 +128,7 @@ async def test_merged_change_request_says_that_words_changed(stage: Stage, read_
         await run.see("merged", "┊ words changed since this comment", "┊ Which zone?")
 
 
+@pytest.mark.before_release
 async def test_comment_on_words_that_did_not_change_says_so(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         page = await prepare(run)
