@@ -60,7 +60,7 @@ T = TypeVar("T")
 _apply_entries = lazy("octavo.data.writes.optimistic_updates:apply_entries")
 _basis_of = lazy("octavo.data.writes.optimistic_updates:basis_of")
 
-IDLE_IN_MEMORY = 40
+IDLE_IN_MEMORY = 12
 """Maximum number of responses without watchers that stay in memory. All others are only on disk."""
 MAX_CONFIRMED = 200
 """Maximum number of confirmed writes that are kept to be applied to older responses."""
