@@ -258,3 +258,14 @@ def test_list_around_paragraphs_is_one_change() -> None:
 
 def test_replaced_heading_is_no_change_of_formatting() -> None:
     assert only_kinds(f"## Tides\n\n{FIRST}", f"## Ships\n\n{FIRST}") == {"wording"}
+
+
+def test_digit_in_a_name_makes_no_unit() -> None:
+    assert text_facts("See web3's guide.").units == ()
+    assert text_facts("Wait 3 s, or five minutes.").units == ("s", "min")
+
+
+def test_switches_and_anchors_are_settings_only() -> None:
+    assert only_kinds("* [ ] Count the ships\n", "* [x] Count the ships\n") == {"setting"}
+    heading = '# Ships <a href="#{0}" id="{0}"></a>\n'
+    assert only_kinds(heading.format("ship-3"), heading.format("ship-7")) == {"setting"}

@@ -110,6 +110,7 @@ def text_facts(text: str) -> TextFacts:
             is_number = any(map(str.isdigit, token))
             if is_number:
                 numbers.append(token.lower())
+                is_number = not token[0].isalpha()  # The “s” of “web3's” is no unit.
             elif (unit := short_unit(token, after_number=after_number)) is not None:
                 units.append(unit)
             elif token.lower() in _NUMBER_WORDS:
@@ -191,6 +192,10 @@ _LOOK_ATTRIBUTES = word_set(
     " formatting fallback"
 )
 """Attributes that change the look of a block and not what the block says."""
+_NAME_ATTRIBUTES = frozenset({"id", "slug"})
+"""Attributes whose numbers are part of a name."""
+_SWITCH_VALUES = frozenset({"yes", "no", None})
+"""Values of switches, whose “no” is no warning."""
 _IN_WARNING: frozenset[ChangeKind] = frozenset({"warning"})
 _STEP_NUMBER: frozenset[ChangeKind] = frozenset({"number"})
 
@@ -412,7 +417,8 @@ def _setting_kinds(setting: AttributeChange) -> Iterator[ChangeKind]:
         yield "formatting"
     else:
         yield "setting"
-        yield from _fact_kinds(text_facts(setting.old or ""), text_facts(setting.new or ""))
+        if not (values <= _SWITCH_VALUES or _NAME_ATTRIBUTES.intersection(names)):
+            yield from _fact_kinds(text_facts(setting.old or ""), text_facts(setting.new or ""))
 
 
 def _fact_kinds(old: TextFacts, new: TextFacts) -> Iterator[ChangeKind]:
