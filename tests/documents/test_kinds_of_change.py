@@ -182,6 +182,20 @@ REFERENCE = """\
 {% endopenapi-operation %}
 """
 
+
+def _berths(shift: int, *ships: str) -> str:
+    return "".join(
+        f"{at}. Berth of the {ship}\n   * Number: 00000000000000000000000{at + shift}\n"
+        for at, ship in enumerate(ships, 1)
+    )
+
+
+def _other_berth(title: str, old: int, new: int, *words: str) -> list[str]:
+    number = f"Number: [-00000000000000000000000{old}][+00000000000000000000000{new}]"
+    inside = ["    ~ list", "      ~ item", "        ~ paragraph", f"          {number}"]
+    return ["  ~ item", f"    {title}", *(f"      {line}" for line in words), *inside]
+
+
 CHANGES = {
     "a row folded into a column": (TWO_ROWS, ONE_ROW),
     "a row made of a column": (ONE_ROW, TWO_ROWS),
@@ -389,6 +403,10 @@ CHANGES = {
     "rows with nothing but an empty cell in common": (
         "| Area | Command |\n| - | - |\n| Ships | list them |\n| | tide stream, which tells of all ships |\n",
         "| Area | Command |\n| - | - |\n| Ships | list them |\n| | rename each berth |\n",
+    ),
+    "items whose numbers became those of their neighbors": (
+        _berths(0, "red ship", "blue ship", "green ship", "ferry"),
+        _berths(1, "red ship", "blue ship", "long green ship", "barge", "small ferry", "tug"),
     ),
     "a heading replaced by one with some of its letters": (
         "# Tides\n\n## Flow Campaigns\n\nWrite down the name of each boat.",
@@ -831,6 +849,15 @@ TOLD = {
         "  = 1",
         "  - row tide stream, which tells of all ships",
         "  + row rename each berth",
+    ],
+    "items whose numbers became those of their neighbors": [
+        "~ list",
+        *_other_berth("= 1", 1, 2),
+        *_other_berth("= 1", 2, 3),
+        *_other_berth("~ paragraph", 3, 4, "Berth of the [+long ]green ship"),
+        "  + item Berth of the barge / Number: 000000000000000000000005",
+        *_other_berth("~ paragraph", 4, 6, "Berth of the [+small ]ferry"),
+        "  + item Berth of the tug / Number: 000000000000000000000007",
     ],
     "a heading replaced by one with some of its letters": [
         "= 1",

@@ -67,18 +67,13 @@ def _join_across_edges(run: list[DiffStep], compare: CompareNodes) -> list[DiffS
         before.update(old_texts)
         after.update(new_texts)
     crossing: Counter[str] = Counter()
-    for step, (old_texts, new_texts) in zip(run, sides, strict=True):
+    left_and_arrived = [_without_edits(old_texts - new_texts, new_texts - old_texts) for old_texts, new_texts in sides]
+    for step, (old_texts, new_texts), (left, arrived) in zip(run, sides, left_and_arrived, strict=True):
         if any(node is not None and node.kind in CONTAINERS for node in (step.old, step.new)):
-            crossing |= ((old_texts - new_texts) & (after - new_texts)) | (
-                (new_texts - old_texts) & (before - old_texts)
-            )
+            crossing |= (left & (after - new_texts)) | (arrived & (before - old_texts))
     if sum(map(len, crossing.elements())) < _MIN_LENGTH:
         return None
-    positions = [
-        index
-        for index, (old_texts, new_texts) in enumerate(sides)
-        if ((old_texts - new_texts) | (new_texts - old_texts)) & crossing
-    ]
+    positions = [index for index, (left, arrived) in enumerate(left_and_arrived) if (left | arrived) & crossing]
     first, last = positions[0], positions[-1] + 1
     old = [step.old for step in run[first:last] if step.old]
     new = [step.new for step in run[first:last] if step.new]
@@ -129,6 +124,16 @@ def _texts(run: Sequence[DiffStep]) -> list[tuple[Counter[str], Counter[str]]]:
         (Counter(ours), Counter(names.get(text, text) for text in theirs))
         for ours, theirs in zip(old, new, strict=True)
     ]
+
+
+def _without_edits(left: Counter[str], arrived: Counter[str]) -> tuple[Counter[str], Counter[str]]:
+    """Return the texts that left a block and the texts that came to it, without those that are edits of each other. An
+    edited text may be equal to a text of another block, such as the next number of a series."""
+    if not left or not arrived or len(left) * len(arrived) > _MAX_COMPARED:
+        return left, arrived
+    texts = list(arrived)
+    edits = {text: texts[at] for text in left if (at := most_similar(text, texts, _MIN_TEXT_SIMILARITY)) is not None}
+    return left - Counter(edits.keys()), arrived - Counter(edits.values())
 
 
 def _join_between_edits(run: Sequence[DiffStep], compare: CompareNodes) -> list[DiffStep]:
