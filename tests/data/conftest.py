@@ -17,7 +17,7 @@ from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
 from octavo.data.sync_queue import Want
-from octavo.data.syncer import RoundKind, Syncer
+from octavo.data.syncer import Syncer
 from octavo.data.writes.machine import NewWrite, OutboxEntry
 from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.undo import UndoResult, WriteGroup
@@ -81,7 +81,7 @@ class FixedPlanner:
     def __init__(self, owner: str, wants: Iterable[Want]) -> None:
         self.owner, self._wants = owner, tuple(wants)
 
-    def wants(self, round_kind: RoundKind) -> Iterable[Want]:
+    def wants(self) -> Iterable[Want]:
         return self._wants
 
     def on_response(self, want: Want, value: Any) -> Iterable[Want]:
@@ -90,7 +90,7 @@ class FixedPlanner:
 
 def run_wants(syncer: Syncer[Any], owner: str, wants: Iterable[Want]) -> None:
     """Begin a round with these wants of an owner."""
-    syncer.run(FixedPlanner(owner, wants), "start")
+    syncer.run(FixedPlanner(owner, wants))
 
 
 @pytest.fixture

@@ -204,6 +204,21 @@ async def test_changes_without_a_stamp_are_found(
     assert view.reasons() == ["new replies"]
 
 
+async def test_poll_that_finds_a_changed_list_shows_no_loading(
+    live: Live, inbox: InboxLoader, ask: Ask, here: SpaceRef, clock: Clock
+) -> None:
+    view = await follow(inbox)
+    poller = Poller(live, after_round=inbox.poll)
+    at = await open_change_request(ask, here)
+    await ask(reviews.Request(at=at, users=("mia",)), "ada")
+    clock.forward(minutes=2)
+    view.seen.clear()
+    await poller.run()
+    await wait_for_rows(inbox)
+    assert view.reasons() == ["review requested"]
+    assert [each.is_loading for each in view.seen if each.is_loading] == []
+
+
 async def test_reply_is_found_although_a_list_changes_before_each_poll(
     inbox: InboxLoader, live: Live, ask: Ask, here: SpaceRef, clock: Clock
 ) -> None:

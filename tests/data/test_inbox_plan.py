@@ -18,7 +18,6 @@ from octavo.data import inbox_plan
 from octavo.data.inbox_plan import FinishedWrite, InboxPlanner, reply_wants
 from octavo.data.inbox_responses import InboxResponses
 from octavo.data.sync_queue import Rank, Version, Want, is_due
-from octavo.data.syncer import RoundKind
 from octavo.data.writes.machine import OutboxEntry
 from octavo.data.writes.store import kind_of
 from tests.server.asking import START
@@ -39,11 +38,12 @@ class PlanOnDisk:
         )
         self.plan.me = "mia"
 
-    def wants(self, round_kind: RoundKind) -> dict[str, Want]:
-        return {want.url: want for want in self.plan.wants(round_kind)}
+    def wants(self, planned: inbox_plan.Round) -> dict[str, Want]:
+        self.plan.round = planned
+        return {want.url: want for want in self.plan.wants()}
 
-    def due(self, round_kind: RoundKind) -> list[Want]:
-        return [want for url, want in self.wants(round_kind).items() if is_due(want, self.versions.get(url), self.now)]
+    def due(self, planned: inbox_plan.Round) -> list[Want]:
+        return [want for url, want in self.wants(planned).items() if is_due(want, self.versions.get(url), self.now)]
 
     def fetch(self, want: Want, value: ListPage[Comment] | None = None) -> list[Want]:
         """Store a response. Return the wants that follow from it."""
@@ -79,7 +79,7 @@ def test_long_thread_lists_reduce_other_requests(
     monkeypatch.setattr("octavo.data.inbox_responses.PAGE_LIMIT", 1)
     disk, minutes = PlanOnDisk(), count()
     disk.plan.lists = (tuple(Space(id=name, title=name, comments=1) for name in NEAR + FAR), (), ())
-    for want in disk.due("start"):
+    for want in disk.due(inbox_plan.START):
         if isinstance(want.op, List):
             name, disk.now = space_of(want), START + timedelta(minutes=next(minutes))
             by = MIA if name in NEAR else TOM
@@ -87,27 +87,27 @@ def test_long_thread_lists_reduce_other_requests(
         else:
             disk.fetch(want)
     disk.now = START + timedelta(hours=1)
-    assert disk.due("start") == disk.due("moved") == []
-    assert "".join(sorted(map(space_of, disk.due("poll")))) == fetched
+    assert disk.due(inbox_plan.START) == disk.due(inbox_plan.MOVED) == []
+    assert "".join(sorted(map(space_of, disk.due(inbox_plan.POLL)))) == fetched
 
 
 def test_round_without_own_threads_requests_five_spaces_of_others() -> None:
     disk = PlanOnDisk()
     disk.plan.lists = (tuple(Space(id=name, title=name, comments=1) for name in FAR), (), ())
-    for want in disk.due("start"):
+    for want in disk.due(inbox_plan.START):
         disk.fetch(want)
-    assert [space_of(want) for want in disk.due("refresh")] == FAR[:5]
+    assert [space_of(want) for want in disk.due(inbox_plan.REFRESH)] == FAR[:5]
 
 
 def test_each_round_rechecks_reviews_of_one_change_request() -> None:
     disk = PlanOnDisk()
     disk.plan.lists = ((), tuple(ChangeRequest(id=name, space="s", status="open") for name in "pqr"), ())
-    for want in disk.due("start"):
+    for want in disk.due(inbox_plan.START):
         disk.fetch(want)
     seen = []
     for _ in range(3):
         disk.now += timedelta(minutes=1)
-        due = disk.due("poll")
+        due = disk.due(inbox_plan.POLL)
         assert len(due) == 2
         (at,) = {inbox_plan.discussion_of(want) for want in due}
         seen.append(at)
@@ -121,14 +121,14 @@ def test_threads_of_others_per_round_are_limited(monkeypatch: pytest.MonkeyPatch
     disk = PlanOnDisk()
     disk.plan.lists = ((Space(id="a", comments=9), Space(id="b", comments=9)), (), ())
     page = ListPage[Comment](items=tuple(thread(f"k{n}", replies=1) for n in range(4)))
-    first = [want for want in disk.due("start") if isinstance(want.op, List)]
+    first = [want for want in disk.due(inbox_plan.START) if isinstance(want.op, List)]
     found = [disk.fetch(want, page) for want in first]
     assert [sum(want.rank is Rank.NEEDED for want in wants) for wants in found] == [3, 0]
     assert {want.rank for want in found[1]} == {Rank.LATER}
     needed = [want for want in found[0] if want.rank is Rank.NEEDED]
     for want in needed:
         disk.fetch(want)
-    replies = [want for want in disk.wants("poll").values() if isinstance(want.op, ListReplies)]
+    replies = [want for want in disk.wants(inbox_plan.POLL).values() if isinstance(want.op, ListReplies)]
     assert len(replies) == 8
     again = [want for want in replies if want.rank is Rank.NEEDED]
     assert len(again) == 3
@@ -138,43 +138,43 @@ def test_threads_of_others_per_round_are_limited(monkeypatch: pytest.MonkeyPatch
 def test_places_with_a_write_in_flight_are_read_from_disk() -> None:
     disk, at = PlanOnDisk(), SpaceRef(space_id="a")
     disk.plan.lists = ((Space(id="a", comments=1), Space(id="b", comments=1)), (), ())
-    for want in disk.due("start"):
+    for want in disk.due(inbox_plan.START):
         disk.fetch(want)
     disk.plan.lists = ((Space(id="a", comments=2), Space(id="b", comments=2), Space(id="c", comments=1)), (), ())
     disk.plan.busy_places = frozenset({at, SpaceRef(space_id="c")})
-    assert [space_of(want) for want in disk.due("moved")] == ["b"]
-    assert [space_of(want) for want in disk.wants("moved").values() if want.label == "threads"] == ["a", "b"]
+    assert [space_of(want) for want in disk.due(inbox_plan.MOVED)] == ["b"]
+    assert [space_of(want) for want in disk.wants(inbox_plan.MOVED).values() if want.label == "threads"] == ["a", "b"]
     disk.plan.busy_places = frozenset()
-    assert [space_of(want) for want in disk.due("moved")] == ["a", "b", "c"]
+    assert [space_of(want) for want in disk.due(inbox_plan.MOVED)] == ["a", "b", "c"]
 
 
 def test_plan_from_disk_has_no_due_requests() -> None:
     disk = PlanOnDisk()
     disk.plan.lists = ((Space(id="a", comments=1), Space(id="b", comments=1)), (), ())
-    disk.fetch(next(want for want in disk.due("start") if want.label == "threads"))
+    disk.fetch(next(want for want in disk.due(inbox_plan.START) if want.label == "threads"))
     disk.plan.lists = ((Space(id="a", comments=2), Space(id="b", comments=1)), (), ())
     disk.plan.is_from_disk = True
-    assert disk.due("start") == []
-    assert [space_of(want) for want in disk.wants("start").values()] == ["a"]
+    assert disk.due(inbox_plan.START) == []
+    assert [space_of(want) for want in disk.wants(inbox_plan.START).values()] == ["a"]
 
 
 def test_responses_changed_by_a_write_are_fetched_once(entry: OutboxEntry) -> None:
     disk, at = PlanOnDisk(), entry.at
     disk.plan.lists = ((Space(id=at.space_id, comments=1), Space(id="b", comments=1)), (), ())
     page = ListPage[Comment](items=(thread("k", MIA, 1),))
-    for want in disk.due("start"):
+    for want in disk.due(inbox_plan.START):
         for reply in disk.fetch(want, page if want.label == "threads" else None):
             disk.fetch(reply)
     disk.now += timedelta(minutes=1)
     disk.plan.finished.append(FinishedWrite(entry, disk.now))
-    assert disk.due("moved") == []
-    due = disk.due("start")
+    assert disk.due(inbox_plan.MOVED) == []
+    due = disk.due(inbox_plan.START)
     assert [(want.label, space_of(want)) for want in due] == [("threads", at.space_id), ("replies", at.space_id)]
     disk.fetch(due[0], page)
     assert not disk.plan.drop_finished()
     disk.fetch(due[1])
     assert disk.plan.drop_finished()
-    assert disk.due("start") == []
+    assert disk.due(inbox_plan.START) == []
 
 
 @pytest.fixture
@@ -202,7 +202,7 @@ def test_teams_are_not_requested_while_the_user_is_unknown() -> None:
     disk = PlanOnDisk()
     disk.plan.me = ""
     assert disk.plan.teams_url == ""
-    assert not any(isinstance(want.op, teams.ListOfMember) for want in disk.wants("refresh").values())
+    assert not any(isinstance(want.op, teams.ListOfMember) for want in disk.wants(inbox_plan.REFRESH).values())
     disk.plan.drop_finished()
     disk.plan.me = "mia"
-    assert disk.plan.teams_url in disk.wants("refresh")
+    assert disk.plan.teams_url in disk.wants(inbox_plan.REFRESH)

@@ -18,11 +18,9 @@ from octavo.api.spaces import Get, Space
 from octavo.api.wire import encode
 from octavo.data.response_cache import ResponseCache
 from octavo.data.sync_queue import LIMITS, MAX_BACKGROUND, Rank, Want
-from octavo.data.syncer import RoundKind, Syncer
+from octavo.data.syncer import Syncer
 from tests.data.conftest import run_wants
 from tests.server.asking import START, Clock
-
-_KINDS: tuple[RoundKind, ...] = ("start", "poll", "moved", "refresh")
 
 
 def op(name: str) -> Get:
@@ -88,10 +86,8 @@ class SpacePlanner:
         self.owner, self.rank = owner, rank
         self.stamps = dict.fromkeys(roots, "1")
         self.followed: list[str] = []
-        self.rounds: list[RoundKind] = []
 
-    def wants(self, round_kind: RoundKind) -> Iterable[Want]:
-        self.rounds.append(round_kind)
+    def wants(self) -> Iterable[Want]:
         for name, stamp in self.stamps.items():
             yield want(name, self.owner, self.rank, stamp, needs_value=True, label=f"the space {name}")
 
@@ -196,7 +192,7 @@ class TestCallers:
 
     async def test_end_of_the_session_ends_all_waiting(self, server: SpaceServer, syncer: Syncer[Space]) -> None:
         server.gate.clear()
-        syncer.run(SpacePlanner("b"), "start")
+        syncer.run(SpacePlanner("b"))
         waiting = [asyncio.create_task(each) for each in (syncer.get(op("a")), syncer.wait_idle("planner"))]
         await run_ready_tasks()
         await syncer.close()
@@ -217,14 +213,14 @@ class TestPlanners:
     ) -> None:
         server.titles = {"root": "a b branch+", "branch": "c d"}
         plan = SpacePlanner("root")
-        syncer.run(plan, "start")
+        syncer.run(plan)
         await syncer.wait_idle("planner")
         assert Counter(server.requests) == Counter(["root", "a", "b", "branch", "c", "d"])
         assert syncer.progress("planner") == (6, 0, 6)
         server.requests.clear()
         later = server.syncer(clock)
         again = SpacePlanner("root")
-        later.run(again, "start")
+        later.run(again)
         await later.wait_idle("planner")
         assert server.requests == []
         assert again.followed == ["root", "branch"], "both are read from disk"
@@ -236,21 +232,21 @@ class TestPlanners:
     ) -> None:
         server.titles = {"root": "a b"}
         plan = SpacePlanner("root")
-        syncer.run(plan, "start")
+        syncer.run(plan)
         await syncer.wait_idle("planner")
         server.requests.clear()
         server.titles["root"], plan.stamps["root"] = "b c", "2"
-        syncer.run(plan, "moved")
+        syncer.run(plan)
         await syncer.wait_idle("planner")
         assert server.requests == ["root", "c"]
         assert syncer.progress("planner") == (3, 0, 2)
         server.held.add("d")
         server.titles["root"], plan.stamps["root"] = "d", "3"
-        syncer.run(plan, "moved")
+        syncer.run(plan)
         await run_ready_tasks(20)
         assert server.running["d"] == 1
         server.titles["root"], plan.stamps["root"] = "e", "4"
-        syncer.run(plan, "moved")
+        syncer.run(plan)
         await syncer.wait_idle("planner")
         assert server.running["d"] == 0, "the request that the new list leaves out is cancelled"
         assert syncer.progress("planner") == (2, 0, 3)
@@ -259,7 +255,7 @@ class TestPlanners:
         self, server: SpaceServer, syncer: Syncer[Space], cache: ResponseCache
     ) -> None:
         cache.put_version(encode(op("root")).url, "1")
-        syncer.run(SpacePlanner("root"), "start")
+        syncer.run(SpacePlanner("root"))
         await syncer.wait_idle("planner")
         assert server.requests == ["root"]
 
@@ -269,9 +265,9 @@ class TestPlanners:
         cache.put_version(encode(op("root")).url, "1")
         server.gate.clear()
         plan = SpacePlanner("root")
-        syncer.run(plan, "start")
+        syncer.run(plan)
         await syncer.wait_planned("planner")
-        syncer.run(plan, "moved")
+        syncer.run(plan)
         await syncer.wait_planned("planner")
         server.gate.set()
         await syncer.wait_idle("planner")
@@ -282,29 +278,29 @@ class TestPlanners:
     ) -> None:
         server.titles = {"root": "a"}
         plan = SpacePlanner("root")
-        for kind in _KINDS:
-            syncer.run(plan, kind)
+        for retries_refused in (False, True):
+            syncer.run(plan, retries_refused=retries_refused)
             await syncer.wait_idle("planner")
         assert (plan.followed, server.requests) == (["root", "a"], ["root", "a"]), "both were fetched in this run"
         clock.forward(seconds=1)
         cache.put(op("root"), Space(id="root", title="b"))
         cache.put_version(encode(op("root")).url, "1", requested_at=clock())
-        syncer.run(plan, "poll")
+        syncer.run(plan)
         await syncer.wait_idle("planner")
         assert (plan.followed, server.requests) == (["root", "a", "root", "b"], ["root", "a", "b"])
         later = SpacePlanner("root")
-        syncer.run(later, "poll")
+        syncer.run(later)
         await syncer.wait_idle("planner")
         assert later.followed == ["root"], "a new planner has seen no response"
 
     async def test_second_want_for_a_response_counts(self, server: SpaceServer, syncer: Syncer[Space]) -> None:
         class WantsTwice(SpacePlanner):
-            def wants(self, round_kind: RoundKind) -> Iterable[Want]:
+            def wants(self) -> Iterable[Want]:
                 yield want("a", "planner", stamp="1")
                 yield want("a", "planner", stamp="1", max_age=timedelta())
 
         for _ in range(2):
-            syncer.run(WantsTwice(), "poll")
+            syncer.run(WantsTwice())
             await syncer.wait_idle("planner")
         assert server.requests == ["a", "a"]
 
@@ -324,23 +320,18 @@ class TestPlanners:
     ) -> None:
         server.errors = {"secret": Forbidden("You need a role."), "slow": ServerError("The server failed.")}
         plan = SpacePlanner("secret", "slow", "fine")
-        rounds: tuple[tuple[RoundKind, list[str]], ...] = (
-            ("start", ["fine", "secret", "slow"]),
-            ("poll", ["slow"]),
-            ("moved", ["slow"]),
-            ("refresh", ["secret", "slow"]),
-        )
-        for kind, asked in rounds:
+        rounds = ((False, ["fine", "secret", "slow"]), (False, ["slow"]), (True, ["secret", "slow"]))
+        for retries_refused, asked in rounds:
             server.requests.clear()
-            syncer.run(plan, kind)
+            syncer.run(plan, retries_refused=retries_refused)
             await syncer.wait_idle("planner")
-            assert sorted(server.requests) == asked, kind
+            assert sorted(server.requests) == asked
             assert {(each.want.label, each.cause) for each in syncer.failures("planner")} == {
                 ("the space secret", "You need a role."),
                 ("the space slow", "The server failed."),
             }
         server.errors.clear()
-        syncer.run(plan, "refresh")
+        syncer.run(plan, retries_refused=True)
         await syncer.wait_idle("planner")
         assert syncer.failures("planner") == ()
 
@@ -350,7 +341,7 @@ class TestPlanners:
         names = [f"n{number}" for number in range(9)]
         server.errors = {name: NotSent("Can't reach the server.") for name in names}
         plan = SpacePlanner(*names)
-        syncer.run(plan, "start")
+        syncer.run(plan)
         await syncer.wait_idle("planner")
         assert len(server.requests) == MAX_BACKGROUND, "the others are not tried"
         assert [each.is_unreached for each in syncer.failures("planner")] == [True] * MAX_BACKGROUND
@@ -362,7 +353,7 @@ class TestPlanners:
 
     async def test_confirmed_write_ends_the_pause(self, server: SpaceServer, syncer: Syncer[Space]) -> None:
         server.errors = {"a": NotSent("Can't reach the server.")}
-        syncer.run(SpacePlanner("a"), "start")
+        syncer.run(SpacePlanner("a"))
         await syncer.wait_idle("planner")
         server.errors.clear()
         syncer.end_pause()
@@ -374,7 +365,7 @@ class TestPlanners:
     ) -> None:
         server.gate.clear()
         plan = SpacePlanner("a")
-        syncer.run(plan, "start")
+        syncer.run(plan)
         await run_ready_tasks(12)
         syncer.mark_affected_stale(lambda other: other == op("a"))
         server.gate.set()
@@ -388,9 +379,9 @@ class TestPlanners:
     ) -> None:
         server.gate.clear()
         plan, other = SpacePlanner("a", "b"), SpacePlanner("b", owner="other")
-        syncer.run(plan, "start")
-        syncer.run(plan, "poll")
-        syncer.run(other, "start")
+        syncer.run(plan)
+        syncer.run(plan)
+        syncer.run(other)
         await run_ready_tasks(12)
         syncer.drop("planner")
         await run_ready_tasks()
@@ -407,7 +398,7 @@ class TestPlanners:
         one, other, notified = SpacePlanner("a"), SpacePlanner("a", owner="other", rank=Rank.OFFLINE), Counter[str]()
         syncer.changed.add(lambda owner: notified.update([owner]))
         for plan in (one, other):
-            syncer.run(plan, "start")
+            syncer.run(plan)
         await syncer.wait_all_idle()
         assert (server.requests, one.followed, other.followed) == (["a"], ["a"], ["a"])
         assert notified.keys() == {"planner", "other"}
@@ -484,11 +475,11 @@ class TestPlanners:
         self, server: SpaceServer, syncer: Syncer[Space], cache: ResponseCache
     ) -> None:
         plan = SpacePlanner(*(f"n{number}" for number in range(10_000)))
-        plan.wants = lambda round_kind: (want(name, "planner") for name in plan.stamps)  # type: ignore[method-assign]  # these spaces lead to no others
+        plan.wants = lambda: (want(name, "planner") for name in plan.stamps)  # type: ignore[method-assign]  # these spaces lead to no others
         for name in plan.stamps:
             cache.put_version(encode(op(name)).url, "1")
         turns = 0
-        syncer.run(plan, "poll")
+        syncer.run(plan)
         while syncer.is_busy:
             await asyncio.sleep(0)
             turns += 1

@@ -4,9 +4,10 @@
     leave = loader.subscribe(self.show)        # calls back now with the cached rows, and on each change
     await loader.refresh()                     # fetches the lists and the responses that have changed
 
-A round has three steps. The three lists of the organization are fetched. `InboxPlanner` computes from them which
-responses the inbox needs. The `Syncer` fetches the responses that differ from those on disk, which may be of an
-earlier run; responses that most likely concern the user are first. `InboxBuilder` builds rows while they arrive.
+A round has three steps. The three lists of the organization are fetched, unless the round uses those in memory (`Round` in
+inbox_plan.py). `InboxPlanner` computes from them which responses the inbox needs. The `Syncer` fetches the responses that
+differ from those on disk, which may be of an earlier run; responses that most likely concern the user are first.
+`InboxBuilder` builds rows while they arrive.
 """
 
 from __future__ import annotations
@@ -29,21 +30,33 @@ from octavo.api.organizations import Organization
 from octavo.concurrency import Tasks
 from octavo.data.drafts import Draft, Drafts
 from octavo.data.inbox import Inbox, InboxFacts, InboxRow, RowTarget, ThreadRef, UnknownCounts, inbox_of
-from octavo.data.inbox_plan import MAX_ITEMS, OWNER, FinishedWrite, InboxPlanner, Lists, discussion_of, url_of
+from octavo.data.inbox_plan import (
+    MAX_ITEMS,
+    MOVED,
+    OWNER,
+    POLL,
+    REFRESH,
+    START,
+    FinishedWrite,
+    InboxPlanner,
+    Lists,
+    Round,
+    discussion_of,
+    url_of,
+)
 from octavo.data.inbox_responses import InboxBuilder, InboxResponses, pack_rows, unpack_rows
 from octavo.data.live import Live
 from octavo.data.live_response import Observers, Snapshot
 from octavo.data.queries import UNDECIDED, change_requests_of, open_threads_of, spaces_of
 from octavo.data.sync_queue import Rank
-from octavo.data.syncer import LoadFailure, RoundKind
+from octavo.data.syncer import LoadFailure
 
 BUILD_INTERVAL_LOADING, BUILD_INTERVAL = 0.25, 3.0
 """Minimum seconds between two builds of the rows: during a round, and outside rounds."""
 CACHED_ROWS_TIMEOUT = 3.0
 """Seconds to wait for the lists before rows are built from responses on disk."""
-_ROUND_KINDS: tuple[RoundKind, ...] = ("moved", "poll", "refresh", "start")
-"""The kinds of a round. While a round runs or waits, only a request for a later kind in this order causes another
-round."""
+_ROUNDS = (MOVED, POLL, REFRESH, START)
+"""While a round runs or waits, only a request for a later one in this order causes another round."""
 _LISTS = ("spaces", *UNDECIDED)
 _LABELS = {
     "spaces": "the spaces",
@@ -108,14 +121,12 @@ class InboxLoader:
         self._observers: Observers[[InboxSnapshot]] = Observers()
         self._leaving: list[Callable[[], None]] = []
         self._tasks = Tasks("Updating the inbox")
-        self._round: asyncio.Task[None] | None = None
+        self._running: asyncio.Task[None] | None = None
         """The task of the current round and of the round that follows it."""
-        self._kind: RoundKind = "start"
-        """Kind of the current round."""
-        self._next_kind: RoundKind | None = None
-        """Kind of the round that follows the current round. None if no round follows."""
-        self._is_quiet = False
-        """True if the current round does not show that it is loading."""
+        self._round = START
+        """The current round, else the last round."""
+        self._next_round: Round | None = None
+        """The round that follows the current round. None if no round follows."""
         self._shown: InboxSnapshot | None = None
         self._builder = InboxBuilder(self._build, self._publish)
         self._cached_as = f"inbox of {organization.id}"
@@ -138,7 +149,7 @@ class InboxLoader:
                 self._leaving.append(self._live.watch(op, partial(self._on_list_loaded, name), refetch=False))
             self._leaving.append(self._live.outbox.changed.add(self.rebuild))
             self._leaving.append(self._live.syncer.changed.add(self._on_progress))
-            self._begin_round("start")
+            self._begin_round(START)
         callback(self.snapshot())
 
         def leave() -> None:
@@ -152,14 +163,14 @@ class InboxLoader:
         """Fetch the lists and all responses that have changed. If a `start` or `refresh` is running, only wait for it.
         Does nothing without subscribers."""
         if self._observers:
-            await asyncio.wait([self._begin_round("refresh")])
+            await asyncio.wait([self._begin_round(REFRESH)])
             await self._builder.wait_idle()
 
     async def poll(self) -> None:
         """Fetch all responses that have changed according to the lists in memory, and recheck a few others. If a `start`,
         `refresh` or `poll` is running, only wait for it. Does nothing without subscribers."""
         if self._observers:
-            await asyncio.wait([self._begin_round("poll")])
+            await asyncio.wait([self._begin_round(POLL)])
             await self._builder.wait_idle()
 
     def rebuild(self) -> None:
@@ -170,7 +181,7 @@ class InboxLoader:
     @property
     def is_loading(self) -> bool:
         """Return whether a round is running."""
-        return self._round is not None and not self._round.done()
+        return self._running is not None and not self._running.done()
 
     @property
     def is_idle(self) -> bool:
@@ -193,7 +204,7 @@ class InboxLoader:
         """Return the current snapshot. Sends nothing."""
         inbox, syncer = self._builder.inbox, self._live.syncer
         is_first_build = self._cached is None and self._builder.is_building
-        is_loading = (self.is_loading or is_first_build) and not self._is_quiet
+        is_loading = (self.is_loading or is_first_build) and not self._round.is_quiet
         progress = syncer.progress(OWNER, Rank.PREFETCH)
         return InboxSnapshot(
             rows=inbox.rows,
@@ -236,57 +247,53 @@ class InboxLoader:
             leave()
         self._leaving.clear()
         self._builder.stop()
-        current, self._round, self._shown, self._next_kind = self._round, None, None, None
+        current, self._running, self._shown, self._next_round = self._running, None, None, None
         if current is not None:
             current.cancel()
         self._live.syncer.drop(OWNER)
 
     # Rounds
 
-    def _begin_round(self, kind: RoundKind) -> asyncio.Task[None]:
+    def _begin_round(self, wanted: Round) -> asyncio.Task[None]:
         """Begin a round, or return the task of the running round. If the running round does not fetch everything that
-        `kind` fetches, a round of `kind` follows in the same task.
+        `wanted` fetches, `wanted` follows in the same task."""
+        if self._running is None or self._running.done():
+            self._round = wanted
+            self._running = self._tasks.start(self._run_rounds(), name=f"inbox, {wanted.name}")
+            self._running.add_done_callback(self._on_round_ended)
+        elif _ROUNDS.index(wanted) > _ROUNDS.index(self._next_round or self._round):
+            self._next_round = wanted
+        return self._running
 
-        A `start` waits for the running requests for the lists. A `refresh` fetches the lists again. `poll` and `moved`
-        use the lists in memory.
-        """
-        if self._round is None or self._round.done():
-            self._kind, self._round = kind, self._tasks.start(self._run_rounds(kind), name=f"inbox, {kind}")
-            self._round.add_done_callback(self._on_round_ended)
-        elif _ROUND_KINDS.index(kind) > _ROUND_KINDS.index(self._next_kind or self._kind):
-            self._next_kind = kind
-        return self._round
+    async def _run_rounds(self) -> None:
+        await self._run_round()
+        while self._next_round is not None:
+            self._round, self._next_round = self._next_round, None
+            await self._run_round()
 
-    async def _run_rounds(self, kind: RoundKind) -> None:
-        await self._run_round(kind)
-        while self._next_kind is not None:
-            kind, self._next_kind = self._next_kind, None
-            await self._run_round(kind)
-
-    async def _run_round(self, kind: RoundKind) -> None:
-        self._kind, self._is_quiet = kind, kind == "poll"
+    async def _run_round(self) -> None:
         await self._load_user()
-        if kind == "start" and self._cached is None:
-            await self._plan_round(kind, is_from_disk=True)  # shows rows from cached responses meanwhile
-        if kind in ("start", "refresh"):
-            await self._load_lists(kind)
+        if self._round is START and self._cached is None:
+            await self._plan_round(is_from_disk=True)  # shows rows from cached responses meanwhile
+        if self._round.lists != "in memory":
+            await self._load_lists()
             self.rebuild()
-        if kind == "start":
-            await self._plan_round(kind, is_from_disk=True)
-        await self._plan_round(kind)
+        if self._round is START:
+            await self._plan_round(is_from_disk=True)  # shows outdated responses until the new ones arrive
+        await self._plan_round()
         await self._live.syncer.wait_idle(OWNER, Rank.PREFETCH)
         if (drafts := self._drafts.all()) != self._drafts_before:
             self._drafts_before = drafts
             self.rebuild()
 
-    async def _plan_round(self, kind: RoundKind, *, is_from_disk: bool = False) -> None:
+    async def _plan_round(self, *, is_from_disk: bool = False) -> None:
         """Make the syncer load the responses that follow from the lists in memory. With `is_from_disk`, only the disk
         is read."""
         plan, entries, syncer = self._plan, self._live.outbox.entries, self._live.syncer
-        plan.lists, plan.is_from_disk = self._current_lists(), is_from_disk
+        plan.round, plan.lists, plan.is_from_disk = self._round, self._current_lists(), is_from_disk
         sending = [entry for entry in entries if entry.state in ("held", "queued", "sending") and not entry.needs_user]
         plan.busy_places = frozenset(each.at for each in sending)
-        syncer.run(plan, kind)
+        syncer.run(plan, retries_refused=self._round.retries_refused)
         await syncer.wait_planned(OWNER)
         plan.is_from_disk = False
         if not self._builder.can_build:
@@ -296,8 +303,8 @@ class InboxLoader:
     def _on_round_ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and task.exception() is None:
             self._builder.can_build = True
-            if task is self._round and not self._plan.is_computed_from(self._current_lists()):
-                self._begin_round("moved")
+            if task is self._running and not self._plan.is_computed_from(self._current_lists()):
+                self._begin_round(MOVED)
         if self._observers:  # without subscribers, the cache may already be closed
             self._builder.schedule(0.0, is_stale=False)
 
@@ -313,18 +320,18 @@ class InboxLoader:
             self._plan.me = self._me.id if self._me is not None else ""
             self.rebuild()
 
-    async def _load_lists(self, kind: RoundKind) -> None:
+    async def _load_lists(self) -> None:
         """Fetch the lists. If they do not arrive soon, use the responses on disk meanwhile."""
-        loading = asyncio.gather(*(self._load_list(op, again=kind == "refresh") for op in self._listings.values()))
+        loading = asyncio.gather(*map(self._load_list, self._listings.values()))
         try:
             if not self._builder.can_build and not (await asyncio.wait([loading], timeout=CACHED_ROWS_TIMEOUT))[0]:
-                await self._plan_round(kind, is_from_disk=True)
+                await self._plan_round(is_from_disk=True)
             await loading
         finally:
             loading.cancel()
 
-    async def _load_list(self, op: Listing[Any], *, again: bool) -> None:
-        await (self._live.refresh(op) if again else self._live.wait_loaded(op))
+    async def _load_list(self, op: Listing[Any]) -> None:
+        await (self._live.refresh(op) if self._round.lists == "again" else self._live.wait_loaded(op))
         await self._live.fetch_pages(op, MAX_ITEMS)
 
     def _on_list_loaded(self, name: str, snapshot: Snapshot[ListPage[Any]]) -> None:
@@ -334,12 +341,12 @@ class InboxLoader:
         if snapshot.error is not None:
             self._errors[name] = snapshot.error
         self._builder.schedule(self._pause if self.is_loading else 0.0, is_stale=self._items(name) is not items)
-        if self.is_loading or snapshot.loading or self._round is None:
+        if self.is_loading or snapshot.loading or self._running is None:
             return
         if before is not None and _is_unreached(before) and not any(map(_is_unreached, self._lists.values())):
-            self._begin_round("start")  # the server responds again: repeat failed requests
+            self._begin_round(START)  # the server responds again: repeat failed requests
         elif not self._plan.is_computed_from(self._current_lists()):
-            self._begin_round("moved")
+            self._begin_round(MOVED)
 
     def _current_lists(self) -> Lists:
         return tuple(self._items(name) for name in _LISTS)

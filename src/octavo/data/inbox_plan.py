@@ -25,7 +25,7 @@ from enum import IntEnum
 from functools import lru_cache
 from itertools import chain
 from operator import attrgetter
-from typing import Any, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from octavo.api import comments, reviews, teams
 from octavo.api.change_requests import ChangeRequest
@@ -48,7 +48,6 @@ from octavo.data.inbox import is_mine, is_undecided, ref_of
 from octavo.data.inbox_responses import InboxResponses
 from octavo.data.queries import PAGE_LIMIT, open_threads_of, replies_of, requested_of, reviews_of
 from octavo.data.sync_queue import Rank, Version, Want, is_due, recheck
-from octavo.data.syncer import RoundKind
 from octavo.data.writes.machine import OutboxEntry
 from octavo.documents.suggestions import mention_suffix
 
@@ -166,10 +165,38 @@ MAX_UNCERTAIN_THREADS = 200
 MAX_RECHECKED_PAGES = 5
 """Maximum number of pages of thread lists that a round fetches again although their stamps are unchanged."""
 TEAMS_MAX_AGE = timedelta(hours=1)
-"""Age after which a round of kind `start` fetches the teams of the user again."""
+"""Age after which a round with `updates_teams` fetches the teams of the user again."""
 _MIN_INTERVAL = timedelta(hours=1)
 _PRIORITY_STEP = 1e11
 """A number larger than any timestamp, so that the priority always outweighs the time of the last update."""
+
+
+class Round(NamedTuple):
+    """What a round of the inbox does besides fetching the responses whose stamps have changed."""
+
+    name: str
+    lists: Literal["in memory", "requested", "again"] = "in memory"
+    """Lists of the organization to use: those in memory, those of the running requests, or those fetched again."""
+    after_writes: bool = False
+    """True to fetch the responses that the user's own writes have changed."""
+    rechecks: bool = False
+    """True to fetch a few responses with unchanged stamps (`InboxPlanner._rechecks`)."""
+    retries_refused: bool = False
+    """True to repeat the requests that the server refused before."""
+    updates_teams: bool = False
+    """True to fetch the teams of the user if they are old."""
+    is_quiet: bool = False
+    """True to show no progress."""
+
+
+MOVED = Round("moved", is_quiet=True)
+"""A list has changed since the last round."""
+POLL = Round("poll", after_writes=True, rechecks=True, is_quiet=True)
+"""A poll is due."""
+REFRESH = Round("refresh", "again", after_writes=True, rechecks=True, retries_refused=True)
+"""The user refreshes."""
+START = Round("start", "requested", after_writes=True, updates_teams=True)
+"""The inbox gets its first subscriber, or the server responds again."""
 Lists: TypeAlias = tuple[tuple[Any, ...], ...]
 """The items of the lists of an organization: first the spaces, then the change requests of each status."""
 _by_order = attrgetter("order")
@@ -201,6 +228,7 @@ class InboxPlanner:
         """`responses` receives the fetched values. `version_of` returns the version on disk of a URL, or None."""
         self.me = ""
         """The id of the user. Empty if it is not known."""
+        self.round = START
         self.lists: Lists = ()
         self.is_from_disk = False
         """True if responses are read only from disk, even if they are outdated."""
@@ -237,12 +265,12 @@ class InboxPlanner:
         """Return whether the wants were computed from these lists."""
         return self._places_computed_from[1] == lists
 
-    def wants(self, round_kind: RoundKind) -> Iterator[Want]:
+    def wants(self) -> Iterator[Want]:
         """Return all wants. At the end, return some wants again as due, to fetch their responses although the stamps
         are unchanged."""
         now = self._now()
         if self.me:
-            yield from self._as_allowed(self._teams_want(round_kind))
+            yield from self._as_allowed(self._teams_want())
         if not (
             self.me == self._places_computed_from[0]
             and len(self.lists) == len(self._places_computed_from[1])
@@ -256,8 +284,8 @@ class InboxPlanner:
         yield from self._promote_needed(chain.from_iterable(self._replies.values()), now)
         if self.is_from_disk:
             return
-        again = list(self._changed_by_writes()) if round_kind != "moved" else []
-        if round_kind in ("poll", "refresh"):
+        again = list(self._changed_by_writes()) if self.round.after_writes else []
+        if self.round.rechecks:
             again += self._rechecks({want.url for want in again}, now)
         for want in again:
             yield from self._as_allowed(want)
@@ -298,8 +326,8 @@ class InboxPlanner:
         self._mine = {at for at, request in requests.items() if is_mine(request, me)}
         self._replies = {url: wants for url, wants in self._replies.items() if url in places}
 
-    def _teams_want(self, round_kind: RoundKind) -> Want:
-        max_age, url = TEAMS_MAX_AGE if round_kind == "start" else None, self.teams_url
+    def _teams_want(self) -> Want:
+        max_age, url = TEAMS_MAX_AGE if self.round.updates_teams else None, self.teams_url
         return Want(self._teams_op(), url, OWNER, Rank.NEEDED, "teams", 0.0, "your teams", max_age, needs_value=True)
 
     def _teams_op(self) -> teams.ListOfMember:

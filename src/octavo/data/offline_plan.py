@@ -31,7 +31,6 @@ from octavo.data import inbox_plan
 from octavo.data.queries import change_requests_of, open_threads_of, replies_of, requested_of, reviews_of
 from octavo.data.response_cache import ResponseCache, never_changes
 from octavo.data.sync_queue import Rank, Want
-from octavo.data.syncer import RoundKind
 
 LIST_LIMIT, THREAD_LIMIT, CHANGES_LIMITS = 100, 200, (100, 1000)
 """The values of `limit` in the operations of views, because `limit` is part of the URL: for change requests, for threads,
@@ -64,7 +63,7 @@ class OfflinePlanner:
         """The URLs of the responses from which other wants follow."""
         self._change_requests: dict[ChangeRequestRef, ChangeRequest] = {}
 
-    def wants(self, round_kind: RoundKind) -> Iterator[Want]:
+    def wants(self) -> Iterator[Want]:
         """Return the want for the space, from which all others follow."""
         return self._prepare_wants((self.space_want,))
 

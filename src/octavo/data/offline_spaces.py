@@ -25,7 +25,6 @@ from octavo.api.operation import SpaceRef
 from octavo.concurrency import Tasks
 from octavo.data.live_response import Observers
 from octavo.data.state_db import NotSaved, StateDb
-from octavo.data.syncer import RoundKind
 from octavo.lazy_import import lazy
 
 if TYPE_CHECKING:
@@ -124,8 +123,8 @@ class OfflineSpaces:
         """Releases the lock of the downloading instance. None while this instance does not hold the lock."""
         self._stamps: dict[str, str] = {}
         """The stamp of each space at its last round, by id."""
-        self._due: dict[str, RoundKind] = {}
-        """Ids of the spaces that need a round, in order, with the kind of the round."""
+        self._due: dict[str, bool] = {}
+        """Ids of the spaces that need a round, in order. The value is True to repeat refused requests."""
         self.changed: Observers[[]] = Observers()
         """Called after each change of a space or of its progress."""
         self._wake, self._idle = asyncio.Event(), asyncio.Event()
@@ -145,7 +144,7 @@ class OfflineSpaces:
     def begin(self) -> None:
         """Start downloading. Does nothing the second time."""
         if self._leave_state is None:
-            self._due |= dict.fromkeys(self._spaces, "start")
+            self._due |= dict.fromkeys(self._spaces, False)
             self._leave_state = self._state.committed.add(self._reload_soon)
             self._tasks.start(self._run(), name="offline spaces")
 
@@ -163,7 +162,7 @@ class OfflineSpaces:
         kept = replace(known, title=title) if known is not None else OfflineSpace(space.id, title)
         self._change(replace(kept, state="waiting") if self._was_refused else kept)
         self._store(space.id, is_new=True)
-        self._add_due(space.id, "refresh")
+        self._add_due(space.id, retries_refused=True)
 
     def remove(self, space_id: str) -> None:
         """Delete the offline copy of a space, and stop refreshing it."""
@@ -188,7 +187,7 @@ class OfflineSpaces:
         for space in spaces:
             if space.id in self._spaces and self._stamps.get(space.id, stamp := _space_stamp(space)) != stamp:
                 self._stamps[space.id] = stamp
-                self._add_due(space.id, "poll")
+                self._add_due(space.id)
 
     async def wait_idle(self) -> None:
         """Wait until no space is being downloaded: all are current, requests are paused, or the next attempt must
@@ -208,8 +207,8 @@ class OfflineSpaces:
 
     # Downloading
 
-    def _add_due(self, space_id: str, why: RoundKind) -> None:
-        self._due[space_id] = why
+    def _add_due(self, space_id: str, *, retries_refused: bool = False) -> None:
+        self._due[space_id] = retries_refused
         self._idle.clear()
         self._wake.set()
 
@@ -218,13 +217,13 @@ class OfflineSpaces:
             self._wake.clear()
             if not self._due:
                 if await self._sleep(ROUND_INTERVAL.total_seconds()):
-                    self._due |= dict.fromkeys(self._spaces, "poll")
+                    self._due |= dict.fromkeys(self._spaces, False)
             elif not await self._try_become_downloader():
                 await self._sleep(LOCK_CHECK_INTERVAL)
             elif self._due:
                 space_id = next(iter(self._due))
                 if not await self._download(space_id, self._due.pop(space_id)):
-                    self._due.setdefault(space_id, "poll")
+                    self._due.setdefault(space_id, False)
                     await self._sleep(RETRY_AFTER)
 
     async def _sleep(self, seconds: float) -> bool:
@@ -238,7 +237,7 @@ class OfflineSpaces:
             self._idle.clear()
         return False
 
-    async def _download(self, space_id: str, round_kind: RoundKind) -> bool:
+    async def _download(self, space_id: str, retries_refused: bool) -> bool:
         """Return False if the space itself could not be fetched."""
         syncer = self._live.syncer
         pinned = await asyncio.to_thread(self._read_pinned, _owner_of(space_id))
@@ -247,7 +246,7 @@ class OfflineSpaces:
         planner: OfflinePlanner = _new_planner(space_id, self._live.cache, pinned)
         self._planner = planner
         self._change(replace(self._spaces[space_id], state="reading", why=""))
-        syncer.run(planner, round_kind)
+        syncer.run(planner, retries_refused=retries_refused)
         await self._show_until_idle(planner, space_id)
         while self._planner is planner and (why := syncer.pause_reason(planner.owner)) is not None:
             self._change(replace(self._spaces[space_id], state="waiting", why=why or _RATE_LIMIT))
@@ -346,7 +345,7 @@ class OfflineSpaces:
             await self._reload()
             self._live.cache.reload_versions()
             self._spaces = {space.id: _without_running_download(space) for space in self._spaces.values()}
-            self._due |= dict.fromkeys(self._spaces, "start")
+            self._due |= dict.fromkeys(self._spaces, False)
             self.changed.notify()
         return True
 
@@ -390,11 +389,11 @@ class OfflineSpaces:
             known = self._spaces.get(space_id)
             if known is None:
                 self._change(each)
-                self._add_due(space_id, "poll")
+                self._add_due(space_id)
             elif self._was_refused:
                 self._change(each)
             elif each.state == "waiting" and known.state in ("kept", "lost"):
-                self._add_due(space_id, "refresh")  # another instance has asked for a refresh
+                self._add_due(space_id, retries_refused=True)  # another instance has asked for a refresh
 
 
 def _without_running_download(kept: OfflineSpace) -> OfflineSpace:

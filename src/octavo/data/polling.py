@@ -25,7 +25,6 @@ from octavo.api.operation import Discussion, ListPage, Operation, SpaceRef
 from octavo.data.inbox_plan import ListedPlaces, is_of_content, page_stamp, replies_stamp
 from octavo.data.live import Live
 from octavo.data.sync_queue import LONG_AGO, Rank, Version, Want, is_due, recheck
-from octavo.data.syncer import RoundKind
 
 INTERVALS = (
     (timedelta(minutes=2), timedelta(seconds=30)),
@@ -126,7 +125,7 @@ class Poller:
                 await live.refetch(response)
         self._places.update(response.value for response in lists)
         plan = ViewPlanner(live, self._places, self._visible())
-        live.syncer.run(plan, "poll")
+        live.syncer.run(plan)
         await live.syncer.wait_idle(plan.owner)
         plan.mark_unchanged_as_current()
 
@@ -171,7 +170,7 @@ class ViewPlanner:
             if version is None or version.requested_at < requested_at:
                 cache.put_version(answer.url, stamp, requested_at=requested_at)
 
-    def wants(self, round_kind: RoundKind) -> Iterator[Want]:
+    def wants(self) -> Iterator[Want]:
         """Return the wants that have a stamp, and a few wants to fetch again."""
         now, versions = self._live.now(), self._live.cache.versions
         self._stamped_wants = [each for op in self._watched if (each := self._want(op)).stamp]

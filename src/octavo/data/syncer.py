@@ -1,7 +1,7 @@
 """Fetches the responses that parts of Octavo need, in the order that `sync_queue.py` decides.
 
     page = await syncer.get(op)                      # the user waits
-    syncer.run(planner, "poll")                      # a round: fetches the wants of the planner in the background
+    syncer.run(planner)                              # a round: fetches the wants of the planner in the background
     await syncer.wait_planned("inbox")               # until the wants are known and the disk is read
     await syncer.wait_idle("inbox", Rank.PREFETCH)   # until they are fetched
     syncer.progress("inbox"), syncer.failures("inbox")
@@ -12,7 +12,7 @@ A planner returns wants and never sends a request:
     class ReadingListPlanner:
         owner = "reading list"
 
-        def wants(self, round_kind):                 # all wants, due or not. The queue fetches only the due ones
+        def wants(self):                             # all wants, due or not. The queue fetches only the due ones
             yield Want(tree_op, encode(tree_op).url, self.owner, Rank.NEEDED, stamp=revision, needs_value=True)
 
         def on_response(self, want, value):          # called with each response; returns further wants
@@ -27,7 +27,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import count
-from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from octavo.api.activity import with_urgency
 from octavo.api.errors import ApiError, LocalFailure, NotSent
@@ -49,18 +49,13 @@ RATE_LIMIT_CHECK = 5.0
 """Maximum seconds between two checks whether the rate limit is still nearly reached."""
 ENDED = "This session has ended."
 
-RoundKind = Literal["start", "poll", "refresh", "moved"]
-"""Cause of a round. `start`: the view or the app starts. `poll`: a poll is due. `refresh`: the user refreshes. `moved`: a
-list has changed since the last round. Only `poll` and `refresh` fetch some responses with unchanged stamps again. Only
-`refresh` repeats requests that the server refused."""
-
 
 class Planner(Protocol):
     """Decides which responses a part of Octavo needs."""
 
     owner: str
 
-    def wants(self, round_kind: RoundKind) -> Iterable[Want]:
+    def wants(self) -> Iterable[Want]:
         """Return all wants that the planner knows before the round, due or not. Of two wants for the same URL, the
         later replaces the earlier."""
         ...
@@ -182,16 +177,16 @@ class Syncer(Generic[R]):
                 task.cancel()
         self._cancel(self.queue.set_wants(owner, (), self._now()))
 
-    def run(self, planner: Planner, round_kind: RoundKind) -> None:
+    def run(self, planner: Planner, *, retries_refused: bool = False) -> None:
         """Begin a round of a planner in the background. The round first waits until an earlier round of the same owner
-        has ended."""
+        has ended. With `retries_refused`, repeat the requests that the server refused before."""
         if self._is_closed:
             return
         state = self._states.setdefault(planner.owner, _OwnerState())
         if state.planner is not planner:
             state.planner, state.used_versions = planner, {}
-        work = self._run_round(planner, state, round_kind, state.last_round)
-        state.last_round = self._start_planning(state, work, f"{planner.owner}, {round_kind}")
+        work = self._run_round(planner, state, retries_refused, state.last_round)
+        state.last_round = self._start_planning(state, work, f"round of {planner.owner}")
 
     async def wait_idle(self, owner: str, lowest: Rank = Rank.OFFLINE) -> None:
         """Wait until no request for `owner` of rank `lowest` or more urgent is running or will start. Then all such
@@ -306,13 +301,13 @@ class Syncer(Generic[R]):
     # Rounds
 
     async def _run_round(
-        self, planner: Planner, state: _OwnerState, round_kind: RoundKind, before: asyncio.Task[None] | None
+        self, planner: Planner, state: _OwnerState, retries_refused: bool, before: asyncio.Task[None] | None
     ) -> None:
         if before is not None:
             await asyncio.wait([before])
         roots: dict[str, Want] = {}
-        async for want in _in_slices(planner.wants(round_kind)):
-            roots[want.url] = self._due_if_refused(want) if round_kind == "refresh" else want
+        async for want in _in_slices(planner.wants()):
+            roots[want.url] = self._due_if_refused(want) if retries_refused else want
         self.queue.retry(planner.owner)
         state.roots, state.wants = frozenset(roots), dict(roots)
         to_visit, children = list(roots), dict[str, list[Want]]()
