@@ -359,7 +359,7 @@ class InboxPlanner:
                 version = self._version_of(url)
                 if url in self.all_wants and (version is None or version.requested_at < each.done_at):
                     each.unfetched.add(url)
-                    yield replace(self.all_wants[url], max_age=timedelta())
+                    yield self.all_wants[url].as_due()
 
     def _rechecks(self, excluded: set[str], now: datetime) -> list[Want]:
         """Choose a few wants that are not due and whose URLs are not in `excluded`, and return them as due.
@@ -393,7 +393,7 @@ class InboxPlanner:
         affordable = [want for want in others if want.url not in chosen_urls and pages.get(want.url, 1) <= pages_left]
         again += chosen(affordable, pages_left)
         chosen_places = {discussion_of(want) for want in recheck(requests, self._version_of, 1, now)}
-        return again + [replace(want, max_age=timedelta()) for want in requests if discussion_of(want) in chosen_places]
+        return again + [want.as_due() for want in requests if discussion_of(want) in chosen_places]
 
     def _last_posts(self) -> dict[Discussion, datetime]:
         """Return the time of the last post in threads of the user, by space or change request."""

@@ -399,7 +399,7 @@ class Live:
         if not self._closed:
             response.loading = True
             rank = min(watcher.rank for watcher in response.watchers)
-            self.syncer.add(Want(response.op, response.url, response.owner, rank, max_age=timedelta()))
+            self.syncer.add(Want(response.op, response.url, response.owner, rank))
 
     def _leave(self, response: LiveResponse, watcher: Watcher) -> None:
         if watcher in response.watchers:

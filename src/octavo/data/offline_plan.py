@@ -28,13 +28,20 @@ from octavo.api.operation import (
 from octavo.api.spaces import Space
 from octavo.api.wire import encode
 from octavo.data import inbox_plan
-from octavo.data.queries import change_requests_of, open_threads_of, replies_of, requested_of, reviews_of
+from octavo.data.queries import (
+    all_threads_of,
+    change_requests_of,
+    open_threads_of,
+    replies_of,
+    requested_of,
+    reviews_of,
+)
 from octavo.data.response_cache import ResponseCache, never_changes
 from octavo.data.sync_queue import Rank, Want
 
-LIST_LIMIT, THREAD_LIMIT, CHANGES_LIMITS = 100, 200, (100, 1000)
-"""The values of `limit` in the operations of views, because `limit` is part of the URL: for change requests, for threads,
-files and links, and for changes. CHANGES_LIMITS has the limit of the first request, and of a request for more."""
+LIST_LIMIT, LONG_LIST_LIMIT, CHANGES_LIMITS = 100, 200, (100, 1000)
+"""The values of `limit` in the operations of views, because `limit` is part of the URL: for change requests, for files
+and links, and for changes. CHANGES_LIMITS has the limit of the first request, and of a request for more."""
 MAX_ITEMS = 10_000
 """Maximum number of items of a list that are available offline."""
 
@@ -146,9 +153,9 @@ def wants_of_space(space: Space, owner: str) -> Iterator[Want]:
         op = change_requests.List(at=at, status=status, limit=LIST_LIMIT)
         yield _want(owner, op, space_stamp, f"the list of {status} change requests", needs_value=True, has_stamp=False)
     yield _want(
-        owner, content.ListFiles(at=at, limit=THREAD_LIMIT), revision, "the list of files", has_stamp=has_revision
+        owner, content.ListFiles(at=at, limit=LONG_LIST_LIMIT), revision, "the list of files", has_stamp=has_revision
     )
-    yield _want(owner, links.ListOfSpace(at=at, limit=THREAD_LIMIT), revision, "the links", has_stamp=has_revision)
+    yield _want(owner, links.ListOfSpace(at=at, limit=LONG_LIST_LIMIT), revision, "the links", has_stamp=has_revision)
     if space.organization is not None:
         for status in get_args(Status):
             of_all = change_requests_of(space.organization, status)
@@ -221,8 +228,7 @@ def revisions_compared(space: SpaceRef, listed: ChangeRequest) -> tuple[ContentR
 
 
 def _threads(owner: str, at: Discussion, stamp: str, label: str, *, has_stamp: bool = True) -> Want:
-    op = comments.List(at=at, status="all", format="markdown", limit=THREAD_LIMIT)
-    return _want(owner, op, stamp, label, needs_value=True, has_stamp=has_stamp)
+    return _want(owner, all_threads_of(at), stamp, label, needs_value=True, has_stamp=has_stamp)
 
 
 def _want(

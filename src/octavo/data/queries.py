@@ -27,6 +27,8 @@ UNDECIDED: tuple[Literal["open", "draft"], ...] = ("open", "draft")
 """Statuses of a change request that is neither merged nor archived."""
 _DECIDED_LIMIT = 100
 """Number of merged or archived change requests on a page. Views show only the first page."""
+_THREAD_LIMIT = 200
+"""Number of threads on a page of a list with resolved threads."""
 
 
 def spaces_of(organization_id: str) -> ListSpaces:
@@ -62,6 +64,11 @@ def requested_of(at: ChangeRequestRef) -> reviews.ListRequested:
 def open_threads_of(at: Discussion) -> comments.List:
     """Return the operation that lists the open threads of a space or change request."""
     return comments.List(at=at, status="open", format="markdown", limit=PAGE_LIMIT)
+
+
+def all_threads_of(at: Discussion) -> comments.List:
+    """Return the operation that lists the open and resolved threads of a space or change request."""
+    return comments.List(at=at, status="all", format="markdown", limit=_THREAD_LIMIT)
 
 
 def replies_of(at: Discussion, thread: str) -> comments.ListReplies:

@@ -84,6 +84,10 @@ class Want:
     is_unverified: bool = False
     """True if the stamp was copied from the response on disk. It then does not show whether the response is current."""
 
+    def as_due(self) -> Want:
+        """Return the want as due, whatever the version on disk."""
+        return replace(self, max_age=timedelta())
+
 
 class Version(NamedTuple):
     """The version of a response on disk."""
@@ -132,7 +136,7 @@ def recheck(
         page_count = pages.get(want.url, 1)
         if chosen and page_count > max_pages:
             break
-        chosen.append(replace(want, max_age=timedelta()))
+        chosen.append(want.as_due())
         max_pages -= page_count
     return chosen
 

@@ -23,8 +23,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from itertools import count
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
@@ -157,7 +157,7 @@ class Syncer(Generic[R]):
         url, owner = encode(op).url, f"call {next(self._calls)}"
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._waiting[future] = url
-        self.add(Want(op, url, owner, rank, max_age=timedelta()))
+        self.add(Want(op, url, owner, rank))
         try:
             return await future
         finally:
@@ -340,7 +340,7 @@ class Syncer(Generic[R]):
     def _due_if_refused(self, want: Want) -> Want:
         """Return a want as due if the server refused its request before. Otherwise return it unchanged."""
         version = self._cache.versions.get(want.url)
-        return replace(want, max_age=timedelta()) if version is not None and version.error else want
+        return want.as_due() if version is not None and version.error else want
 
     async def _use_cached_responses(self, state: _OwnerState, wants: Iterable[Want]) -> None:
         """Pass responses from disk to the planner, and add the wants that the planner returns for them.

@@ -15,6 +15,7 @@ from octavo.api.errors import ApiError, Outcome, RateLimited, Rejected, Unauthor
 from octavo.api.operation import SPECS, Operation
 from octavo.data.access import Send
 from octavo.data.drafts import store_returned
+from octavo.data.queries import all_threads_of
 from octavo.data.writes import machine
 from octavo.data.writes.machine import (
     LIFETIME,
@@ -31,7 +32,6 @@ from octavo.data.writes.machine import (
 from octavo.data.writes.store import OutboxEntries, change_entry, created_ids, find_done_entry, kind_of
 
 if TYPE_CHECKING:
-    from octavo.api import comments
     from octavo.api.operation import Discussion
     from octavo.api.users import User
 
@@ -45,7 +45,6 @@ MAX_SINGLE_READS = 3
 """Maximum number of threads that are read one by one before they are resolved. For more, the list is read."""
 LIST_LIFETIME = timedelta(seconds=10)
 """Maximum age of a list of threads that is used. It is short, because other users may change the threads."""
-LIST_SIZE = 200
 MAX_WAIT_SECONDS = 60.0
 
 
@@ -308,7 +307,7 @@ class _ThreadLists:
                 <= MAX_SINGLE_READS
             ):
                 return self._send
-            op = comments.List(at=entry.at, status="all", format="markdown", limit=LIST_SIZE)
+            op = all_threads_of(entry.at)
             self._lists[entry.at] = now, {thread.id: thread for thread in (await self._send(op)).items}
         threads = self._lists[entry.at][1]
 

@@ -19,6 +19,7 @@ from octavo.api.folding import fold
 from octavo.api.operation import Discussion, OrganizationRef
 from octavo.api.organizations import ListMembers
 from octavo.api.users import User
+from octavo.data.queries import all_threads_of
 from octavo.documents import emoji
 from octavo.documents.emoji import NamedEmoji, api_code, to_emoji
 from octavo.documents.suggestions import mention_suffix
@@ -225,7 +226,7 @@ class MentionCandidates:
         """Return the people in the cache: first those who started threads here, then other commenters, then members by
         name."""
         live = self._app.session.live
-        threads = live.peek(comments.List(at=self._at, status="all", format="markdown", limit=200)).value
+        threads = live.peek(all_threads_of(self._at)).value
         people = {thread.posted_by.id: thread.posted_by for thread in (threads.items if threads else ())}
         commenters = live.peek(self._commenters).value
         members = live.peek(op).value if (op := self._members()) is not None else None

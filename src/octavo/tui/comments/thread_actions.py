@@ -12,6 +12,7 @@ from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.comments import Comment, Reply
 from octavo.api.operation import ChangeRequestRef, Discussion
+from octavo.data.queries import all_threads_of
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.comment_kinds import normalized
 from octavo.data.writes.direct import SendResult
@@ -179,7 +180,7 @@ def linked_threads(app: Shell, at: Discussion, comment: Comment) -> list[Comment
     text = normalized(comment.body.text)
     if not _named_blocks(text):
         return []
-    listed = app.session.live.peek(comments.List(at=at, status="all", format="markdown", limit=200)).value
+    listed = app.session.live.peek(all_threads_of(at)).value
     return [
         each
         for each in (listed.items if listed is not None else ())

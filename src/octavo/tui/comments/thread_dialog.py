@@ -11,10 +11,10 @@ from textual.app import ComposeResult
 from textual.events import Resize
 from textual.geometry import Region, Size
 
-from octavo.api import comments
 from octavo.api.comments import Comment
 from octavo.api.operation import Discussion, ListPage
 from octavo.data.live import Snapshot
+from octavo.data.queries import all_threads_of
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.core.connection import Subscriptions
 from octavo.tui.core.shell import shell_of
@@ -117,7 +117,7 @@ class ThreadDialog(Dialog[None]):
 
     def on_mount(self) -> None:
         self.query_one(ThreadView).focus()
-        op = comments.List(at=self._at, status="all", format="markdown", limit=200)
+        op = all_threads_of(self._at)
         self._subscriptions.follow_whole("threads", op, self._show_threads)
         self._place_beside_block()
         self._draw()

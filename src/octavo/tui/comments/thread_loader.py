@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from octavo.api import comments, content
+from octavo.api import content
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.errors import ApiError
@@ -18,7 +18,7 @@ from octavo.api.operation import ChangeRequestRef, Discussion, ListPage
 from octavo.api.organizations import Organization
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
-from octavo.data.queries import UNDECIDED, change_requests_of
+from octavo.data.queries import UNDECIDED, all_threads_of, change_requests_of
 from octavo.data.sync_queue import Rank
 from octavo.documents.blocks import Document
 from octavo.documents.source_reader import parse
@@ -124,7 +124,7 @@ class ThreadLoader:
             self._view.follow(key, None)
             self._threads.pop(key, None)
         for key, source in self.requested.items():
-            op = comments.List(at=source.at, status="all", format="markdown", limit=200)
+            op = all_threads_of(source.at)
             self._view.subscriptions.follow_whole(key, op, partial(self._show_source, source), rank=Rank.AWAITED)
         self._schedule_show()
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from octavo.api import comments, content
+from octavo.api import content
 from octavo.api.comments import Comment
 from octavo.api.content import Page, PageTree
 from octavo.api.operation import ListPage, SpaceRef
 from octavo.data.drafts import UnsentIndex, UnsentText, by_block
 from octavo.data.live import Snapshot
 from octavo.data.loaders import get_page_to_read
+from octavo.data.queries import all_threads_of
 from octavo.documents.blocks import Block
 from octavo.documents.suggestions import ThreadAnchors
 from octavo.tui.content.cursor_target import CursorTarget
@@ -264,7 +265,7 @@ class OpenSpace(SpacePanes):
                 self.pages_tree.state.empty, self.pages_tree.state.hint = _EMPTY_FOLDER
             self.pages_tree.state.show_loading(f"the pages in {space.title}", titles=self.shell.session.first_titles())
             self._screen.follow("tree", content.ListPages(at=space.ref), self._show_tree)
-            threads = comments.List(at=space.ref, status="all", format="markdown", limit=200)
+            threads = all_threads_of(space.ref)
             self._screen.subscriptions.follow_whole("threads", threads, self._show_threads)
         else:
             self.show_tree_of("pages")

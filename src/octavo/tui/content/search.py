@@ -17,7 +17,7 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
-from octavo.api import comments, search, urls
+from octavo.api import search, urls
 from octavo.api.change_requests import ChangeRequest, Status
 from octavo.api.errors import ApiError, Unreachable
 from octavo.api.folding import Range, mentioned_urls, with_titles
@@ -25,7 +25,7 @@ from octavo.api.operation import ChangeRequestRef, ListPage, OrganizationRef, Sp
 from octavo.api.organizations import List as ListOrganizations
 from octavo.api.organizations import Organization
 from octavo.data.live import Snapshot
-from octavo.data.queries import UNDECIDED, change_requests_of
+from octavo.data.queries import UNDECIDED, all_threads_of, change_requests_of
 from octavo.data.search_index import IndexedCounts
 from octavo.data.search_text import SearchTerms
 from octavo.documents import links
@@ -479,7 +479,7 @@ class SearchScreen(Dialog[None]):
         click, this runs in the message loop of the dialog, which would wait for its own end.
         """
         shell = self.shell
-        op = comments.List(at=hit.place, status="all", format="markdown", limit=200)
+        op = all_threads_of(hit.place)
         threads = shell.session.live.peek(op).value
         thread = next((each for each in threads.items if each.id == hit.id), None) if threads is not None else None
         self.dismiss(None)

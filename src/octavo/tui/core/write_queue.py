@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeAlias, TypeVar
 
 from octavo.api import comments
-from octavo.data.queries import open_threads_of
+from octavo.data.queries import all_threads_of, open_threads_of
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.machine import NewWrite
 from octavo.data.writes.undo import WriteGroup
@@ -324,10 +324,7 @@ def _route_to_written_thread(live: Live, entry: OutboxEntry, view: str) -> ToThr
     at, thread_id = entry.at, entry.facts.thread
     thread = live.peek(comments.Get(at=at, comment_id=thread_id, format="markdown")).value if thread_id else None
     # If the thread itself is not cached, the lists of the thread views or of the inbox may contain it.
-    for op in (
-        comments.List(at=at, status="all", format="markdown", limit=200),
-        open_threads_of(at),
-    ):
+    for op in (all_threads_of(at), open_threads_of(at)):
         if thread_id and thread is None and (threads := live.peek(op).value) is not None:
             thread = next((each for each in threads.items if each.id == thread_id), None)
     target = thread.target if thread is not None else None

@@ -11,7 +11,7 @@ from textual.containers import Horizontal, Vertical
 from textual.timer import Timer
 from textual.widget import Widget
 
-from octavo.api import change_requests, comments
+from octavo.api import change_requests
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.errors import ApiError
@@ -21,7 +21,7 @@ from octavo.api.users import Contributor
 from octavo.data.drafts import UnsentText
 from octavo.data.live import Snapshot
 from octavo.data.proposed_notes import ProposedNote
-from octavo.data.queries import requested_of
+from octavo.data.queries import all_threads_of, requested_of
 from octavo.data.writes.machine import OutboxEntry
 from octavo.documents.page_trees import WHOLE, ChangedPage
 from octavo.tui.comments import thread_actions
@@ -422,7 +422,7 @@ class ChangeRequestScreen(View):
     def on_mount(self) -> None:
         self.changed_tree.widget.state.show_loading("the changes")
         self.follow("change request", change_requests.Get(at=self.at), self._show_change_request)
-        threads = comments.List(at=self.at, status="all", format="markdown", limit=200)
+        threads = all_threads_of(self.at)
         self.subscriptions.follow_whole("threads", threads, self._show_threads)
         self.request_head.start()
         self.shell.workspace.spaces_changed.subscribe(self, lambda _: self.refresh_bindings())
