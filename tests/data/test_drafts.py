@@ -19,6 +19,7 @@ from octavo.data.drafts import Drafts, UnsentIndex, by_block, unsent_draft
 from octavo.data.state_db import NotSaved, StateDb
 from octavo.data.writes.machine import NewWrite, OutboxEntry
 from tests.data.conftest import ManualOutbox
+from tests.data.sends import refuse_to_save
 from tests.server.asking import Clock
 
 
@@ -45,6 +46,27 @@ async def test_blank_text_is_no_draft(drafts: Drafts) -> None:
     await drafts.save("a", " \n")
     assert drafts.get("a") is None
     assert drafts.all() == ()
+
+
+async def test_listing_drafts_does_not_replace_a_version_that_was_not_shown(tmp_path: Path, clock: Clock) -> None:
+    (first, one), (second, two) = open_drafts(tmp_path, clock), open_drafts(tmp_path, clock)
+    await one.save("page s p", "One")
+    clock.forward(seconds=1)
+    await two.save("page s p", "Other")
+    assert [draft.text for draft in one.with_prefix("page ")] == ["One"], "each instance sees its own text"
+    await one.save("page s p", "One, and more")
+    assert sorted(_texts_at(one, "page s p")) == ["One, and more", "Other"]
+    first.close()
+    second.close()
+
+
+async def test_draft_that_could_not_be_saved_is_listed(drafts: Drafts, state: StateDb) -> None:
+    await drafts.save("page s p", "One")
+    allow = refuse_to_save(state)
+    with pytest.raises(NotSaved):
+        await drafts.save("page s q", "Two")
+    assert {draft.text for draft in drafts.with_prefix("page s ")} == {"One", "Two"}
+    allow()
 
 
 async def test_next_instance_takes_over_shown_drafts(tmp_path: Path, clock: Clock) -> None:

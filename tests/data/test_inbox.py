@@ -313,8 +313,8 @@ READER = SPACE.model_copy(update={"permissions": Permissions()})
         pytest.param(
             "unsent draft",
             "unsent draft: a reply",
-            inbox_facts(drafts=(Draft("reply s k", "Half a", at_hour(6), "w"),)),
-            inbox_facts(drafts=(Draft("held e1", "Half a", at_hour(6), "w"),)),
+            inbox_facts(drafts=(Draft("reply s k", "Half a", at_hour(6)),)),
+            inbox_facts(drafts=(Draft("held e1", "Half a", at_hour(6)),)),
             id="a draft, not the changed words of a held comment",
         ),
         pytest.param(
@@ -353,7 +353,7 @@ def test_item_with_several_reasons_is_one_row_by_urgency() -> None:
         inbox_of(inbox_facts(change_request(), requested_reviewers={AT: (requested_reviewer(),)}, entries=held))
     )
     assert (row.reason, row.other_reasons) == ("review requested", ("unsent draft",))
-    unsent = (Draft("reply s k", "Half a", at_hour(6), "w"),)
+    unsent = (Draft("reply s k", "Half a", at_hour(6)),)
     row = only_row(inbox_of(facts_of_thread(comment(MIA), reply(TOM), drafts=unsent)))
     assert (row.reason, row.other_reasons, row.target) == ("new replies", ("unsent draft",), ThreadRef(HERE, "k"))
 
@@ -369,7 +369,7 @@ def test_rows_are_sorted_by_urgency_then_by_time() -> None:
             threads={HERE: (early, late)},
             replies=replies,
             entries=(failed,),
-            drafts=(Draft("page s p - r1 1", "# Half a page", at_hour(9), "w"),),
+            drafts=(Draft("page s p - r1 1", "# Half a page", at_hour(9)),),
         )
     ).rows
     assert [row.reason for row in rows] == [
@@ -435,7 +435,7 @@ def test_text_of_other_users_is_one_line_of_safe_text() -> None:
     row = only_row(inbox_of(inbox_facts(entries=(entry(new_reply(), "failed", reason="No\x1b[2J\nway"),))))
     assert "\x1b" not in row.context
     assert "\n" not in row.context
-    row = only_row(inbox_of(inbox_facts(drafts=(Draft("comment s  ", "a\x1b]0;x\x07\n\nb" * 500, at_hour(1), "w"),))))
+    row = only_row(inbox_of(inbox_facts(drafts=(Draft("comment s  ", "a\x1b]0;x\x07\n\nb" * 500, at_hour(1)),))))
     assert row.title.isprintable()
     assert len(row.title) <= 300
 

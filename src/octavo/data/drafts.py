@@ -40,8 +40,6 @@ class Draft(NamedTuple):
     key: str
     text: str
     saved_at: datetime
-    writer: str
-    """Id of the Octavo process that wrote the version."""
     is_late: bool = False
     """True if saving the version failed or takes long."""
 
@@ -127,44 +125,41 @@ class Drafts:
         draft."""
         if (edit := self._edits.get(key)) is not None:
             return edit.text or None
-        rows = self._state.rows(
-            "SELECT writer, revision, text FROM drafts WHERE namespace = ? AND place = ? ORDER BY saved_at DESC LIMIT 1",
-            *(self._state.namespace, key),
-        )
-        if not rows:
+        if (stored := self._stored(key).get(key)) is None:
             return None
-        writer, revision, text = rows[0]
-        self._seen[key] = (writer, revision)
-        return str(text)
+        draft, self._seen[key] = stored
+        return draft.text
 
     def all(self) -> tuple[Draft, ...]:
         """Return one version of each draft, the newest draft first. This is the version of this process if there is
         one, otherwise the newest version."""
-        newest: dict[str, Draft] = {}
-        rows = self._state.rows(
-            "SELECT place, text, saved_at, writer FROM drafts WHERE namespace = ? ORDER BY saved_at DESC",
-            self._state.namespace,
-        )
-        for key, text, saved_at, writer in rows:
-            newest.setdefault(key, Draft(key, text, moment(saved_at), writer))
-        newest |= {edit.key: self._draft(edit) for edit in self._edits.values()}
-        drafts = (draft for draft in newest.values() if draft.text)
-        return tuple(sorted(drafts, key=lambda draft: draft.saved_at, reverse=True))
+        return self._newest(self._stored())
 
     def with_prefix(self, prefix: str) -> tuple[Draft, ...]:
-        """Return the drafts whose keys begin with `prefix`, the newest first."""
-        drafts: dict[str, Draft] = {}
+        """Return the drafts whose keys begin with `prefix`, like `all`. They count as seen: saving such a draft replaces
+        the returned version."""
+        stored = self._stored(prefix)
+        self._seen |= {key: version for key, (_, version) in stored.items() if key not in self._edits}
+        return self._newest(stored, prefix)
+
+    def _stored(self, prefix: str = "") -> dict[str, tuple[Draft, tuple[str, int]]]:
+        """Return the newest version on disk of each draft whose key begins with `prefix`, with its writer and revision,
+        by key."""
         rows = self._state.rows(
             "SELECT place, text, saved_at, writer, revision FROM drafts"
-            " WHERE namespace = ? AND substr(place, 1, ?) = ? ORDER BY saved_at DESC",
+            " WHERE namespace = ? AND substr(place, 1, ?) = ? ORDER BY saved_at",
             *(self._state.namespace, len(prefix), prefix),
         )
-        for key, text, saved_at, writer, revision in rows:
-            text = edit.text if (edit := self._edits.get(key)) is not None else text
-            if text and key not in drafts:
-                drafts[key] = Draft(key, text, moment(saved_at), writer)
-                self._seen[key] = (writer, revision)
-        return tuple(drafts.values())
+        return {
+            key: (Draft(key, text, moment(saved_at)), (writer, revision))
+            for key, text, saved_at, writer, revision in rows
+        }
+
+    def _newest(self, stored: Mapping[str, tuple[Draft, object]], prefix: str = "") -> tuple[Draft, ...]:
+        drafts = {key: draft for key, (draft, _) in stored.items()}
+        drafts |= {key: self._draft(edit) for key, edit in self._edits.items() if key.startswith(prefix)}
+        written = (draft for draft in drafts.values() if draft.text)
+        return tuple(sorted(written, key=lambda draft: draft.saved_at, reverse=True))
 
     def save(self, key: str, text: str) -> Awaitable[None]:
         """Start to save `text`, and return an awaitable that ends when it is on disk. A blank text discards the draft.
@@ -207,7 +202,7 @@ class Drafts:
 
     def _draft(self, edit: _Edit) -> Draft:
         is_late = edit.is_late and not edit.is_saved
-        return Draft(edit.key, edit.text, moment(edit.written_at), self._writer, is_late)
+        return Draft(edit.key, edit.text, moment(edit.written_at), is_late)
 
     def _edit(self, key: str, text: str) -> _Edit:
         """Store `text` in memory, and start to save it."""
