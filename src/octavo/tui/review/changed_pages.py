@@ -46,8 +46,8 @@ def thread_counts(threads: Sequence[Comment]) -> dict[str, int]:
 def commented_pages(
     threads: Iterable[Comment], entries: Iterable[ChangedPage], titles: Mapping[str, str], unsent: Iterable[str] = ()
 ) -> list[ChangedPage]:
-    """Return entries for the unchanged pages with threads or unsent drafts, and for the comments on the whole change
-    request. `unsent` has the IDs of the pages with unsent drafts."""
+    """Return entries for the unchanged pages with threads or unsent drafts, and one for the comments on the whole
+    change request. `unsent` has the IDs of the pages with unsent drafts."""
     listed = {entry.key for entry in entries}
     commented: dict[str, ChangedPage] = {}
     for page in (*(each.target.page.id if each.target.page else WHOLE for each in threads), *unsent):
@@ -126,8 +126,8 @@ def tree_nodes(
 
 
 def _ancestor_rows(page: Page, children: Sequence[TreeNode], marks: EntryMarks) -> list[TreeNode]:
-    """Return the rows of an unchanged page above changed pages. If the page has only such unchanged pages below, return
-    their rows, with the title of the page in front. Empty if no page below changed."""
+    """Return the rows of an unchanged page that has changed pages below. Unchanged pages in a chain share one row, with
+    their titles joined. Empty if no page below changed."""
     title = page.title or "Untitled"
     if all(node.kind == "group" and node.dim for node in children):
         return [replace(node, label=f"{title} › {node.label}") for node in children]
@@ -137,8 +137,8 @@ def _ancestor_rows(page: Page, children: Sequence[TreeNode], marks: EntryMarks) 
 def _deleted_by_parent(
     by_key: Mapping[str, ChangedPage], old_pages: Sequence[Page], remaining_ids: Collection[str]
 ) -> dict[str | None, list[tuple[str, Sequence[str]]]]:
-    """Return the deleted pages by the ID of their parent in the tree, or by None at the top level. Each page comes with
-    the IDs of the siblings that preceded it, nearest first."""
+    """Return the deleted pages by the ID of their parent in the tree (None at the top level). Each comes with the IDs
+    of the siblings before it, nearest first."""
     deleted: defaultdict[str | None, list[tuple[str, Sequence[str]]]] = defaultdict(list)
 
     def collect(pages: Sequence[Page], parent: str | None) -> None:
@@ -222,7 +222,7 @@ def describe_change(entry: ChangedPage) -> str:
 
 
 def unchanged_entry(node: TreeNode) -> ChangedPage:
-    """Return the entry for the unchanged page of a node."""
+    """Return an entry for a page of the tree that has no changes."""
     kind = "document" if node.kind == "page" else node.kind
     page = PageReference(id=str(node.key), type=kind, title=str(node.label))
     return ChangedPage(str(node.key), str(node.label), page=page)
@@ -258,8 +258,8 @@ MAX_PARALLEL = 2
 MAX_AHEAD = 60
 """Maximum number of pages after the shown page that are compared in the background."""
 MAX_TEXT = 100_000
-"""Maximum total length of the pages with cached diffs, in characters. Their diffs take about 10 MB. Above this limit,
-the diffs shown longest ago are dropped, and background comparisons are not cached."""
+"""Maximum length of all pages with cached diffs, in characters. The diffs then take about 10 MB. Above this limit, the
+diffs shown longest ago are dropped, and background comparisons are not cached."""
 
 
 @dataclass(frozen=True)
@@ -277,8 +277,8 @@ DiffKey = tuple[str, bool, bool, bool]
 
 
 def _diff_key(page: ChangedPage) -> DiffKey:
-    """Return the cache key of the diff of a page. The kind of change is part of the key, because a newer list of
-    changes may have another kind."""
+    """Return the cache key of the diff of a page. It contains the kind of change, which a newer list of changes may
+    correct."""
     return page.key, page.exists_before, page.exists_after, "moved" in page.kinds
 
 
@@ -297,12 +297,12 @@ class DiffCache:
         self._shown: DiffKey | None = None
         self._is_reduced = False
         self._measured_keys: dict[str, DiffKey] = {}
-        """Keys of the diffs from which `sizes` were measured, by page key."""
+        """By page key: key of the diff that gave the page its `sizes`."""
         self.sizes: dict[str, ChangeSize] = {}
         """Numbers of added and removed words of the compared pages, by page key."""
         self.kind_counts: dict[str, Mapping[ChangeKind, int]] = {}
-        """Number of changes of each kind on the compared pages, by page key. A change counts only as its most important
-        kind."""
+        """Number of changes of each kind on the compared pages, by page key. A change of several kinds counts only as
+        the most important one."""
         self.with_markers: set[str] = set()
         """Keys of the compared pages with conflict markers in their text."""
 
@@ -326,7 +326,7 @@ class DiffCache:
         self._background.clear()
 
     def drop_others(self) -> None:
-        """Drop all diffs except the last shown diff, and cache no more until a diff is shown again. Several change
+        """Drop all diffs except the one shown last, and cache no more until a diff is shown again. Several change
         requests may be open, each with a cache."""
         self._is_reduced = True
         for key in self._cache.keys() - {self._shown}:
@@ -362,7 +362,8 @@ class DiffCache:
             self._start_next()
 
     def prefetch(self, pages: Iterable[ChangedPage]) -> None:
-        """Compare `pages` in the background, in this order. Pages that still wait for an earlier call are dropped."""
+        """Compare `pages` in the background, in this order. The pages of an earlier call that still wait are
+        dropped."""
         if self._sides is None or self._sides.old is None:
             return
         self._queue = deque(page for page in pages if page.is_document and not self._is_measured(page))
@@ -398,7 +399,7 @@ class DiffCache:
         self._background.discard(key)
         error = None if task.cancelled() else task.exception()
         if isinstance(error, ApiError):
-            # The requests of the other pages would probably fail, too. These pages are compared when they are shown.
+            # The requests for the other pages would probably fail, too. They are compared when they are shown.
             self._queue.clear()
         else:
             report_error(task, "A comparison")
@@ -431,7 +432,7 @@ class DiffCache:
         return sum(map(_length, self._cache.values()))
 
     def _sources(self, page: ChangedPage) -> tuple[GetPage | None, GetPage | None]:
-        """Return the operations that load both sides of a page. None for a side without the page."""
+        """Return the operation that loads each side of a page. None for a side on which the page does not exist."""
         sides = self._sides
         assert sides is not None, "Pages are compared only after both revisions are known"
         assert sides.old is not None, "Pages are compared only after both revisions are known"
@@ -441,7 +442,8 @@ class DiffCache:
         assert page.page is not None
         op = get_page_source(at, page.page.id)
         if "moved" in page.kinds:
-            # Stable references keep links of a moved page the same on both sides, if the server supports them.
+            # With stable references, the links of a moved page are the same on both sides. Not all servers support
+            # them.
             op = op.model_copy(update={"refs": "stable"})
         return op if exists else None
 

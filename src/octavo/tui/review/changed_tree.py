@@ -65,8 +65,8 @@ class ChangedTree:
         self._view, self._comparison, self._threads, self._findings = view, comparison, threads, findings
         self._redraw = redraw
         self.cursor_key: Callable[[], str | None] = lambda: None
-        """Returns the key of the page under the cursor of the diff while commands act on that page. None while they act
-        on the selected entry."""
+        """Returns the key of the page under the cursor of the diff, or None if commands act on the selected entry of
+        the tree."""
         self.changing: dict[str, ChangedPage] = {}
         """Changed pages by key, in the order of the tree."""
         self._reading_order: list[str] = []
@@ -199,7 +199,7 @@ class ChangedTree:
         return wrap(text, max(20, self.widget.size.width - 2))
 
     def _hidden_text(self) -> str:
-        """Return a line that counts the changes that are hidden while only changes of the meaning are shown."""
+        """Return a line with the number of changes without meaning, which are hidden."""
         counts = [
             sum(count for kind, count in each.items() if kind in WITHOUT_MEANING)
             for each in self._comparison.diffs.kind_counts.values()
@@ -225,11 +225,11 @@ class ChangedTree:
             self.widget.select_hidden(key)
 
     def has_next(self, step: int) -> bool:
-        """Return True if `select_next` has a page to select."""
+        """Return True if `select_next` can select an entry."""
         return self._next_key(step) is not None
 
     def _next_key(self, step: int) -> str | None:
-        """Return the key of the page that `select_next` selects. None if there is none."""
+        """Return the key that `select_next` selects. None if there is none."""
         tree, selected_key = self.widget, self.key
         keys = [str(key) for key in tree.keys] if tree.filter_words else list(self._entries)
         index = keys.index(selected_key) if selected_key in keys else -1
@@ -334,7 +334,7 @@ class ViewedMarks:
         """Reading positions by page key."""
         self._revision = ""
         self._needs_renewal = False
-        """True if the stored marks belong to an earlier revision, so `keep_unchanged` has to be called."""
+        """True if the stored marks belong to an earlier revision, so `keep_unchanged` must be called."""
         self.keys: frozenset[str] = frozenset()
         """Keys of the viewed pages."""
         self.changed: frozenset[str] = frozenset()
@@ -377,7 +377,7 @@ class ViewedMarks:
 
     def _save(self) -> None:
         if self._needs_renewal:
-            return  # The marks of the earlier revision are still stored, and would be lost.
+            return  # The marks that are stored belong to the earlier revision, and would be overwritten.
         marks = {"revision": self._revision, "keys": sorted(self.keys), "changed": sorted(self.changed)}
         self._state.set_fact(self._marks_key, marks)
 

@@ -1,5 +1,5 @@
-"""Confirmation dialog for writes that cannot be undone. The checks load when the dialog opens. If they are older than
-`MAX_AGE`, they load again before the write."""
+"""Dialog that shows checks before a write that cannot be undone. The checks load when the dialog opens, and again
+before the write if they are older than `MAX_AGE`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ChecksT = TypeVar("ChecksT")
 
 @dataclass(frozen=True)
 class DialogContent:
-    """Content of the dialog after the checks are loaded."""
+    """What the dialog shows once the checks are loaded."""
 
     facts: tuple[Fact, ...]
     intro: str | None = None
@@ -86,8 +86,8 @@ CHECKED_COMMANDS: Commands[CheckedDialog[Any]] = Commands(
 
 
 class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
-    """Dialog that shows the checks of a write. The key `y` confirms. No command that opens the dialog has the key `y`,
-    so pressing the same key twice never confirms."""
+    """Dialog that shows the checks of a write. `y` confirms: no command that opens such a dialog has this key, so
+    pressing a key twice never confirms."""
 
     CONTEXT: ClassVar[str] = "checks before merging, updating, or reverting"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHECKED_COMMANDS,)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 MAX_CHANGES = 50
 """Maximum number of content changes in one request."""
 _STORED_KINDS: dict[str, ChoiceKind] = {**{kind: kind for kind in get_args(ChoiceKind)}, "this": "request"}
-"""Kinds of choices by their stored names. Earlier versions stored `request` as `this`."""
+"""Kinds of choices by the name under which they are stored. Earlier versions stored `request` as `this`."""
 
 
 class Choices:
@@ -54,7 +54,8 @@ class Choices:
             else {}
         )
         self.saved_conflicts: set[str] = set(map(str, saved_conflicts)) if isinstance(saved_conflicts, list) else set()
-        """Names of the tree conflicts whose choices were saved. These conflicts have no markers in a text."""
+        """Names of the tree conflicts whose choices were saved. Unlike other conflicts, they leave no trace in a
+        text."""
 
     @property
     def by_name(self) -> dict[str, MergeChoice]:
@@ -121,11 +122,11 @@ def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict)
 
 
 def _keep_failed_edit(result: NotEdited, save_text: Callable[[str], str]) -> str:
-    """Store the text that a failed editor left in its file, and return a sentence with the key that opens it again.
-    Empty if the text cannot be read or stored."""
+    """Store the text of the file that an editor left when it failed. Return a sentence with the key that opens the text
+    again. Empty if the text could not be read or stored."""
     content = read_back(result.kept) if result.kept is not None else result
     if isinstance(content, NotEdited) or save_text(content.text):
-        return ""  # The text is only in the file.
+        return ""  # The text is still in the file.
     if result.kept is not None:
         delete_file(result.kept)
     return " Press e to continue."
@@ -214,8 +215,8 @@ def _save_resolved_pages(
     chosen: dict[str, MergeChoice],
     head: str | None = None,
 ) -> None:
-    """Remember the resolved pages that had no conflict markers, because the server does not know that their conflicts
-    are resolved."""
+    """Store which resolved pages had no conflict markers: the server does not know that their conflicts are
+    resolved."""
     pages = {page.page for page in open_conflicts.resolved_pages(chosen) if page.is_unmarked}
     fact = f"update {change_request.id}"
     update_fact = app.session.state.get_fact(fact)
@@ -233,8 +234,8 @@ async def _check_saved_pages(
     chosen: dict[str, MergeChoice],
     change_request: ChangeRequest,
 ) -> str:
-    """Return a warning about saved pages that still have conflict markers, or whose text the server changed. Empty if
-    there are none, or if the pages could not be loaded."""
+    """Return a warning about saved pages that still have conflict markers or whose text the server changed. Empty if
+    all are right, or if they could not be loaded."""
     marked = changed_by_server = 0
     pages = open_conflicts.resolved_pages(chosen)
     try:

@@ -68,13 +68,13 @@ class ConflictedPage:
     """Values of the conflicting fields, such as the title, in main and in the change request. The choice for the first
     conflict applies to all these fields."""
     is_unmarked: bool = False
-    """True if the text has no conflict markers, so the conflicts were found by merging the versions again."""
+    """True if the text has no conflict markers: the conflicts were found by merging the versions again."""
     main: str | None = field(default=None, repr=False)
     """Text of the page in main. None if it is unknown."""
     move_target_titles: Mapping[str, str] = field(default_factory=dict)
     """Titles of the pages that main moved text to, by ID."""
     sets_title: bool = False
-    """True if the title of the page equals its heading on both sides, so the chosen heading becomes the title."""
+    """True if both sides use the heading as the title of the page, so the chosen heading becomes the title."""
 
     @cached_property
     def conflicts(self) -> list[tuple[str, Conflict]]:
@@ -90,12 +90,12 @@ class ConflictedPage:
         return [name for name, each in self.conflicts if name not in choices and not each.is_suggested]
 
     def title_after(self, text: str) -> str | None:
-        """Return the title that the page gets from the heading of a text. None if the page keeps its title."""
+        """Return the title for a page with this text. None if the page keeps its title."""
         heading = leading_heading(text) if self.sets_title else None
         return heading[:MAX_TITLE_LENGTH] if heading else None
 
     def outcome(self, choices: Mapping[str, MergeChoice], label: str) -> tuple[str, tuple[AttributeChange, ...]]:
-        """Return the text with the choices applied, and the changed fields compared with main. `label` names the change
+        """Return the text after the choices, and the changed fields compared with main. `label` names the change
         request in conflict markers."""
         first = self.conflicts[0][0]
         text = self.text({first: MergeChoice("main"), **choices} if self.fields else choices, label)
@@ -107,8 +107,8 @@ class ConflictedPage:
         return text, settings
 
     def text(self, choices: Mapping[str, MergeChoice], label: str) -> str:
-        """Return the text with the choices applied. Other conflicts keep their conflict markers, with `label` as the
-        name of the change request."""
+        """Return the text after the choices. Unresolved conflicts have conflict markers, in which `label` names the
+        change request."""
         own_choices = {
             conflict: choices[self.choice_name(conflict)]
             for conflict, _ in self.merged.named_conflicts
@@ -209,8 +209,8 @@ def stored_revisions(fact: Any) -> MergeRevisions | None:
 
 
 async def _last_update(live: Live, at: ChangeRequestRef, start: str | None, first: str | None) -> Revision | None:
-    """Return the revision of the last update from main, going back from `start`. The search also ends at the revision
-    `first` or at a revision without parents, and returns that revision. None if a revision cannot be read, or after
+    """Search the revisions before `start` for the last update from main, and return its revision. The search also ends
+    at the revision `first` or at one without parents, and returns that one. None if a revision cannot be read, or after
     `MAX_ANCESTORS` revisions."""
     name = start
     for _ in range(MAX_ANCESTORS):
@@ -309,8 +309,8 @@ class _PageReader:
     async def page(
         self, page: Page, fields: FieldSides, *, is_merged: bool, is_reported: bool
     ) -> ConflictedPage | None:
-        """Return the page with its conflicts. None if it has no conflicts. A page without conflict markers is checked
-        only if `is_merged`. `is_reported` is True if the server reported conflicts."""
+        """Return the page with its conflicts. None if it has none. If it has no conflict markers, it is checked only if
+        `is_merged`. `is_reported` is True if the server reported conflicts."""
         source = await self._text(self.at, page.id)
         markers = find_markers(source)
         if not markers and not is_merged:
@@ -360,7 +360,8 @@ class _PageReader:
         return ConflictedPage(page.id, page.title, marked, source, main=main)
 
     async def with_texts(self, conflict: TreeConflict, page: Page | None) -> TreeConflict:
-        """Return a tree conflict with the texts of its page in main and in the change request."""
+        """Return a tree conflict with the texts of its page in main and in the change request, if it can be resolved by
+        a choice."""
         if self.revisions is None or page is None or page.type != "document" or not conflict.can_choose:
             return replace(conflict, main_revision=self.revisions.main if self.revisions is not None else "")
         main, mine = await asyncio.gather(
@@ -400,8 +401,8 @@ class _PageReader:
 
 
 def _find_moved(deleted: Iterable[Conflict], pages: Mapping[str, str]) -> None:
-    """For each conflict about text that main deleted, set `base_text_page` to the page of main that has the text now,
-    if there is one."""
+    """For each conflict about text that main deleted, set `base_text_page` to the page of main that has this text now.
+    Not set if there is no such page."""
     keys_by_page = {page: {block.key for block in read_page(text).walk()} for page, text in pages.items()}
     for conflict in deleted:
         blocks = [
@@ -426,13 +427,13 @@ def _field_lines(text: str, markers: ConflictMarkers) -> tuple[str, str] | None:
 
 
 def _read_conflicts(source: str, merged: MergedPage, label: str) -> MergedPage:
-    """Return `merged` if `source` is its unedited text. Otherwise return the conflicts between the markers of
-    `source`."""
+    """Return `merged` if `source` is still its text. If it was edited, return the conflicts between its markers."""
     return merged if merged.text(request=label) == source else read_marked_page(source, merged)
 
 
 def _is_merge_result(source: str, merged: MergedPage, sides: tuple[str, str], *, is_reported: bool) -> bool:
-    """Return True if a text without conflict markers is the unedited result of the merge."""
+    """Return True if a text without conflict markers was not edited since the merge. If `is_reported`, it may also be
+    the text of one side."""
     if not merged.conflicts:
         return source == merged.text()
     outcomes = [*sides, merged.text_with_choice("main"), merged.text_with_choice("request")]

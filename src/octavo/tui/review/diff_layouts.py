@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 EMPTY = Document("", (), "")
 NO_COMPARISON = PageComparison(Diff(()), EMPTY, EMPTY)
-"""Empty comparison for entries without a page, which only have threads."""
+"""Empty comparison for an entry that has threads but no page."""
 NO_BASE = "The server did not return the base revision of this change request."
 MAX_PARALLEL = 2
 """Maximum number of pages that are loaded in parallel."""
@@ -144,7 +144,7 @@ class SinglePage:
     def _take(self, change: ChangedPage, compared: PageComparison) -> None:
         compared = _with_settings(change, compared)
         self._anchors = TwoVersionAnchors((compared.old, compared.new))
-        # The key has no revision, so the position stays the same when the page is edited.
+        # The key contains no revision, so the position stays the same when the page is edited.
         sides = self._comparison.sides
         name = sides.old_name if sides is not None else ""
         threads = self._thread_rows(change, self._anchors)
@@ -197,9 +197,9 @@ class RequestScroll:
         """Selected entry of the tree and page under the cursor at the last call of `follow`. A difference
         shows which of the two moved."""
         self._pending = ""
-        """Key of the page to go to once it has lines."""
+        """Key of the page to go to when its lines exist."""
         self._to_restore = ""
-        """Key of the page whose last reading position is restored once the page is loaded."""
+        """Key of the page to open at its last reading position when it is loaded."""
 
     @property
     def pane(self) -> DiffView:
@@ -215,7 +215,7 @@ class RequestScroll:
     # Switching
 
     def restore_choice(self) -> None:
-        """Show all pages if you did so in the last change request."""
+        """Show all pages if you last chose to."""
         if self._view.shell.session.state.get_fact(_FACT) is True:
             self._switch(is_on=True)
 
@@ -253,8 +253,8 @@ class RequestScroll:
     # The page that commands act on
 
     def follow(self) -> str | None:
-        """Return the key of the page that commands act on. None if the tree is empty. The tree and the cursor of the
-        diff select the same page. If one of them moves, the other follows."""
+        """Return the key of the page that commands act on. None if the tree is empty or one page is shown. The tree and
+        the cursor of the diff select the same page: if one moves, the other follows."""
         tree, navigation = self._pages.widget, self.navigation
         if not self.is_on or not tree.keys:
             return None
@@ -354,8 +354,7 @@ class RequestScroll:
         self.load_near()
 
     def _outdate(self, section: PageSection) -> None:
-        """Mark a page to be loaded again. Its lines stay visible until then, but comments on them are
-        disabled."""
+        """Mark a page to be loaded again. Until then, its lines stay visible but cannot be commented on."""
         section.documents = None
         self._loading.discard(section.key)
         self._failed.discard(section.key)
@@ -507,7 +506,7 @@ class RequestScroll:
             self.show()
 
     def _drop_far(self, limit: int = MAX_TEXT) -> None:
-        """Drop the pages farthest from the cursor if the loaded pages are longer than `limit`."""
+        """Drop the pages farthest from the cursor until the others have at most `limit` characters."""
         order, near = list(self._sections.values()), self._near()
         total = sum(each.size for each in order)
         page = self.navigation.contents.page

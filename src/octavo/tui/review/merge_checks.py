@@ -99,7 +99,7 @@ class Checks:
 
 
 def why_blocked(checks: Checks) -> str:
-    """Return the reason why the change request cannot be merged, in a sentence. Empty if it can be merged."""
+    """Return the reason why the change request cannot be merged, in a sentence. Empty if it can."""
     if not checks.can_merge:
         reasons = (fact.text for fact in checks.facts if fact.mark == "bad" and fact.label in ("status", "permission"))
         reason = str(next(reasons, "the server does not allow this merge"))
@@ -291,7 +291,7 @@ class ConflictPrediction:
 
 
 def count_unlisted(changed: content.Changes) -> int:
-    """Return the number of changes that the server did not list or that could not be read."""
+    """Return the number of changes that are missing in the list of the server or could not be read."""
     return changed.more + changed.unreadable
 
 
@@ -348,8 +348,8 @@ class ListPrediction:
 async def predict_for_list(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, *, main: str | None, since: datetime
 ) -> ListPrediction | None:
-    """Predict a merge for a list of change requests. A list of changes that was requested after `since` is not loaded
-    again. None if the base revision cannot be read. Raises ApiError."""
+    """Predict a merge for a list of change requests. Changes that were requested after `since` are not requested again.
+    None if the base revision cannot be read. Raises ApiError."""
     changed = await live.fetch(content.ListChanges(at=at, limit=1000), since=since)
     prediction = await predict_conflicts(live, at, change_request, changed, main=main)
     if not prediction.is_known:
@@ -401,7 +401,7 @@ _MAIN_RULES = {
 
 
 def conflict_fact(change_request: ChangeRequest, prediction: ConflictPrediction) -> Fact:
-    """Return the row of the predicted conflicts. The row says which side wins in conflicts without markers."""
+    """Return the row of the predicted conflicts. It also says which side wins if a conflict gets no markers."""
     if not prediction.is_known:
         return Fact("care", "conflicts", "unknown: the base revision is not available")
     if names := prediction.names:
@@ -420,7 +420,7 @@ def conflict_fact(change_request: ChangeRequest, prediction: ConflictPrediction)
 
 
 def merged_text_facts(prediction: ConflictPrediction) -> list[Fact]:
-    """Return rows with the paragraphs that will be merged word by word. The user has to check these texts."""
+    """Return rows with the paragraphs that will be merged word by word, because the user has to read them."""
     facts = [
         Fact("care", MERGED_TEXT, f"{each.name}: “{_quote(each.text)}” Check whether the merged text makes sense.")
         for each in prediction.suggestions[:3]
@@ -489,8 +489,8 @@ def sign_of(change: content.Change) -> str:
 
 
 def rule_facts(rules: MergeRules, candidate: MergeCandidate) -> Iterator[Fact]:
-    """Yield a row with the number of met rules, then a row for each unmet rule, then for each undecided rule. Yield
-    only one row if the rules are unknown or none are set."""
+    """Yield a row with the number of met rules, then one for each unmet rule, then one for each rule that could not be
+    decided. If the rules are unknown or none are set, yield a single row."""
     if not rules.is_known:
         yield Fact("care", "merge rules", "unknown: the server will check the rules when you merge")
         return

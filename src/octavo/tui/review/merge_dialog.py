@@ -100,15 +100,15 @@ def _dialog_content(app: Shell, at: ChangeRequestRef, checks: Checks) -> DialogC
 
 
 def pages_to_revert(changes: Sequence[Change]) -> str:
-    """Return a phrase for the pages that a revert of `changes` restores, such as `these 2 pages`. Empty if no page
+    """Return a phrase such as `these 2 pages` for the pages that a revert of `changes` restores. Empty if no page
     changes."""
     pages = len({each.page.id for each in changes if each.page is not None})
     return "this page" if pages == 1 else f"these {pages} pages" if pages else ""
 
 
 async def send_merge(app: Shell, at: ChangeRequestRef, checked: MergeBasis) -> str:
-    """Merge the checked revision once and show the result. If something changed since the checks, send nothing and
-    return the changes in sentences. Otherwise return an empty string."""
+    """Merge the checked revision and show the result. If something changed since the checks, send nothing and return
+    the changes in sentences, else return ""."""
     change_request = checked.change_request
     name = f"#{change_request.number}"
     with show_progress(app, f"Merging {name}…") as show:
@@ -162,7 +162,7 @@ class QueuedMerge:
         return f"#{self.change_request.number} in {self.space}"
 
     def fact(self, mark: Mark, text: str) -> Fact:
-        """Return the row of the change request in the dialog: `mark`, the number, and a line that ends with `text`."""
+        """Return the row of the change request: `mark`, the number, and a line that ends with `text`."""
         return Fact(mark, f"#{self.change_request.number}", f"{self.space} · {self.change_request.title} · {text}")
 
 
@@ -206,8 +206,8 @@ def why_not_in_bulk(checks: Checks) -> str:
 async def check_queued(
     live: Live, queued: QueuedMerge, earlier: CheckedMerges = (), linters: Sequence[Linter] = ()
 ) -> MergeReadiness:
-    """Check whether a queued merge can run after the `earlier` merges. Runs only those `linters` that block merges. If
-    the checks cannot be loaded, the result has the error."""
+    """Check whether a queued merge can run after the `earlier` merges, with those of the `linters` that block merges.
+    If the checks cannot be loaded, the result has the error."""
     try:
         checks = await run_checks(live, queued.at, linters)
         reason = why_not_in_bulk(checks) or await _why_not_after(live, queued, checks, earlier)
@@ -286,8 +286,8 @@ async def merge_in_order(
     is_wanted: Callable[[], bool],
     linters: Sequence[Linter] = (),
 ) -> MergeTotals:
-    """Check and merge the change requests in order, until the first problem or until `is_wanted()` is False. `shown`
-    has the checks that the user saw. `show_fact` gets the index and the new row of a change request."""
+    """Check and merge the change requests in order. Stop at the first problem, or when `is_wanted()` is False. `shown`
+    has the checks that the user saw. `show_fact` is called with the index of a change request and its new row."""
     merged: list[str] = []
     for number, (queued, shown_checks) in enumerate(zip(queue, shown, strict=True)):
         if not is_wanted():
@@ -389,7 +389,7 @@ class MergeSeveralDialog(ConfirmDialog):
             readiness = await check_queued(shell.session.live, queued, earlier, shell.settings.linters)
             self._readiness[number] = readiness
             is_stopped = is_stopped or bool(readiness.reason)
-            # Change requests after the problem are not merged, so they cannot cause conflicts.
+            # What comes after the problem is not merged, so it cannot cause conflicts.
             if readiness.checks is not None and not is_stopped:
                 earlier.append((queued, readiness.checks))
             self._draw()

@@ -122,11 +122,11 @@ async def _check_links_by_reading(live: Live, trees: MergeTrees, pages: Sequence
 
 
 def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
-    """Return the broken links of the pages in `texts`, each with the title of its page. An anchor is checked only if
-    its page is in `texts`."""
+    """Return the broken links of the pages in `texts`, each with the title of its page. Links to a heading are checked
+    only if `texts` has the page of the heading."""
     documents = {page_id: parse(text) for page_id, text in texts.items()}
     links_by_page = {page_id: list(references_in(document)) for page_id, document in documents.items()}
-    # Reusable content may contain further headings, and is not loaded.
+    # Headings of reusable content are unknown, because it is not loaded.
     complete = {
         page_id
         for page_id, links_of_page in links_by_page.items()
@@ -194,8 +194,8 @@ def _images_without_text(after: Mapping[str, str], before: Mapping[str, str]) ->
 async def check_reverts(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, trees: MergeTrees, changed: Sequence[str]
 ) -> tuple[Fact, ...]:
-    """Return the row of the lines that the merge would revert without a conflict. Main changed these lines after the
-    change request was created, but the change request still has the old lines. Empty if there are none."""
+    """Return the row of the lines that the merge would revert without a conflict: main changed them after the change
+    request was created, but the change request still has the old lines. Empty if there are none."""
     if change_request.revision_initial in (None, change_request.base):
         return ()  # The change request was never updated from main.
     started = RevisionRef(space_id=at.space_id, revision_id=change_request.revision_initial or "")
@@ -276,7 +276,8 @@ async def published_sites(live: Live, space: Space) -> tuple[Site, ...] | None:
 
 
 def publication_sentence(space: Space, published_on: Sequence[Site] | None) -> str:
-    """Return a sentence that names the sites on which readers see the merge."""
+    """Return a sentence that names the sites on which readers see the merge, or says that it changes the main
+    content."""
     if published_on:
         names = [f"{site.title} ({_host(site)})" if _host(site) else site.title for site in published_on]
         return f"The merged changes will go live immediately on {list_first_names(names)}."
@@ -303,8 +304,8 @@ class MovedPage:
 
 
 def find_moved_pages(before: PageTree, after: PageTree) -> tuple[MovedPage, ...]:
-    """Return the pages that the merge moves or deletes, unless another page has their old path after the merge.
-    Subpages of a moved page are included."""
+    """Return the pages that the merge moves or deletes, with the subpages of a moved page. A page is left out if
+    another page has its old path after the merge."""
     new_paths = {page.id: page.path or "" for page in after.walk() if _has_path(page)}
     used_paths = set(new_paths.values())
     return tuple(

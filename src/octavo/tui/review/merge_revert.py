@@ -1,5 +1,5 @@
-"""Dialog that reverts a merge, and the plan of the edits. The pages are reverted in a new change request that is open
-for review."""
+"""Dialog that reverts a merge, and the plan of its edits. A new change request reverts the pages, and is opened for
+review."""
 
 from __future__ import annotations
 
@@ -105,8 +105,8 @@ def facts(planned: RevertPlan) -> tuple[Fact, ...]:
 
 
 async def revert_merge(app: Shell, space: SpaceRef, merged: ChangeRequest) -> None:
-    """Create the change request, revert the pages in it, open it for review, and show it. An interrupted revert
-    continues in its draft, which Octavo finds by its title."""
+    """Create a change request that reverts the pages, open it for review, and show it. If a revert was interrupted,
+    Octavo finds its draft by the title and continues there."""
     notice = app.notices.say(f"Reverting #{merged.number}…", seconds=90)
     try:
         sentence, at = await _write_revert(app, space, merged)
@@ -127,8 +127,8 @@ async def revert_merge(app: Shell, space: SpaceRef, merged: ChangeRequest) -> No
 
 
 async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> tuple[str, ChangeRequestRef | None]:
-    """Create or continue a draft that reverts a merged change request, then open it for review. Return a message and
-    the change request. The change request is None if the revert is incomplete. Raises ApiError."""
+    """Create or continue the draft that reverts a merged change request, then open it for review. Return a message and
+    the change request, or None if the revert is incomplete. Raises ApiError."""
     live = app.session.live
     draft, sentence = await _find_or_create_draft(app, space, f"Revert #{merged.number} {merged.subject}".strip()[:100])
     if draft is None:
@@ -225,8 +225,8 @@ class RevertPlan:
 
 
 async def load_sides(live: Live, space: SpaceRef, change_request: ChangeRequest, now: str | None) -> MergeSides | None:
-    """Load the revisions before and after a merge, and the revision in which the merge is reverted: `now`, or main if
-    `now` is None. Return None if the server does not name the revision before the merge. Raises ApiError."""
+    """Load the revisions before and after a merge, and the one in which it is reverted: `now`, or main if `now` is
+    None. Return None if the server does not name the revision before the merge. Raises ApiError."""
     if change_request.revision_merged is None:
         return None
     merged = await live.cached_or_fetch(content.Get(at=_ref(space, change_request.revision_merged)))
@@ -328,7 +328,7 @@ class _Planner:
     def _revert_moves(self, pages: Iterable[str], restored_ids: set[str]) -> Iterator[tuple[Page, str | None, int]]:
         for page_id in pages:
             if page_id not in self._now.pages or page_id not in self._changed_from_before:
-                continue  # The page was deleted after the merge, or is back in its former position.
+                continue  # The page was deleted after the merge, or has been moved back.
             former, merged, parent_now = (tree.parents[page_id] for tree in (self._before, self._merged, self._now))
             page = self._before.pages[page_id]
             if parent_now != merged:
@@ -344,8 +344,8 @@ class _Planner:
                 yield page, former, self._before.position_of(page_id)
 
     def _deletable_pages(self, pages: Iterable[str], moved_ids: set[str]) -> list[str]:
-        """Return the created pages to delete: pages without later edits and without remaining subpages. A page is
-        omitted if its parent page is deleted, too."""
+        """Return the created pages to delete. They have no later edits, and no subpages remain. Pages below another
+        page to delete are left out."""
         created = [page for page in pages if page in self._now.pages]
         edited = {page for page in created if page in self._changed_later or not self._has_ids}
         remaining = set(self._now.pages) - set(created) - moved_ids | edited
@@ -401,7 +401,7 @@ def _ref(space: SpaceRef, revision: str) -> RevisionRef:
 
 @dataclass(frozen=True)
 class RevertEdits:
-    """Edits of a plan, in an order in which each edit can be applied."""
+    """Edits of a plan, in an order in which each can be applied."""
 
     edits: tuple[ContentEdit, ...]
     with_conflicts: tuple[str, ...] = ()
@@ -432,7 +432,7 @@ async def revert_edits(live: Live, space: SpaceRef, sides: MergeSides, plan: Rev
 async def _merge_later_text(
     live: Live, space: SpaceRef, sides: MergeSides, page: str, label: str
 ) -> tuple[DocumentBody | None, bool]:
-    """Return the text of a page with the later edits but without the merge, and True if both conflict. The text is None
+    """Return the text of a page without the merge but with the later edits, and True if they conflict. The text is None
     if the page needs no edit, or is missing in a revision."""
     revisions = (sides.merged, sides.now, sides.before)
     base, main, proposed = await asyncio.gather(*(page_source(live, _ref(space, each.id), page) for each in revisions))

@@ -110,9 +110,10 @@ class BlameScreen(ListView[BlamedBlock]):
         self.MODE = "content" if isinstance(target.at, SpaceRef) else "changes"
         self.is_loading = False
         self._has_selected_target = False
-        """True once the block from which the view was opened was selected. Later updates leave the selection alone."""
+        """True once the block from which the view was opened has been selected. Then updates keep the user's
+        selection."""
         self._people: dict[str, RequestPeople | ApiError] = {}
-        """The editors and approvers by change request ID, or the error if they could not be loaded."""
+        """The editors and approvers, or the error if they could not be loaded, by change request ID."""
         self._timer: Timer | None = None
 
     def body(self) -> Iterable[Widget]:
@@ -143,7 +144,7 @@ class BlameScreen(ListView[BlamedBlock]):
         self.load_older()
 
     def load_older(self) -> None:
-        """Check some more revisions for the origins of the blocks. Update the list after each revision."""
+        """Check some more revisions for the origins of the blocks, and update the list after each."""
         if not self.is_loading:
             self.run_worker(self._load(self.blame), exclusive=True, group="blame")
 
@@ -174,8 +175,8 @@ class BlameScreen(ListView[BlamedBlock]):
         self._draw_details()
 
     def _select_target_block(self) -> None:
-        """Select the block from which this view was opened. If the list has only blocks inside this block,
-        select the first of these."""
+        """Select the block from which this view was opened, or the first block inside it if the list does not have
+        it."""
         if (block := self.target.block) is not None:
             keys = {each.key for each in self.blame.blocks}
             self.rows.go_to(next((each.key for each in block.walk() if each.key in keys), None))

@@ -1,7 +1,5 @@
-"""The diff of a page of a change request, with the threads between its lines. The threads say whether their words have
-changed since.
-
-No request is sent for this, because the pages are compared for the diff anyway."""
+"""The diff of a page of a change request, with the threads between its lines. Each thread says whether the words that
+it is about have changed since. This needs no request, because the diff has both versions."""
 
 from __future__ import annotations
 
@@ -52,8 +50,8 @@ _UNKNOWN = "Words changed or are gone since this comment."
 
 
 class WordChanges:
-    """Says whether the words of a thread have changed since it was written. These are the words of the page that the
-    thread is about. Pending comments move with their words."""
+    """Finds whether the words that a thread is about have changed since it was written. A pending comment moves with
+    its words."""
 
     def __init__(self, view: View, threads: DiffThreads, pages: ChangedTree) -> None:
         self._view, self._threads, self._pages = view, threads, pages
@@ -61,17 +59,18 @@ class WordChanges:
         self._added_texts: dict[str, tuple[str, frozenset[str]]] = {}
         """Title and added texts of each compared page, by page ID."""
         self._moves: set[tuple[str, str]] = set()
-        """ID of each pending comment that was moved, with the key of its new block."""
+        """Key of the new block of each pending comment that was moved, by the ID of the comment."""
 
     def add_page(self, page_id: str, title: str, anchors: TwoVersionAnchors) -> bool:
-        """Store the added texts of a page. Return True if the words of a thread are now on another page than before."""
+        """Store the added texts of a page. Return True if this changes the page to which the words of a thread have
+        moved."""
         earlier = list(map(self.moved_to, self._threads.comments))
         self._added_texts[page_id] = title, anchors.added_texts()
         return earlier != list(map(self.moved_to, self._threads.comments))
 
     def moved_to(self, thread: Comment) -> str:
-        """Return the title of the other changed page that now has the words of a thread. Empty if the words are not
-        gone, or if no other page has them."""
+        """Return the title of the changed page that has the words of a thread now. Empty if they are not gone, or if no
+        compared page has them."""
         if self._by_thread.get(thread.id) != "gone":
             return ""
         quote = quoted_text(thread)
@@ -102,9 +101,9 @@ class WordChanges:
             await self._view.shell.session.outbox.move_pending_comment(entry_id, op)
 
     def note(self, thread: Comment, head: str | None) -> str:
-        """Return a sentence that says whether the words of a thread have changed. It ends with a colon if the old words
-        follow. Empty if the thread is not on a block, or if its words cannot have changed. `head` is the current
-        revision."""
+        """Return a sentence that says whether the words of a thread have changed. If the old words follow, it ends with
+        a colon. Empty if this is unknown, if the thread is not on a block, or if it was written on the current revision
+        `head`."""
         node, page = thread.target.node, thread.target.page
         if node is None or page is None:
             return ""
@@ -129,7 +128,7 @@ class WordChanges:
 
 
 class PageDiff:
-    """The diff of the selected entry, or all diffs one below the other while `scroll` is on."""
+    """The diff of the selected entry. While `scroll` is on, all diffs one below the other."""
 
     def __init__(
         self,
@@ -153,8 +152,8 @@ class PageDiff:
         self.word_changes = WordChanges(view, threads, pages)
         """Word changes of the threads on the compared pages."""
         self._pending_step: tuple[str, int | str | Comment] | None = None
-        """Next step after an entry is loaded: the key of the entry, and its target. The target is a thread, the key of
-        a block, or 1 for the first and -1 for the last open thread."""
+        """What to go to when an entry is loaded: the key of the entry, and its target. The target is a thread, the key
+        of a block, or 1 for the first and -1 for the last open thread."""
         self._wanted_thread, self._wanted_block = thread, block
         """Thread and block that the view was opened for, until their entries are known."""
         parts = view, comparison, pages
@@ -179,7 +178,7 @@ class PageDiff:
         """Switch between one page and all pages."""
         has_focus = self._view.focused is self.pane
         if not self.scroll.is_on:
-            self._single_page.clear()  # `clear` stores the reading position, at which the scroll view starts.
+            self._single_page.clear()  # `clear` stores the reading position at which the diff of all pages starts.
         self.scroll.toggle()
         self.show()
         if has_focus:
@@ -202,7 +201,7 @@ class PageDiff:
         return self._documents is None and not self._layout.is_described(self._pages.key)
 
     def shows(self, page_key: str) -> bool:
-        """Return whether the diff of a page is shown, or may be one of the shown diffs."""
+        """Return whether the diff of a page may be visible."""
         return self.scroll.is_on or page_key == self._pages.key
 
     def show(self) -> None:
@@ -255,8 +254,8 @@ class PageDiff:
     # Threads
 
     def note_compared(self, change: ChangedPage, compared: PageComparison) -> None:
-        """Find whether the words of the threads on a page have changed, after the page was compared in the background.
-        Draw the threads again if words of a thread were found on another page than before."""
+        """Find out whether the words of the threads on a page have changed, now that the page is compared. Draw the
+        threads again if this changes the page to which the words of a thread have moved."""
         if change.page is not None:
             anchors = TwoVersionAnchors((compared.old, compared.new))
             self.word_changes.update(change.page.id, anchors)
@@ -337,7 +336,7 @@ class PageDiff:
             threads = open_threads_on(key, self._threads.comments)[:1] if isinstance(target, int) else []
             threads = [target] if isinstance(target, Comment) else threads
             for thread in threads:
-                self.page_discussion.open_thread(thread.id)  # An entry without a text has no position for its threads.
+                self.page_discussion.open_thread(thread.id)  # An entry without a text has no place for its threads.
 
     def _find_wanted_thread(self) -> None:
         """Select the entry of the wanted thread once the entry and the thread are loaded."""
@@ -433,14 +432,14 @@ class PageDiff:
 
     @property
     def _selected_span(self) -> BlockSpan | None:
-        """The selected block of the entry that commands act on. None while the entry is loading."""
+        """The lines of the selected block. None while the entry is loading."""
         if self._documents is None or not self._layout.has_cursor(self._pages.key):
             return None
         return self.pane.cursor.current()
 
     def _row_block(self, row: Block) -> str | None:
-        """Return the key of the block that a draft or finding in the diff is on, from its `row`. None if `row` is
-        anything else."""
+        """Return the key of the block of a draft or finding, from its `row` in the diff. None if the row is something
+        else."""
         if (found := self._findings.finding_of_row(row)) is not None:
             return found.finding.block
         draft_key = row.key.removeprefix(DRAFT)
@@ -520,7 +519,7 @@ class PageDiff:
         return None
 
     def refresh_drafts(self) -> None:
-        """Do nothing: the page view shows the unsent drafts."""
+        """Do nothing: only the page view shows the unsent drafts."""
 
     def show_saved_page(self, change_request: ChangeRequest) -> None:
         """Do nothing: the change request reloads."""

@@ -38,7 +38,7 @@ itself."""
 PREDICTION_DELAY = 0.6
 """Delay in seconds before the merge is predicted, so that the first diff loads earlier."""
 REVIEWS_WAIT = 2.0
-"""Seconds after opening in which the loaded reviews may change the old revision."""
+"""Seconds after opening in which loaded reviews may still change the old revision."""
 
 
 class Comparison:
@@ -56,10 +56,10 @@ class Comparison:
         on_new_base: Callable[[], None],
         opens_at_review: bool,
     ) -> None:
-        """With `opens_at_review`, a change request that was edited after your last review opens with the later changes
-        only. `on_change` is called when the changed pages or `error_text` change, and `on_diff` when a page was
-        compared. `on_reviews` is called when the reviews or the predicted conflicts change. `on_new_base` is called
-        when the changes since another old revision are loaded."""
+        """If `opens_at_review`, a change request that was edited after your last review opens with the later changes
+        only. `on_change` is called when the changed pages or `error_text` change, `on_diff` when a page was compared,
+        `on_reviews` when the reviews or the predicted conflicts change, and `on_new_base` when the changes since
+        another old revision are loaded."""
         self._view = view
         self._on_change, self._on_diff, self._on_reviews, self._on_new_base = (
             on_change,
@@ -87,15 +87,15 @@ class Comparison:
         self._is_base_chosen = False
         """True after you chose the old revision. Until then, Octavo chooses it."""
         self._is_opening = opens_at_review and change_request.status in UNDECIDED
-        """True until the reviews and the change request are loaded from the server, so Octavo may choose another old
-        revision."""
+        """True until the server has returned the reviews and the change request. Until then, Octavo may choose another
+        old revision."""
         self._has_reviews = self._are_reviews_current = self._is_request_current = False
         self._base_changed = False
         """True if another old revision was chosen and its changes are still loading."""
         self._listed: Changes | None = None
         self._complete_changes: tuple[ComparedSides, Changes, tuple[ChangedPage, ...]] | None = None
-        """Compared revisions, incomplete list of the server, and all changes between the revisions. None if the server
-        lists all changes. Loaded again if the revisions or the list differ."""
+        """If the list of the server is incomplete: the compared revisions, that list, and all changes. Found again if
+        the revisions or the list differ. None if the list is complete."""
         self.conflicting: frozenset[str] = frozenset()
         """Keys of the pages with predicted conflicts with main."""
         self.is_on_main = False
@@ -133,8 +133,8 @@ class Comparison:
             self.diffs.drop_others()
 
     def replace_worker(self, group: str, work: WorkType[None]) -> None:
-        """Run `work` and cancel other workers of the group. `work` is a function, so that no coroutine stays unawaited
-        if the worker is canceled early."""
+        """Run `work` and cancel the other workers of the group. `work` is a function, because a coroutine would stay
+        unawaited if the worker is canceled early."""
         self._view.run_worker(work, exclusive=True, group=group)
 
     @property
@@ -182,7 +182,7 @@ class Comparison:
             return
         self._listed = snapshot.value
         if snapshot.value.more and self._limit < MAX_LIMIT:
-            # All changes are loaded, because every change has to be visible to a reviewer.
+            # Load all changes, because a reviewer must see every one.
             self._limit = MAX_LIMIT
             self._view.call_later(self._follow_changes)
         self._find_changes()
@@ -204,7 +204,7 @@ class Comparison:
         self._on_reviews()
 
     def _stop_waiting_for_reviews(self) -> None:
-        """Stop choosing an old revision, because a later choice would move the text while you read it."""
+        """Keep the old revision from now on, because another one would move the text while you read it."""
         self._is_opening = False
         if not self._has_reviews:
             self._find_changes()
@@ -219,8 +219,7 @@ class Comparison:
 
     @property
     def head(self) -> ContentRef:
-        """The reference of the current revision of the change request, or of the change request if its revision
-        is unknown."""
+        """The reference of the current revision. If it is unknown, that of the change request."""
         revision = self.change_request.revision
         return RevisionRef(space_id=self.space.space_id, revision_id=revision) if revision else self.at
 
@@ -293,7 +292,7 @@ class Comparison:
             self._on_new_base()
 
     async def _load_unlisted(self, sides: ComparedSides, old: RevisionRef, listed: Changes) -> None:
-        """Find the positions of deleted pages, and the changes that the server did not list."""
+        """Find the former positions of deleted pages, and the changes that the server did not list."""
         try:
             before = await load_revision(self._view.live, old)
             self.old_pages = before.pages
@@ -337,7 +336,7 @@ class Comparison:
             self._find_changes()
             return
         if not has_document_ids(after) and self._listed is not None:
-            # The revisions do not tell which texts differ, so the changes listed by the server are added.
+            # Revisions do not show which texts differ. Only the server knows these changes, so they are added.
             keys = {each.key for each in changed}
             changed += tuple(each for each in changed_pages(self._listed.changes) if each.key not in keys)
         self._set_sides(sides)
@@ -364,8 +363,8 @@ class Comparison:
         return ComparedSides(self._ref(change_request.base) if change_request.base else None, self.head)
 
     async def changed_since(self, revision: str) -> tuple[ChangedPage, ...] | None:
-        """Return the changed pages since a revision. None if a revision has no document IDs: without these IDs, edited
-        pages cannot be recognized. Raises ApiError."""
+        """Return the changed pages since a revision. None if edited pages cannot be recognized, because a revision has
+        no document IDs. Raises ApiError."""
         before, after = await asyncio.gather(
             load_revision(self._view.live, self._ref(revision)), load_revision(self._view.live, self.head)
         )

@@ -1,5 +1,5 @@
-"""The findings of rules and linters on the words that a change request adds, except those that you dismissed. Also
-their rows in the merge checks."""
+"""The findings of rules and linters on the words that a change request adds, without the findings that you dismissed.
+Also the rows about findings in the merge checks."""
 
 from __future__ import annotations
 
@@ -63,18 +63,18 @@ MAX_DISMISSED = 500
 
 @dataclass(frozen=True)
 class _Job:
-    """A page that waits to be checked."""
+    """A page to check."""
 
     page: ChangedPage
     before: str
     new: Document
     sides: ComparedSides | None
     by_rules: tuple[AddedFinding, ...] = ()
-    """Findings of the rules. Linters run after the rules have checked all waiting pages."""
+    """Findings of the rules. Linters run only after the rules have checked all pages that wait."""
 
 
 class RequestFindings:
-    """Findings on the changed pages of a change request, checked one page at a time in a background thread."""
+    """Findings on the changed pages of a change request. A background thread checks one page at a time."""
 
     def __init__(self, view: View, change_request_id: str, space: SpaceRef, on_change: Callable[[str], None]) -> None:
         """`on_change` is called with the key of a page when the findings on the page have changed."""
@@ -82,13 +82,13 @@ class RequestFindings:
         self._fact_key = f"dismissed findings {change_request_id}"
         self._findings: dict[str, tuple[AddedFinding, ...]] = {}
         self._loaded_pages: dict[str, CheckedPage] = {}
-        """Checked pages, and pages that were loaded for their headings, by page ID."""
+        """Pages whose headings are known, by page ID: pages that were checked, and pages loaded for their headings."""
         self._waiting: dict[str, _Job] = {}
         self._to_lint: dict[str, _Job] = {}
         self._linted: dict[str, tuple[tuple[str, str], tuple[AddedFinding, ...]]] = {}
-        """Old and new text of each page when linters last checked it, and their findings, by page key."""
+        """By page key: the old and new text that linters checked last, and their findings."""
         self._failures: set[str] = set()
-        """Messages about failed linters that were shown already. Each message is shown once."""
+        """Messages about failed linters that were shown."""
         self._runs_all_linters = False
         """True if linters that are not automatic run too."""
         self.is_checking = False
@@ -96,11 +96,12 @@ class RequestFindings:
         self._compared_sides: ComparedSides | None = None
         """Compared revisions of the pages that are passed to `check`."""
         self._compared: tuple[ComparedSides, LinkContext] | None = None
-        """Compared revisions, and the page tree in which links are resolved. None while either is unknown."""
+        """Compared revisions, and the page tree for links. None while either is unknown."""
 
     @cached_property
     def _dismissed(self) -> list[str]:
-        """Page key and finding key of each dismissed finding, separated by a space, the oldest first."""
+        """The dismissed findings, oldest first. Each is the key of a page and the key of a finding, separated by a
+        space."""
         stored = self._view.shell.session.state.get_fact(self._fact_key)
         return [str(each) for each in stored] if isinstance(stored, list) else []
 
@@ -157,7 +158,7 @@ class RequestFindings:
         return tuple(each for each in self.linters if self._runs_all_linters or each.is_automatic)
 
     def run_all_linters(self) -> None:
-        """From now on, run all linters of this space on the checked pages, not only the automatic ones."""
+        """Also run the linters of this space that are not automatic, from now on."""
         self._runs_all_linters = True
         self._failures.clear()
         self._linted.clear()
@@ -219,7 +220,7 @@ def _link_context(tree: PageTree, at: ContentRef) -> LinkContext:
 async def _find(
     live: Live, page: Page, before: str, new: Document, context: LinkContext, loaded_pages: dict[str, CheckedPage]
 ) -> tuple[AddedFinding, ...]:
-    """Return the findings on the words that `new` has in addition to `before`. Adds the loaded pages to
+    """Return the findings on the words that are in `new` but not in `before`. Adds the pages that it loads to
     `loaded_pages`."""
     check = ReferenceCheck(context.known_places, loaded_pages)
 
@@ -240,8 +241,8 @@ async def _find(
 async def _load_headings(
     live: Live, ids: Collection[str], context: LinkContext, loaded_pages: dict[str, CheckedPage]
 ) -> None:
-    """Load at most `MAX_LINKED` pages for their headings. Stop at the first page that cannot be loaded. Links to
-    headings of pages that are not loaded are not checked."""
+    """Load at most `MAX_LINKED` pages for their headings, up to the first that cannot be loaded. Links to headings of
+    other pages are not checked."""
     for page_id in islice(sorted(ids), MAX_LINKED):
         try:
             loaded = await find_page(live, get_page_source(context.page_ref, page_id), rank=Rank.AWAITED)
@@ -253,8 +254,8 @@ async def _load_headings(
 
 
 async def check_findings(live: Live, trees: MergeTrees, changed: Sequence[str]) -> tuple[Fact, ...]:
-    """Return the row of the findings on added words, which never blocks a merge. Empty if all pages were checked and
-    have no findings. `changed` has the IDs of the changed pages. Raises ApiError."""
+    """Return the row of the findings on added words, which never blocks a merge. `changed` has the IDs of the changed
+    pages. Empty if all were checked and have no findings. Raises ApiError."""
     context = _link_context(trees.new_tree, trees.after)
     loaded_pages: dict[str, CheckedPage] = {}
     titles: list[str] = []
@@ -284,7 +285,7 @@ _SAFE_NAME = "page.md"
 
 
 class LinterRuns:
-    """Runs at most `MAX_AT_ONCE` linters at a time. Create one for each event loop."""
+    """Runs at most `MAX_AT_ONCE` linters at a time. Each event loop needs its own."""
 
     def __init__(self, linters: Sequence[Linter]) -> None:
         self._linters = linters
@@ -331,8 +332,8 @@ def _read_findings(linter: Linter, output: bytes, page: LintedPage, text: str) -
 async def check_linters(
     live: Live, trees: MergeTrees, changed: Sequence[str], space: Space, linters: Sequence[Linter]
 ) -> tuple[Fact, ...]:
-    """Return the row of the linters that check a space. The row blocks a merge if linters have findings on added words,
-    or if pages could not be checked. Empty without linters. `changed` has the IDs of the changed pages."""
+    """Return the row of the linters that check a space. `changed` has the IDs of the changed pages. The row blocks a
+    merge if there are findings on added words, or if pages could not be checked. Empty without linters."""
     chosen = linters_for(linters, space.title, space.id)
     if not chosen:
         return ()

@@ -51,7 +51,7 @@ class RequestFilter(ListFilter):
 
     matches: Callable[[ChangeRequest, RequestStatus], bool] = field(compare=False)
     needs: StatusFact | None = None
-    """Fact that the filter needs. None if the listed change requests have all the data."""
+    """Fact that the filter needs. None if the list has all it needs."""
 
     def is_decided(self, status: RequestStatus) -> bool:
         """Return True if the filter needs no fact, or if its fact is loaded."""
@@ -72,7 +72,7 @@ def matching_requests(
 def undecided_requests(
     items: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf
 ) -> list[ChangeRequest]:
-    """Return the change requests that may match all filters once their facts are loaded."""
+    """Return the change requests that may match all filters, but of which facts are missing."""
     return [
         item
         for item in items
@@ -82,7 +82,7 @@ def undecided_requests(
 
 
 def can_still_match(undecided: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf) -> bool:
-    """Return True if a fact that the filters need can still be loaded for one of the `undecided` change requests."""
+    """Return True if an `undecided` change request has a missing fact that can still be loaded."""
     return any(each.needs not in status(change_request).load_errors for change_request in undecided for each in filters)
 
 
@@ -93,7 +93,7 @@ def offered_filters(
     status: StatusOf,
 ) -> list[tuple[RequestFilter, int, int]]:
     """Return the filters that can be added, each with the number of matches and of undecided change requests. A filter
-    that matches all or none is not offered."""
+    that matches all or none is left out."""
     filters = [*_STATUS_FILTERS, *_REVIEW_FILTERS, *_CONFLICT_FILTERS]
     approvers = Counter(name for item in items for name in (*status(item).approved, *status(item).outdated_approvals))
     for name, _ in approvers.most_common():
@@ -165,8 +165,8 @@ ORDERS: dict[str, tuple[str, Callable[[ChangeRequest, RequestStatus], tuple[obje
 EMPTY_TEXT, HINT = "No change requests with this status.", "] next tab   ctrl+n new change request"
 NAMES: dict[str, str] = {"open": "Open", "draft": "Drafts", "merged": "Merged", "archived": "Archived"}
 CHECKED_AT_ONCE = 200
-"""Number of change requests that a filter checks first. The same number is added each time the user reaches the end of
-the list."""
+"""Number of change requests that a filter checks first. As many are added each time the user reaches the end of the
+list."""
 _ROW_MARGIN = 6
 """Number of cells of a row that the second line cannot use."""
 SIGNS = {
@@ -265,9 +265,9 @@ class ChangesScreen(ListView[ChangeRequest]):
         self.only_mine = False
         self.filters: ActiveFilters[RequestFilter] = ActiveFilters(self, self._on_filters_changed)
         self._checked_count, self._has_unchecked = CHECKED_AT_ONCE, False
-        """Number of change requests that the filters check, and True if the list has more."""
+        """Number of change requests that the filters check, and whether the list has more."""
         self._progress = ""
-        """Part of the status line with the number of change requests that the filters have not checked yet."""
+        """Part of the status line: how many change requests the filters still have to check."""
         self.statuses = StatusLoader(self, self._on_status_changed)
         self._follow_timer: Timer | None = None
         self._redraw_timer: Timer | None = None
@@ -517,8 +517,8 @@ def _space_of(request: ChangeRequest) -> SpaceRef | None:
 
 
 def _count(snapshot: Snapshot[ListPage[ChangeRequest]] | None) -> int | None:
-    """Return the number of change requests in a list, as far as the server reports it. None while the list is not
-    loaded."""
+    """Return the number of change requests in a list: the count of the server if there are more pages, else that of the
+    loaded ones. None while the list is loading."""
     if snapshot is None or snapshot.value is None:
         return None
     return max(snapshot.value.count or 0 if snapshot.value.next else 0, len(snapshot.value.items))

@@ -1,5 +1,5 @@
 """The status of a change request, short texts about it, and its loader for lists. The loader follows the rows on the
-screen. For a filter or a sort order, it loads all rows."""
+screen. For a filter or a sort order, it loads the facts of all rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from octavo.tui.core.view import View
 
 StatusFact = Literal["reviews", "requested", "conflicts"]
-"""Facts of a status that Octavo loads with separate requests to the server."""
+"""Parts of a status that need requests of their own."""
 STATUS_FACTS: tuple[StatusFact, ...] = ("reviews", "requested", "conflicts")
 
 
@@ -98,8 +98,8 @@ def request_status(
 
 
 def needs_prediction(change_request: ChangeRequest) -> bool:
-    """Return True if Octavo has to predict the merge. If main has not changed since the change request was created,
-    there are no conflicts, and main has none of the changes. A merged or archived change request needs no
+    """Return True if only a predicted merge shows the conflicts, and whether main has the changes. If main has not
+    changed since the change request was created, neither is possible. A merged or archived change request needs no
     prediction."""
     return change_request.status in UNDECIDED and (
         change_request.outdated or change_request.revision_merged_ancestor is not None
@@ -108,8 +108,7 @@ def needs_prediction(change_request: ChangeRequest) -> bool:
 
 def status_line(status: RequestStatus, labels: Sequence[str], width: int) -> Content:
     """Return a line of at most `width` cells: the labels, such as the space and the author, then the facts of the
-    status. If the line is too long, the facts are shortened first, from the last on. Then labels are omitted, from the
-    first on."""
+    status. To fit, the facts are shortened from the last on, then labels are omitted from the first on."""
     facts, labels = status_facts(status), [each for each in labels if each]
     levels = [0] * len(facts)
 
@@ -133,7 +132,7 @@ def status_line(status: RequestStatus, labels: Sequence[str], width: int) -> Con
 
 
 def status_facts(status: RequestStatus) -> list[tuple[tuple[str, str, str], str]]:
-    """Return the facts to show, each as three texts of decreasing length with a style."""
+    """Return the facts to show. Each has three texts, the longest first, and a style."""
     facts: list[tuple[tuple[str, str, str], str]] = []
     if status.is_requested_from_me:
         facts.append((("○ your review requested", "○ review requested", "○ review"), "$primary"))
@@ -191,11 +190,12 @@ def first_line(
     is_on_main: bool = False,
 ) -> Content:
     """Return the first line of a change request: number, title, space, author, status and reviews. A narrow line omits
-    the facts, then truncates the title. The status is always shown.
+    facts, then truncates the title, and always has the status.
 
-    The numbers are: `conflicts` of pages that may conflict with main, `unresolved` of pages with conflict markers,
-    `pending` of your pending comments, and `proposed` of notes that programs propose. `is_on_main` is True if main
-    already has all changes."""
+    `conflicts` is the number of pages that may conflict with main, `unresolved` that of pages with conflict markers,
+    `pending` that of your pending comments, and `proposed` that of notes by programs. `is_on_main` is True if main
+    already has all changes.
+    """
     author = change_request.created_by.name if change_request.created_by else ""
     done = merged_by(change_request) if change_request.status == "merged" else short_age(change_request.updated_at)
     facts = " · ".join(each for each in (space, author, done) if each)
@@ -257,9 +257,9 @@ def reviewer_list(
     changed_since: Mapping[str, int],
     me: str,
 ) -> Content:
-    """Return the reviewers with their reviews, the requested reviewers, the contributors and the description. `me` is
-    the ID of the user, who is marked with “(you)”. `changed_since` has the number of pages that changed since a
-    revision, as far as it is loaded."""
+    """Return the reviewers with their reviews, the requested reviewers, the contributors and the description. The user
+    `me` is marked with “(you)”. `changed_since` has the number of pages that changed since each revision, if it is
+    loaded."""
     lines = [_review_line(change_request, review, changed_since, me) for review in reviews if not review.outdated]
     parts = [_under_heading("REVIEWERS", lines)] if lines else []
     requested_lines: list[Content] = []
@@ -295,8 +295,7 @@ def _under_heading(heading: str, lines: Sequence[Content]) -> Content:
 
 
 MAX_FOLLOWED = 60
-"""Maximum number of change requests whose status is kept up to date. Other change requests keep their last loaded
-status."""
+"""Maximum number of change requests whose status is kept up to date. Others keep the status that was loaded last."""
 MAX_PARALLEL = 4
 """Number of change requests whose facts are loaded in parallel for a filter or a sort order."""
 _ALL = "all of a list"
@@ -304,7 +303,7 @@ _ALL = "all of a list"
 
 @dataclass
 class _LoadedFacts:
-    """Loaded facts of a change request."""
+    """Facts of a change request that are loaded."""
 
     reviews: tuple[Review, ...] | None = None
     requested: tuple[RequestedReviewer, ...] | None = None
@@ -386,7 +385,8 @@ class StatusLoader:
         self._loading.clear()
 
     def refresh(self) -> None:
-        """Drop failed predictions and the facts of unfollowed change requests, so that Octavo loads them again."""
+        """Drop failed predictions and the facts of change requests that are not followed, so that they are loaded
+        again."""
         for name in [each for each in self._facts if each not in self._followed]:
             del self._facts[name]
         for facts in self._facts.values():

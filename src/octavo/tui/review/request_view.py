@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
 
 MAX_REVISIONS = 5
-"""Maximum number of reviewed revisions for which Octavo counts the later changed pages."""
+"""Maximum number of reviewed revisions for which the pages that changed later are counted."""
 
 
 class RequestHead:
@@ -75,7 +75,7 @@ class RequestHead:
         self._requested: tuple[RequestedReviewer, ...] = ()
         self._contributors: tuple[Contributor, ...] = ()
         self._pending: tuple[OutboxEntry, ...] = ()
-        """Pending comments in the first line when it was last drawn."""
+        """Pending comments when the first line was last drawn."""
         self._changed_since: dict[str, int] = {}
         """Number of pages that changed after a reviewed revision, by revision ID."""
 
@@ -96,8 +96,8 @@ class RequestHead:
         self.draw()
 
     def show_reviews(self, *, renew: bool = False) -> None:
-        """Draw the reviews, and count the pages that changed after each review. With `renew` all pages are counted
-        again, because the change request has a new revision."""
+        """Draw the reviews, and count the pages that changed after each. With `renew`, count all again, because the
+        change request has a new revision."""
         if renew:
             self._changed_since.clear()
         self.draw()
@@ -114,7 +114,7 @@ class RequestHead:
             try:
                 pages = await self._comparison.changed_since(revision)
             except ApiError:
-                return  # The review is marked as outdated even without the count.
+                return  # Even without the count, the review is marked as outdated.
             if pages is not None and now == self._comparison.change_request.revision:
                 self._changed_since[revision] = len(pages)
         self.draw()
@@ -174,7 +174,7 @@ class RequestHead:
 
 
 DRAW_DELAY = 0.3
-"""Delay in seconds before new sizes of changes are drawn, so that several sizes are drawn together."""
+"""Seconds before new sizes of changes are drawn, so that several are drawn together."""
 
 
 def _is_whole_selected(view: ChangeRequestScreen) -> bool:
@@ -553,7 +553,7 @@ class ChangeRequestScreen(View):
     @on(Reader.CommentRequested)
     def _on_comment_requested(self, message: Reader.CommentRequested) -> None:
         selected = self.diff_view.cursor.current()
-        if selected is not None and selected.block.key == message.block.key:  # Otherwise the cursor moved on.
+        if selected is not None and selected.block.key == message.block.key:  # Otherwise, the cursor has been moved.
             self.page_discussion.comment()
 
     @on(Reader.ThreadRequested)

@@ -1,5 +1,5 @@
-"""Commands and dialogs that submit or withdraw a review, and the list of your pending comments. The list also has the
-notes that programs propose, with commands to accept or discard them."""
+"""Commands and dialogs that submit or withdraw a review, and the list of your pending comments. It also has the notes
+that programs propose, with commands to accept or discard them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _open_composer = lazy("octavo.tui.comments.composer:open_composer")  # lazy: the
 
 
 def accept(app: Shell, notes: Sequence[ProposedNote]) -> None:
-    """Make notes pending comments. `u` proposes them again."""
+    """Turn notes into pending comments. `u` turns them back."""
     accepted: tuple[Accepted, ...] = ()
 
     async def apply() -> None:
@@ -72,7 +72,7 @@ def discard(app: Shell, notes: Sequence[ProposedNote]) -> None:
 
 
 def edit_and_accept(app: Shell, note: ProposedNote) -> None:
-    """Edit the text of a note, and accept the note when the text is saved."""
+    """Edit the text of a note. When the text is saved, accept the note."""
     draft_key = f"held {note.id}"
 
     def save(text: str) -> None:
@@ -87,8 +87,8 @@ def edit_and_accept(app: Shell, note: ProposedNote) -> None:
 
 
 def source_label(note: ProposedNote) -> str:
-    """Return a label that names the program which proposed a note, such as `proposed by claude`. The label also says if
-    the block of the note is not certain."""
+    """Return a label with the program that proposed a note, such as `proposed by claude`. It also says if the block was
+    found only by similarity."""
     return f"proposed by {note.source}" + (" · similar block" if note.placed == "likely" else "")
 
 
@@ -106,8 +106,7 @@ def why_no_review(app: Shell, target: RequestTarget) -> str | None:
 
 
 def is_review_offered(app: Shell, target: RequestTarget) -> bool:
-    """Return True if the key bar offers a review. Your own change request is excluded, although the server accepts a
-    review."""
+    """Return True if the key bar offers a review: not for your own change request, although the server accepts one."""
     me, author = app.workspace.me, target.change_request.created_by
     return has_status(*UNDECIDED)(app, target) and (me is None or author is None or author.id != me.id)
 
@@ -224,7 +223,7 @@ def open_review_dialog(app: Shell, target: RequestTarget, status: Verdict) -> No
 
 
 def _submit(app: Shell, target: RequestTarget, status: Verdict, comment: str, draft: DialogDraft) -> None:
-    """Send a review with the comment of the dialog. If there are pending comments, they are sent before the review."""
+    """Send a review with the comment of the dialog, and before it the pending comments."""
     live, at, name, revision = app.session.live, target.at, target.name, target.change_request.revision
     approves = status == "approved"
     action = f"approve {name}" if approves else f"request changes on {name}"

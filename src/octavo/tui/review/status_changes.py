@@ -48,8 +48,7 @@ if TYPE_CHECKING:
 
 
 def why_not_toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> str | None:
-    """Return the reason why the change requests cannot be marked as ready or converted to drafts. None if there is no
-    such reason."""
+    """Return the reason why the change requests cannot be marked as ready or converted to drafts. None if they can."""
     for each in requests:
         if each.status not in ("draft", "open"):
             reopen = f" Press L to reopen #{each.number} first." if each.status == "archived" else ""
@@ -63,8 +62,8 @@ def why_not_toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> str 
 
 
 def toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> None:
-    """Mark drafts as ready for review, or convert open change requests to drafts. The first change request decides
-    which of the two happens. The others change only if they have the same status."""
+    """Mark drafts as ready for review, or convert open change requests to drafts. The first one decides which of the
+    two happens. Others with another status stay as they are."""
     if requests:
         same_status = [each for each in requests if each.status == requests[0].status]
         action, message = _messages(app, same_status)
@@ -112,7 +111,7 @@ async def _toggle(app: Shell, requests: Sequence[ChangeRequest]) -> SendResult[t
     failures: list[str] = []
     for each in requests:
         if each.space is None:
-            continue  # This never happens: the command needs a known space.
+            continue  # Never happens: the command is disabled while the space is unknown.
         sent = await toggle_draft(app.session.live, each.ref(SpaceRef(space_id=each.space)), each)
         if sent.kind == "done" and sent.result is not None:
             done.append(sent.result.model_copy(update={"space": each.space}))
@@ -164,7 +163,8 @@ def open_archive_dialog(app: Shell, at: ChangeRequestRef, change_request: Change
 
 
 async def report_unfinished(app: Shell, session: Session) -> None:
-    """Show the result of each write that was running when Octavo was closed. No merge or update is sent again."""
+    """Show the result of each merge, update and suggestion that was running when Octavo was closed. None is sent
+    again."""
     await asyncio.gather(*(_report(app, session, write) for write in unfinished_writes(session.state)))
 
 
@@ -187,8 +187,8 @@ async def _report(app: Shell, session: Session, write: UnfinishedWrite) -> None:
 
 
 async def _finish_suggestions(app: Shell, session: Session, write: UnfinishedWrite) -> None:
-    """Resolve the threads of suggestions that were being applied when Octavo was closed. Tell the user if the server
-    has not applied the suggestions. Raises NotSaved."""
+    """Resolve the threads of suggestions that were being applied when Octavo was closed, if the server has applied
+    them. Otherwise, tell the user. Raises NotSaved."""
     result = await finish_unfinished(session.live, write)
     if result is None:
         return  # Another instance of Octavo has shown the result.
@@ -257,7 +257,7 @@ class RequestTarget:
 
     @property
     def change_requests(self) -> tuple[ChangeRequest, ...]:
-        """The change requests for a command that acts on several."""
+        """The selected change requests, else the one under the cursor."""
         return self.selected or (self.change_request,)
 
     def open_pending_comment(self, app: Shell, entry: OutboxEntry) -> None:
@@ -284,13 +284,13 @@ def why_not_allowed(app: Shell, target: RequestTarget, permission: str, *states:
 
 
 def requires(permission: str, *states: str) -> WhyNot:
-    """Return a function that returns why a command is disabled. The command needs `permission` and a change request in
-    one of `states`."""
+    """Return a function that returns why a command is disabled, for a command that needs `permission` and a change
+    request in one of `states`."""
     return for_one_request(lambda app, target: why_not_allowed(app, target, permission, *states))
 
 
 def for_one_request(why_not: WhyNot) -> WhyNot:
-    """Return `why_not` with a further reason: a command for one change request is disabled while others are
+    """Return a function like `why_not` for a command on one change request: it is also disabled while others are
     selected."""
     return lambda app, target: why_not_single(target) or why_not(app, target)
 
@@ -301,8 +301,7 @@ def has_status(*states: str) -> Callable[[Shell, RequestTarget], bool]:
 
 
 def why_not_single(target: RequestTarget) -> str | None:
-    """Return the reason why a command for one change request is disabled while others are selected. None if no others
-    are selected."""
+    """Return why a command for one change request is disabled: others are selected. None if no others are selected."""
     count = len(target.selected)
     if count > 1 or (count == 1 and target.selected[0].id != target.change_request.id):
         selected = plural(count, "change request is", "change requests are")
@@ -316,7 +315,7 @@ MAX_REQUESTS = 50
 
 @dataclass(frozen=True)
 class PlannedWrite:
-    """Planned change of one of the selected change requests."""
+    """What a command will do with one of the selected change requests."""
 
     change_request: ChangeRequest
     name: str
@@ -348,15 +347,15 @@ class BulkAction:
 
 
 def acts_on_several(target: RequestTarget) -> bool:
-    """Return True if commands act on selected change requests other than the one under the cursor."""
+    """Return True if commands act on other change requests than the one under the cursor."""
     selected = target.selected
     return len(selected) > 1 or (len(selected) == 1 and selected[0].id != target.change_request.id)
 
 
 def for_one_or_several(why_not: WhyNot) -> WhyNot:
     """Return a function that returns why a command for one or several change requests is disabled. Without a selection,
-    `why_not` returns the reason. With a selection, only the number of change requests is limited, because the
-    confirmation says which of them cannot change."""
+    it returns the reason of `why_not`. With a selection, only the number is limited: the confirmation says which change
+    requests cannot change."""
 
     def reason(app: Shell, target: RequestTarget) -> str | None:
         if not acts_on_several(target):
@@ -518,7 +517,7 @@ def _send(app: Shell, target: RequestTarget, action: BulkAction, planned: Sequen
 async def _send_all(
     planned: Sequence[PlannedWrite], done: str, *, on_sent: Callable[[], None]
 ) -> SendResult[tuple[PlannedWrite, ...]]:
-    """Send the writes one after the other. The message names each change request that failed."""
+    """Send the writes one after the other. The message names each change request whose write failed."""
     sent: list[PlannedWrite] = []
     failures: list[str] = []
     for each in planned:

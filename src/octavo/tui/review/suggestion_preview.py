@@ -1,6 +1,5 @@
-"""Commands for the suggestions in the diff of a page, and the preview of a page with several suggestions applied. Exactly the
-shown text is saved.
-"""
+"""Commands for the suggestions in the diff of a page, and a preview of the page with several suggestions applied. The
+text that is saved is exactly the text shown."""
 
 from __future__ import annotations
 
@@ -53,7 +52,7 @@ PREVIEW_COMMANDS: Commands[SuggestionPreviewScreen] = Commands(
 
 
 class SuggestionPreviewScreen(DiffPreviewScreen):
-    """A page of a change request compared with the page after some suggestions are applied, with their threads."""
+    """A page of a change request compared with itself after some suggestions are applied, with their threads."""
 
     CONTEXT = "preview of suggestions"
     HELP = (
@@ -76,7 +75,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         self._threads = {thread.id: thread for thread in threads if len(suggested_texts(thread, thread)) == 1}
         self._included = set(self._threads)
         self._unfit: set[str] = set()
-        """IDs of the threads whose suggestions cannot be applied."""
+        """IDs of the threads whose suggestions cannot be applied any more."""
         self._outcome: SuggestionOutcome | None = None
         """The shown result. None while it is loading, or if it could not be loaded."""
         self._has_failed = False
@@ -167,7 +166,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
     def toggle(self) -> None:
         """Include or leave out the selected suggestion."""
         self._included ^= {self._selected}
-        self._unfit.clear()  # A suggestion for the same block may fit now.
+        self._unfit.clear()  # Other suggestions for the same block may be possible now.
         self._start()
 
     def why_not_apply(self) -> str | None:
@@ -186,7 +185,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         return next(filter(None, reasons), None)
 
     def apply(self, app: Shell) -> None:
-        """Apply the included suggestions and resolve their threads, if the page is still the shown page."""
+        """Apply the included suggestions and resolve their threads, if the page has not changed since it was shown."""
         outcome, chosen, at, live = self._outcome, self._threads_to_apply(), self._at, app.session.live
         if outcome is None:
             return

@@ -1,5 +1,5 @@
-"""The list of the places in a space that still have the old term of a change request. Commands replace the term in
-these places, or suggest the replacement in pending comments."""
+"""The list of the places in a space that still have a term which a change request replaces. Commands replace the term
+there, or suggest this in pending comments."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class TermRow:
 
 
 def why_no_replacement(app: Shell, source: TermSource) -> str | None:
-    """Return the reason why you cannot edit the change request. None if you can."""
+    """Return the reason why you cannot replace the term in this change request. None if you can."""
     return why_no_editing(app) or why_not_in_change_request(
         app, source.change_request, source.space, "edit", *UNDECIDED
     )
@@ -136,8 +136,8 @@ def _by_page(rows: Iterable[TermRow]) -> list[tuple[PageMatches, tuple[TermMatch
 
 
 def excerpt(match: TermMatch, width: int) -> Content:
-    """Return a place in one line: at most `width` characters of the text before, the old text crossed out, the new
-    text, and the text after."""
+    """Return a place in one line: up to `width` characters of the text before, the old text struck out, the new text,
+    and the text after."""
     before = match.before if len(match.before) <= width else f"…{match.before[-width:]}"
     old = Content.styled(" ".join(match.text.split()), "$error strike")
     if match.replacement is None:
@@ -151,7 +151,7 @@ def excerpt(match: TermMatch, width: int) -> Content:
 
 
 def open_replace_dialog(app: Shell, source: TermSource, rows: Sequence[TermRow], on_done: Callable[[], None]) -> None:
-    """List the edits and ask for confirmation, then replace the places. `on_done` is called after the edit."""
+    """List the edits and ask for confirmation, then replace the places and call `on_done`."""
     pages = _by_page(rows)
 
     def on_answer(answer: Confirmed | None) -> None:
@@ -296,9 +296,9 @@ _BEFORE = 28
 """Number of characters that a row shows before the old term."""
 _CONTEXT_LINES = 4
 _WIDE = 100
-"""Minimum width of the terminal for a preview beside the list. This preview shows more lines."""
+"""Minimum width of the terminal for a preview beside the list, which shows more lines than one below it."""
 _DRAWN_EVERY = 25
-"""Number of searched pages between two updates of the list."""
+"""Number of pages that are searched between two updates of the list."""
 
 
 def _why_no_places(view: TermScreen) -> str | None:
@@ -418,7 +418,7 @@ class TermScreen(ListView[TermRow]):
     def _show(self, results: TermResults) -> None:
         if not results.is_complete and len(results.pages) < len(self._results.pages):
             self._show_status(results)
-            return  # The list of the last search stays until this search has found as much.
+            return  # Keep the list of the last search until this search has found as much.
         self._results = results
         rows = [TermRow(page_matches, match) for page_matches in results.pages for match in _matches(page_matches)]
         if results.is_complete or rows:
@@ -507,7 +507,7 @@ def _context(row: TermRow, line_count: int) -> Content:
 
 
 def _partial_note(results: TermResults) -> str:
-    """Return a note with the number of searched pages while the search runs, or if it ended at a limit. Empty if all
+    """Return a note with the number of searched pages, while the search runs or if it ended at a limit. Empty if all
     pages are searched, or if an error is shown instead."""
     searched = f"{results.searched} of {results.total} pages are searched"
     if not results.is_complete:
@@ -546,8 +546,8 @@ class PageTerms:
         return None if compared is not None and compared.diff.entries else f"{change.title} has no changed text."
 
     def choose(self, app: Shell) -> None:
-        """Show the places that still have the old term which the selected block replaces, or else the page. Ask for the
-        term if there are several."""
+        """Show the places that still have the old term that the selected block, else the page, replaces. If it replaces
+        several terms, ask for one."""
         app.background(self._choose(app))
 
     async def _choose(self, app: Shell) -> None:

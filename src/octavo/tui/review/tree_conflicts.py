@@ -58,7 +58,7 @@ class TreeConflict:
 
     @property
     def question(self) -> PageConflict:
-        """The conflict in the form that the view draws."""
+        """The conflict as the view draws it."""
         return PageConflict(self.name, self.title, self.summary, self.options)
 
     def unresolved(self, choices: Collection[str]) -> list[str]:
@@ -78,13 +78,13 @@ class TreeConflict:
 
 
 def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, MergeChoice]) -> list[ContentEdit]:
-    """Return the edits for the choices. A kept page whose parent page is deleted moves to the position of the
+    """Return the edits for the choices. If the parent of a kept page is deleted, the page moves to the position of the
     parent."""
     resolved = [each for each in conflicts if each.edit(choices.get(each.name)) is not None]
     deleted = [each for each in resolved if isinstance(each.edit(choices[each.name]), DeletePage)]
     deleted.sort(key=lambda each: len(each.subpage_ids))
     moves: list[ContentEdit] = []
-    # Begin with the last conflict, because the page that is moved last to a position comes first there.
+    # Begin with the last conflict: of several pages that move to one position, the last one moved comes first there.
     for each in reversed(conflicts):
         deleted_ancestors = [page for page in deleted if each.id in page.subpage_ids]
         if each.kind == "deleted" and each not in deleted and deleted_ancestors:
@@ -97,11 +97,10 @@ def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, MergeCho
 
 
 def find_tree_conflicts(triple: RevisionTriple, current: PageTree) -> tuple[list[TreeConflict], dict[str, FieldSides]]:
-    """Return the page tree conflicts between main and a change request whose tree is `current`. Also return the values
-    of the fields that both sides changed, by page ID."""
+    """Return the page tree conflicts between main and a change request, whose tree is now `current`. Also return the
+    values of the fields that both sides changed, by page ID."""
     page_ids = pages_to_read(triple, None)
-    # Texts are left empty, because only conflicts in the page tree are wanted. Conflict markers show the text
-    # conflicts.
+    # Without texts, because only conflicts in the page tree are wanted here. Conflict markers show the others.
     predicted = predict_merge(triple, dict.fromkeys(page_ids, ("", "", ""))).conflicts
     deletions = {each.id for each in predicted if each.kind == "deleted"}
     fields: dict[str, FieldSides] = {}
@@ -141,8 +140,8 @@ def _conflicting_fields(page_id: str, trees: Sequence[PageTree]) -> FieldSides:
 
 
 def settings_of(fields: FieldSides, *, is_main: bool) -> tuple[AttributeChange, ...]:
-    """Return the fields with their values in main and after a choice. `is_main` is True for the choice of main, and
-    False for the choice of this change request."""
+    """Return the fields with their values in main and after a choice: that of main if `is_main`, else that of this
+    change request."""
     return tuple(
         AttributeChange(name.replace("_", " "), _format_value(main), _format_value(main if is_main else mine))
         for name, (main, mine) in fields.items()

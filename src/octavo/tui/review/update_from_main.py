@@ -172,8 +172,8 @@ def _show_diff(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, reopen:
 
 
 async def send_update(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, on_conflicts: OnConflicts) -> str:
-    """Update the change request once and show the result. Call `on_conflicts` if there are conflicts. If something
-    changed since `preview`, send nothing and return the changes in sentences, else an empty string."""
+    """Update the change request and show the result. Call `on_conflicts` if there are conflicts. If something changed
+    since `preview`, send nothing and return the changes in sentences, else return ""."""
     change_request = preview.change_request
     # The revisions are stored before the update, because the update replaces the base of the change request.
     update_fact = {"base": change_request.base, "main": preview.basis.main, "mine": change_request.revision}
@@ -204,7 +204,7 @@ async def send_update(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, 
     elif result:
         app.say(sent.message or f"Updated {name}.")
     else:
-        # Only the lost response listed the conflicts.
+        # Only the response that was lost listed the conflicts.
         app.say(
             f"Updated {name}. The server's response was lost, so Octavo does not know whether the update caused conflicts. "
             "Press R on this change request to check.",
