@@ -16,7 +16,7 @@ MIN_SIMILARITY = 0.45
 """Minimum similarity of two blocks, from 0 to 1, to be paired in a comparison."""
 
 _CONTAINER_SIMILARITY = 0.5
-"""Similarity given to containers with the same title, and to untitled containers if one of them is empty."""
+"""Similarity of two containers with the same title, and of two without title if one is empty."""
 
 _MIN_HEADING_SIMILARITY = 0.6
 """Minimum similarity of two headings without a common word. Short texts have many letters in common by chance."""
@@ -80,8 +80,8 @@ def _alignment_keys(nodes: Sequence[Node]) -> list[Hashable]:
 
 
 def _join_across_islands(ranges: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]) -> Sequence[DiffRange]:
-    """Join differing ranges that are separated only by short repeated blocks. For example, “Returns:” in one section
-    does not correspond to “Returns:” in another section."""
+    """Join differing ranges between which only short repeated blocks are equal. For example, “Returns:” in one section
+    does not correspond to “Returns:” in another."""
     short = [
         index
         for index, each in enumerate(ranges)
@@ -115,8 +115,8 @@ def _join_across_islands(ranges: Sequence[DiffRange], old: Sequence[Node], new: 
 def _renumbered_headings(
     short: Sequence[int], ranges: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]
 ) -> set[int]:
-    """Return the indexes in `ranges` of headings such as “Step 4” that are equal only because the steps were renumbered.
-    Then a long equal block is before the heading on one side, and after it on the other side."""
+    """Return the indexes in `ranges` of headings such as “Step 4” that are equal only because steps were renumbered: a
+    long equal block is before the heading on one side, and after it on the other."""
     series = [Counter(form for node in nodes if (form := _number_pattern(node))) for nodes in (old, new)]
     numbered = [
         index
@@ -338,7 +338,7 @@ def _best_totals(worth: Sequence[dict[int, float]], width: int) -> list[list[flo
 
 
 def _align_beginnings(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> list[Pair]:
-    """Pair blocks with the same kind and first 60 characters. Used if there are too many blocks to compare all
+    """Pair blocks of the same kind with the same first 60 characters. Used if there are too many blocks to compare all
     pairs."""
     pairs: list[Pair] = []
     for equal, i1, i2, j1, j2 in diff_ranges(

@@ -19,8 +19,8 @@ Op = Literal["equal", "insert", "delete", "format", "link"]
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
-    """Consecutive words with the same change. If `op` is `format` or `link`, only the format, an attribute, the white
-    space or the target changed: `old` is the run before, `run` the run after."""
+    """Consecutive words with the same change. In a part whose `op` is `format` or `link`, the words are equal, and
+    `old` is the run before, `run` the run after."""
 
     op: Op
     run: Run
@@ -48,7 +48,7 @@ class TextChange:
 
 @dataclass(frozen=True, slots=True)
 class LineChange:
-    """A line of code or source. If the line was changed, `op` is `change` and `words` has the changes in the line."""
+    """A line of code or source. In a line whose `op` is `change`, `words` has the changes."""
 
     op: Literal["equal", "insert", "delete", "change"]
     old: str = ""
@@ -137,7 +137,7 @@ class UnchangedBlocks:
 
 @dataclass(frozen=True, slots=True)
 class AddedBlock:
-    """An added block. If it has entries, it is an added container, and some of its blocks existed before."""
+    """An added block. With entries, it is a container that was added around blocks of which some existed before."""
 
     block: Block
     entries: tuple[Entry, ...] = ()
@@ -145,8 +145,8 @@ class AddedBlock:
 
 @dataclass(frozen=True, slots=True)
 class RemovedBlock:
-    """A removed block. If it has entries, it is a removed container, and some of its blocks remain. The entries cover
-    all its blocks."""
+    """A removed block. With entries, which cover all its blocks, it is a container that was removed from around blocks
+    of which some remain."""
 
     block: Block
     entries: tuple[Entry, ...] = ()
@@ -169,8 +169,8 @@ class ChangedBlock:
 
 @dataclass(frozen=True, slots=True)
 class MovedBlock:
-    """A moved block. Each move has two entries with the same number: at the old position, and at the new position,
-    where `is_arrival` is True."""
+    """A moved block. A move has two entries with the same number: at the old position, and at the new position, where
+    `is_arrival` is True."""
 
     old: Block
     new: Block

@@ -34,15 +34,15 @@ from octavo.documents.diff_text import SLICE_LENGTH, WIDE_LETTERS, slices
 from octavo.documents.sequences import text_similarity
 
 _PART_KINDS = kinds_with("part")
-"""Kinds of parts, such as rows and list items. A part can count as moved among its siblings even if it is short."""
+"""Kinds of parts, such as rows and list items. Even a short part can count as moved among its siblings."""
 _ROW_KINDS = frozenset({"row", "card"})
-"""Kinds whose edits are compared by column, so that they cannot count as both moved and edited here."""
+"""Kinds that are compared column by column. A block of these kinds cannot count as both moved and edited here."""
 _MIN_EDITED_LENGTH = 60
 _MIN_TEXT_SIMILARITY = 0.85
 _MIN_CONTAINER_SIMILARITY = 0.75
 """Minimum similarity of two containers of the same kind to count as one container that was moved and edited."""
 _MIN_LENGTH_RATIO = 0.4
-"""Minimum length of a block, as a share of the length of another block, for the two to be compared."""
+"""Two blocks are compared only if the length of the shorter is at least this share of that of the longer."""
 _MAX_PAIRS = 4000
 
 
@@ -154,7 +154,7 @@ class _MoveFinder:
                 self._move(source, step)
 
     def move_neighbors(self, lists: Sequence[Sequence[DiffStep]]) -> None:
-        """Turn equal blocks next to both ends of a move into moves too, even if they are short."""
+        """Also turn the equal blocks next to both ends of a move into moves, even if they are short."""
         before: dict[int, DiffStep] = {}
         after: dict[int, DiffStep] = {}
         for siblings in lists:
@@ -421,7 +421,7 @@ _MIN_RENAMED_SHARE = 0.3
 """Changed share of a heading, from 0 to 1, above which its section may be about another topic."""
 
 _MIN_SHARE_OF_SAME_WORDS = 0.75
-"""Share of the words, from 0 to 1, above which a section counts as laid out anew, not as replaced."""
+"""Share of the words, from 0 to 1, above which a section has another layout, and was not replaced."""
 
 
 def join_replaced_sections(steps: Sequence[DiffStep]) -> list[DiffStep]:
@@ -458,7 +458,7 @@ def _is_renamed(step: DiffStep) -> bool:
 def _join_replaced(run: list[DiffStep]) -> list[DiffStep]:
     old = [step.old for step in run if step.old is not None]
     new = [step.new for step in run if step.new is not None]
-    # If the kinds are equal and in the same order, the text may be a translation. Then each block is compared alone.
+    # Equal kinds in the same order may be a translation. Then each block is compared alone.
     if (
         len(run) < _MIN_EDITS
         or min(len(old), len(new)) < 2

@@ -60,7 +60,7 @@ class Node:
             yield from child.walk()
 
     def leaves(self) -> Iterator[Node]:
-        """Yield this node and its descendants, as far as they have text of their own."""
+        """Yield the nodes that have text of their own, among this node and its descendants."""
         if self.block.runs or self.block.text or not self.children:
             if self.text:
                 yield self
@@ -112,7 +112,7 @@ def _is_default(block: Block, name: str, value: Any) -> bool:
         case "tight":
             return value is not False
         case "value":
-            return value is None  # False and 0 are not defaults: both are visible.
+            return value is None  # False and 0 are visible, so they are not defaults.
         case "id" if block.kind == "heading":
             return value in _EMPTY_VALUES or is_anchor_of(plain_text(block.runs), str(value))
         case "slug" if block.kind == "tab":
@@ -178,9 +178,10 @@ CompareNodes = Callable[[Node, Node], "DiffStep"]
 class DiffStep:
     """The change of one node while a comparison is running. `to_entries` turns steps into entries.
 
-    A moved block has two steps: `left` at the old position, and `arrived` at the new position. A restructured step
-    covers several nodes. An added or removed step with steps inside is a container that was added around existing
-    blocks, or removed from around them."""
+    A moved block has two steps: `left` at the old position, and `arrived` at the new one. A restructured step covers
+    several nodes. An added or removed step with steps inside is a container that was added or removed around blocks
+    that exist in both versions.
+    """
 
     status: Status
     old: Node | None = None
@@ -286,7 +287,7 @@ def changed_run_attributes(words: Sequence[TextPart]) -> tuple[AttributeChange, 
 
 
 def _with_whole_links(words: Sequence[TextPart]) -> list[Run]:
-    """Return the run of each word. Each remaining word of a link gets the complete new text of the link, so that a
+    """Return the run of each word. In a link, each word that remains gets the complete new text of the link, so that a
     change of the link can name it."""
     runs = [word.run for word in words]
     kept = [index for index, word in enumerate(words) if word.op != "delete"]
@@ -325,7 +326,7 @@ def _link_change(old: Run, new: Run) -> AttributeChange:
 
 
 def _attribute_change(name: str, old: str | None, new: str | None) -> AttributeChange:
-    """Return the change of an attribute. If only the signature of a URL has changed, show only the signature."""
+    """Return the change of an attribute. Of a URL whose signature alone has changed, show only the signature."""
     before, after = (str(side).partition("?") for side in (old, new))
     if old is None or new is None or not (before[1] and after[1]) or before[0] != after[0]:
         return AttributeChange(name, old, new)
@@ -388,8 +389,8 @@ def changed_values(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple
     for name in names:
         old, new = before.get(name), after.get(name)
         if old != new:
-            # Compared with “yes”, a missing boolean is shown as “no”. Compared with “no” it stays missing, because both
-            # sides would otherwise look the same.
+            # If the other value is “yes”, a missing boolean is shown as “no”. If it is “no”, it is shown as missing,
+            # because both sides would look the same.
             if isinstance(old or new, bool) and bool(old) is not bool(new):
                 old, new = old or False, new or False
             texts = [_value_text(side) for side in (old, new)]

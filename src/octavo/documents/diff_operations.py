@@ -38,14 +38,15 @@ class _Operation(NamedTuple):
 
 
 def uses_old_tags(operation: Node) -> bool:
-    """Return whether an operation is in the older notation, in which `api-section` blocks group the parameters."""
+    """Return whether an operation has the older notation, in which the parameters are grouped in `api-section`
+    blocks."""
     return any(
         child.kind == "api-section" and child.block.attrs.get("name") != "description" for child in operation.children
     )
 
 
 def with_new_tags(operation: Node) -> Node:
-    """Return an operation in the newer notation, in which the summary and the location of parameters are attributes."""
+    """Return an operation in the newer notation. The summary and the location of each parameter become attributes."""
     details = _read(operation)
     attrs = {**operation.block.attrs}
     if summary := plain_text(details.summary):
@@ -67,8 +68,8 @@ def with_new_tags(operation: Node) -> Node:
 
 
 def join_rewritten_operations(run: Sequence[DiffStep], compare: CompareNodes) -> list[DiffStep]:
-    """Join the block of an API operation with the plain blocks that replaced it, or that it replaced. `run` has only
-    added and removed steps."""
+    """Join the block of an API operation with the plain blocks that replaced it, or the reverse. `run` has only added
+    and removed steps."""
     for status in ("removed", "added"):
         is_removed = status == "removed"
         operations = [node for step in run if step.status == status and (node := step.old if is_removed else step.new)]
@@ -136,8 +137,8 @@ def _rewrite_step(
 
 
 def _insert_in_order(run: Sequence[DiffStep], replacements: Sequence[DiffStep]) -> list[DiffStep]:
-    """Return the steps of `run` with `replacements` inserted. Each replacement takes the place of the removed and added
-    steps of its blocks. The other removed steps keep their order, and so do the other added steps."""
+    """Return the steps of `run`. Each of `replacements` takes the place of the removed and added steps of its blocks.
+    The other removed steps keep their order, and so do the other added steps."""
     removed = [step for step in run if step.old is not None]
     added = [step for step in run if step.old is None]
     ordered: list[DiffStep] = []
@@ -193,8 +194,8 @@ def _section_text(section: Node) -> str:
 
 def _expand_operation(details: _Operation, titles: Mapping[str, str], row_numbers: Mapping[str, int]) -> list[Node]:
     """Return an operation as plain blocks: headings, tables and tabs, as the platform writes it without an operation
-    tag. `titles` maps comparable tab titles to the titles on the other side. `row_numbers` maps the text of each row on
-    the other side to its number."""
+    tag. `titles` has the titles of tabs on the other side, by comparable title. `row_numbers` has the number of each
+    row there, by its text."""
     block = details.block
     method = str(block.attrs.get("method") or "get")
     url = f"{block.attrs.get('host') or ''}{block.attrs.get('path') or ''}".strip()

@@ -25,7 +25,7 @@ _MIN_SHARE_KEPT = 0.5
 _MIN_CONTAINER_SIMILARITY = 0.7
 """Minimum similarity of two containers of the same kind to count as one container that changed."""
 _MIN_LENGTH_RATIO = 0.4
-"""Minimum length of a container, as a share of the length of another container, for the two to be paired."""
+"""Two containers are paired only if the length of the shorter is at least this share of that of the longer."""
 _MAX_NAMES = 3
 _MAX_PAIRS = 20_000
 _MAX_COMPARED = 400
@@ -57,8 +57,8 @@ def join_restructured(steps: list[DiffStep], compare: CompareNodes) -> list[Diff
 
 
 def _join_across_edges(run: list[DiffStep], compare: CompareNodes) -> list[DiffStep] | None:
-    """Join the steps of blocks that moved into or out of a container. None if there are no such blocks, or if there
-    are too many blocks to compare."""
+    """Join the steps of blocks that moved into or out of a container. None if there are none, or too many to
+    compare."""
     if len(run) < 2 or not (_container_kinds(step.old for step in run) & _container_kinds(step.new for step in run)):
         return None
     sides = _texts(run)
@@ -85,17 +85,17 @@ def _join_across_edges(run: list[DiffStep], compare: CompareNodes) -> list[DiffS
     pairs = [part for pair in _pair_parts(old_parts, new_parts) for part in _split_container_pair(pair)]
     paired_nodes = [one.node for one, other in pairs if one is not None and other is not None]
     if sum(len(leaf.text) for node in paired_nodes for leaf in node.leaves() if leaf.text in crossing) < _MIN_LENGTH:
-        return None  # The pairs contain almost none of the text that moved into or out of a container.
+        return None  # The text that moved into or out of a container is not in these pairs.
     step = _restructured_step(pairs, compare, _same_containers(pairs))
     if step.note and len(old) == len(new) == 1:
-        # the two versions of the block were not paired, because its size changed too much
+        # the two versions were not paired, because their sizes differ too much
         step = compare(old[0], new[0])
     return [*_join_between_edits(run[:first], compare), step, *_join_between_edits(run[last:], compare)]
 
 
 def _split_container_pair(pair: _Pair) -> list[_Pair]:
-    """If only one block of a pair is a container, return two pairs, each of one block and None. Otherwise return the
-    pair unchanged."""
+    """Split a pair of which only one block is a container into two pairs, each of one block and None. Return any other
+    pair as it is."""
     one, other = pair
     if one and other and (one.node.kind in CONTAINERS) is not (other.node.kind in CONTAINERS):
         return [(one, None), (None, other)]
@@ -107,8 +107,8 @@ def _container_kinds(nodes: Iterable[Node | None]) -> set[str]:
 
 
 def _texts(run: Sequence[DiffStep]) -> list[tuple[Counter[str], Counter[str]]]:
-    """Return the old and the new texts of each step, with counts. A new text that is similar to a removed text is
-    replaced by the removed text."""
+    """Return the old and the new texts of each step, with their counts. A new text that is similar to a removed text
+    counts as the removed text."""
     old, new = (
         [[leaf.text for leaf in node.leaves()] if node else [] for node in nodes]
         for nodes in ([step.old for step in run], [step.new for step in run])
@@ -252,9 +252,12 @@ def _step(old: _NodeInContainers | None, new: _NodeInContainers | None, compare:
 def _restructured_step(
     pairs: Sequence[_Pair], compare: CompareNodes, old_containers: Mapping[int, Node] | None = None
 ) -> DiffStep:
-    """Return one step for all pairs, with steps inside for the new containers. A step without nodes is a note about the
-    steps after it. `old_containers` maps the `id()` of a new container to its old version. It is None if containers
-    were added or removed as a whole."""
+    """Return one step for all pairs. The steps inside are those of the new containers. A step without nodes is a note
+    about the steps after it.
+
+    `old_containers` has the old version of each new container, by its `id()`. It is None if containers were added or
+    removed as a whole.
+    """
     old = tuple(_outermost_nodes(one for one, _ in pairs))
     new = tuple(_outermost_nodes(other for _, other in pairs))
     step = DiffStep("restructured", old_nodes=old, new_nodes=new, inside=[])
@@ -335,7 +338,7 @@ def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
 
 
 def _crossing_note(old: _NodeInContainers, new: _NodeInContainers, old_containers: Mapping[int, Node]) -> str:
-    """Return a note such as “unwrapped from a quote”. Empty if the block stayed in its containers, or if its container
+    """Return a note such as “unwrapped from a quote”. Empty if the block stayed in its containers, or if one of them
     was split or joined."""
     kept_ids = {id(old_containers[id(node)]) for node in new.path if id(node) in old_containers} & set(
         map(id, old.path)
@@ -354,7 +357,7 @@ def _crossing_note(old: _NodeInContainers, new: _NodeInContainers, old_container
 
 
 def collapse_container(step: DiffStep) -> None:
-    """Drop the steps of the children of a container, if all of them were added or removed together with it."""
+    """Drop the steps of the children if they all were added or removed together with their container."""
     if step.status in ("added", "removed") and step.inside is not None:
         for inner in step.inside:
             collapse_container(inner)
@@ -387,7 +390,7 @@ def _old_blocks(steps: Iterable[DiffStep]) -> Iterator[Block]:
         if step.old is None:
             yield from blocks
         else:
-            # the step of a container whose title was a heading has no children, so use the blocks found inside
+            # a container whose title was a heading has no children in its step, so use the blocks found inside
             yield step.old.block if step.old.block.children else step.old.block._replace(children=blocks)
 
 

@@ -90,13 +90,13 @@ def _shared_share(one: Counter[str], other: Counter[str]) -> float:
 
 
 def _column_names(columns: Sequence[TableColumn]) -> list[str]:
-    """Return the titles of the columns, or their positions if no column has a title."""
+    """Return the titles of the columns. If none has a title, return their positions."""
     titles = [plain_text(column.title).strip() for column in columns]
     return titles if any(titles) else [str(index) for index in range(len(titles))]
 
 
 def column_changes(columns: Sequence[ColumnPair]) -> tuple[AttributeChange, ...]:
-    """Return the changes of the columns that exist in both tables, except changes of the words of their titles."""
+    """Return the changes of the columns that exist in both tables, without changes of the words in their titles."""
     found: list[AttributeChange] = []
     for number, pair in enumerate(columns, 1):
         if pair.old is None or pair.new is None:
@@ -159,8 +159,8 @@ def row_pairs(
 def _identified_rows(
     old: Sequence[Node], new: Sequence[Node], columns: Sequence[ColumnPair]
 ) -> tuple[dict[int, str], dict[int, str]]:
-    """Return a name for each row that exists on both sides: by `id()` of the old row, and by `id()` of the new row. The
-    name is the text of the row in the first column in which at least half of the rows have a unique text."""
+    """Return a name for each row that exists on both sides, by `id()` of the old row and by `id()` of the new row. It
+    is the text in the first column in which at least half of the rows have a unique text."""
     for pair in columns:
         if pair.old_index is None or pair.new_index is None:
             continue
@@ -188,7 +188,7 @@ def _named_rows_in_range(
 
 
 _MIN_SHARE_FOUND = 0.5
-"""Minimum share of the text of a row that must be in another row for the two to count as joined."""
+"""Minimum share of the text of a row that another row must have for the two to count as joined."""
 _MIN_JOINED_LENGTH = 10
 _MIN_CELL_SIMILARITY = 0.7
 
@@ -216,8 +216,8 @@ def join_rows(steps: list[DiffStep], columns: Sequence[ColumnPair]) -> list[Diff
 
 
 def _is_part_of_row(step: DiffStep, row: DiffStep, columns: Sequence[ColumnPair], *, is_join: bool) -> bool:
-    """Return whether the row in `step` was joined into `row`, or was split off from it. This is so if most of its text
-    is there."""
+    """Return whether most of the text of the row in `step` is in `row`: it was joined into `row`, or split off from
+    it."""
     part = step.old if is_join else step.new
     assert part is not None
     texts = [text for cell in part.children if _LETTER.search(text := _cell_text(cell))]
@@ -227,8 +227,8 @@ def _is_part_of_row(step: DiffStep, row: DiffStep, columns: Sequence[ColumnPair]
 
 
 def _joined_cells(row: DiffStep, columns: Sequence[ColumnPair], *, is_join: bool) -> list[tuple[str, str]]:
-    """Return the text of each cell of the row that was joined or will be split, and the text of that cell in the first
-    of the rows that it was joined from or split into. Both are empty if that row has the same text."""
+    """Return two texts for each cell: that of the joined row, or the row that will be split, and that of the first of
+    the other rows. If both rows have the same text there, both are empty."""
     first, whole = (row.old, row.new) if is_join else (row.new, row.old)
     assert first is not None
     assert whole is not None

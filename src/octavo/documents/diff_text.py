@@ -22,7 +22,7 @@ _CLAUSE_ENDS = frozenset("，。、；：！？,.;:!?\n")
 """Characters that end a clause."""
 _PUNCTUATION = re.compile(r"[\s,.;:!?，。、；：！？…]+")
 _NAMED_LINK_KINDS = frozenset({"mention", "button"})
-"""Kinds of runs that show the same words as an ordinary link."""
+"""Kinds of runs that are shown with the same words as a link."""
 _ATOMIC_MARK = "\0"
 """First character of a token that is compared as a whole."""
 _EMPHASIS = frozenset({"bold", "italic"})
@@ -93,7 +93,7 @@ def _atomic_text(run: Run) -> str:
 
 
 def slices(text: str) -> Iterator[str]:
-    """Split a text into parts between words. Parts are needed because a regular expression blocks all threads."""
+    """Split a text between words into parts for regular expressions. On a long text, one would block all threads."""
     start = 0
     while len(text) - start > SLICE_LENGTH:
         end = text.rfind(" ", start, start + SLICE_LENGTH) + 1 or start + SLICE_LENGTH
@@ -186,8 +186,7 @@ class _ChangeBuilder:
             self._old.append(old)
 
     def words(self) -> tuple[TextPart, ...]:
-        """Return all parts. Changes of bold or italic that affect only punctuation are left out if anything else
-        changed."""
+        """Return all parts. Bold or italic that changed only on punctuation is left out if anything else changed."""
         self._flush()
         if all(word.op == "equal" or _is_punctuation_emphasis(word) for word in self._words):
             return tuple(self._words)

@@ -1,7 +1,8 @@
-"""Compares siblings of two versions block by block, follows the blocks that one side moved, and groups the changes of both
-sides into regions.
+"""Compares siblings of two versions block by block, follows the blocks that one side moved, and groups the changes of
+both sides into regions.
 
-Siblings are blocks with the same parent. A region is a part of the base that one side or both sides have changed.
+Siblings are blocks with the same parent. A region is a range of siblings in the base that one side or both sides
+changed.
 """
 
 from __future__ import annotations
@@ -92,7 +93,8 @@ def matching_runs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int
 
 
 def _split_difference(old: Blocks, new: Blocks, difference: Hunk) -> Iterator[Hunk]:
-    """Split a difference into hunks: ranges of blocks that share words, and the blocks between these ranges."""
+    """Split a difference into hunks: one for each range of blocks that share words, and one for the blocks between two
+    such ranges."""
     i, j = difference.i1, difference.j1
     end = Hunk(difference.i2, difference.i2, difference.j2, difference.j2)
     for related in [*_related_ranges(old, new, difference), end]:
@@ -117,8 +119,7 @@ def _split_unrelated(old: Blocks, new: Blocks, difference_between: Hunk) -> Iter
 
 
 def _related_ranges(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
-    """Return the ranges of blocks that share several words in order. An example is a paragraph that was split in
-    two."""
+    """Return the ranges of blocks that share several words in order, for example a paragraph that was split in two."""
     old_blocks = old[difference.i1 : difference.i2]
     new_blocks = [_without_moves(block, old_blocks) for block in new[difference.j1 : difference.j2]]
     counts = [len(words) for words in new_blocks]
@@ -129,7 +130,7 @@ def _related_ranges(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
         runs = Counter((old_words[a + n][1], new_words[b + n][1]) for n in range(size))
         for (i, j), count in runs.items():
             are_short = old[i].kind == "row" or min(len(old[i].words), counts[j - difference.j1]) <= 3
-            if count > 1 or are_short:  # ignore a single equal word of a long text, which is a coincidence
+            if count > 1 or are_short:  # a single equal word of a long text is a coincidence, so ignore it
                 shared[i, j] += count
     found: list[Hunk] = []
     for (i, j), count in sorted(shared.items()):
@@ -144,7 +145,7 @@ def _related_ranges(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
 
 
 def _without_moves(block: SourceBlock, old: Blocks) -> tuple[str, ...]:
-    """Return the words of a block. Leave out the words of blocks that were moved into it from outside `old`."""
+    """Return the words of a block, without those of blocks that were moved into it from outside `old`."""
     if not any(each.move for each in block.walk()):
         return block.words
     if block.move is not None:
@@ -188,7 +189,7 @@ def regions(siblings: Versions[Blocks], moved: MovedBlocks) -> Iterator[Region]:
         while len(found) > 1 and _are_one_region(found[-2], found[-1], siblings, moved):
             previous = found.pop()
             found[-1] += previous
-    shifts = [0, 0]  # by how many blocks each side is longer than the base so far
+    shifts = [0, 0]  # number of blocks by which each side is longer than the base so far
     for region in found:
         start, stop = min(each.hunk.i1 for each in region), max(each.hunk.i2 for each in region)
         starts = [start + shift for shift in shifts]
@@ -201,8 +202,8 @@ def regions(siblings: Versions[Blocks], moved: MovedBlocks) -> Iterator[Region]:
 def _are_one_region(
     first: list[_Change], second: list[_Change], siblings: Versions[Blocks], moved: MovedBlocks
 ) -> bool:
-    """Return whether two regions must be one region. They must if they overlap, or if an addition of one side belongs
-    to an adjacent change of the other side."""
+    """Return whether two regions must be one: they overlap, or an addition of one side belongs to an adjacent change of
+    the other side."""
     start, stop = min(each.hunk.i1 for each in second), max(each.hunk.i2 for each in first)
     if start != stop:
         return start < stop
@@ -242,7 +243,8 @@ def _belong_together(first: _Change, second: _Change, siblings: Versions[Blocks]
         # An addition before a heading belongs to the section above, if that section still ends there.
         is_section = bool(old[0].level) and (not now or 0 < now[0].level <= old[0].level)
         return not is_section
-    # An addition after the change belongs to it, unless the addition begins a section of the same or a higher level.
+    # An addition after the change belongs to it. But an addition that begins a section of the same or a higher level
+    # does not.
     return not new[0].level or any(0 < each.level < new[0].level for each in (*old, *now))
 
 
@@ -284,7 +286,8 @@ class _Counterparts:
         self._rewritten: set[SourceBlock] = set()
         """Blocks of the base and of this side that were rewritten in place, and so were not moved."""
         self._dissimilar_pairs: list[tuple[SourceBlock, SourceBlock]] = []
-        """Pairs of blocks in the same place with few equal words. They correspond only if neither was moved."""
+        """Pairs of blocks in the same place with few equal words. They count as counterparts only if neither was
+        moved."""
         self._parents = {child: each for tree in (base, side) for each in tree.walk() for child in each.children or ()}
         self._pair(base, side)
         paired = {*self.unmoved, *self.unmoved.values()}
@@ -296,7 +299,8 @@ class _Counterparts:
         self._base_of = {new: old for old, new in self.unmoved.items()}
 
     def place_of(self, block: SourceBlock) -> tuple[SourceBlock | None, SourceBlock | None]:
-        """Return the base versions of the parent and of the previous sibling of a block. None if missing."""
+        """Return the base versions of the parent and of the previous sibling of a block. None for one that is
+        missing."""
         parent = self._parents[block]
         siblings = parent.children or ()
         before = [self._base_of[sibling] for sibling in siblings[: siblings.index(block)] if sibling in self._base_of]
@@ -375,10 +379,11 @@ class _Counterparts:
 
 
 def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBlock, MovedBlocks]:
-    """Return main and the change request prepared for the merge, and the base blocks that each side moved.
+    """Return main and the change request, prepared for the merge, and the base blocks that each side moved.
 
-    Each moved block gets a `Move`, which has the base block and the blocks that the other side has in its place. In the
-    tree of the other side, the base block replaces these blocks. So the move is the only change at the old place.
+    Each moved block gets a `Move`, which has the base block and the blocks that the other side has in its old place. In
+    the tree of the other side, these blocks are replaced by the base block. So the move is the only change at the old
+    place.
     """
     sides = _Counterparts(versions.base, versions.main), _Counterparts(versions.base, versions.request)
     changes: tuple[_Changes, _Changes] = ({}, {})

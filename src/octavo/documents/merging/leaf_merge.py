@@ -27,7 +27,7 @@ from octavo.documents.source_blocks import (
 )
 
 Context = tuple[str, str]
-"""Text before and after a conflict that a reader needs to understand the conflict, such as the head of its table."""
+"""Text before and after a conflict without which it cannot be understood, such as the head of its table."""
 NO_CONTEXT: Context = ("", "")
 _TOKEN = re.compile(rf"\s+|#+|\]\[[^\[\]\n]*\]|{WORD.pattern}|.", re.S)
 """A part of a text that is never divided: a word, the target of a reference link, white space or a sign."""
@@ -53,7 +53,7 @@ def merge_text(kind: str, texts: Versions[str], context: Context = NO_CONTEXT) -
 
 
 def _merge_heading(texts: Versions[str]) -> str | None:
-    """Merge a heading if one side changed its level and the other side some of its words. None otherwise."""
+    """Merge a heading of which one side changed the level and the other side some words. None for any other change."""
     levels = texts.map(lambda text: text[: len(text) - len(text.lstrip(" #"))])
     titles = texts.map(lambda text: text.lstrip(" #"))
     words = [WORD.findall(fold(title)) for title in titles]
@@ -107,8 +107,8 @@ def merge_table_head(heads: Versions[str]) -> str | Conflict:
 
 
 def merge_words(base: str, main: str, request: str) -> str | None:
-    """Return the text with the changes of both sides. Return None if both sides changed the same or adjacent words, or
-    added the same words in different places. Also return None if a side rewrote most of the text."""
+    """Return the text with the changes of both sides. None if both sides changed the same or adjacent words, or added
+    the same words in different places, or if one side rewrote most of the text."""
     old, sides = _TOKEN.findall(base), [_TOKEN.findall(text) for text in (main, request)]
     edits: dict[tuple[int, int, str], set[int]] = {}
     for side, new in enumerate(sides):
@@ -147,10 +147,10 @@ _HTML_TAG = re.compile(r"<[^<>]*>")
 
 
 def miscounted_runs(page: MergedPage, versions: Versions[SourceBlock]) -> set[Run]:
-    """Return the runs of words that are lost or repeated when all conflicts are resolved for one side.
+    """Return the runs of words that are lost or repeated if all conflicts are resolved for one side.
 
-    The number of occurrences must be between two numbers: the count on that side, and main plus change request minus
-    base. The second number has the changes of both sides.
+    The count of a run must lie between two numbers: its count on that side, and its count with the changes of both
+    sides, which is main plus change request minus base.
     """
     sentences = versions.map(lambda block: Counter(_sentences([block])))
     results = [side_of(page.root, side) or "" for side in SIDES]
@@ -203,15 +203,15 @@ def _sentences(blocks: Iterable[SourceBlock]) -> Iterator[Run]:
 
 
 Column: TypeAlias = "int | str"
-"""A column: its index in the base, or the name of a new column."""
+"""A column of the merged table: its index in the base, or the name of a new column."""
 
 
 def align_columns(tables: Versions[SourceBlock]) -> Versions[SourceBlock] | None:
-    """Return the three versions with the columns of the merged table. None if a side deleted a column that the other
-    side edited, or if the columns are ambiguous.
+    """Return the three versions with the columns of the merged table: with those that a side added, and without those
+    that a side deleted. None if a side deleted a column that the other side edited, or if the columns are ambiguous.
 
-    The merged table has the columns that a side added, and not the columns that a side deleted. In this module, version
-    0 is the base, 1 is main, and 2 is the change request."""
+    In this module, version 0 is the base, 1 is main, and 2 is the change request.
+    """
     if len({is_html(each.head) for each in tables}) > 1:
         return None
     columns = [each for table in tables if (each := _columns(tables.base, table)) is not None]
@@ -247,8 +247,8 @@ def _new_indexes(old: Sequence[str], new: Sequence[str]) -> dict[int, int] | Non
 
 
 def _is_replaced(base: SourceBlock, old: int, table: SourceBlock, new: int) -> bool:
-    """Return whether a column was replaced, not only renamed. Then it has another name, and no cell text in common with
-    the base column."""
+    """Return whether a column was replaced, and not only renamed: it has another name, and no cell text in common with
+    the base."""
     if _names(base)[old] == _names(table)[new] or _has_uneven_rows(base) or _has_uneven_rows(table):
         return False
     before, values_after = _values(base, old), _values(table, new)

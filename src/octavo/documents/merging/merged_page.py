@@ -32,7 +32,8 @@ class MergeChoice:
 
 @dataclass(eq=False)
 class Conflict:
-    """A part of a page that main and the change request changed differently. A side that has no text there is None."""
+    """A part of a page that main and the change request changed differently. `main` or `request` is None if this side
+    has no text there."""
 
     kind: str
     """The kind of block, or `blocks` (several), `head` (of a container or table), `columns` or `moved`."""
@@ -52,8 +53,7 @@ class Conflict:
     base_text_page: str | None = None
     """The id of the page to which main moved the text of the base. None if the text was not moved to another page."""
     deciding_conflict: Conflict | None = None
-    """The conflict whose choice also applies to this conflict, because both are places of the same moved text. None if
-    this conflict has its own choice."""
+    """Another place of the same moved text, whose choice applies here too. None if this conflict has its own choice."""
     moved_blocks: frozenset[SourceBlock] = frozenset()
     """Blocks of the base that a side moved to or from this place."""
 
@@ -78,7 +78,7 @@ class Conflict:
 
 
 _Choose: TypeAlias = Callable[[Conflict], MergeChoice | None]
-"""A function that returns the choice for a conflict. It returns None if the conflict is unresolved."""
+"""A function that returns the choice for a conflict, or None if the conflict is unresolved."""
 
 
 @dataclass(eq=False)
@@ -100,7 +100,7 @@ class MergedBlock:
     space_after_children: str
     tail: str
     is_numbered: bool = False
-    """True if the items are numbered consecutively in all versions. If so, the merged items are renumbered."""
+    """True if the items are numbered consecutively in all versions, so the merged items are numbered again."""
 
     @property
     def can_contain_markers(self) -> bool:
@@ -111,10 +111,8 @@ class MergedBlock:
 
 @dataclass(eq=False)
 class MovedPlace:
-    """A place that text was moved to or from. The place itself has no conflict.
-
-    If another place of the same text is in conflict, `conflict` replaces `pieces`. So one choice resolves all places.
-    """
+    """A place that text was moved to or from, without a conflict of its own. If another place of the same text has a
+    conflict, `conflict` replaces `pieces`, so that one choice resolves all places."""
 
     pieces: list[MergedChild]
     conflict: Conflict
@@ -142,8 +140,8 @@ class MergedPage:
 
     @cached_property
     def conflict_places(self) -> list[tuple[str, Conflict]]:
-        """Return all conflicts in order, with their names. The name follows from the text of both sides. A conflict of
-        moved text is returned for each of its places."""
+        """Return all conflicts in order, each with its name, which follows from the text of both sides. A conflict of
+        moved text occurs once for each of its places."""
         seen, names, conflicts_in_order = Counter[str](), dict[Conflict, str](), list(conflicts_in(self.root))
         for conflict in (each for each in conflicts_in_order if each.deciding_conflict is None):
             digest = _digest(conflict)
@@ -153,7 +151,7 @@ class MergedPage:
 
     @property
     def named_conflicts(self) -> list[tuple[str, Conflict]]:
-        """Return the conflicts in order with their names. Each conflict is returned once."""
+        """Return the conflicts in order, each once, with their names."""
         return [(name, each) for name, each in self.conflict_places if each.deciding_conflict is None]
 
     @property
@@ -196,7 +194,7 @@ def conflicts_in(content: str | Conflict | MergedBlock) -> Iterator[Conflict]:
 
 
 def without_moved_places(pieces: Sequence[MergedChild]) -> Iterator[tuple[str | Conflict | MergedBlock, str]]:
-    """Yield the content of each piece, and the white space after it. A `MovedPlace` is replaced by its content."""
+    """Yield the content of each piece and the white space after it, with the content of a `MovedPlace` in its place."""
     for piece in pieces:
         if not isinstance(piece.content, MovedPlace):
             yield piece.content, piece.gap
@@ -253,11 +251,11 @@ class _Assembler:
             yield "\n\n" if is_inner and is_by_markers and gap.count("\n") < 2 else gap
 
     def _is_marked(self, content: str | Conflict | MergedBlock) -> bool:
-        """Return whether a part is written between conflict markers. Markers are only around whole blocks."""
+        """Return whether a part is written between conflict markers, which is possible only for whole blocks."""
         if self._labels is None or (isinstance(content, MergedBlock) and content.can_contain_markers):
             return False
         if isinstance(content, Conflict) and content.main is None and content.request is None:
-            return False  # both sides moved the text away from this place
+            return False  # both sides moved the text away
         return any(self._choose(conflict) is None for conflict in conflicts_in(content))
 
 
@@ -298,8 +296,8 @@ def _digest(conflict: Conflict) -> str:
 
 
 class _MarkedPart(NamedTuple):
-    """A part of a merged page that is written between conflict markers. `before` and `after` are the white space around
-    it if it is written without markers."""
+    """A part of a merged page that is written between conflict markers. Without markers, the white space around it is
+    `before` and `after`."""
 
     content: Conflict | MergedBlock
     before: str
@@ -307,11 +305,9 @@ class _MarkedPart(NamedTuple):
 
 
 def read_marked_page(text: str, written_merge: MergedPage | None = None) -> MergedPage:
-    """Return the page with a conflict for each set of markers in `text`.
-
-    `written_merge` is the merge that wrote the markers, if available. Its conflicts are used because they include the base.
-    Other markers become conflicts without a base, with the text of both sides.
-    """
+    """Return the page with a conflict for each set of markers in `text`. If the merge that wrote the markers is
+    available, `written_merge`, its conflicts are used, because they have the base. Other conflicts have only the text
+    of both sides."""
     lines = text.split("\n")
     by_sides: dict[tuple[str, str], list[_MarkedPart]] = {}
     for each in _parts_between_markers(written_merge.root) if written_merge is not None else ():

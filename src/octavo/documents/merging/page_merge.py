@@ -139,8 +139,8 @@ class _PageMerge:
     ) -> list[MergedChild]:
         """Merge siblings region by region. Siblings between regions differ only in white space.
 
-        With `is_joined`, the regions from the first to the last for which it returns True become one conflict. If it
-        returns True for no region, all regions become one conflict.
+        With `is_joined`, the regions from the first to the last for which it returns True become one conflict. If there
+        is no such region, all regions do.
         """
         pieces: list[MergedChild] = []
         joined: Region | None = None
@@ -214,13 +214,13 @@ class _PageMerge:
             main, request = main[1:], request[1:]
         sides = [main, request]
         for side, other in ((0, 1), (1, 0)):
-            # Keep the moved blocks at the start of an addition, because they do not contradict the other side. `level`
-            # is the level of the heading of a moved section, and 0 for other blocks.
+            # Keep the moved blocks at the start of an addition, because the other side does not contradict them.
+            # `level` is that of the heading of a moved section, and 0 for other blocks.
             while all(sides) and sides[side][0].move:
                 end = 1
                 if level := sides[side][0].level:
-                    # A whole section moved. The blocks of the other side, up to the next heading of its level, go before
-                    # it. After it, they would become part of the section.
+                    # A whole section moved. The blocks of the other side, up to the next heading of its level, go
+                    # before it: after it, they would become part of the section.
                     is_next = [0 < each.level <= level for each in sides[other]]
                     count = is_next.index(True) if True in is_next else len(is_next)
                     before += self._pieces_of_additions(sides[other][:count], other)
@@ -265,8 +265,8 @@ class _PageMerge:
         return MergedChild(conflict, _merged_gap(region.map(lambda blocks: blocks[-1] if blocks else None)))
 
     def _text_of_both_sides(self, region: Versions[Blocks]) -> str | None:
-        """Return main's text of a region followed by the text of the change request, without sections that main also
-        has. If only one side changed the region, return the text of that side. None if no text is left."""
+        """Return main's text of a region, followed by that of the change request without the sections that main also
+        has. If only one side changed the region, return its text. None if no text is left."""
         base = join(region.base) or None
         main, request = self._text_of_side(region.main, 0), self._text_of_side(region.request, 1)
         if request == base:
@@ -281,7 +281,7 @@ class _PageMerge:
         groups = [(main, region.main), (self._text_of_side(new, 1), new)]
         remaining = [(text, blocks) for text, blocks in groups if text is not None]
         if not region.base and len(remaining) == 2 and region.main[0].level and not new[0].level:
-            remaining.reverse()  # put paragraphs before main's new section, or they would become part of it
+            remaining.reverse()  # put paragraphs before main's new section, because they would become part of it
         is_one_list = all(blocks[index].kind == "list" for index, (_, blocks) in zip((-1, 0), remaining, strict=False))
         gap = (
             "\n" if is_one_list else usual_gap(remaining[0][1][-1])
@@ -331,8 +331,10 @@ class _PageMerge:
         return MergedBlock(kind, head, before, pieces, after, tail, is_numbered)
 
     def _merge_front_matter(self, front: Versions[SourceBlock]) -> Conflict | MergedBlock:
-        """Merge front matter field by field, by name. A new field is put after its predecessor in the change request,
-        and after fields that main added there. If a name is repeated, the whole front matter is one conflict."""
+        """Merge front matter field by field, by name. If a name is repeated, the whole front matter is one conflict.
+
+        A new field comes after its predecessor in the change request, and after fields that main added there.
+        """
         by_name = front.map(lambda each: {field.name: field for field in _children(each)})
         if any(len(fields) < len(_children(each)) for fields, each in zip(by_name, front, strict=True)):
             return Conflict("front", *front.map(lambda each: each.source), both=front.main.source)
@@ -351,8 +353,8 @@ class _PageMerge:
     def _merge_field(
         self, field: Versions[SourceBlock | None], context: Context
     ) -> str | Conflict | MergedBlock | None:
-        """Merge a field of front matter. A version without the field has the value None. Return None if the merged
-        page does not have the field."""
+        """Merge a field of front matter. It is None in a version without it. Return None if the merged page has no such
+        field."""
         base, main, request = field
         if base is not None and main is not None and request is not None:
             return self._merge_block(Versions(base, main, request), context)
@@ -377,8 +379,8 @@ class _PageMerge:
         return MergedBlock("table", head, before if pieces or tail else "", pieces, "", tail)
 
     def _merge_moves_in(self, block: SourceBlock, side: int) -> str | Conflict | MergedBlock:
-        """Return a block of one side. If this side moved the block, or a block in it, and the other side changed the moved
-        block, that change is merged in."""
+        """Return a block of one side, with the changes that the other side made to text which this side moved: to the
+        block itself or to blocks in it."""
         if block.replaced_blocks is not None:
             return join(block.replaced_blocks)
         if block.move is not None:
@@ -415,9 +417,8 @@ class _PageMerge:
         return _PageMerge(main, request, moved)._merge_block(Versions(base, main, request))
 
     def _conflict_of_two_places(self, base: SourceBlock, block: SourceBlock, other: SourceBlock, side: int) -> Conflict:
-        """Return the conflict for one of two places, because the sides moved a block to different places. It has the
-        text of the block for the side that moved it here, and None for the other side. `both` keeps the block only at
-        main's place."""
+        """Return the conflict at one of two places to which the sides moved a block. It has the text of the block for
+        the side that moved it here, and None for the other side. `both` keeps the block at main's place only."""
         text = block.source
         if base.name == block.name == other.name:
             merged = self._merge_block(Versions(base, *_in_order(block, other, side)))
@@ -436,8 +437,8 @@ class _PageMerge:
         return [MergedChild(MovedPlace(pieces, piece.content), piece.gap)]
 
     def _moved_base_blocks(self, region: Versions[Blocks]) -> frozenset[SourceBlock]:
-        """Return the base blocks that were moved out of a region or into it. A block moved into it does not count if
-        the other side deleted it."""
+        """Return the base blocks that were moved out of a region or into it. Blocks that the other side deleted count
+        only as moved out."""
         left = {each for blocks in self._moved for block in region.base for each in block.walk() if each in blocks}
         moves = [each.move for blocks in region[1:] for block in blocks for each in block.walk() if each.move]
         arrived = {each for move in moves if move.other for each in move.base.walk()}
@@ -456,7 +457,7 @@ def _indent_lines(text: str, by: int) -> str:
 
 
 def _group_deleted(blocks: Blocks) -> Iterator[list[SourceBlock]]:
-    """Yield the blocks of one side in groups. Adjacent moved blocks that the other side deleted are one group."""
+    """Yield the blocks of one side. Adjacent moved blocks that the other side deleted come in one group."""
     for is_deleted, blocks_of_kind in groupby(blocks, lambda each: each.move is not None and not each.move.other):
         group = list(blocks_of_kind)
         yield from [group] if is_deleted else [[each] for each in group]
@@ -482,7 +483,7 @@ def _blocks_in_region(blocks: Versions[Blocks], region: Region) -> Versions[Bloc
 
 
 def _in_order(own: T, other: T, side: int) -> tuple[T, T]:
-    """Return the value of main, then the value of the change request. `side` is the side that `own` belongs to."""
+    """Return two values: that of main, then that of the change request. `own` is the value of `side`."""
     return (own, other) if side == 0 else (other, own)
 
 
@@ -523,10 +524,8 @@ def _are_versions_of_same_block(one: SourceBlock, other: SourceBlock) -> bool:
 
 
 def _merged_gap(last: Versions[SourceBlock | None]) -> str:
-    """Return the white space after a region. `last` is the last block of the region in each version, or None.
-
-    The last child of a block has no gap. If main or the change request has no gap, use the gap of the first version
-    that has one."""
+    """Return the white space after a region. `last` is its last block in each version, or None. If main or the change
+    request has no gap, because the block is the last child there, use the first version that has one."""
     gaps = last.map(lambda block: block.gap if block is not None else None)
     if gaps.main is not None and gaps.request is not None:
         return gaps.preferred or ""
@@ -567,7 +566,7 @@ def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
     for group in groups:
         joined = [each for each in conflicts if each.moved_blocks & group.blocks]
         # Conflicts that share moved blocks have one choice. It belongs to the conflict at the position in main, because
-        # a text that the user writes is inserted there.
+        # a text that the user writes goes there.
         deciding = next((each for each in joined if each.main is not None), joined[0] if joined else None)
         for conflict in joined:
             conflict.deciding_conflict = deciding if conflict is not deciding else None

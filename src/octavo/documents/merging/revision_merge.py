@@ -54,7 +54,7 @@ class PageOrder:
 
     children: dict[str | None, list[str]] = field(default_factory=dict)
     conflicts: list[tuple[str, str]] = field(default_factory=list)
-    """Kind and page id of each conflict in the page tree. The kind is deleted, moved or order."""
+    """Kind (deleted, moved or order) and page id of each conflict in the page tree."""
 
 
 def merge_page_order(
@@ -130,10 +130,8 @@ def _nearest_kept(side: TreeVersion, page: str | None, deciding_sides: dict[str,
 def _break_cycles(
     main: TreeVersion, deciding_sides: dict[str, TreeVersion], parents: dict[str, str | None], result_order: PageOrder
 ) -> None:
-    """If moves of both sides made a cycle, move a page of the cycle back to its place on main.
-
-    Every cycle contains a page that the change request moved, because each tree alone has no cycle.
-    """
+    """Move a page back to its place on main for each cycle that the moves of both sides make together. Every cycle
+    contains a page that the change request moved, because each tree alone has none."""
     acyclic: set[str] = set()
     for start in parents:
         path: list[str] = []
@@ -375,7 +373,7 @@ RevisionTriple: TypeAlias = tuple[Revision, Revision, Revision]
 """The common base, main and the change request, in this order."""
 
 _IGNORED_FIELDS = {"pages", "path", "urls", "href", "created_at", "updated_at", "document_id", "markdown", "document"}
-"""Fields of a page that are not compared, because they follow from other fields, from the time, or from the text."""
+"""Fields of a page that are not compared. They follow from other fields, from the time, or from the text."""
 
 
 @dataclass(frozen=True)
@@ -406,9 +404,9 @@ class MergePrediction:
 def pages_to_read(revisions: RevisionTriple, touched: Collection[str] | None) -> list[str]:
     """Return the ids of the pages whose text is needed for a prediction, in the order of the change request.
 
-    A page is left out if its document ids already determine the result, for example because two versions have the same
-    id. `touched` has the ids of the pages that the change request changed, or is None if they are unknown. A page
-    without document ids is needed only if it is in `touched`, or if `touched` is None.
+    Not needed are pages whose document ids show the result, for example because two versions have the same id. Without
+    document ids, a page is needed if it is in `touched`, which has the ids of the pages that the change request
+    changed, or if `touched` is None.
     """
     base, main, request = ({page.id: page for page in revision.walk()} for revision in revisions)
     found = []
@@ -448,11 +446,9 @@ def predict_merge(revisions: RevisionTriple, texts: Mapping[str, tuple[str, str,
 def shows_all_changes(
     changes: Iterable[Change], revisions: RevisionTriple, texts: Mapping[str, tuple[str, str, str]]
 ) -> bool:
-    """Return whether every change that the server lists for the change request is visible in the three revisions.
-
-    Some changes are not visible: a file replaced at the same URL, reusable content without a document id, or a field
-    that Octavo does not know. Main then seems to have them already. `texts` are the texts given to `predict_merge`.
-    """
+    """Return whether the three revisions show every change that the server lists for the change request. If not, main
+    only seems to have all changes. A revision does not show a file replaced at the same URL, new reusable content
+    without a document id, or a field that Octavo does not know. `texts` are those given to `predict_merge`."""
     base, _, request = revisions
     shown = {_change_key(change) for change in changes_between(base, request)}
     shown |= {("page_edited", page) for page, (before, _, after) in texts.items() if before != after}
