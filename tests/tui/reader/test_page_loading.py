@@ -167,12 +167,12 @@ async def test_block_expanded_during_layout_stays_expanded() -> None:
         await pilot.pause()
         block = app.pane.viewport.virtual_lines.units[0].block
         app.pane.viewport.folds.toggle(block)
-        app.pane.viewport.lay_out_unit(0)
+        app.pane.viewport.lay_out_again(0)
         await wait_for_layout(app.pane, pilot)
         await pilot.pause()
         assert "Inner words." in screen(app.pane)
         app.pane.viewport.folds.toggle(block)
-        app.pane.viewport.lay_out_unit(0)
+        app.pane.viewport.lay_out_again(0)
         assert "Inner words." not in screen(app.pane)
 
 

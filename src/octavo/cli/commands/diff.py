@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from octavo.tui.core.session import Session
 
 # lazy: on a terminal only
-_print_changes = lazy("octavo.tui.render.printing:print_diff")
+_diff_as_text = lazy("octavo.tui.render.printing:diff_as_text")
 
 
 _CHANGES = {"A": "page_created", "D": "page_deleted", "R": "page_moved", "?": "page_created"}
@@ -185,7 +185,7 @@ def _page_text(options: argparse.Namespace, page: PageTexts) -> str:
         return head
     if not style.has_escapes:
         return head + "".join(f"  {each}\n".replace("  \n", "\n") for each in _word_lines(page, options.context))
-    changes: str = _print_changes(
+    changes: str = _diff_as_text(
         compare(page.before, page.after), style.columns, options.context, colors=style.has_colors
     )
     return head + changes

@@ -1,6 +1,5 @@
-"""The block cursor of a pane: the selected block, which has a bar at its left, and the commands that select another
-block. Also link hints: letters at links. Typing the letters opens the link.
-"""
+"""The selected block of a pane, which has a bar at its left, and the commands that select another block. Also link
+hints: letters beside links. Typing the letters opens the link."""
 
 from __future__ import annotations
 
@@ -34,8 +33,8 @@ from octavo.tui.widgets.commands import Command, Commands
 _PAN = 16
 """Cells by which a key scrolls wide code or tables."""
 _MOST_UNITS, _MOST_LINES = 100, 1500
-"""Maximum number of units whose selectable blocks are cached, and approximate maximum number of their lines. Both are
-low, because freeing many lines at once is slow."""
+"""Maximum number of units with cached selectable blocks, and approximate maximum number of their lines. Low, because
+freeing many lines at once is slow."""
 _MOST_BARS = 300
 """Maximum number of cached lines with the cursor bar. Low for the same reason."""
 
@@ -49,7 +48,7 @@ class BlockCursor(PanePart):
         """Unit index and block of the last selection. If None, the first visible block is the selected one."""
         self._bar_block: Block | None = None
         self._selected_ids: frozenset[int] = frozenset()
-        """Identities of the selected block and all blocks inside it. The bar is at the left of all of them."""
+        """Identities of the selected block and of all blocks in it. All have the bar at their left."""
         self._spans: dict[int, tuple[list[Line], list[BlockSpan]]] = {}
         self._cached_lines = 0
         """Number of lines in `_spans`."""
@@ -57,14 +56,14 @@ class BlockCursor(PanePart):
         """For each line, by its `id()`: its strip without the cursor bar, and that strip with the bar."""
         self._bar_key: tuple[int, bool] = (0, False)
 
-    def forget_lines(self) -> None:
+    def lines_changed(self) -> None:
         self._spans, self._cached_lines = {}, 0
         self._strips_with_bar = {}
 
     # Painting
 
     def before_painting(self, *, is_shown: bool) -> None:
-        """Find the selected block before a frame is painted. `is_shown`: the bar is painted."""
+        """Find the selected block before a frame is painted. `is_shown` is True if the bar is painted."""
         selected = self.current()
         self._bar_block = selected.block if selected is not None else None
         key = (id(self._bar_block), self.viewport.widget.has_focus)
@@ -122,8 +121,8 @@ class BlockCursor(PanePart):
     def spans_from(
         self, unit_index: int, block: Block | None, step: int, may_match: Callable[[int], bool]
     ) -> Iterator[BlockSpan]:
-        """Yield the selectable blocks after a block, or before it if `step` is negative. Units that fail `may_match`
-        are skipped without being laid out."""
+        """Yield the selectable blocks after a block, or before it if `step` is negative. Units for which `may_match` is
+        False are skipped without layout."""
         found = self.spans_of(unit_index) if 0 <= unit_index < len(self.viewport.virtual_lines) else []
         at = next((index for index, span in enumerate(found) if span.block is block), -1 if step > 0 else len(found))
         yield from found[at + 1 :] if step > 0 else reversed(found[: max(0, at)])
@@ -194,13 +193,13 @@ class BlockCursor(PanePart):
         self.viewport.moved_at = time.perf_counter()
         if scroll_to is not None:
             self.scroll_to_lines(unit, first, last, scroll_to)
-            self.selected = (unit, block)  # Scrolling may have selected another block.
+            self.selected = (unit, block)  # Scrolling may have selected another block (`top_changed`).
         self.viewport.repaint()
         self.viewport.notify_moved()
 
     def scroll_into_view(self) -> None:
-        """Scroll as little as needed to show the whole selected block. A block that does not fit the pane stays in
-        place if the user is reading it: it begins near the top row or above, and fills a third of the pane."""
+        """Scroll as little as needed to show the whole selected block. A block higher than the pane stays in place
+        while the user reads it: if it begins near the top row or above, and fills a third of the pane."""
         if (selected := self.current()) is None:
             return
         unit, first, last, block = selected
@@ -249,15 +248,15 @@ class BlockCursor(PanePart):
             if wide_keys:
                 has_moved = [viewport.folds.pan_by(key, step * _PAN) for key in sorted(wide_keys)]
                 if any(has_moved):
-                    viewport.lay_out_unit(span.unit_index)
+                    viewport.lay_out_again(span.unit_index)
                 return
         explain(viewport.widget, "Nothing to scroll here: no code or table is wider than the pane.")
 
     def find_next(
         self, step: int, wanted: Callable[[BlockSpan], bool], may_match: Callable[[int], bool]
     ) -> BlockSpan | None:
-        """Return the next selectable block that passes `wanted`, or the previous if `step` is negative. None if there
-        is none. Units that fail `may_match` are skipped without being laid out."""
+        """Return the next selectable block for which `wanted` is True, or the previous one if `step` is negative. None
+        if there is none. Units for which `may_match` is False are skipped without layout."""
         selected = self.current()
         if selected is None:
             return None
@@ -279,8 +278,8 @@ PANNING: Commands[BlockCursor] = Commands(
 
 
 def _ids_inside(block: Block | None) -> frozenset[int]:
-    """Return the identities of a block and all blocks inside it. The blocks are visited level by level, which is three
-    times as fast for a huge table."""
+    """Return the identities of a block and of all blocks in it. Level by level, which is three times as fast for a huge
+    table."""
     ids: set[int] = set()
     level = [block] if block is not None else []
     while level:
@@ -291,7 +290,7 @@ def _ids_inside(block: Block | None) -> frozenset[int]:
 
 _LETTERS = "asdfghjklqwertyuiopzxcvbnm"
 _MOST_SINGLE_LETTERS = 20
-"""Maximum number of links with one letter each. If there are more links, each link gets two letters."""
+"""Maximum number of links that get one letter each. If there are more, each gets two."""
 _PLAIN = Style(bold=False, italic=False, underline=False, strike=False, reverse=False)
 
 
@@ -317,8 +316,8 @@ class Hints:
         self.by_label = dict(zip(labels(len(unique)), unique, strict=False))
 
     def press(self, letter: str) -> ClickableSpan | bool:
-        """Add a typed letter, and return the link whose label is complete now. If there is none, return True if a label
-        begins with the typed letters, else False."""
+        """Add a typed letter, and return the link whose label is now complete. If there is none, return whether the
+        typed letters may still become a label."""
         self.outside = self.outside or letter.isupper()
         self.typed += letter.lower()
         if (clickable := self.by_label.get(self.typed)) is not None:
@@ -375,10 +374,9 @@ def _free_cells(line: Line, bullets: Sequence[str]) -> Iterator[bool]:
 
 
 def label_position(free: Sequence[bool], start: int, end: int, label: str) -> tuple[int, str]:
-    """Return the column and the text of a label at the link in cells `start` to `end`.
-
-    The label is in the free cells before the first word of the link, with a blank on either side. If there are too few
-    free cells, the label covers the beginning of the word, but no cell from `end` on."""
+    """Return the column and the text of a label for the link in cells `start` to `end`. The label goes before the first
+    word of the link, with a blank on either side. Without enough free cells, it covers the beginning of the word, up to
+    `end`."""
     size = len(label)
     first = next((cell for cell in range(start, min(end, len(free))) if not free[cell]), start)
     found = (room for room in range(size + 3) if first - room < 1 or not free[first - room - 1])
@@ -413,7 +411,7 @@ class Clickables(PanePart):
         if is_other and self.viewport.widget.is_running:
             self.viewport.widget.refresh_bindings()
 
-    def forget_lines(self) -> None:
+    def lines_changed(self) -> None:
         self.hints = None
 
     def top_changed(self, *, down: bool) -> None:
@@ -454,7 +452,7 @@ class Clickables(PanePart):
         return " ".join("".join(piece.text for piece in pieces if piece.clickable is clickable.clickable).split())
 
     def open_one(self, clickables: list[ClickableSpan], *, outside: bool = False) -> None:
-        """Open the link if all spans belong to one link. Otherwise show hints at the links."""
+        """Open the link if all spans belong to one link, else show hints at the links."""
         if len({id(clickable.clickable) for clickable in clickables}) == 1:
             self._open(clickables[0], outside)
         else:
@@ -528,8 +526,8 @@ class Clickables(PanePart):
         return self.hints.with_labels(strip, row, line, margin, viewport.text_styles, viewport.base_style)
 
     def help_row(self) -> tuple[int, Strip] | None:
-        """Return the help text for hints as a strip, and the number of a row without links to show it in. None if there
-        are no hints, or if every row has a link."""
+        """Return the help for hints as a strip, and the number of the row that shows it, which has no links. None
+        without hints, or if every row has a link."""
         if self.hints is None:
             return None
         rows_with_links, height = self.hints.rows, self.viewport.widget.size.height

@@ -33,7 +33,7 @@ WIDEST = 108
 SPLIT_FROM = 140
 """Columns that a terminal needs for a split diff."""
 SPLIT_AT_FIRST_FROM = 200
-"""Columns of a terminal from which a diff is split at first, until the user chooses another layout."""
+"""Columns of a terminal in which a diff is split until the user chooses another layout."""
 
 DiffLayout = Literal["changes", "sides", "new", "old"]
 
@@ -63,14 +63,15 @@ class DiffContents(Contents):
         self.shown_diff = DiffUnits()
         """Units of the lines that are shown."""
         self.built_diff = DiffUnits()
-        """Units that were built last. They become `shown_diff` when the lines are replaced."""
+        """Units that were built last. They become `shown_diff` when `reset_lines` replaces the lines, which may be
+        later: a pane without width has no lines."""
         self.is_building = False
         """True while units are being built."""
         self.source_changes = DiffUnits()
         """Changes of the Markdown source, while they are shown."""
         self.built_layout: DiffLayout = "changes"
-        """Layout for which units were last built. While they are being built, the visible units may have another layout."""
-        self.deferred = deferred_content(diagrams=False)  # Diagrams are compared as text.
+        """Layout of the units that were built last, or are being built. The visible units may have another one."""
+        self.deferred = deferred_content(diagrams=False)  # diagrams are compared as text
         self.layout: DiffLayout = "changes"
         self._prefers_split: bool | None = None
         """True if the user last chose the split layout. None before the first choice."""
@@ -113,8 +114,8 @@ class DiffContents(Contents):
         return wanted if wanted in self.layouts else "changes"
 
     def choose_layout(self) -> None:
-        """Choose the layout of a page that is opened: the new version of a rewritten page, else the layout that the
-        user chose last. Before the first choice, the width of the terminal decides."""
+        """Choose the layout of a page that is opened: the new version if the page was rewritten, else the layout that
+        the user chose last. Before the first choice, the width of the terminal decides."""
         is_rewritten = self.compared is not None and self.compared.diff.is_rewritten
         self.layout = "new" if is_rewritten else "sides" if self._is_split else "changes"
 
@@ -126,7 +127,7 @@ class DiffContents(Contents):
 
     @property
     def why_no_other_layout(self) -> str | None:
-        """Disabled reason of the layout command. None if it is enabled."""
+        """Return why there is no other layout to choose. None if there is one."""
         if len(self.layouts) > 1:
             return None
         return f"The split view needs {SPLIT_FROM} columns. This terminal has only {self.pane.app.size.width}."
@@ -163,7 +164,7 @@ class DiffContents(Contents):
         return max(len(compared.old.source), len(compared.new.source)) if compared is not None else 0
 
     def units_to_build(self) -> tuple[DiffUnits, int]:
-        """Return the diff to show, whose units may not be made yet, and the number of characters of the page."""
+        """Return the diff to show, and the number of characters of the page. Iterating the diff makes its units."""
         layout = self.built_layout = self.current_layout
         if self.compared is None:
             return DiffUnits(), 0
@@ -171,7 +172,7 @@ class DiffContents(Contents):
             return self.source_changes, self.size
         if layout == "new" or layout == "old":
             return build_side(self.compared, layout, self.threads, self.title), self.size
-        # A copy, because the background thread reads it while the user may change the original.
+        # A copy, because the background thread reads it while the user may change the settings.
         context_size = deepcopy(self.context_size)
         is_split = layout == "sides"
         diff = build_diff(
@@ -215,8 +216,8 @@ class DiffContents(Contents):
         return self.shown_diff
 
     def why_one_page_only(self, action: str) -> str | None:
-        """Return why a command for a single page is disabled. None if it is enabled. `action` is the beginning of the
-        sentence, for example “The source diff shows”."""
+        """Return why a command for a single page is disabled. None if it is enabled. `action` begins the sentence, as
+        in “The source diff shows”."""
         return None
 
     # Selectable blocks and threads
@@ -280,7 +281,7 @@ class _Build:
 
 
 class DiffBuilder:
-    """Builder of the units of a diff. The previous units stay visible until all units are built."""
+    """Builds the units of a diff. The previous units stay visible until all are built."""
 
     def __init__(
         self, pane: Reader, contents: DiffContents, show_units: Callable[[DiffUnits, LaidUnits | None], None]
@@ -293,8 +294,8 @@ class DiffBuilder:
         self._on_shown: Callable[[], object] | None = None
 
     def build(self, on_shown: Callable[[], object] | None = None) -> None:
-        """Build all units, and call `on_shown` when they are shown. If `on_shown` is None, the callback of an
-        unfinished build is called instead."""
+        """Build all units, and call `on_shown` when they are shown. If it is None, the callback of an unfinished build
+        is called instead."""
         self._on_shown = on_shown or self._on_shown
         self.stop()
         changes, size = self.contents.units_to_build()

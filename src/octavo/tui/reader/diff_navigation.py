@@ -37,8 +37,9 @@ def change_indexes(units: Sequence[DiffUnit], *, by_risk: bool) -> list[int]:
 
 
 def following_changes(units: Sequence[DiffUnit], index: int, step: int, *, by_risk: bool) -> list[int]:
-    """Return the indexes of the units with the changes after the unit `index`, or before it if `step` is -1, nearest
-    first. `index` may be -1 (above all units) or the number of units (below them)."""
+    """Return the indexes of the units with the changes that follow the unit `index`, or precede it if `step` is -1,
+    nearest first. By risk, the order of importance decides. `index` may be -1 (above all units) or the number of units
+    (below them)."""
     order = change_indexes(units, by_risk=by_risk)
     if not by_risk or not 0 <= index < len(units):
         return [at for at in order if at > index] if step > 0 else [at for at in reversed(order) if at < index]
@@ -51,7 +52,7 @@ def following_changes(units: Sequence[DiffUnit], index: int, step: int, *, by_ri
 
 def position_text(diff: DiffUnits, index: int, *, by_risk: bool) -> str:
     """Return the number of the change at or above a unit, such as `change 2 of 7`, or `7 changes` above the first
-    change. By risk, the text ends with the kind of the change. Empty if the diff has no changes."""
+    change. By risk, the kind of the change follows. Empty without changes."""
     if not diff.count:
         return ""
     here = change_at(diff.units, index)
@@ -99,13 +100,13 @@ class DiffNavigation:
         self._thread_blocks: dict[str, str] = {}
         """Key of the block of each visible thread. If a selected thread disappears, the cursor selects its block."""
         self._is_waiting_for_lines = False
-        """True while an opened page has no lines yet. Its position is restored later."""
+        """True while an opened page has no lines yet, so its position is still to be restored."""
         self._opening_position: tuple[Block, LinePosition] | None = None
         """Selected block and top line after the page was opened."""
         self._is_opened_at_change = False
         """True if the page was opened at its first change, and not at a restored position."""
         self._thread_to_select = ""
-        """Key of the thread to select once the page has lines."""
+        """Key of the thread to select when the page has lines."""
 
     @property
     def position_text(self) -> str:
@@ -135,8 +136,8 @@ class DiffNavigation:
     # Opening a page
 
     def open_page(self) -> None:
-        """Restore the last position on this page, otherwise select the first change or the first open thread. Waits for
-        a layout if there are no lines yet."""
+        """Go to the last position on this page, else to the first change or open thread. If there are no lines yet,
+        wait for them."""
         self._is_waiting_for_lines = True
         if len(self.pane.viewport.virtual_lines):
             self._restore()
@@ -185,7 +186,7 @@ class DiffNavigation:
         return self.contents.compared.find(block.key) or block
 
     def _fold_hiding(self, block: Block) -> DiffUnit | None:
-        """Return the collapsed unit that hides a block. None if the block is visible."""
+        """Return the unit of collapsed blocks that hides a block. None if the block is visible."""
         units = self.contents.shown_diff.units
         return next((units[at] for at in self.scope if units[at].hidden_blocks and units[at].hides(block)), None)
 
@@ -206,13 +207,13 @@ class DiffNavigation:
 
     @property
     def is_unmoved_since_opening(self) -> bool:
-        """True until the user moves on an opened page, also while the page has no lines yet."""
+        """True until the user moves on an opened page. Also while the page has no lines yet."""
         return self._is_waiting_for_lines or self._is_unmoved
 
     # Laying out
 
     def show_units(self, units: DiffUnits, laid: LaidUnits | None) -> None:
-        """Show the units that were built, and keep the selected block at its row. `laid` has the units that the
+        """Show the units that were built, and keep the selected block in its row. `laid` has the lines that the
         background thread laid out."""
         selected, is_same = self.cursor.current(), self._shown_comparison is self.contents.compared
         self._shown_comparison = self.contents.compared
@@ -242,7 +243,7 @@ class DiffNavigation:
         if span is None and thread_block:
             span = self._find_span(self._current_block(Block("", key=thread_block)))
         if span is not None:
-            if self.cursor.selected is not None:  # None: the cursor follows the first visible block.
+            if self.cursor.selected is not None:  # With None, the cursor follows the first visible block.
                 self.cursor.selected = (span.unit_index, span.block)
             self.pane.viewport.show_in_row(span.start, row)
             if self.pane.viewport.covered_rows:
@@ -289,10 +290,11 @@ class DiffNavigation:
             self.pane.post_message(OtherThreadRequested(step))
 
     def go_to_thread(self, step: int, *, from_edge: bool = False) -> bool:
-        """Go to the next or previous open thread. Return False if there is none.
+        """Go to the next or previous open thread, starting at the selected block. Return False if there is none.
 
-        The search starts at the selected block. With `from_edge`, it starts at the beginning or the end of the page. It
-        also starts at the beginning if the page was opened at its first change, which may be below the first thread."""
+        With `from_edge`, start at the beginning or the end of the page. Also start at the beginning if the page was
+        opened at its first change, because the first thread may be above it.
+        """
         selected = self.cursor.current() if self.cursor.selected is not None and not from_edge else None
         is_at_first_change = self._is_opened_at_change and self._is_unmoved
         if selected is not None and step > 0 and is_at_first_change and selected.block.kind != "thread":
@@ -365,10 +367,8 @@ class DiffNavigation:
         explain(self.pane, f"This is the {ordinal} change on this page{order}.{hint if is_more else ''}")
 
     def _change_from(self, unit_index: int, step: int) -> BlockSpan | None:
-        """Return the next change after a unit, or the previous one if `step` is negative. None if there is none.
-
-        The span has all lines of the unit. Its block is of the new version if possible, because most comments are about
-        the new version."""
+        """Return the lines of the next change after a unit, or of the previous one if `step` is negative. None if there
+        is none. Their block is of the new version if possible, because most comments are about this version."""
         units = self.contents.shown_diff.units
         following = following_changes(units, unit_index, step, by_risk=self.contents.visits_by_risk)
         changes = (self.cursor.spans_of(index) for index in following)
@@ -391,8 +391,7 @@ class DiffNavigation:
         self._expand(units[at], partial(self.select_block, units[at].hidden_blocks[0]))
 
     def toggle_order(self) -> None:
-        """Switch between the order of the page and the order by risk. After a switch to the order by risk, go to its
-        first change."""
+        """Switch between the order of the page and the order by risk. By risk, go to the most important change."""
         self.contents.by_risk = not self.contents.by_risk
         if self.contents.by_risk and (first := self._change_from(-1, 1)) is not None:
             self.cursor.select(first, scroll_to="third")
@@ -435,8 +434,8 @@ class DiffNavigation:
         self.builder.build()
 
     def show_source(self, *, toggle: bool = False) -> None:
-        """Build the diff of the Markdown source, and show the diff again. With `toggle`, first switch
-        between the source and the rendered diff."""
+        """Build the diff of the Markdown source, and show the diff again. With `toggle`, first switch between the
+        source and the diff of blocks."""
         if (compared := self.contents.compared) is not None:
             self.pane.run_worker(self._show_source(compared, toggle=toggle), group="source", exclusive=True)
 

@@ -1,7 +1,8 @@
-"""The changes of several pages in one `DiffView`, one below the other, each below a heading.
+"""The diff of several pages: a `DiffView` with a section for each page, one below the other, each below a heading.
 
-The units of all sections are joined to one sequence. All commands act on the page under the cursor. Therefore the
-comparison, the threads and the key of `ScrollContents` are those of this page."""
+The units of all sections form one sequence. All commands act on the page under the cursor, so the comparison, the
+threads and the key of `ScrollContents` are those of this page.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ class PageSection:
         """Text that is shown instead of the changes, for example while they are loading."""
         self.compared: PageComparison | None = None
         self.documents: tuple[Document, Document] | None = None
-        """Both versions of the page. None while a newer diff is loading. Comments are disabled then."""
+        """Both versions of the page. None while a newer diff is loading, during which comments are disabled."""
         self.threads: Mapping[str, Sequence[ThreadSummary]] = {}
         self.context_size = ContextSize()
         self.diff = DiffUnits()
@@ -73,7 +74,7 @@ class PageSection:
         return max(len(compared.old.source), len(compared.new.source)) if compared is not None else 0
 
     def show_note(self, note: str) -> None:
-        """Drop the changes, and show a note in their place."""
+        """Replace the changes by a note."""
         self.compared, self.diff, self.note = None, DiffUnits(), note
 
     def rows(self, *, is_first: bool) -> Sequence[DiffUnit]:
@@ -236,7 +237,7 @@ class ScrollContents(DiffContents):
         self._built_sections = self.sections
 
     def units_of(self, section: PageSection) -> DiffUnits:
-        """Return the changes of a section. Their units are not made yet."""
+        """Return the changes of a section. Iterating them makes the units."""
         if section.compared is None:
             return DiffUnits()
         changes = build_diff(
@@ -249,12 +250,12 @@ class ScrollContents(DiffContents):
             only_meaning=self.only_meaning,
         )
         remaining = changes.remaining
-        changes.remaining = (unit for unit in remaining if unit.kind != "title")  # The heading has the title.
+        changes.remaining = (unit for unit in remaining if unit.kind != "title")  # The heading already has the title.
         return changes
 
 
 class SectionBuilder(DiffBuilder):
-    """Builder of the units of all sections. `build` builds only the page under the cursor."""
+    """Builds the units of all sections. `build` builds only the page under the cursor."""
 
     contents: ScrollContents
 
@@ -265,8 +266,8 @@ class SectionBuilder(DiffBuilder):
         show_units: Callable[[DiffUnits, LaidUnits | None], None],
         keep_selected: Callable[[BlockSpan, int], None],
     ) -> None:
-        """`keep_selected` is called after the lines were replaced, with the block that was selected and its former row.
-        It selects the block and scrolls it to that row."""
+        """`keep_selected` is called when the lines have been replaced, with the block that was selected and its former
+        row. It selects the block and scrolls it to that row."""
         super().__init__(pane, contents, show_units)
         self._keep_selected = keep_selected
         self._builds: dict[str, DiffUnits] = {}
@@ -276,8 +277,8 @@ class SectionBuilder(DiffBuilder):
         self.rebuild((self.contents.page,), on_shown)
 
     def show_sections(self, sections: Sequence[PageSection] | None = None) -> None:
-        """Replace the lines by those of `sections`, or of the current sections if None. The selected block stays in its
-        row, and the lines of unchanged units are kept."""
+        """Replace the lines by those of `sections`, or of the current sections if it is None. The selected block stays
+        in its row, and units that are unchanged keep their lines."""
         contents, viewport, cursor = self.contents, self.pane.viewport, self.pane.cursor
         selected = cursor.current()
         page = contents.page
@@ -301,7 +302,7 @@ class SectionBuilder(DiffBuilder):
         if position is not None and top_section in contents.sections:
             start, stop = contents.built_starts[contents.sections.index(top_section) :][:2]
             anchor = position._replace(unit=min(start + offset, stop - 1))
-        viewport.reset_lines(anchor=anchor, laid=viewport.background.lines_for(contents.built_diff.units))
+        viewport.reset_lines(position=anchor, laid=viewport.background.lines_for(contents.built_diff.units))
         if selected is not None and (page_range := contents.range_of(page)):
             cursor.selected = (page_range.start, Block(PAGE_ROW, key=f"{PAGE_ROW} {page.key}"))
             self._keep_selected(selected, row)
@@ -313,8 +314,8 @@ class SectionBuilder(DiffBuilder):
         viewport.notify_moved()
 
     def rebuild(self, sections: Sequence[PageSection], on_shown: Callable[[], object] | None = None) -> None:
-        """Build the changes of sections again, and show them. Long sections are built in a thread. `on_shown` is called after
-        each long section is shown. Without long sections, it is called once."""
+        """Build the changes of sections again, and show them. Long sections are built in a thread: `on_shown` is called
+        after each of them, or once if there are none."""
         self.contents.built_layout = self.contents.current_layout
         for section in sections:
             changes = self.contents.units_of(section)
@@ -368,7 +369,7 @@ class ScrollNavigation(DiffNavigation):
         super().__init__(pane, contents)
         self.builder = SectionBuilder(pane, contents, self.show_units, self.keep_selected)
         self.retry: Callable[[PageSection], bool] = lambda section: False
-        """Loads a page again. Returns False if the page did not fail."""
+        """Loads a page again, if it could not be loaded. Else returns False."""
 
     @property
     def position_text(self) -> str:
@@ -398,7 +399,7 @@ class ScrollNavigation(DiffNavigation):
 
     def _change_in(self, section: PageSection, unit_index: int, step: int) -> BlockSpan | None:
         """Return the next change of a section after a unit, or the previous one if `step` is negative. None if there is
-        none, or if the section is folded."""
+        none, or if the section is collapsed."""
         if section.is_folded:
             return None
         start, units = self._body_start(section), section.diff.units
@@ -470,7 +471,7 @@ class ScrollNavigation(DiffNavigation):
         if section is None:
             return False
         if section is not self.contents.page and (spans := self.cursor.spans_of(unit_index)):
-            self.cursor.select(spans[0], scroll_to=None)  # The user clicked on a page that is not under the cursor.
+            self.cursor.select(spans[0], scroll_to=None)  # The user clicked on another page than that under the cursor.
         if target != f"{PAGE_ROW} {section.key}":
             return False
         if section.is_folded or not self.retry(section):
@@ -478,7 +479,7 @@ class ScrollNavigation(DiffNavigation):
         return True
 
     def store_position(self) -> None:
-        if self.contents.page.is_loaded:  # Before that, the stored position must still be restored.
+        if self.contents.page.is_loaded:  # Before that, the stored position is still to be restored.
             super().store_position()
 
     def restore(self, section: PageSection) -> None:

@@ -48,7 +48,7 @@ def _why_empty(view: DiffView) -> str:
 
 
 def _for_lines(group: Commands[Any]) -> Commands[Any]:
-    """Return commands that are disabled while the view is empty."""
+    """Return the commands of `group`, disabled while the view is empty."""
     find: Callable[[Any], Any] = group.find
     return group.for_target(
         lambda view: find(view) if len(view.viewport.virtual_lines) else None, name="diff", no_target=_why_empty
@@ -67,7 +67,7 @@ _BLOCK_COMMANDS = (
 
 
 class DiffBlockCommands(BlockCommands):
-    """Commands for the selected block of a diff, which may be of the old or the new version."""
+    """Commands for the selected block of a diff, of the old or the new version."""
 
     pane: DiffView
 
@@ -85,8 +85,8 @@ class DiffBlockCommands(BlockCommands):
 
     @property
     def nearest_block(self) -> Block | None:
-        """The selected block if it is a block of the page, else a block of the same unit. None if there is none. In a
-        source diff, a block that has only the number of the changed line."""
+        """The selected block if it is a block of the page, else one of the same unit. None if there is none. In a
+        source diff, it has only the number of the changed line."""
         selected = self.pane.cursor.current()
         if selected is None:
             return None
@@ -108,7 +108,7 @@ class DiffBlockCommands(BlockCommands):
 
 
 class DiffLoadingState(LoadingState):
-    """Loading message of a diff view. The previous page stays visible for the first `CLEAR_AFTER` seconds."""
+    """Loading message of a diff view. During the first `CLEAR_AFTER` seconds, the previous page stays visible."""
 
     def __init__(self, pane: DiffView) -> None:
         super().__init__(pane)
@@ -196,8 +196,8 @@ class DiffView(Reader):
         several_pages: bool = False,
         id: str | None = None,
     ) -> None:
-        """`merge_preview`: the view previews a merge result, and comments are disabled. `several_pages`: the view shows
-        the sections of `ScrollNavigation`, and not one page."""
+        """With `merge_preview`, the view previews a merge result and comments are disabled. With `several_pages`, it
+        shows the sections of `ScrollNavigation`."""
         super().__init__(ascii=ascii, id=id)
         self.navigation: DiffNavigation
         if several_pages:
@@ -293,13 +293,13 @@ class DiffView(Reader):
     def is_waiting_for_lines(self) -> bool:
         return super().is_waiting_for_lines or (self.contents.is_building and not len(self.viewport.virtual_lines))
 
-    def reset_lines(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
-        """Replace all lines. If another layout of the diff is needed, only begin to build its units."""
+    def reset_lines(self, *, position: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
+        """Replace all lines. If the diff needs another layout, begin to build its units instead."""
         if self.contents.built_layout != self.contents.current_layout and not self.contents.is_building:
-            self.navigation.build_all()  # The terminal became too narrow or wide enough for two sides.
+            self.navigation.build_all()  # The terminal has become too narrow or wide enough for two sides.
             return
         is_unmoved = self.navigation.is_unmoved_since_opening
-        super().reset_lines(anchor=anchor, laid=laid)
+        super().reset_lines(position=position, laid=laid)
         if is_unmoved:
             self.navigation.open_page()
 
@@ -310,7 +310,7 @@ class DiffView(Reader):
         incomplete_keys = {
             thread.key for thread in self.contents.all_threads if thread.reply_count > len(thread.shown_replies)
         }
-        # Threads without replies are not recorded here: when their first reply arrives, it must be requested.
+        # A thread without replies is not recorded here, because its first reply must be requested when it arrives.
         if wanted := (visible_keys & incomplete_keys) - self._requested_replies:
             self._requested_replies |= wanted
             self.post_message(self.RepliesRequested(tuple(wanted)))
@@ -329,7 +329,7 @@ class DiffView(Reader):
                 self.viewport.folds.choose_tab(block.children[clickable.clickable.index])
             elif block is not None:
                 self.viewport.folds.toggle(block)
-            self.viewport.lay_out_unit(self.viewport.visible_rows[clickable.line][0])
+            self.viewport.lay_out_again(self.viewport.visible_rows[clickable.line][0])
         elif clickable.kind in ("link", "image", "file"):
             self.post_message(LinkFollowed(clickable.target, outside, clickable.kind))
 

@@ -1,6 +1,5 @@
-"""Find in page: the find bar, its matches and its commands. Also text selected with the mouse, which is copied without
-borders and bullets.
-"""
+"""Find in page: the find bar, its matches and its commands. Also text that is selected with the mouse, which is copied
+without borders and bullets."""
 
 from __future__ import annotations
 
@@ -49,7 +48,7 @@ def _why_no_match(_: object, find_bar: FindBar) -> str | None:
 
 
 class FindBar(PanePart):
-    """Search in a pane, with a find bar in the last row that shows the number of matches."""
+    """Search in a pane. Its last row is the find bar with the number of matches."""
 
     def __init__(self, viewport: Viewport, cursor: BlockCursor) -> None:
         super().__init__(viewport)
@@ -73,7 +72,7 @@ class FindBar(PanePart):
         self._goes_to_first_match = False
         """True until the search has scrolled to its first match."""
         self._waiting_steps = 0
-        """Number of matches to go on by once the whole page is parsed. Negative for previous matches."""
+        """Number of matches to move on by when the whole page is parsed. Negative for previous matches."""
         self._waiting_since = START
         """Top when `_waiting_steps` was set. If the user scrolls, the steps are dropped."""
 
@@ -131,7 +130,7 @@ class FindBar(PanePart):
         self.viewport.continue_work()
 
     def _continue_search(self, seconds: float) -> None:
-        """Search for about `seconds`, but at least until the next pause of the search."""
+        """Search for about `seconds`, or longer until the search can pause."""
         until, known_count = time.thread_time() + seconds, len(self.matches)
         search, matches = self._search, list(self.matches)
         while search is not None:
@@ -152,9 +151,8 @@ class FindBar(PanePart):
                 self.step(steps)
 
     def _go_to_first_match(self, known_count: int) -> None:
-        """Go to the first match after the position at which the find bar was opened, or to the first match of the page.
-
-        The first `known_count` matches are not looked at again."""
+        """Go to the first match after the position at which the find bar was opened, else to the first match of the
+        page. The first `known_count` matches were already looked at."""
         start_unit = self._position_before.unit_index
         match_to_select = next((match for match in self.matches[known_count:] if match.unit_index >= start_unit), None)
         is_complete = self._search is None and not self.viewport.contents.has_more_to_search
@@ -180,8 +178,8 @@ class FindBar(PanePart):
         self.viewport.notify_moved()
 
     def step(self, step: int) -> None:
-        """Go to the next match, or to the previous if `step` is negative. The first match follows the last. If the rest
-        of the page is still loading, wait for it at the last match."""
+        """Go to the next match, or to the previous one if `step` is negative. The first match follows the last. But
+        while the rest of the page is loading, wait for it at the last match."""
         self._goes_to_first_match = False
         index = self.matches.index(self._match) if self._match in self.matches else -1
         is_last = step > 0 and index == len(self.matches) - 1
@@ -226,8 +224,8 @@ class FindBar(PanePart):
         return self._match.unit_index if self._match is not None else -1
 
     def content_changed(self, *, unit_of_match: int = -1) -> None:
-        """Search again after the content changed. `unit_of_match` is the new index of the unit with the selected match,
-        or -1 if the index is the same."""
+        """Search again after the content changed. `unit_of_match` is the new index of the unit with the selected match.
+        -1 if the index is the same."""
         if self._match is not None and unit_of_match >= 0:
             self._match = self._match._replace(unit_index=unit_of_match)
             self._current = unit_of_match, self._current[1]
@@ -238,7 +236,7 @@ class FindBar(PanePart):
             if self._search is None and self._match not in self.matches:
                 self._match = None
 
-    def forget_lines(self) -> None:
+    def lines_changed(self) -> None:
         self._spans = {}
 
     def _find_bar_changed(self) -> None:
@@ -260,7 +258,7 @@ class FindBar(PanePart):
         return (*steps, ("escape", "cancel"))
 
     def press(self, event: Key) -> bool:
-        """Handle a key. Return False if the key is not for the find bar."""
+        """Handle a key. Return False if the find bar does not use it."""
         if self._typed is not None:
             self._handle_typing_key(event, self._typed)
         elif event.key == "escape" and self.needle:
@@ -349,7 +347,7 @@ FIND: Commands[FindBar] = Commands(
 
 
 FIRST_COLLECT_SECONDS = 0.015
-"""Maximum number of seconds to collect selected text at once. After that, it is collected between keys."""
+"""Maximum number of seconds for which selected text is collected at once. Then it is collected between keys."""
 
 
 class CopyPending(SkipAction):
@@ -357,7 +355,7 @@ class CopyPending(SkipAction):
 
 
 class CopiesWhenReady(Screen[None]):
-    """Screen whose panes may need time to collect selected text. The text is copied once it is complete."""
+    """Screen whose panes may need time to collect selected text. It copies the text when it is complete."""
 
     def action_copy_text(self) -> None:
         with suppress(CopyPending):  # The pane notifies the user.
@@ -384,8 +382,8 @@ class SelectionCollector:
         return "\n".join(self._texts)
 
     def collect(self, margin_of: Callable[[int], int], seconds: float) -> bool:
-        """Collect text for about `seconds`. Return True at the end of the selection or of the lines, and when the
-        clipboard takes no more text."""
+        """Collect text for about `seconds`. Return True when all is collected: at the end of the selection or of the
+        lines, or when the clipboard takes no more."""
         until, virtual_lines = time.perf_counter() + seconds, self.virtual_lines
         # The clipboard takes no more than COPIED_BYTES.
         while self._next < len(virtual_lines) and self._next <= self._last and self._size <= COPIED_BYTES:
@@ -432,8 +430,8 @@ class TextSelection(PanePart):
         return [_highlight(strip, selection, y, style) for y, strip in enumerate(strips, line)]
 
     def selected_text(self, selection: Selection) -> tuple[str, str] | None:
-        """Return the selected text and a line end, as Textual expects. None if the pane has no lines. Raise CopyPending
-        if collecting the text takes long. `work` copies it later."""
+        """Return the selected text and a line end, as Textual expects. None if the pane has no lines. If collecting
+        takes long, raise CopyPending: `work` copies the text later."""
         seconds = FIRST_COLLECT_SECONDS if isinstance(self.viewport.widget.screen, CopiesWhenReady) else math.inf
         if self._collect(selection, seconds):
             collector, self._collector = self._collector, None

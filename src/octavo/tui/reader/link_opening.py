@@ -1,5 +1,4 @@
-"""Opening of the links of a page in the app or in the browser. Also loads the titles of link targets outside the
-space."""
+"""Opens the links of a page in the app or in the browser, and loads the titles of link targets outside the space."""
 
 from __future__ import annotations
 
@@ -73,7 +72,7 @@ class ShownPage(NamedTuple):
 
 
 def set_link_targets(shown: ShownPage) -> None:
-    """Set the sources from which the links of a page get their titles, images and OpenAPI specifications."""
+    """Set where the links of a page get their titles, images and OpenAPI specifications."""
     shell, view, space, tree, page = shown
     if space is None or tree is None or page is None:
         return
@@ -114,7 +113,7 @@ def set_link_targets(shown: ShownPage) -> None:
 
 
 def show_new_specifications(shown: ShownPage) -> None:
-    """Show new versions of OpenAPI specifications that were loaded since the page was shown."""
+    """Show OpenAPI specifications that were loaded again since the page was shown."""
     deferred, version = shown.view.contents.deferred, shown.shell.session.live.specifications_parsed
     if deferred.specifications is not None and deferred.specifications_of and deferred.specifications_of[1] != version:
         set_link_targets(shown)
@@ -349,8 +348,8 @@ def follow_link_page(shown: ShownPage, page: Page) -> PageTarget | None:
 
 
 def _with_hash(anchor: object) -> str:
-    """Return `#` and the anchor, or an empty text if there is no anchor. The `#` marks a link: if the page lacks the
-    anchor, the user is told."""
+    """Return `#` and the anchor, or "" without an anchor. The `#` marks a link: if the page has no such anchor, the
+    user is told."""
     return f"#{anchor}" if anchor else ""
 
 
@@ -429,9 +428,7 @@ async def show_reusable_content(
     follow: Callable[[LinkFollowed], None],
 ) -> None:
     """Show reusable content in a dialog, from the first of `pages` that contains it. If none does, copy the path of its
-    file.
-
-    Views of page source call this, because source does not contain the text."""
+    file. For views of page source, which does not contain the text."""
     screen = app.screen
     for operation in pages:
         try:

@@ -62,8 +62,8 @@ class ImageLocation:
 
     @property
     def cache_key(self) -> str:
-        """Key of the image in the cache. For a file of the space, the key omits the query of the URL, because the
-        signature in it changes."""
+        """Key of the image in the cache. For a file of the space, without the query of the URL, which has a signature
+        that changes."""
         return self.url if self.file is None else f"{self.file.id} {self.file.size} {self.url.partition('?')[0]}"
 
 
@@ -185,7 +185,7 @@ def thumbnails(session: Session, background: tuple[int, int, int]) -> AsyncCache
 FILE_BYTES, SECONDS, MEMORY = 4 << 20, 20.0, 512 << 20
 """Maximum size of an OpenAPI file in bytes, and the seconds and bytes of memory that its parser may use."""
 _MOST_READ = 32 << 20
-"""Maximum number of bytes that are read from the child process. References are resolved, so a specification can be
+"""Maximum number of bytes that are read from the child process. It resolves references, so a specification may be
 larger than its file."""
 
 

@@ -73,8 +73,8 @@ class AgeGutter:
             self._viewport.reset_lines()
 
     def with_age(self, strip: Strip, unit_index: int, number: int, line: Line) -> Strip:
-        """Return the strip of a line with the age of the block that begins there. The strip stays the same if a wide
-        block covers the gutter."""
+        """Return the strip of a line with the age of the block that begins there, or the same strip if a wide block
+        covers the gutter."""
         if not self._ages or line.block is None:
             return strip
         first_lines = {id(span.block): span.first for span in self._cursor.spans_of(unit_index)}
@@ -106,7 +106,7 @@ class PageThreads:
         is_loaded: bool,
     ) -> None:
         """Set the open threads (or their number) and the number of drafts, by block key. `blocks` are the blocks of the
-        page. `is_loaded` is False while threads of the page are still loading."""
+        page. `is_loaded` is False if more threads of the page may arrive."""
         self.is_loading = not (is_loaded and self.viewport.contents.is_fully_parsed)
         counts = {
             key: count if isinstance(count, int) else sum(each.is_open for each in count)
@@ -125,8 +125,8 @@ class PageThreads:
         self.drafts = ThreadMarks(document.blocks, self.drafts.counts)
 
     def block_at(self, span: BlockSpan) -> Block | None:
-        """Return the first visible block with an open thread whose mark is at a selectable block: the selectable block
-        or a block inside it. None if there is none."""
+        """Return the first visible block with an open thread whose mark is at `span`: its block, or a block inside it.
+        None if there is none."""
         return next(iter(self.marked_blocks(span, hidden=False)), None)
 
     def marked_blocks(self, span: BlockSpan, *, hidden: bool) -> list[Block]:
@@ -192,8 +192,8 @@ class PageContents(Contents):
         self.ages = AgeGutter(viewport, threads.cursor)
         self.document: Document | None = None
         self.markdown: str | None = None
-        """Markdown of the page as the server sent it. None until the whole page is parsed. The source of the document
-        is sanitized, so it may be different."""
+        """Markdown of the page as the server sent it, unlike the source of the document, which is sanitized. None until
+        the whole page is parsed."""
         self.key = ""
         """Key of the page that is shown."""
         self.head: PageHead = ("", "")
@@ -209,7 +209,7 @@ class PageContents(Contents):
         self._line_width_index = 0
         self._margins: dict[int, int] = {}
         self._head = NO_HEAD
-        """Sticky table head of the current frame."""
+        """Sticky table head of the frame that is being painted."""
 
     @property
     def has_content(self) -> bool:
@@ -232,7 +232,7 @@ class PageContents(Contents):
                 styles,
                 folds,
                 render_block,
-                # In a narrow pane, a wide block takes the cells in which a thread mark shows its count.
+                # In a narrow pane, a wide block may take the cells that are reserved for the count of a thread mark.
                 available_width=room if width >= 60 else max(room, width - 4),
                 never_wraps_code=wraps_no_code,
                 deferred=deferred,
@@ -273,7 +273,7 @@ class PageContents(Contents):
 
     def footnote(self, label: str) -> Block | None:
         """Return the footnote with a label. None if there is none."""
-        # Footnotes are at the top level of almost all pages.
+        # On almost all pages, footnotes are at the top level.
         top_level = self.document.blocks if self.document is not None else ()
         blocks = (block for block in chain(top_level, self.walk()) if block.kind == "footnotes")
         notes = (note for block in blocks for note in block.children)
@@ -316,7 +316,7 @@ class PageContents(Contents):
             margin = self._margins[unit_index] = min(self.margin, room) if wide else self.margin
         return margin
 
-    def forget_lines(self) -> None:
+    def lines_changed(self) -> None:
         self._margins = {}
 
     def empty_page_lines(self) -> list[Content]:
@@ -375,15 +375,12 @@ class PageContents(Contents):
 
     def expand_to(self, match: Match) -> None:
         if self.viewport.folds.expand_path(match.path):
-            self.viewport.lay_out_unit(match.unit_index)
+            self.viewport.lay_out_again(match.unit_index)
 
 
 def blocks_with_title(blocks: Sequence[Block], head: PageHead, *, is_complete: bool) -> list[Block]:
-    """Return a block with the title and the description of a page, and then its blocks. A first heading that repeats
-    the title is left out.
-
-    Empty if `is_complete` and the page has only a title, because such a page counts as empty.
-    """
+    """Return the blocks of a page after one with its title and description. A first heading that repeats the title is
+    left out. Empty if the page `is_complete` and has only a title, because it then counts as empty."""
     title, description = head
     if not blocks or not title:
         return list(blocks)
@@ -394,7 +391,7 @@ def blocks_with_title(blocks: Sequence[Block], head: PageHead, *, is_complete: b
 
 
 def repeated_title(blocks: Sequence[Block], head: PageHead) -> Block | None:
-    """Return the first heading of a page if it repeats the title of the page. None otherwise."""
+    """Return the first heading of a page if it repeats the title of the page, else None."""
     first = blocks[0] if blocks else None
     if first is None or first.kind != "heading" or first.attrs.get("level") != 1 or not head[0]:
         return None
@@ -432,7 +429,7 @@ _MOST_HEAD_LINES = 4
 
 
 class TableHead(NamedTuple):
-    """Head of a table that is shown in the first rows of the pane while rows of the table are at the top."""
+    """Head of a table, shown in the first rows of the pane while rows of the table are at the top."""
 
     unit_index: int
     lines: Sequence[Line]
@@ -456,8 +453,8 @@ def table_of(viewport: Viewport, span: BlockSpan) -> Block | None:
 
 
 def sticky_head(viewport: Viewport, top: LinePosition) -> TableHead:
-    """Return the head of the table that has a row at `top`. Return `NO_HEAD` if there is no such table, or if its head
-    is visible anyway or too high."""
+    """Return the head of the table that has a row at `top`. `NO_HEAD` if there is no such table, or if its head is
+    visible anyway or too high."""
     if not len(viewport.virtual_lines):
         return NO_HEAD
     unit, line = top
@@ -480,8 +477,8 @@ def sticky_head(viewport: Viewport, top: LinePosition) -> TableHead:
 
 
 def _unit_with_head(viewport: Viewport, unit_index: int) -> int:
-    """Return the index of the unit with the first slice of a table, which has the head. Return `unit_index` if that
-    unit does not begin with a slice of a table."""
+    """Return the index of the unit with the first slice of a table, which has the head. If the unit does not begin with
+    a slice of a table, return `unit_index`."""
     bounds = _table_bounds(viewport, unit_index)
     if bounds is None:
         return unit_index

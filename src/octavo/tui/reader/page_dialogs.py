@@ -111,7 +111,7 @@ _TITLE = 60
 
 
 class TableRowResult(NamedTuple):
-    """Result of the dialog for a table row: the last row that was shown, and the link or comment that the user
+    """Result of the dialog for a table row: the row that was shown last, and the link or comment that the user
     requested."""
 
     row: Block
@@ -125,7 +125,7 @@ def open_row(app: App[Any], wanted: PageView.TableRowRequested) -> None:
     page = wanted.view
 
     def restore_page(result: TableRowResult | None) -> None:
-        """Select the row that the dialog showed last, then open the link or comment that was requested."""
+        """Select the row that the dialog showed last, then open the requested link or comment."""
         if result is None:
             return
         page.navigation.go_to_block(result.row.key, "near")
@@ -344,7 +344,7 @@ class ImageScreen(Dialog[None]):
 
     @property
     def src(self) -> str:
-        """URL of the image for the current theme, dark or light."""
+        """URL of the image, which may depend on whether the theme is dark."""
         return self.picture.source_for(dark=self.app.current_theme.dark)
 
     def body(self) -> ComposeResult:
@@ -427,7 +427,7 @@ class ImageScreen(Dialog[None]):
             self._data, width, height, self.canvas.styles.background.rgb, pixel_scale=pixel_scale
         )
         self._show_facts(scaled)
-        # The old image stays visible until now, because decoding takes long.
+        # Decoding takes long, so the old image stays visible until now.
         await self.query("#painted").remove()
         if scaled.problem:
             self._show_error(scaled.problem)
@@ -475,7 +475,7 @@ class ImageScreen(Dialog[None]):
     # Actions
 
     def load(self) -> None:
-        """Load the external image, as the user has allowed."""
+        """Load the external image, because the user has allowed this."""
         self._show(allowed=True)
 
     def step(self, step: int) -> None:

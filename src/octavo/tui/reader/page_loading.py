@@ -25,16 +25,16 @@ from octavo.tui.terminal.driver import Work, thread
 FIRST_BLOCKS = 24
 """Number of blocks on the first screen."""
 RESTORE_WAIT = 0.06
-"""Maximum number of seconds that the first screen waits until the block to scroll to is parsed. Meanwhile, the previous
-page stays visible."""
+"""Maximum number of seconds that the first screen waits for the block to scroll to. Meanwhile, the previous page stays
+visible."""
 PAINT_WAIT = 0.1
 """Maximum number of seconds that the background thread waits for the first screen to be painted."""
 _FREED_AT_ONCE = 4
 
 
 class PageLoaded(Message):
-    """Message: the whole page is parsed and shown. Its heights may still be estimated. Not posted if a refresh brings
-    the same page again."""
+    """The whole page is parsed and shown. Its heights may still be estimated. Not posted if a refresh brings the same
+    page again."""
 
 
 class ParsedPage(NamedTuple):
@@ -60,7 +60,7 @@ class PageLoad:
         self._restore_key = restore_key
         self._units: list[PageUnit] = []
         self._split_count = 0
-        """Number of blocks that are already split into units."""
+        """Number of blocks that have been split into units."""
         self.first_screen: ParsedPage | None = None
         self.whole_page: ParsedPage | None = None
         self.is_painted = False
@@ -204,7 +204,7 @@ class PageLoader:
             pane.viewport.remove_lines()
             for cache in contents.deferred:
                 cache.clear_requests()
-        pane.reset_lines(anchor=anchor, laid=page.laid)
+        pane.reset_lines(position=anchor, laid=page.laid)
         pane.find_bar.content_changed()
         self.threads.mark_document(document)
         if self.navigation.pending_jump is not None and not same:
@@ -229,7 +229,7 @@ class PageLoader:
         self.pane.post_message(PageLoaded())
 
     def go_to_end(self) -> None:
-        """Scroll to the end, and again once the whole page is shown, unless the user has moved."""
+        """Scroll to the end. Repeat this when the whole page is shown, if the user has not moved."""
         self.pane.cursor.go_to_edge(1)
         if self.is_loading:
             self.navigation.repeat_when_parsed(partial(self.pane.cursor.go_to_edge, 1))
@@ -247,7 +247,7 @@ class PageLoader:
         self.navigation.cancel_waiting_moves()
 
     def free_page(self) -> None:
-        """Free the page that was shown, in the background thread because freeing a long page is slow."""
+        """Free the page that was shown, in the background thread, because this is slow for a long page."""
         if (document := self.contents.document) is not None and len(document.source) > SHORT_PAGE:
             freed: list[object] = [*document.blocks, *self.pane.viewport.virtual_lines.kept, *self.contents.page_units]
             free = partial(thread.begin, _free(freed), self.pane.viewport.raise_later, soon=False)

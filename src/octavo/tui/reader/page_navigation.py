@@ -1,6 +1,5 @@
 """Navigation on a page: to headings, anchors and threads, and between the page and its source. Also restores positions,
-which may wait until more of the page is parsed.
-"""
+if necessary later, when more of the page is parsed."""
 
 from __future__ import annotations
 
@@ -40,9 +39,9 @@ class PendingJump(NamedTuple):
     requested_at: ReadingPosition
     """Reading position when the jump was requested. The jump is dropped if the user has moved since."""
     by_link: bool = False
-    """True if the jump follows a link. The user is then told if the target does not exist."""
+    """True if the jump follows a link. Then the user is told if the target does not exist."""
     show: Callable[[Block | None], None] | None = None
-    """Callback for a footnote, called with None if the page has no such footnote."""
+    """Called with the footnote, or with None if the page has no such footnote."""
 
 
 class PageNavigation:
@@ -55,9 +54,9 @@ class PageNavigation:
         self._position_when_requested = ReadingPosition()
         """Reading position when `restore_later` was called."""
         self._unfinished_restore: tuple[ReadingPosition, ReadingPosition] | None = None
-        """Position to restore once the whole page is parsed, and the position at which the user waits for that."""
+        """Position to restore when the whole page is parsed, and the position of the user, who may move before that."""
         self.is_latest = True
-        """False while a newer version of the page is loading, which may have an anchor that this version lacks."""
+        """False while a newer version of the page is loading: an anchor that is missing here may be there."""
         self.pending_jump: PendingJump | None = None
         self._waiting_moves: list[Callable[[], object]] = []
         """Moves beyond the part of the page that is parsed."""
@@ -73,13 +72,13 @@ class PageNavigation:
     # Moves beyond the part of the page that is parsed
 
     def repeat_when_parsed(self, move: Callable[[], object]) -> None:
-        """Repeat a move after the whole page is parsed, unless the user moves before that."""
+        """Repeat a move when the whole page is parsed, if the user has not moved by then."""
         self._waiting_moves = [*self.waiting_moves(), move]
         self._waiting_since = self.position()
 
     def joins_waiting_moves(self, step: int, move: Callable[[], object]) -> bool:
-        """Let a move down wait too if moves are waiting until the page is parsed, and return True. Return False if none
-        are waiting. A move up cancels the waiting moves."""
+        """If moves wait until the page is parsed, let a move down wait too and return True, or cancel them for a move
+        up. Return False if none wait."""
         if step < 0:
             self.cancel_waiting_moves()
         elif self.waiting_moves():
@@ -88,7 +87,7 @@ class PageNavigation:
         return False
 
     def waiting_moves(self) -> list[Callable[[], object]]:
-        """Return the moves to repeat. Empty if the user has moved since they were requested."""
+        """Return the moves to repeat. Empty if the user has moved meanwhile."""
         return [] if self.position().has_moved(self._waiting_since) else self._waiting_moves
 
     def cancel_waiting_moves(self) -> None:
@@ -99,10 +98,8 @@ class PageNavigation:
 
     @property
     def current_anchor(self) -> str:
-        """Anchor of the last heading above or at the selected block. Empty if there is none.
-
-        At the end of a scrolled page, the last visible block counts as selected, because its heading cannot scroll to
-        the top."""
+        """Anchor of the last heading at or above the selected block. Empty if there is none. At the end of a scrolled
+        page, the last visible block counts as selected, because its heading cannot scroll to the top."""
         document, span = self.contents.document, self.cursor.current()
         if document is None or span is None:
             return ""
@@ -155,7 +152,7 @@ class PageNavigation:
             self._go_to_top()
             is_found = True
         elif block is not None and not self.contents.is_fully_parsed:
-            # The heading can scroll to the top only after more lines follow it.
+            # The heading can scroll to the top only when more lines follow.
             self.restore_later(self.contents.key, ReadingPosition(block.key, 1))
             self._position_when_requested = start_position
             self.restore_if_parsed()
@@ -188,7 +185,7 @@ class PageNavigation:
             if not path:
                 continue
             if self.pane.viewport.folds.expand_path(path):
-                self.pane.viewport.lay_out_unit(unit)
+                self.pane.viewport.lay_out_again(unit)
             # Some blocks are not selectable: select a block inside or around them.
             around = {block.key for block in path if block.key}
             inside = {block.key for block in path[-1].walk() if block.key}
@@ -207,7 +204,7 @@ class PageNavigation:
 
     @property
     def why_no_thread(self) -> str | None:
-        """Disabled reason of the thread commands. None if they are enabled."""
+        """Return why there is no thread to go to. None if there is one."""
         if self.threads.marks:
             return None
         if not self.contents.is_fully_parsed:
@@ -296,13 +293,12 @@ class PageNavigation:
         return ReadingPosition(span.block.key, self.pane.viewport.row_of(span.start))
 
     def restore_later(self, key: str, position: ReadingPosition | None) -> None:
-        """Restore a position when the page `key` is shown, as soon as that part of the page is parsed."""
+        """Restore a position on the page `key` when the page is shown and parsed up to there."""
         self.position_to_restore = (key, position) if position is not None else None
         self._position_when_requested = ReadingPosition()
 
     def restore_if_parsed(self) -> None:
-        """Restore the position that `restore_later` stored, if that part of the page is parsed and the user has not
-        moved."""
+        """Restore the position of `restore_later`, if the page is parsed up to there and the user has not moved."""
         if self.position_to_restore is None or not len(self.pane.viewport.virtual_lines):
             return
         page, position = self.position_to_restore
@@ -327,8 +323,8 @@ class PageNavigation:
     # Jumps to content that is not parsed yet
 
     def with_footnote(self, label: str, show: Callable[[Block | None], None]) -> None:
-        """Call `show` with a footnote when it is parsed, or with None if the page has no such footnote. If the user
-        moves before that, `show` is never called."""
+        """Call `show` with a footnote when it is parsed, or with None if the page has no such footnote. Never called if
+        the user moves before that."""
         if (note := self.contents.footnote(label)) is not None or self.contents.is_fully_parsed:
             show(note)
         else:  # Footnotes are at the end of a page.
@@ -347,7 +343,7 @@ class PageNavigation:
             explain(self.pane, f"Octavo does not know where “{name}” is on this page.")
 
     def follow_pending_jump(self) -> None:
-        """Go to the target of a pending jump if it is parsed now, unless the user has moved."""
+        """Go to the target of a pending jump, if it is parsed now and the user has not moved."""
         jump, self.pending_jump = self.pending_jump, None
         if jump is None or self.position().has_moved(jump.requested_at):
             return
@@ -370,7 +366,7 @@ class PageNavigation:
         self.contents.discard_source_units()
         self.cursor.selected = None
         unit_index, _ = self._unit_at_source_line(line)
-        self.pane.reset_lines(anchor=ReadingPosition(unit=unit_index))
+        self.pane.reset_lines(position=ReadingPosition(unit=unit_index))
         self.pane.find_bar.content_changed()
         if at_top:
             self.pane.viewport.go_to(START)
@@ -381,8 +377,8 @@ class PageNavigation:
             self.pane.refresh_bindings()
 
     def _source_line(self) -> int:
-        """Return the number of the source line at the top, counted from 0. On the rendered page, this is the first
-        source line of the unit at the top."""
+        """Return the number of the source line at the top, counted from 0. On the rendered page, that of the first line
+        of the unit at the top."""
         if not len(self.pane.viewport.virtual_lines):
             return 0
         unit, line = self.pane.viewport.top
@@ -397,12 +393,12 @@ class PageNavigation:
         return next(((index, first) for index, (first, end) in enumerate(spans) if end > line), (0, 0))
 
     def show_whole_source(self) -> None:
-        """Show the source of the whole page after only its beginning was shown."""
+        """Show the source of the whole page, in place of that of its beginning."""
         self.contents.discard_source_units()
         line = self._source_line()
         unit_index, first = self._unit_at_source_line(line)
         self.pane.reset_lines(
-            anchor=ReadingPosition(unit=unit_index, unit_offset=line - first, width=self.pane.viewport.layout_width)
+            position=ReadingPosition(unit=unit_index, unit_offset=line - first, width=self.pane.viewport.layout_width)
         )
 
     def _select_key(self, key: str) -> None:

@@ -84,7 +84,7 @@ class PageLinks:
                     self._choose_tab(path[-1].children[clickable.clickable.index])
                 else:
                     self.pane.viewport.folds.toggle(path[-1])
-                self.pane.viewport.lay_out_unit(unit)
+                self.pane.viewport.lay_out_again(unit)
                 return
 
     def _choose_tab(self, tab: Block) -> None:
@@ -94,7 +94,7 @@ class PageLinks:
                 self.pane.viewport.virtual_lines.forget(unit)
 
     def _select_tab(self, name: str) -> None:
-        """Select the tab `name` in every group of tabs that has it. Tell the user if there is none."""
+        """Select the tab `name` in every group that has it. Tell the user if none has."""
         wanted = fold(name).strip()
         tabs = (tab for block in self.contents.walk() if block.kind == "tabs" for tab in block.children)
         found = next((tab for tab in tabs if wanted in (tab_slug(tab), _title(tab))), None)
@@ -111,8 +111,8 @@ class PageLinks:
         return next((each for each in found if targets and targets.resolve(str(each.attrs["target"])) == target), None)
 
     def open_outside(self) -> None:
-        """Open the link of the selected block in the browser, or the page if it has no link. If it has several, show
-        hints."""
+        """Open the link of the selected block in the browser. If it has several links, show hints. If it has none, open
+        the page."""
         if clickables := self._links_of_block():
             self.clickables.open_one(clickables, outside=True)
         else:
@@ -149,17 +149,16 @@ NOT_IN_EXCERPT = "This key works only while the whole page is shown. Press esc t
 
 
 class ExcerptSettings(NamedTuple):
-    """Settings of a page view that shows a part of a page, such as a footnote or a table row. Some commands are
-    disabled there."""
+    """Settings of a page view that shows a part of a page, such as a footnote or a table row, with fewer commands."""
 
     first_keys: tuple[str, ...]
     """Ids of the first commands in the key bar."""
     why_no_comment: str | None = NOT_IN_EXCERPT
-    """Disabled reason of the comment command. None if it is enabled."""
+    """Reason why comments are disabled. None if they are enabled."""
     can_change_width: bool = True
     """True if the text width can be changed."""
     open_clickable: Callable[[ClickableSpan, bool], None] | None = None
-    """Replaces the view's method that opens a clickable span. The second argument is True to open it in the browser."""
+    """Opens a clickable span instead of the view. The second argument is True for the browser."""
 
 
 def _why_empty(page: PageView) -> str:
@@ -174,7 +173,7 @@ def _for_page(group: Commands[Any]) -> Commands[Any]:
 
 
 def _for_whole_page(group: Commands[Any]) -> Commands[Any]:
-    """Return commands that are disabled in an empty view and in an excerpt."""
+    """Return the commands of `group`, disabled in an empty view and in an excerpt."""
     find: Callable[[Any], Any] = group.find
     return group.for_target(
         lambda page: find(page) if len(page.viewport.virtual_lines) and page.excerpt is None else None,
@@ -263,7 +262,7 @@ class PageView(Reader):
     def KEYBAR(self) -> tuple[str, ...]:
         first = self.FIRST_KEYS if self.excerpt is None else self.excerpt.first_keys
         if self.contents.shows_source:
-            first = ("page.source", *first)  # The key that switches back to the rendered page.
+            first = ("page.source", *first)  # the key that switches back to the rendered page
         return (*self.HIT_KEYS, *first) if self.find_bar.needle else first
 
     @property
@@ -304,7 +303,7 @@ class PageView(Reader):
 
     @property
     def document(self) -> Document | None:
-        """The page that is shown, as far as it is parsed. None if no page is shown."""
+        """The parsed part of the page. None if no page is shown."""
         return self.contents.document
 
     @property
@@ -328,7 +327,7 @@ class PageView(Reader):
         self.loader.show(document, (safe_line(title), safe_text(description or "")), key)
 
     def show_markdown(self, markdown: str, *, title: str = "", description: str | None = None, key: str = "") -> None:
-        """Parse and show a page: the beginning of a long page first. Post `PageLoaded` when it is complete."""
+        """Parse and show a page, the beginning of a long page first. Post `PageLoaded` when the whole page is shown."""
         self.loader.load(markdown, (safe_line(title), safe_text(description or "")), key)
 
     def set_threads(
@@ -388,8 +387,8 @@ class PageView(Reader):
         if not self.cursor.move(step) and step > 0 and not self.contents.is_fully_parsed:
             self.navigation.repeat_when_parsed(lambda: self.select_block(step))
 
-    def reset_lines(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
-        super().reset_lines(anchor=anchor, laid=laid)
+    def reset_lines(self, *, position: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
+        super().reset_lines(position=position, laid=laid)
         self.navigation.restore_if_parsed()
 
     def before_painting(self) -> None:

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 
 class LoadingState:
-    """Message of a pane without content: the page is loading, could not be loaded, or is not available. A message never
-    replaces visible content."""
+    """Message in place of the content of a pane: the page is loading, could not be loaded, or is not available. Never
+    replaces content that is visible."""
 
     def __init__(self, pane: Reader) -> None:
         self._pane, self.viewport = pane, pane.viewport
@@ -93,7 +93,7 @@ class LoadingState:
         return self._waiting.subject if self._waiting is not None else ""
 
     def why_empty(self, default: str) -> str:
-        """Return the disabled reason of the keys in an empty pane: the page is still loading, or `default`."""
+        """Return the reason why the pane is empty: the page is still loading, or `default`."""
         return StillLoading(f"Still loading {self.loading_name}.") if self._waiting is not None else default
 
     def lines(self) -> list[Content]:
@@ -177,9 +177,9 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     # Laying out
 
-    def reset_lines(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
+    def reset_lines(self, *, position: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
         """Replace all lines, see `Viewport.reset_lines`."""
-        self.viewport.reset_lines(anchor=anchor, laid=laid)
+        self.viewport.reset_lines(position=position, laid=laid)
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
@@ -234,8 +234,8 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
         return strips
 
     def render_line(self, y: int) -> Strip:
-        # Offsets are added only here, because Textual asks for them only for the row under the mouse. Offsets for all
-        # rows take as long as painting.
+        # Textual asks for offsets only in the row under the mouse. Adding them to all rows would take as long as
+        # painting.
         return self.painter.paint()[y].apply_offsets(0, self.viewport.lines_above + y)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
@@ -279,7 +279,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
         self.find_bar.close()
 
     def open_clickable(self, clickable: ClickableSpan, outside: bool) -> None:
-        """Open a link, a tab, or another clickable span. `outside`: in the browser."""
+        """Open a link, a tab, or another clickable span. With `outside`, in the browser."""
 
 
 class LinePainter:
@@ -303,13 +303,13 @@ class LinePainter:
         return min(width, max(ends, default=width))
 
     def keep_frame(self, seconds: float) -> None:
-        """Show the current frame for a number of seconds while there are no lines."""
+        """Keep showing the current frame for a number of seconds if there are no lines."""
         if self.viewport.was_painted:
             self._keep_until = time.perf_counter() + seconds
             self.pane.set_timer(seconds, self.viewport.repaint)
 
     def paint(self) -> list[Strip]:
-        """Return the strips of the visible rows. The last frame is returned if nothing has changed."""
+        """Return the strips of the visible rows. If nothing has changed, return the last frame."""
         pane, viewport = self.pane, self.viewport
         top, width, height = viewport.top, viewport.pane_width, pane.size.height
         key = (width, height, top, viewport.paint_version, viewport.virtual_lines.total, pane.has_focus)
@@ -443,13 +443,12 @@ class BlockCommands:
     def __init__(self, pane: Reader) -> None:
         self.pane = pane
         self.why_no_comment_here: Callable[[], str | None] = lambda: None
-        """Function that returns why comments are disabled on this screen, for example because of the user's role. None
-        if comments are allowed."""
+        """Returns why comments are disabled on this screen, for example because of the user's role. None if comments
+        are allowed."""
 
     def open(self) -> None:
-        """Open the thread on the block, else the link in it, or show hints if it has several links.
-
-        Without either, post `ThreadRequested`, for example to continue an unsent comment."""
+        """Open the thread on the block, else the link in it, or hints if it has several links. Without either, post
+        `ThreadRequested`, because the block may have an unsent comment."""
         span = self.pane.cursor.current()
         if span is None:
             return
@@ -477,7 +476,7 @@ class BlockCommands:
 
     @property
     def why_no_comment(self) -> str | None:
-        """Disabled reason of the comment command. None if it is enabled."""
+        """Return why the block cannot be commented on. None if it can."""
         return self.why_no_comment_here()
 
 

@@ -22,8 +22,8 @@ _FACT = "places on pages"
 class ReadingPosition(NamedTuple):
     """Position on a page.
 
-    `block` and `below` are stored for the next start of Octavo. All fields but `below` restore a page after going back
-    to it. The fields from `unit` to `width` keep the top in place when lines are laid out again.
+    `block` and `below` are stored for the next start of Octavo. All fields but `below` restore a page to which the user
+    goes back. The fields from `unit` to `width` keep the top in place when lines are laid out again.
     """
 
     block: str = ""
@@ -79,7 +79,7 @@ class ReadingPositions:
         return self._stored_positions().get(page)
 
     def remember(self, page: str, position: ReadingPosition | None) -> None:
-        """Store the position on a page, or forget the stored position if `position` is None. The oldest positions are
+        """Store the position on a page. If `position` is None, forget the stored one. The oldest positions are
         dropped."""
         positions = self._stored_positions()
         if positions.get(page) == position:
@@ -103,9 +103,9 @@ class ReadingPositions:
 
 Lines = VirtualLines[Any]
 ScrollTo = Literal["near", "top", "third"]
-"""Row to which a block is scrolled. `near`: as little scrolling as needed to see the whole block. `top`: the second
-row, so that one row above stays visible. `third`: a third down the pane, unless the block is in the upper two
-thirds."""
+"""Row to which a block is scrolled. With `near`, scroll as little as needed to show the whole block. `top` is the
+second row, so that one row above stays visible. `third` is a third down the pane, but a block in the upper two thirds
+stays where it is."""
 
 
 class LinePosition(NamedTuple):
@@ -169,8 +169,7 @@ def count_lines(lines: Lines, top: LinePosition, limit: int) -> int:
 
 
 def lines_between(lines: Lines, top: LinePosition, position: LinePosition, limit: int) -> int:
-    """Return the number of lines from `top` down to `position`, negative if it is above. Counting stops beyond
-    `limit`."""
+    """Return the number of lines from `top` down to `position`, negative if it is above. At most about `limit`."""
     if position < top:
         return -lines_between(lines, position, top, limit)
     count = -top.line
@@ -197,15 +196,15 @@ def limited_top(lines: Lines, top: LinePosition, rows: int) -> LinePosition:
 
 
 def top_showing_at(lines: Lines, position: LinePosition, row: int, rows: int) -> LinePosition:
-    """Return the top that shows `position` in row `row`, as far as the first and last line allow that."""
+    """Return the top that shows `position` in row `row`, or near it at the first and last lines."""
     return limited_top(lines, position_after(lines, position, -row), rows)
 
 
 def scrolled_top(
     lines: Lines, top: LinePosition, rows: int, position: LinePosition, height: int, scroll_to: ScrollTo
 ) -> LinePosition:
-    """Return the top of a pane after scrolling to `height` lines from `position` on. `scroll_to` says to which row (see
-    `ScrollTo`). `top` is returned if no scrolling is needed."""
+    """Return the top of a pane after scrolling to `height` lines from `position` on, or `top` if that is not needed.
+    `scroll_to` is the row."""
     first_row = lines_between(lines, top, position, 2 * rows)
     if scroll_to == "third":
         if first_row < 0 or first_row + height > 2 * rows // 3:
@@ -218,8 +217,8 @@ def scrolled_top(
 
 
 def reading_position_of(lines: Lines, top: LinePosition, width: int) -> ReadingPosition | None:
-    """Return the reading position for `top`, with the block at the top but without the block under the cursor. `width`
-    is the width of the lines in cells. None if there are no lines."""
+    """Return the reading position for `top`, without the block under the cursor. `width` is the width of the lines in
+    cells. None if there are no lines."""
     if not len(lines) or not width:
         return None
     unit, line = position_after(lines, top, 0)
@@ -231,8 +230,8 @@ def reading_position_of(lines: Lines, top: LinePosition, width: int) -> ReadingP
 
 
 def top_of_position(lines: Lines, position: ReadingPosition, unit_index: int, width: int) -> LinePosition:
-    """Return the top at which a reading position is shown again. `unit_index` is the unit with the block
-    `position.top`. `width` is the present width of the lines in cells."""
+    """Return the top for a reading position. `unit_index` is the unit with the block `position.top`, and `width` the
+    width of the lines in cells now."""
     first_lines = (first for first, _, block in block_ranges(lines.lines(unit_index)) if block.key == position.top)
     first = next(first_lines, -1) if position.top else -1
     is_same = position.width == width

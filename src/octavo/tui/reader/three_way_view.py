@@ -67,7 +67,7 @@ class ConflictContents(Contents):
         self.conflicts: Sequence[ConflictView | PageConflict] = ()
         """The conflicts that are shown."""
         self._numbers: dict[str, int] = {}
-        """Number of each conflict by its name. Text that both sides moved is shown at two places with one number."""
+        """Number of each conflict by its name. Text that both sides moved is shown twice, with one number."""
         self._blocks: dict[str, Block] = {}
 
     @property
@@ -204,7 +204,7 @@ def _estimate_height(unit: _Unit) -> int:
 
 
 def _while_conflicts(group: Commands[Any]) -> Commands[Any]:
-    """Return commands that are disabled while the page has no conflicts."""
+    """Return the commands of `group`, disabled while the page has no conflicts."""
     find: Callable[[Any], Any] = group.find
     nothing = "There are no conflicts on this page."
     return group.for_target(
@@ -292,14 +292,14 @@ class ThreeWayView(Reader):
         self.viewport.notify_moved()
 
     def set_choices(self, choices: Mapping[str, MergeChoice]) -> None:
-        """Show other resolutions."""
+        """Show the conflicts with other choices."""
         before, self.contents.choices = self.contents.choices, dict(choices)
         for number, unit in enumerate(self.viewport.virtual_lines.units):
             conflict = unit.conflict
             if conflict is not None and before.get(conflict.name) != self.contents.choices.get(conflict.name):
-                self.viewport.lay_out_unit(number)
+                self.viewport.lay_out_again(number)
         if (selected := self.cursor.current()) is not None:
-            self.cursor.select(selected)  # The result may have more lines now.
+            self.cursor.select(selected)  # The result may have more lines than before.
 
     def clear(self) -> None:
         """Show an empty view."""
@@ -309,9 +309,8 @@ class ThreeWayView(Reader):
         self.reset_lines()
 
     def go_to_unresolved(self) -> bool:
-        """Go to the first conflict from the selected one on that has neither a choice nor a suggestion. The search
-        continues at the top. Return False if there is none. Then the first conflict is selected if nothing was
-        selected."""
+        """Go to the next conflict without a choice or a suggestion: first from the selected one on, then from the top.
+        Return False if there is none. Then the first conflict is selected if none was."""
         every = self.contents.conflicts
         at = self.contents.index_of(self.selected_conflict) if self.cursor.selected is not None else 0
         unresolved = [each for each in every if each.name not in self.contents.choices and not each.is_suggested]

@@ -111,7 +111,7 @@ class Contents:
         """Return the number of blank cells at the left of a unit."""
         return self.margin
 
-    def forget_lines(self) -> None:
+    def lines_changed(self) -> None:
         """Clear caches that depend on the lines."""
 
     # Selectable blocks
@@ -121,8 +121,7 @@ class Contents:
         return block_ranges(lines)
 
     def has_spans(self, unit_index: int) -> bool:
-        """Return False if a unit certainly has no selectable blocks. The cursor then skips the unit without laying it
-        out."""
+        """Return False if a unit certainly has no selectable blocks, so that the cursor skips it without layout."""
         return True
 
     def block_at(self, line: Line, cell: int) -> Block | None:
@@ -135,11 +134,11 @@ class Contents:
         return -2 if id(line.block) in block_ids else None
 
     def reachable_spans(self, spans: list[BlockSpan]) -> list[BlockSpan]:
-        """Return those of the visible blocks in `spans` that scrolling may select."""
+        """Return the visible blocks among `spans` that scrolling may select."""
         return spans
 
     def block_with_thread(self, span: BlockSpan) -> Block | None:
-        """Return the first block with a marked open thread: the selectable block itself or a block inside it. None if
+        """Return the first block with the mark of an open thread: the selectable block itself or one inside it. None if
         there is none."""
         return None
 
@@ -150,7 +149,7 @@ class Contents:
     # Marks and sticky table heads
 
     def sticky_rows(self, top: LinePosition) -> int:
-        """Return how many rows the sticky table head covers when `top` is in the first row."""
+        """Return how many rows the sticky table head covers if `top` is in the first row."""
         return 0
 
     def before_painting(self) -> None:
@@ -161,7 +160,7 @@ class Contents:
         return strip
 
     def with_sticky_head(self, strip: Strip, row: int) -> Strip:
-        """Return the strip of a row, or of the sticky table head that covers the row."""
+        """Return the strip of a row, or that of the sticky table head if it covers the row."""
         return strip
 
     # Find in page
@@ -186,14 +185,14 @@ class Contents:
             return Block("paragraph", text="\n".join(rows))
 
         units = range(len(lines))
-        # `letters=1`: pause after each unit, because laying out a unit may take long.
+        # `letters=1` pauses after each unit, because laying out a unit may take long.
         return BlockTextFinder(((unit, shown_text(unit)) for unit in units), letters=1)
 
     def expand_to(self, match: Match) -> None:
         """Expand blocks that hide a match."""
 
     def is_hidden(self, match: Match, known: dict[tuple[int, int], bool]) -> bool:
-        """Return True if a collapsed block hides a match. Pass the same `known` to several calls as their cache."""
+        """Return True if a collapsed block hides a match. `known` is a cache for several calls."""
         return False
 
 
@@ -205,7 +204,7 @@ WORK_INTERVAL = 0.01
 """Seconds between two steps of a search or a copy, in which keys are handled."""
 SCROLLING = 0.15
 Missing = list[tuple[AsyncCache[Any, Any], Any]]
-"""Missing deferred content: each cache with the key to load."""
+"""Deferred content that is missing: each cache with the key to load."""
 FEW_LINES = 300
 """Pages with fewer lines are laid out without the background thread."""
 
@@ -230,7 +229,7 @@ class PanePart:
         """True if `work` must be called between keys."""
         return False
 
-    def forget_lines(self) -> None:
+    def lines_changed(self) -> None:
         """Clear caches that depend on the lines."""
 
     def layout_changed(self) -> None:
@@ -250,10 +249,11 @@ def explain(widget: Widget, sentence: str) -> None:
 
 
 class Viewport:
-    """Lines of a pane, and `top`, the position of the line in its first row.
+    """Lines of a pane, and `top`, the position of the line in its first row, which alone decides which lines are
+    visible.
 
-    Only `top` decides which lines are visible. Textual's `scroll_y` follows `top`, so that the scroll bar is right. If
-    the user drags the bar, `Reader.watch_scroll_y` sets `top`.
+    Textual's `scroll_y` follows `top`, for the scroll bar. If the user drags the bar, `Reader.watch_scroll_y` sets
+    `top`.
     """
 
     def __init__(self, widget: ScrollWidget, *, ascii: bool, mono: bool) -> None:
@@ -278,7 +278,7 @@ class Viewport:
         self.bar_rows = 0
         """Rows at the bottom that the find bar takes."""
         self.is_outdated = False
-        """True if the lines must be laid out once the pane has a width again."""
+        """True if the lines must be laid out when the pane has a width again."""
         self._is_notifying = False
         self._work_timer: Timer | None = None
         self.background = BackgroundLayout(self)
@@ -321,19 +321,20 @@ class Viewport:
             self.covered_rows = rows
             self.update_scroll_bar()
 
-    def reset_lines(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
-        """Replace all lines by the units of the contents, and scroll to `anchor`, or keep the current reading position.
+    def reset_lines(self, *, position: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
+        """Replace all lines by the units of the contents, and scroll to `position`, or keep the reading position.
 
         Units have estimated heights until they are rendered. `laid` has the units that the background thread has
-        rendered already."""
+        rendered.
+        """
         self._text_styles = None
         self.is_outdated = self.pane_width <= 0
         if self.is_outdated:
             return
-        position = anchor or reading_position_of(self.virtual_lines, self.top, self.layout_width)
+        position = position or reading_position_of(self.virtual_lines, self.top, self.layout_width)
         self.layout_width = self.pane_width
         self.virtual_lines = self.background.new_lines(laid)
-        self.forget_lines()
+        self.lines_changed()
         self.paint_version += 1
         if self.was_painted:
             self.background.lay_out_short()
@@ -354,11 +355,11 @@ class Viewport:
         self.layout_changed()
         self.repaint()
 
-    def forget_lines(self) -> None:
+    def lines_changed(self) -> None:
         """Clear caches that depend on the lines."""
         for part in self.parts:
-            part.forget_lines()
-        self.contents.forget_lines()
+            part.lines_changed()
+        self.contents.lines_changed()
 
     def layout_changed(self) -> None:
         """Update the scroll bar and all parts after units were laid out."""
@@ -370,12 +371,12 @@ class Viewport:
         """Remove all lines, until the contents are laid out again."""
         self.virtual_lines, self.top = _no_lines(), START
 
-    def lay_out_unit(self, unit_index: int) -> None:
+    def lay_out_again(self, unit_index: int) -> None:
         """Lay out a unit and the other slices of its block again."""
         for each in self.contents.slices_of_block(unit_index):
             self.virtual_lines.forget(each)
         self.virtual_lines.lines(unit_index)
-        self.forget_lines()
+        self.lines_changed()
         self.paint_version += 1
         self.layout_changed()
         self.widget.refresh()
@@ -437,15 +438,15 @@ class Viewport:
         return rows_from(self.virtual_lines, self.top, self.widget.size.height)
 
     def go_by(self, lines: int) -> int:
-        """Scroll down by `lines`, or up if negative. Return the number of lines that the pane could not scroll down
-        because the text ends."""
+        """Scroll down by `lines`, or up if negative. Return by how many lines the pane could not scroll down, because
+        the text ends."""
         before = self.top
         self.go_to(position_after(self.virtual_lines, before, lines))
         return max(0, lines - lines_between(self.virtual_lines, before, self.top, lines)) if lines > 0 else 0
 
     def row_of(self, position: LinePosition, max_rows: int | None = None) -> int:
-        """Return the row of a position, or a negative number above the first row. Counting stops beyond `max_rows`, by
-        default the number of visible rows."""
+        """Return the row of a position, negative above the first row. At most about `max_rows`, by default the number
+        of visible rows."""
         return lines_between(self.virtual_lines, self.top, position, self.row_count if max_rows is None else max_rows)
 
     def show_in_row(self, position: LinePosition, row: int) -> None:
@@ -486,8 +487,8 @@ class Viewport:
 
 
 class BackgroundLayout:
-    """Layout of units before they are visible, in the thread of `terminal/driver.py`, which pauses while a key is
-    handled. Also lays out units again when deferred content, such as link titles, arrives."""
+    """Layout of units before they are visible, in the thread of `terminal/driver.py`, which pauses from each key to the
+    next frame. Also lays out units again when deferred content, such as link titles, arrives."""
 
     def __init__(self, viewport: Viewport) -> None:
         self.viewport = viewport
@@ -505,15 +506,16 @@ class BackgroundLayout:
         return self._virtual_lines is not None and self._virtual_lines is self.viewport.virtual_lines
 
     def prepare(self, folds: Folds, size: int) -> UnitLayout | None:
-        """Return the layout of a page of `size` characters, for use in the background thread. None if the pane has no
-        width yet."""
+        """Return the layout for a page of `size` characters, for the background thread. None if the pane has no width
+        yet."""
         if self.viewport.pane_width <= 0:
             return None
         layout = self.viewport.contents.layout_for(self.viewport.pane_width, folds)
         return layout._replace(keeps_lines=size <= KEPT_WHOLE)
 
     def new_lines(self, laid: LaidUnits | None) -> VirtualLines[Any]:
-        """Return lines for the units of the contents. `laid` has the units that the background thread laid out."""
+        """Return lines for the units of the contents, and remember their layout. `laid` has the units that the
+        background thread laid out."""
         contents = self.viewport.contents
         layout = contents.layout_for(self.viewport.layout_width, self.viewport.folds)
         if laid is not None and laid.layout.key != layout.key:
@@ -526,7 +528,7 @@ class BackgroundLayout:
         return VirtualLines(contents.take_units(), layout.estimate_height, render, laid, keeps_all=layout.keeps_lines)
 
     def lines_for(self, units: Sequence[Any]) -> LaidUnits | None:
-        """Return the heights and lines of those `units` that are shown already. None before the first layout."""
+        """Return the heights and lines of the `units` that are shown already. None before the first layout."""
         if self._layout is None:
             return None
         shown_units = {id(unit): (height, lines) for unit, height, lines in self.viewport.virtual_lines.laid_out()}
@@ -550,14 +552,14 @@ class BackgroundLayout:
         self.lay_out_short()
         if not virtual_lines.estimated_count or not self.viewport.contents.is_fully_parsed:
             self.viewport.update_scroll_bar()
-            return  # The thread lays out the whole page after parsing it.
+            return  # The thread will lay out the whole page after it has parsed it.
         self.stop()
         virtual_lines.forgotten.clear()
         self._virtual_lines = virtual_lines
         self._work = thread.begin(self._steps(virtual_lines, layout), self.viewport.raise_later)
 
     def stop(self) -> None:
-        """Drop the layout that is running in the background thread. Its lines are not used."""
+        """Stop the layout in the background thread, and use none of its lines."""
         if self._work is not None:
             self._work.stop()
         self._work = self._virtual_lines = None
@@ -592,7 +594,7 @@ class BackgroundLayout:
     def _recording(
         self, render: Callable[[Any], list[Line]], deferred: DeferredContent, missing: dict[int, Missing]
     ) -> Callable[[Any], list[Line]]:
-        """Return a function that renders a unit and records in `missing` the deferred content that the unit lacks."""
+        """Return a function that renders a unit, and records in `missing` which deferred content it lacks."""
 
         def render_and_record(unit: Any) -> list[Line]:
             deferred.take_missing()
@@ -632,7 +634,7 @@ class BackgroundLayout:
             for index in {row[0] for row in viewport.visible_rows if row[0] < len(virtual_lines)}:
                 virtual_lines.lines(index)
             if virtual_lines.total != total:
-                viewport.forget_lines()
+                viewport.lines_changed()
                 viewport.layout_changed()
             viewport.repaint()
             viewport.continue_work()

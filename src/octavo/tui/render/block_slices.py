@@ -1,6 +1,5 @@
-"""Splitting of long blocks into slices. Slices are rendered one by one, so that no single step takes long. Also shows a
-block that cannot be rendered as source.
-"""
+"""Splits long blocks into slices. They are rendered one by one, so that no single step takes long. Also shows the
+source of a block that cannot be rendered."""
 
 from __future__ import annotations
 
@@ -52,16 +51,16 @@ def cells_by_column(rows: Sequence[Block]) -> list[list[Block | None]]:
 
 
 SLICE_COST = 6000
-"""Approximate cost of rendering one slice. A block with more than twice this cost is split. One ASCII character of a
-paragraph costs 1."""
+"""Approximate cost of rendering a slice. One ASCII character of a paragraph costs 1. A block that costs more than twice
+this is split."""
 _BLOCK_COST, _ROW_COST, _NON_ASCII_FACTOR = 60, 90, 4
 """Fixed cost of a block and of a row of code, and the factor for characters that are not ASCII."""
 _NESTING_FACTOR, _LEAST_COST = 9 / 8, 600
 """`_NESTING_FACTOR` raises the cost of children, because each slice renders their container again. `_LEAST_COST` is the
-lowest cost limit of a slice."""
+lowest limit for the cost of a slice."""
 _LONGEST_WORD = 3000
-"""Maximum number of characters between the limit and the space at which a slice ends. Without such a space, the slice
-ends inside a word."""
+"""Maximum number of characters between the limit and the space at which a slice ends. If there is none, the slice ends
+inside a word."""
 _JOINERS = "\u200d\ufe0e\ufe0f"
 _CELL_GROUP_SIZE = 6
 """Slices of cards or images contain a multiple of this number, because a row has 1, 2 or 3 of them."""
@@ -77,7 +76,8 @@ class SliceBounds(NamedTuple):
     start: int
     """Index of the first child or row in the slice."""
     previous: Block | None = None
-    """Child of the block just above the slice. None at the start of the block, and if the slice begins inside a child."""
+    """Child of the block just above the slice. None if the slice is at the start of the block, or begins inside a
+    child."""
     is_first: bool = False
     is_last: bool = False
     is_partial_row: bool = False
@@ -111,7 +111,7 @@ def has_end(block: Block) -> bool:
 
 
 def is_long(block: Block, limit: float = SLICE_COST) -> bool:
-    """Return True if a block costs so much that it is split into slices of about `limit`."""
+    """Return True if a block costs so much that it is split into slices that cost about `limit`."""
     return block.kind in _SPLITTERS and layout_cost(block, 2 * limit) > 2 * limit and not _is_drawable(block)
 
 
@@ -135,9 +135,8 @@ def text_cost(runs: Sequence[Run]) -> int:
 
 
 def split_block(block: Block, limit: float = SLICE_COST) -> Iterator[Block]:
-    """Yield slices of a block that cost about `limit` each, or the block itself if it is not long.
-
-    A slice is a block with some of the children, rows or words. It is made when the iterator reaches it."""
+    """Yield slices of a block that cost about `limit` each, or the block itself if it is not long. A slice is a block
+    with some of the children, rows or words, and is made when it is yielded."""
     if not is_long(block, limit):
         yield block
         return
@@ -167,7 +166,7 @@ def _with_bounds(piece: Block, *, is_first: bool, is_last: bool) -> Block:
 
 
 def _slice_of(block: Block, children: Iterable[Block], start: int, *, is_continuation: bool = False) -> Block:
-    """Return a slice with some children of a block. `is_continuation`: the slice starts inside its first child."""
+    """Return a slice with some children of a block. With `is_continuation`, it starts inside its first child."""
     above = block.children[start - 1] if start and not is_continuation else None
     return block._replace(children=tuple(children), attrs={**block.attrs, "cut": SliceBounds(block, start, above)})
 
@@ -193,13 +192,13 @@ def _split_children(block: Block, limit: float, group_size: int = 1) -> Iterator
 
 
 def _split_cells(block: Block, limit: float) -> Iterator[Block]:
-    """Yield slices of cards or images. No slice ends inside a row. The rest of a long text follows as paragraphs."""
+    """Yield slices of cards or images, each with whole rows. The rest of a long text follows as paragraphs."""
     for piece in _split_children(block, limit, _CELL_GROUP_SIZE):
         yield from _split_long_cells(piece, limit)
 
 
 def _split_tabs(block: Block, limit: float) -> Iterator[Block]:
-    """Yield slices of a block with tabs: the first has the first slice of each tab, the second has the second, and so
+    """Yield slices of a block with tabs: first one with the first slice of each tab, then one with the second, and so
     on. Only the slices of the selected tab are visible."""
     empty_tabs = [tab._replace(children=()) for tab in block.children]
     for tab_slices in zip_longest(*(split_block(tab, limit / _NESTING_FACTOR) for tab in block.children)):
@@ -219,8 +218,8 @@ def _split_rows(table: Block, limit: float) -> Iterator[Block]:
 
 
 def unmerge_cells(table: Block) -> Block:
-    """Return a table with merged cells split: the first part has the content, and the other parts are empty. A table
-    without cells that span several rows is returned unchanged."""
+    """Return a table with its merged cells split. The first cell has the content, and the others are empty. A table in
+    which no cell spans several rows is returned as it is."""
     if not any("rowspan" in cell.attrs for row in table.children for cell in row.children if cell.attrs):
         return table
     lines = zip(table.children, cells_by_column(table.children), strict=True)
@@ -274,8 +273,8 @@ def _split_paragraph(block: Block, limit: float) -> Iterator[Block]:
 
 
 def _split_captioned(block: Block, limit: float) -> Iterator[Block]:
-    """Yield slices of a block that has text and children. If the text is long, its first part is a slice of its own,
-    and the other parts follow as paragraphs."""
+    """Yield slices of a block that has text and children. Of a long text, the first part is a slice of its own, and the
+    others follow as paragraphs."""
     if text_cost(block.runs) > 2 * limit:
         first, *rest = _split_runs(block.runs, limit)
         yield _slice_of(block._replace(runs=first), (), 0)
@@ -392,7 +391,7 @@ def _split_integration(block: Block, limit: float) -> Iterator[Block]:
 
 
 def _is_drawable(block: Block) -> bool:
-    """Return whether a block is a diagram that is drawn as one picture, and therefore never split."""
+    """Return whether a block is a diagram that can be drawn as one picture, so that it is never split."""
     return is_diagram(block) and len(block.text) <= LONGEST_DIAGRAM and not block.children
 
 
@@ -432,10 +431,9 @@ _log = logging.getLogger(__name__)
 
 
 def run_guarded(work: Callable[[], T], fallback: Callable[[], T]) -> T:
-    """Return the result of `work`. If it raises an exception, log the exception and return the result of `fallback`.
-
-    Apart from the keyring, only this function catches `Exception`: a bug in the layout of one block must not hide the
-    rest of the page. `MemoryError` is raised again, because the block did not cause it."""
+    """Return the result of `work`. If it raises an exception, log it and return the result of `fallback`, so that a bug
+    in the layout of one block does not hide the rest of the page. Apart from the keyring, only this function catches
+    `Exception`. `MemoryError` is raised again, because the block did not cause it."""
     try:
         return work()
     except MemoryError:

@@ -62,7 +62,7 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
             return []
     hidden = count - COLLAPSED_LINES if fold is not None and not context.folds.is_open(block) else 0
     gutter = len(str(count)) + 1 if attrs.get("numbers") else 0
-    # A row that spans several slices is too long to scroll sideways.
+    # A row in several slices is too long to be scrolled.
     is_part = bounds is not None and bounds.is_partial_row
     wraps = (bool(attrs.get("wrap")) and not context.never_wraps_code) or is_part
     notes = {int(line) - first: _note(str(label), styles) for line, label in attrs.get("notes") or ()}
@@ -74,7 +74,7 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
     with_notes = [note_widths.get(first + line, 0) + cells(note.text) for line, note in notes.items()]
     longest = max(whole.longest, *map(cells, rows), *with_notes)
     needed, most_width = longest + gutter + 4, context.max_width(width)
-    # Rows that wrap in any width do not need the extra width.
+    # The extra width does not help rows that wrap in any width.
     box_width = width if wraps and needed > most_width else max(width, min(most_width, needed))
     inner = box_width - 4 - gutter
     overflow = 0 if wraps else max(0, longest - inner)
@@ -123,10 +123,8 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
 
 
 def code_size(block: Block) -> CodeSize:
-    """Return the size of a long code block. The result is cached, because measuring 100,000 rows takes as long as
-    painting a frame.
-
-    Only the rows with notes are measured, and the `_MEASURED_ROWS` rows that are widest according to an estimate."""
+    """Return the size of a long code block, which is cached, because measuring 100,000 rows takes as long as painting a
+    frame. Only rows with notes are measured, and the `_MEASURED_ROWS` rows that seem to be the widest."""
     if (cached := _sizes.get(block)) is not None:
         return cached
     rows = block.text.expandtabs(4).split("\n")
@@ -147,14 +145,13 @@ def _cell_count(row: str) -> int:
 
 
 def _note(label: str, styles: Styles) -> Piece:
-    """Return the mark at the end of a row of code that refers to a note."""
+    """Return the mark of a note at the end of a row of code."""
     mark = f" [{label}]" if styles.ascii or not label.isdigit() else f" {superscript(label)}"
     return Piece(mark, styles.accent, Clickable("note", label), True)
 
 
 def wrap_code(pieces: list[Piece], width: int, styles: Styles) -> list[list[Piece]]:
-    """Return a row of code wrapped into lines. The second line and later lines are indented a little more than the
-    first."""
+    """Return a row of code wrapped into lines. All but the first have a little more indent."""
     if width_of(pieces) <= width:
         return [pieces]
     row = "".join([piece.text for piece in pieces])
@@ -247,7 +244,7 @@ def _without_tabs(tokens: Tokens) -> Tokens:
 
 
 def render_prompt(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a prompt: its description, and its text unless it is collapsed. A partly expanded prompt has at most
+    """Render a prompt: its description, and its text if it is expanded. A partly expanded prompt has at most
     `COLLAPSED_LINES` lines of text."""
     styles, glyphs = context.styles, context.styles.glyphs
     description = flatten_emoji(" ".join(str(block.attrs.get("description") or "Prompt").split()))

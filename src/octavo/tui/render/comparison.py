@@ -1,6 +1,5 @@
-"""Comparison of two versions of a page. Also collapses unchanged blocks between changes, and splits long changes into
-slices that are rendered one by one.
-"""
+"""Compares two versions of a page, collapses the unchanged blocks between changes, and splits long changes into slices
+that are rendered one by one."""
 
 from __future__ import annotations
 
@@ -41,7 +40,7 @@ from octavo.tui.render.tables import sample_rows
 
 @dataclass(frozen=True)
 class PageComparison:
-    """Two versions of a page and their differences. `compare` and the first use of `hunks` are slow: call them in a
+    """Two versions of a page and their differences. `compare` and the first use of `hunks` are slow, so call them in a
     thread."""
 
     diff: Diff
@@ -74,7 +73,7 @@ class PageComparison:
         return id(block) in self.old_block_ids
 
     def with_settings(self, metadata: tuple[AttributeChange, ...]) -> PageComparison:
-        """Return the same comparison with other changes of the page settings. The text is not compared again."""
+        """Return this comparison with other changes of the page settings, without comparing the text again."""
         other = copy(self)
         object.__setattr__(other, "diff", replace(self.diff, metadata=metadata))
         return other
@@ -96,7 +95,8 @@ def compare(before: str, after: str) -> PageComparison:
     """Parse and compare two versions of a page, and fill the caches that rendering uses."""
     old, new = parse(before), parse(after)
     for block in filter(is_long, (*old.blocks, *new.blocks)):
-        _exhaust(recent_slices(block))  # The diff uses the slices, and this thread is not the event loop.
+        # Split here, because the diff needs the slices and this thread is not the event loop.
+        _exhaust(recent_slices(block))
         if block.kind == "table":
             sample_rows(block)
         elif block.kind == "code":
@@ -144,14 +144,14 @@ def recent_entries(entry: ChangedBlock | MovedBlock) -> Iterator[Entry]:
 
 
 def source_units(lines: Sequence[LineChange], change_number: int) -> Iterator[DiffUnit]:
-    """Yield the units of one hunk of a source diff, which is change number `change_number`."""
+    """Yield the units of one hunk of a source diff. `change_number` is the number of the hunk."""
     block = Block("change", key=f"change {change_number}")
     for index, group in enumerate(_group_lines(part for line in lines for part in _split_line(line))):
         yield DiffUnit("lines", block, lines=group, change_number=-1 if index else change_number, is_tight=index > 0)
 
 
 def _entry_slices(block: Block) -> Iterator[Block]:
-    """Return the slices of an added or removed block. Each tab is split on its own, because a diff shows all tabs."""
+    """Return the slices of an added or removed block. Tabs are split one by one, because a diff shows all of them."""
     if block.kind != "tabs" or not is_long(block):
         return recent_slices(block)
     return (piece for tab in block.children for piece in recent_slices(block._replace(children=(tab,))))
@@ -272,7 +272,7 @@ def _split_words(words: Sequence[TextPart]) -> Iterator[tuple[TextPart, ...]]:
 
 
 def _split_equal_part(word: TextPart) -> Iterator[TextPart]:
-    """Yield a long part that is equal in both versions in pieces, and any other part as it is."""
+    """Yield a long part that is equal in both versions in pieces. Any other part stays whole."""
     if word.op != "equal" or len(word.run.text) <= SLICE_COST or word.old is not None:
         yield word
         return
@@ -281,10 +281,10 @@ def _split_equal_part(word: TextPart) -> Iterator[TextPart]:
 
 
 def near_changes(lines: Sequence[LineChange]) -> Iterator[LineChange]:
-    """Yield the changed lines and the unchanged lines near them. A line whose `omitted` is not 0 replaces that many
+    """Yield the changed lines and the unchanged lines near them. A line with an `omitted` number stands for that many
     lines."""
     last_unchanged: deque[LineChange] = deque()
-    """Last unchanged lines, which are yielded if a change follows."""
+    """The last unchanged lines. They are yielded if a change follows."""
     omitted, unchanged_count = 0, CONTEXT_LINES
     for line in lines:
         for part in _split_line(line) if _is_long_text(line.old) or _is_long_text(line.new) else (line,):
@@ -373,8 +373,8 @@ class PlacedUnit(NamedTuple):
 
 
 class UnchangedRange(NamedTuple):
-    """Consecutive unchanged blocks. Units are made only for visible blocks, because a page can have tens of thousands
-    of blocks."""
+    """Consecutive unchanged blocks. A page can have tens of thousands of blocks, so units are made only for visible
+    ones."""
 
     olds: Sequence[Block]
     news: Sequence[Block]
@@ -465,8 +465,8 @@ def collapse_unchanged(
 ) -> Iterator[DiffUnit]:
     """Yield the visible units of a page.
 
-    A line replaces collapsed blocks and names the section and containers of the next block. Without collapsed blocks,
-    such a line is shown where a container begins or ends. `title` names the top level of the page.
+    A line replaces collapsed blocks and names the section and containers of the next block. Such a line is also shown
+    where a container begins or ends without collapsed blocks. `title` names the top level of the page.
     """
     placed: list[PlacedUnit | CollapsedBlocks] = []
     for item in items:
@@ -505,7 +505,7 @@ def collapse_unchanged(
 
 
 def _line_limits(placed: Sequence[PlacedUnit | CollapsedBlocks], context_size: ContextSize) -> list[int | None]:
-    """Return the line limit of each unit, with 0 for no limit and None for a collapsed unit."""
+    """Return the line limit of each unit: 0 for no limit, and None for a collapsed unit."""
     around, is_brief = context_size.blocks, context_size.is_brief
     after = _distances(placed)
     before = _distances(placed[::-1])
@@ -527,8 +527,8 @@ def _line_limits(placed: Sequence[PlacedUnit | CollapsedBlocks], context_size: C
 
 
 def _distances(placed: Iterable[PlacedUnit | CollapsedBlocks]) -> list[int]:
-    """Return for each unit the distance in blocks from the last change before the unit: 0 for a change, and a very
-    large number before the first change."""
+    """Return the distance of each unit from the last change above it, in blocks. It is 0 for a change, and very large
+    above the first change."""
     distances: list[int] = []
     distance = 1 << 30
     for each in placed:
@@ -543,7 +543,7 @@ def _distances(placed: Iterable[PlacedUnit | CollapsedBlocks]) -> list[int]:
 
 
 def _show_single_blocks(placed: Sequence[PlacedUnit | CollapsedBlocks], limits: list[int | None]) -> list[int | None]:
-    """Return the limits, but show a single collapsed block of prose, because the line that replaces it takes as much
+    """Return the limits. A single block of prose is not collapsed, because the line that replaces it would take as much
     space."""
     shown_limits = list(limits)
     for index, each in enumerate(placed):

@@ -1,6 +1,5 @@
-"""Preparation and rendering of the conflicts of a page. A conflict shows its result compared with main, and then its
-sides: main, the change request and the base.
-"""
+"""Prepares and renders the conflicts of a page. A conflict shows its result, compared with main, and then its sides:
+main, the change request and the base."""
 
 from __future__ import annotations
 
@@ -34,12 +33,13 @@ _OFFERED: tuple[ChoiceKind, ...] = ("main", "request", "both")
 
 @dataclass(frozen=True)
 class ConflictView:
-    """A conflict, ready to render at one place of the page. Preparing it is slow: call `prepare_conflicts` in a
+    """A conflict, ready to be rendered at one place of the page. `prepare_conflicts` is slow, so call it in a
     thread."""
 
     name: str
     key: str
-    """Key of the conflict at this place. A conflict over moved text has two places, but one choice."""
+    """Key of the conflict at this place. A conflict over moved text has two places with different keys, but one
+    choice."""
     kind: str
     base: Document | None
     """Common base of both sides. None if it is unknown."""
@@ -60,7 +60,7 @@ class ConflictView:
 
 @dataclass(frozen=True)
 class PageConflict:
-    """A conflict about a whole page, for example one that only one side deleted."""
+    """A conflict about a whole page, such as a page that only one side deleted."""
 
     name: str
     title: str
@@ -96,9 +96,9 @@ def prepare_conflicts(
 ) -> tuple[ConflictView | UnconflictedText, ...]:
     """Return the conflicts of a page and the text between them, sanitized for display.
 
-    `main` is the text of the page in main, or None if it is not known. `stored_name` returns the key of a conflict in
-    `choices`. `titles` has the titles of the pages that main moved text to, by id. The text around the conflicts is
-    parsed as a whole, because a part of a table or of code cannot be parsed alone.
+    `main` is the text of the page in main, if it is known. `stored_name` returns the key of a conflict in `choices`.
+    `titles` has the titles of the pages that main moved text to, by id. The text around the conflicts is parsed as a
+    whole, because a part of a table or of code cannot be parsed alone.
     """
     around, lines = _main_text(page)
     compared = compare(safe_text(around if main is None else main), safe_text(around))
@@ -166,7 +166,8 @@ def _side_at_place(conflict: Conflict) -> int:
 
 
 def _text_alone(conflict: Conflict, text: str | None) -> str:
-    """Return one side of a conflict, sanitized for display. The lines that it needs to be parsed alone are added."""
+    """Return one side of a conflict, sanitized for display, with the lines around it that it needs to be parsed
+    alone."""
     return safe_text(conflict.in_context(text)) if text and text.strip() else ""
 
 
@@ -198,8 +199,8 @@ def _unconflicted_text(units: Sequence[DiffUnit]) -> Iterator[UnconflictedText]:
 
 
 def _first_line(unit: DiffUnit) -> int | None:
-    """Return the line of the new text at which a unit begins. None for removed text and for the continuation of a long
-    block."""
+    """Return the line of the new text at which a unit begins. None for removed text, and for a slice that continues a
+    long block."""
     if unit.slice_number > 1:
         return None
     match unit.entry:
@@ -328,8 +329,8 @@ def _frame(
     lines: list[Line],
     width: int,
 ) -> list[Line]:
-    """Return `lines` between two horizontal lines. The upper one names the conflict, and shows the choice or, before
-    a choice, the status."""
+    """Return `lines` between two horizontal lines. The upper one has the name of the conflict and its choice, or its
+    status if there is no choice."""
     name = [Piece(title, styles.strong)]
     if heading:
         name.append(Piece(f"  {heading}", styles.muted))
@@ -424,7 +425,7 @@ def _side_label(styles: Styles, name: str, key: str, is_taken: bool) -> Line:
 
 
 def _side(context: LayoutContext, units: Sequence[DiffUnit], width: int, source: str) -> list[Line]:
-    """Render the text of a side. Words that differ from the base are marked."""
+    """Render the text of a side, with the words that differ from the base marked."""
     side_widths = SideWidths.new_side_only(width + _NUMBER_WIDTH)
     out: list[Line] = []
     for unit in units:
@@ -454,8 +455,8 @@ def _shorten(lines: list[Line], source: str, styles: Styles, width: int) -> list
 
 
 def _against_base(piece: Piece) -> Piece:
-    """Return a piece with “from the base” after its number of unchanged lines, if it has such a number. A side of a
-    conflict is compared with the base, not with main."""
+    """Return a piece with its number of unchanged lines, if it has one, followed by “from the base”: a side of a
+    conflict is not compared with main."""
     return (
         piece._replace(text=_UNCHANGED_COUNT.sub(r"\1 \2 unchanged from the base", piece.text))
         if piece.is_decoration
@@ -464,8 +465,8 @@ def _against_base(piece: Piece) -> Piece:
 
 
 def _result(context: LayoutContext, conflict: ConflictView, decision: ConflictDecision, width: int) -> list[Line]:
-    """Return the text that will be saved, with its differences from main marked. Without a choice, return the keys to
-    choose with."""
+    """Return the text that will be saved, with its differences from main marked. If there is no choice, return the keys
+    to choose with."""
     styles, choice = context.styles, decision.choice
     lines: list[Line] = []
     edit = [("e", "edit")] if conflict.kind != FIELDS else []
@@ -480,7 +481,7 @@ def _result(context: LayoutContext, conflict: ConflictView, decision: ConflictDe
         words = [("w", "merged word by word")] if "words" in conflict.outcomes else []
         return _not_resolved(styles, decision, [*both, *words, *edit], width)
     compared = conflict.outcomes.get(choice.kind)
-    if compared is None:  # The edit was just made, and its comparison is still running.
+    if compared is None:  # The edit is new, and its comparison is still running.
         return [Line([Piece(styles.glyphs.more, styles.muted)])]
     units = (
         block_units(compared.new)

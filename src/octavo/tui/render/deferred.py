@@ -1,6 +1,5 @@
-"""Deferred content of a page, which is loaded after the first paint: its caches, and the queries that are the keys of
-the caches. Also the titles of link targets, and syntax highlighting of code.
-"""
+"""Content of a page that is loaded after the first paint: its caches, and the queries that are their keys. Also the
+titles of link targets, and syntax highlighting of code."""
 
 from __future__ import annotations
 
@@ -38,8 +37,8 @@ _CAPACITY = 12
 
 
 class RecentResults(Generic[Thing, Result]):
-    """Cache of results for recent objects. Objects are compared by identity, because comparing two pages by value takes
-    as long as reading them."""
+    """Cache of results for recent objects, which are compared by identity: comparing two pages by value takes as long
+    as reading them."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Thing, Result]] = {}
@@ -62,7 +61,7 @@ class RecentResults(Generic[Thing, Result]):
 def stream_cached(
     cache: RecentResults[Thing, list[Result]], owner: Thing, split: Callable[[Thing], Iterable[Result]]
 ) -> Iterator[Result]:
-    """Yield the parts that `split` makes of an object. If there are several, they are cached for the next call."""
+    """Yield the parts into which `split` divides an object. Several parts are cached for the next call."""
     if (cached := cache.get(owner)) is not None:
         yield from cached
         return
@@ -78,14 +77,14 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 BATCH_SECONDS = 0.05
-"""Results that are loaded within this time are shown in one step."""
+"""Results that arrive within these seconds are shown in one step."""
 
 
 class AsyncCache(Generic[K, V]):
     """Cache of results that are loaded in the background.
 
-    Rendering a block calls `get`, which records keys without a result in `missing`. Once the block is visible, the pane
-    calls `request` for these keys and `load_requested` to load them one by one.
+    Rendering a block calls `get`, which records keys without a result in `missing`. When the block is visible, the pane
+    calls `request` for these keys, and `load_requested`, which loads them one by one.
     """
 
     def __init__(self, load: Callable[[K], Awaitable[V | None]], capacity: int = 200) -> None:
@@ -103,8 +102,8 @@ class AsyncCache(Generic[K, V]):
         return bool(self._requested) and not self._is_loading
 
     def get(self, key: K) -> V | None:
-        """Return the result for `key`. None if the key is not loaded yet, which records it as missing, or if it has no
-        result."""
+        """Return the result for `key`. None if it has none, or if it is not loaded yet and therefore recorded as
+        missing."""
         with suppress(KeyError):
             value = self._known[key]
             self._known.move_to_end(key)
@@ -151,7 +150,7 @@ class AsyncCache(Generic[K, V]):
 
 
 def _result_or_raise(result: V | BaseException | None) -> V | None:
-    """Return a result, or raise the exception that loading ended with."""
+    """Return a result, or raise the exception with which loading ended."""
     if isinstance(result, BaseException):
         raise result
     return result
@@ -200,7 +199,7 @@ _KINDS = (
 
 
 class CodeQuery(NamedTuple):
-    """Code to highlight: its language by the name of a lexer, and its text."""
+    """Code to highlight: the name of the lexer for its language, and its text."""
 
     language: str
     text: str
@@ -236,7 +235,7 @@ def tokenize(language: str, code: str) -> Tokens | None:
             name = str(token)
             kind = names[token] = next((kind for prefix, kind in _KINDS if name.startswith(prefix)), "")
         if kind == "keyword" and language == "json" and text.isalpha() and text not in _JSON_WORDS:
-            kind = ""  # In text that is not JSON, the lexer takes letters such as `t` and `n` for keywords.
+            kind = ""  # In text that is not JSON, the lexer would take letters such as `t` and `n` for keywords.
         first, *rest = text.split("\n")
         lines[-1].append((kind, first))
         for more in rest:
@@ -313,8 +312,8 @@ class DeferredContent:
     details: AsyncCache[OperationLayout, list[Line]] | None = None
     """Rendered details of operations that are expanded."""
     specifications_of: tuple[str, int] | None = None
-    """Id of the space whose links lead to the specifications, and the value of `Live.specifications_parsed` when their
-    cache was created."""
+    """Id of the space whose links lead to the specifications, and the value of `Live.specifications_parsed` for which
+    their cache was created."""
     titles: AsyncCache[TitleQuery, LinkTitle] | None = None
     """Titles of link targets that are not in the page tree."""
     targets: LinkTargets | None = None
@@ -335,8 +334,8 @@ class DeferredContent:
         return other
 
     def take_missing(self, original: DeferredContent | None = None) -> list[tuple[AsyncCache[Any, Any], Any]]:
-        """Return the missing keys, each with its cache, and clear them. For a copy, pass the content that was copied as
-        `original`: the returned caches are then those of `original`."""
+        """Return the missing keys, each with its cache, and clear them. For a copy, `original` is the content that was
+        copied, and the returned caches are those of `original`."""
         taken = [(owner, key) for cache, owner in zip(self, original or self, strict=True) for key in cache.missing]
         for cache in self:
             cache.missing.clear()
@@ -347,7 +346,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 class LinkDestination(Enum):
-    """Kind of thing that a link leads to."""
+    """Kind of destination of a link."""
 
     PAGE = "page"
     ANCHOR = "anchor"
@@ -410,13 +409,13 @@ class TitleQuery(NamedTuple):
 
 @dataclass(frozen=True)
 class LinkContext:
-    """Page tree in which links are resolved. `origins` are the URLs of the platform's app."""
+    """Page tree in which links are resolved. `origins` has the URLs of the platform's app."""
 
     tree: PageTree
     page_ref: ContentRef
     origins: tuple[str, ...] = ()
     is_folder: bool = False
-    """True if the tree is a local folder. Links to targets outside it are then shown as not available, not as
+    """True if the tree is a local folder. Then links to targets outside it are shown as not available instead of
     broken."""
 
     @cached_property
@@ -460,8 +459,7 @@ class LinkTargets:
         self._resolved: dict[str, links.Target] = {}
 
     def with_titles(self, titles: AsyncCache[TitleQuery, LinkTitle] | None) -> LinkTargets:
-        """Return the same targets with another cache of titles. If these targets load no titles, the returned targets
-        load none either."""
+        """Return the same targets with another cache of titles, or with none if these targets load no titles."""
         return LinkTargets(self.context, self.page_id, titles if self._titles is not None else None, self._space_title)
 
     def resolve(self, href: str) -> links.Target:
@@ -507,12 +505,12 @@ class LinkTargets:
         return LinkDestination.BROKEN if title.problem else LinkDestination.PAGE
 
     def text_of(self, runs: tuple[Run, ...]) -> str:
-        """Return the text of runs with the titles that links show instead of their URLs."""
+        """Return the text of runs. Links that only show their URL have the title of their target instead."""
         return "".join([run.text if run.link is None else self.replacement_text(run) or run.text for run in runs])
 
     def replacement_text(self, run: Run, *, is_whole_link: bool = True) -> str | None:
         """Return the title to show instead of a link text that only repeats the URL. None to keep the text.
-        `is_whole_link`: the link has no other text."""
+        `is_whole_link` is True if the link has no other text."""
         address = run.link or ""
         if (
             run.kind not in ("text", "mention", "code")

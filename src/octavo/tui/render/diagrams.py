@@ -1,5 +1,5 @@
-"""Rendering of Mermaid diagrams, which a child process with limits draws as text. Their source is shown until the
-drawing is ready, and if drawing fails."""
+"""Renders Mermaid diagrams, which a child process with limits draws as text. Until then, and if drawing fails, their
+source is shown."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _render_drawing(
     styles = context.styles
     sizes = [max(map(cells, lines)) for lines in drawings]
     room = context.max_width(width) - 4
-    # Choose the widest drawing that fits. If none fits, choose the third, which is narrow but breaks no words.
+    # Choose the widest drawing that fits, else the third, which is narrow but breaks no words.
     best = next((index for index, size in enumerate(sizes) if size <= room), min(2, len(sizes) - 1))
     lines, drawing_width = drawings[best], sizes[best]
     box_width = max(width, min(room, drawing_width) + 4)
@@ -121,7 +121,7 @@ def _render_drawing(
 
 
 def _start_offset(lines: tuple[str, ...], inner: int) -> int:
-    """Return the number of cells by which a wide drawing is scrolled at first, so that its first box is visible."""
+    """Return by how many cells a wide drawing is scrolled at first, to show its first box."""
     head = [line for line in lines if line.strip()][:_HEAD_ROWS]
     left = min((cells(line[: len(line) - len(line.lstrip())]) for line in head), default=0)
     right = max(map(cells, head), default=0)
@@ -202,13 +202,13 @@ def normalize_diagram(text: str) -> tuple[str, str]:
         title = title or ", ".join(name.strip('"') for _, name in _NAMED_SERIES.findall(text))
         text = _NAMED_SERIES.sub(r"\1 ", text)
     if text.startswith(("graph", "flowchart")):
-        # Both `<br>` and `\n` break a label, but flowcharts with groups only understand `\n`.
+        # Both `<br>` and `\n` break a label. In flowcharts with groups, only `\n` does.
         text = _LONG_ARROW.sub(_shorten_arrow, _BREAK.sub(r"\\n", text))
     return title, text
 
 
 def _shorten_arrow(regex_match: re.Match[str]) -> str:
-    """Return an arrow with minimal length, or a label unchanged. A longer arrow can leave a rank without a box, on
+    """Return an arrow with minimal length. A label stays as it is. A longer arrow can leave a rank without a box, on
     which the drawing program fails."""
     arrow = regex_match["arrow"]
     if arrow is None:
@@ -219,7 +219,7 @@ def _shorten_arrow(regex_match: re.Match[str]) -> str:
 
 
 def drawing_problem(source: str) -> str:
-    """Return the reason why a diagram cannot be drawn. Empty if it may be possible."""
+    """Return the reason why a diagram cannot be drawn. Empty if none is known."""
     if not source:
         return "the source is empty."
     if len(source) > LONGEST_DIAGRAM:
@@ -231,15 +231,14 @@ def drawing_problem(source: str) -> str:
 
 
 class _SequenceDiagram:
-    """Rewriter of a sequence diagram for the drawing program: names without spaces, and arrows with at most two
-    dashes."""
+    """Rewrites a sequence diagram for the drawing program: names have no spaces, and arrows have at most two dashes."""
 
     def __init__(self) -> None:
         self.title = ""
         self._declared_names: set[str] = set()
         """Names that were declared so far."""
         self._frames: list[bool] = []
-        """For each open frame, whether it is drawn. A frame that only colors the background is not drawn."""
+        """Whether each open frame is drawn. A frame that only colors the background is not."""
 
     def normalize(self, text: str) -> Iterator[str]:
         """Yield the rewritten lines of a sequence diagram."""
@@ -283,7 +282,7 @@ class _SequenceDiagram:
             yield line
 
     def _declare(self, *names: str) -> Iterator[str]:
-        """Yield a declaration for each new name that `_id` changes, so that the drawing shows the original name."""
+        """Yield a declaration for each new name that `_id` changes, so that the drawing shows the name as written."""
         for name in names:
             shown = name.strip(_QUOTES)
             if self._id(name) not in self._declared_names and self._id(name) != shown:

@@ -70,7 +70,7 @@ def estimate_height(unit: DiffUnit) -> int:
 
 
 def render_diff_unit(context: LayoutContext, unit: DiffUnit, side_widths: SideWidths) -> list[Line]:
-    """Render a unit of a diff, except units of kind `threads`. A unit that cannot be rendered is shown as source."""
+    """Render a unit of a diff, of any kind but `threads`. If that fails, show its source."""
     block = unit.block or Block(unit.kind)
     fallback = partial(render_failed_block, block, context.source_of, context.styles, max(side_widths.width, NARROWEST))
     return run_guarded(lambda: _render_unit(context, unit, side_widths), fallback)
@@ -143,7 +143,7 @@ def _render_separator(unit: DiffUnit, styles: Styles, width: int) -> Line:
     room = width - 8 - len(tail)
     text = f" {glyphs.between} {unit.text}" if unit.section_path and unit.text else unit.text
     if unit.section_path and cells(_section_text(unit.section_path, styles)) + cells(text) > room:
-        text = text.removesuffix(" unchanged")  # “unchanged” can be omitted: all collapsed lines are unchanged.
+        text = text.removesuffix(" unchanged")  # “unchanged” can be left out, because all collapsed lines are.
     path = _section_text(unit.section_path, styles, room - cells(text))
     words = truncate([Piece(path, styles.text, clickable), Piece(text, styles.muted, clickable)], room, glyphs.more)
     pieces = [Piece(glyphs.across * 2 + " ", styles.line, None, True), *words, Piece(" ", styles.line, None, True)]
@@ -157,7 +157,7 @@ def _render_separator(unit: DiffUnit, styles: Styles, width: int) -> Line:
 
 
 def _section_text(names: Sequence[str], styles: Styles, available_width: int = 1 << 30) -> str:
-    """Return the names of sections as one line of text. If they do not fit, the outermost sections are left out."""
+    """Return the names of sections as one line of text. To fit, the outermost ones are left out."""
     between = f" {styles.glyphs.right} "
     path = between.join(drawable_text(styles, name) for name in names)
     for first in range(1, len(names)):
@@ -176,8 +176,8 @@ def _render_side(
     *,
     is_old_side: bool = False,
 ) -> list[Line]:
-    """Render a block as on a page, with a sign in the gutter. A block with a sign other than a space is fully expanded.
-    `is_old_side`: the block belongs to the old version."""
+    """Render a block as on a page, with a sign in the gutter. Unless the sign is a space, the block is fully expanded.
+    `is_old_side` is True if the block belongs to the old version."""
     path = unit.old_ancestors if is_old_side else unit.ancestors
     shown_blocks, prefix = [_within_parent(block, path)], _list_prefix(block, path, context.styles)
     if sign != " ":
@@ -206,8 +206,8 @@ def _render_side(
 
 
 def _list_prefix(block: Block, path: Sequence[Block], styles: Styles) -> str:
-    """Return the bullet or number of a list item before its first block, and spaces of the same width before its other
-    blocks. Empty outside lists."""
+    """Return the bullet or number of a list item for its first block, and as many spaces for its other blocks. Empty
+    outside lists."""
     prefix = ""
     level = 0
     for list_block, item in pairwise(path):
@@ -259,8 +259,8 @@ def _render_unchanged(context: LayoutContext, unit: DiffUnit, side_widths: SideW
 
 
 def _clip(lines: list[Line], clip: int, styles: Styles, side_widths: SideWidths) -> list[Line]:
-    """Return the first `clip` lines of a block and an ellipsis, or an ellipsis and the last lines if `clip` is
-    negative. 0 keeps all lines."""
+    """Return the first `clip` lines of a block and an ellipsis. If `clip` is negative, return an ellipsis and the last
+    lines. If it is 0, return all lines."""
     if not clip or len(lines) <= abs(clip) + 1:
         return lines
     block = lines[0].block
@@ -287,7 +287,7 @@ def _render_replacement(context: LayoutContext, unit: DiffUnit, side_widths: Sid
 
 def _within_parent(block: Block, path: Sequence[Block]) -> Block:
     """Return a copy of the parent of a block with only this block in it, such as a list with one item. A block that can
-    be rendered without its parent is returned itself."""
+    be rendered alone is returned itself."""
     kinds = ("item", "task", "tab", "step", "update", "column")
     if not path or block.kind not in kinds:
         return block
@@ -439,8 +439,8 @@ _MOST_LINES, _MOST_TEXT, _MOST_SUGGESTED = 8, 4_000, 24
 
 
 def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles, width: int, indent: int) -> list[Line]:
-    """Render threads, each with its number, such as `thread 1/2`, right of a dotted line at cell `indent`. The lines of
-    a thread have a block of kind `thread` with its id as key."""
+    """Render threads to the right of a dotted line at cell `indent`, each with its number, such as `thread 1/2`. The
+    lines of a thread have a block of kind `thread`, whose key is the id of the thread."""
     glyphs = styles.glyphs
     rail = [Piece(" " * indent + glyphs.rail + " ", styles.note, None, True)]
     inner = width - indent - 2
@@ -528,7 +528,7 @@ def _message_lines(
         lines += [[]] * bool(lines and more) + [line.pieces for line in more]
     if len(lines) > most_lines or len(text) > _MOST_TEXT:
         lines = [*lines[: most_lines - 1], [Piece(styles.glyphs.more, styles.muted, None, True)]]
-    # Collapsed content of a comment is expanded in the thread view, not here.
+    # Collapsed content of a comment is shown in the thread view, not here.
     return [
         [
             piece._replace(clickable=None) if piece.clickable and piece.clickable.kind in ("fold", "tab") else piece
@@ -546,8 +546,8 @@ def _blocks(text: str) -> tuple[Block, ...]:
 def lines_with_suggestions(
     text: str, compared: Sequence[PageComparison], width: int, styles: Styles, notes: Sequence[Sequence[Line]] = ()
 ) -> list[Line]:
-    """Return the lines of a comment. `compared` has a comparison for each suggestion in `text`. `notes` is empty, or
-    has the lines below the label of each suggestion."""
+    """Return the lines of a comment. `compared` has a comparison for each suggestion in `text`. `notes` has lines to
+    show below the label of each, or is empty."""
     out: list[Line] = []
     text_lines, start = text.split("\n"), 0
 

@@ -61,12 +61,12 @@ def build_diff(
     kinds: ChangeKinds = _NO_KINDS,
     only_meaning: bool = False,
 ) -> DiffUnits:
-    """Return the units of a rendered diff. Units are made while they are iterated, because a page may have tens of
-    thousands.
+    """Return the units of a diff of blocks. Iterating them makes them, because a page may have tens of thousands.
 
-    `threads` has the threads on each block by key, and the threads of the page under "". `side_by_side`: removed blocks
-    are paired with the blocks that replace them. `only_meaning`: changes whose `kinds` cannot affect the meaning of the
-    page are hidden, and a line replaces them."""
+    `threads` has the threads on each block by key, and those of the page under "". With `side_by_side`, removed blocks
+    are paired with the blocks that replace them. With `only_meaning`, a line replaces the changes whose `kinds` cannot
+    affect the meaning of the page.
+    """
     if diff.is_empty and not diff.unseen_lines and not threads:
         return DiffUnits()
     builder = _UnitBuilder(context_size, threads, title, kinds, side_by_side=side_by_side, only_meaning=only_meaning)
@@ -133,12 +133,12 @@ class _Container:
 
 
 def _count_threads(lines: Sequence[ThreadSummary]) -> int:
-    """Return how many rows are threads, and not drafts or findings."""
+    """Return how many rows are threads. Drafts and findings do not count."""
     return sum(each.is_posted for each in lines)
 
 
 class _UnitBuilder:
-    """Builder of the units of one diff."""
+    """Makes the units of one diff."""
 
     def __init__(
         self,
@@ -187,7 +187,8 @@ class _UnitBuilder:
         return self.units
 
     def _iterate_units(self, add_units: Callable[[], None]) -> Iterator[DiffUnit]:
-        """Yield all units, with the title of the page first. `add_units` adds them."""
+        """Yield the title of the page, then all units that `add_units` adds. All are added before the first is
+        yielded."""
         add_units()
         for key in self._threads:
             if key not in self._shown_keys:
@@ -258,7 +259,7 @@ class _UnitBuilder:
         return self._only_meaning and bool(kinds) and not may_affect_meaning(kinds)
 
     def _add_hidden(self, hidden: list[tuple[DiffGroup, frozenset[ChangeKind]]]) -> None:
-        """Add a line for hidden changes and the threads on their blocks, and empty the list."""
+        """Add a line for the hidden changes and the threads on their blocks. Clear the list of hidden changes."""
         if not hidden:
             return
         counts: Counter[ChangeKind] = Counter()
@@ -325,7 +326,7 @@ class _UnitBuilder:
         self._add_hidden(hidden)
 
     def _add_move(self, moves: JointMove) -> None:
-        """Add blocks that moved together: a note where they were, or the blocks where they are now."""
+        """Add a note where blocks were that moved together, or the blocks themselves where they are now."""
         first = moves.moves[0]
         olds, news = tuple(each.old for each in moves.moves), tuple(each.new for each in moves.moves)
         if not first.is_arrival:
@@ -439,7 +440,7 @@ class _UnitBuilder:
         self._containers.pop()
 
     def _add_block_threads(self, blocks: Sequence[Block], *, elsewhere: bool = False) -> None:
-        """Add the threads on blocks. `elsewhere`: the threads are not shown right below their blocks, so they quote the
+        """Add the threads on blocks. With `elsewhere`, they are not right below their blocks, so they quote the
         text."""
         for block in blocks if self._threads else ():
             for each in block.walk():

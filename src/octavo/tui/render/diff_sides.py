@@ -25,11 +25,11 @@ class SideWidths:
     width: int
     side: int
     only_new: bool = False
-    """True if only the new side is rendered."""
+    """True if only the new side is shown."""
 
     @classmethod
     def for_width(cls, width: int, *, split: bool) -> SideWidths:
-        """Return the widths for a diff of `width` cells. `split`: the sides are side by side."""
+        """Return the widths for a diff of `width` cells. With `split`, its sides are side by side."""
         return cls(width, (width - SIDE_GAP) // 2 if split else width)
 
     @classmethod
@@ -80,8 +80,8 @@ def join_sides(parts: Iterable[SidePair], side_widths: SideWidths, styles: Style
 
 
 def merge_replacements(parts: Iterable[SidePair], side_widths: SideWidths) -> list[SidePair]:
-    """Merge consecutive changes, so that all removed lines are above all added lines. In a split diff, removed lines
-    are not merged into a pair that has added lines, so that lines that belong together stay next to each other."""
+    """Merge consecutive changes, so that all removed lines are above all added lines. In a split diff, a pair with
+    added lines stays as it is, so that its lines stay side by side."""
     out: list[SidePair] = []
     for pair in parts:
         last = out[-1] if out else None
@@ -104,7 +104,7 @@ def _side_by_side(pair: SidePair, side_widths: SideWidths, styles: Styles) -> li
     out: list[Line] = []
     for old, new in zip_longest(pair.old, pair.new):
         left = pad(old.pieces if old is not None else [], side_widths.side)
-        # If both sides are the same, only the right side has a block: the cursor visits the block once.
+        # If both sides are the same, only the right side has a block, so that the cursor visits it once.
         old_block = old.block if old is not None and not pair.is_same else None
         pieces = [*left, rule, *(new.pieces if new is not None else [Piece("", PLAIN)])]
         out.append(
@@ -138,8 +138,8 @@ def diff_block_ranges(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
 
 _ASCII_SIGNS = str.maketrans({"→": "->", "–": "-", "·": "-", "…": "~", "“": '"', "”": '"', "×": "x"})
 _LONGEST_VALUE, _EXCERPT, _EXCERPT_LEAD = 200, 40, 10
-"""Maximum numbers of characters: of a value that is shown whole, of an excerpt from a longer value, and of the text
-before the first difference in an excerpt."""
+"""Maximum numbers of characters: of a value that is shown whole, of an excerpt of a longer value, and of the text in it
+before the first difference."""
 _ATTRIBUTE_NAMES = {
     "src": "URL",
     "alt": "alternative text",
@@ -203,7 +203,7 @@ def note_lines(text: str, styles: Styles, width: int, sign: str = "~") -> list[L
 
 
 def drawable_text(styles: Styles, text: str) -> str:
-    """Return a text in which symbols are replaced if only ASCII may be drawn."""
+    """Return a text. If only ASCII may be drawn, its symbols are replaced."""
     return text.translate(_ASCII_SIGNS) if styles.ascii else text
 
 
@@ -216,7 +216,7 @@ def note_sides(
     *,
     is_old_side: bool = False,
 ) -> list[SidePair]:
-    """Return notes about a change, on the new side, or on the old side if `is_old_side`."""
+    """Return notes about a change on the new side, or on the old side if `is_old_side`."""
     lines = assign_block([line for text in texts for line in note_lines(text, styles, side_widths.side, sign)], block)
     if not lines:
         return []
@@ -230,8 +230,8 @@ _VISIBLE_SPACE = str.maketrans({"\n": r"\n", "\r": r"\r", "\t": r"\t", "\v": r"\
 def render_setting_changes(
     changed: Iterable[model.AttributeChange], kind: str, styles: Styles, side_widths: SideWidths, block: Block | None
 ) -> list[SidePair]:
-    """Render each changed setting on one line. If the line is too short for both values, each value is on its side.
-    Several settings of code share a line."""
+    """Render each changed setting on one line, or on two if the values do not fit, each on its side. Several settings
+    of code share a line."""
     out: list[SidePair] = []
     line = ""
     for setting in changed:
@@ -291,7 +291,7 @@ def assign_block(lines: list[Line], block: Block | None) -> list[Line]:
 
 
 def hang_indent(lines: list[Line], prefix: str, styles: Styles) -> list[Line]:
-    """Return lines with a prefix on the first one, and with an equal indent on the others."""
+    """Return lines with a prefix before the first, and an indent of equal width before the others."""
     if not prefix:
         return lines
     return indent(lines, [Piece(prefix, styles.muted, None, True)], [Piece(" " * cells(prefix), PLAIN, None, True)])

@@ -98,7 +98,7 @@ def _words_of_side(words: Iterable[model.TextPart], op: str) -> Iterator[tuple[m
 
 
 def _word_styles(styles: Styles) -> dict[str, Style]:
-    """Return the styles of changed words. An unchanged word with a changed format or link has the style of `format`."""
+    """Return the styles of changed words. Words whose format or link changed have the style of `format`."""
     in_place = Style(reverse=True) if styles.mono else styles.cursor
     return {"delete": styles.remove_word, "insert": styles.add_word, "format": in_place, "link": in_place}
 
@@ -342,8 +342,8 @@ def _table_notes(
 def _changed_rows(
     table: model.TableChange, pairs: Sequence[model.ColumnPair], styles: Styles
 ) -> tuple[list[_ChangedRow | int], list[model.AttributeChange]]:
-    """Return the changed rows and the changes of settings that they do not show. Among the rows, a number replaces that
-    many unchanged rows."""
+    """Return the changed rows, and the changes of settings that they do not show. A number among the rows stands for
+    that many unchanged rows."""
     rows: list[_ChangedRow | int] = []
     unshown_settings: list[model.AttributeChange] = []
     old_indexes, new_indexes = [pair.old_index for pair in pairs], [pair.new_index for pair in pairs]
@@ -385,7 +385,8 @@ def _changed_rows(
 def _row_settings(
     entry: model.ChangedBlock | model.MovedBlock, cells: Sequence[model.CellChange], *, is_same: bool
 ) -> Iterator[model.AttributeChange]:
-    """Yield the changes in a row that its cells do not show. `is_same`: both sides of the row look the same."""
+    """Yield the changes in a row that its cells do not show. `is_same` is True if both sides of the row look the
+    same."""
     title = shorten(next((child.plain() for child in entry.new.children if child.plain()), ""))
     name = f"{entry.new.kind} “{title}” " if title else f"{entry.new.kind} "
     for each in (*entry.settings, *(setting for cell in cells for setting in cell.settings)):

@@ -50,10 +50,10 @@ class PageHeading:
 class DiffUnit(NamedTuple):
     """A part of a diff that is rendered in one step.
 
-    Kinds: `title`, `block` (unchanged), `fold` (collapsed blocks), `entry` (a change), `exchange` (removed blocks
-    with the blocks that were added in their place), `label` (names of the section and containers of the next block),
-    `note` (a sentence), `setting` (of the page), `lines` (of source), `threads`, `page` (the row above a page, in a
-    diff of several pages).
+    Kinds: `title`, `block` (unchanged), `fold` (collapsed blocks), `entry` (a change), `exchange` (removed blocks, and
+    the blocks that replaced them), `label` (names of the section and containers of the next block), `note` (a
+    sentence), `setting` (of the page), `lines` (of source), `threads`, and `page` (the row above a page, in a diff of
+    several pages).
     """
 
     kind: str
@@ -79,8 +79,8 @@ class DiffUnit(NamedTuple):
     setting: AttributeChange | None = None
     removed: tuple[Block, ...] = ()
     added: tuple[Block, ...] = ()
-    """Blocks that replace the `removed` blocks. For a move, `removed` has all blocks that moved together in the old
-    version, and `added` has them in the new version."""
+    """Blocks that replace the `removed` blocks. For a move, the blocks that moved together, in the new version, while
+    `removed` has them in the old version."""
     follows_move: bool = False
     """True if the unit moved together with the unit above."""
     hidden_blocks: tuple[Block, ...] = ()
@@ -88,7 +88,7 @@ class DiffUnit(NamedTuple):
     kinds: frozenset[ChangeKind] = frozenset()
     """Kinds of the change, by what it affects. Empty if the unit is not a change."""
     line_limit: int = 0
-    """Number of lines that are visible: the first lines, or the last lines if negative. 0 for all lines."""
+    """Number of visible lines: the first ones, or the last ones if negative. 0 for all lines."""
     page: PageHeading | None = None
 
     @property
@@ -132,7 +132,8 @@ class DiffUnits:
         self.remaining: Iterator[DiffUnit] = iter(())
         """Units that are not made yet."""
         self._first_lines, self._end_lines = array("l"), array("l")
-        """First line of each unit in either version, and the line after its last. `units_at_line` searches them."""
+        """Line of either version at which each unit begins, and the line after its last. `units_at_line` searches
+        them."""
 
     def build(self) -> Iterator[DiffUnit]:
         """Make the remaining units, and yield each of them."""
@@ -147,7 +148,7 @@ class DiffUnits:
             yield unit
 
     def append(self, rows: Sequence[DiffUnit], changes: DiffUnits) -> None:
-        """Append `rows`, which belong to no source line, and then the units that `changes` has made so far."""
+        """Append `rows`, which belong to no source line, and the units that `changes` has made so far."""
         no_lines = array("l", bytes(array("l").itemsize * len(rows)))
         self.units += [*rows, *changes.units]
         self._first_lines += no_lines + changes._first_lines
@@ -168,7 +169,7 @@ class DiffUnits:
 
 
 class ContextSize:
-    """Number of unchanged blocks that are shown around changes, and the keys of collapsed blocks that the user
+    """Number of unchanged blocks around changes that are shown, and the keys of the collapsed blocks that the user
     expanded."""
 
     STEPS = (0, 1, 3, 8, 1 << 30)
@@ -197,7 +198,7 @@ class ContextSize:
 
 
 def may_contain(block: Block, other: Block) -> bool:
-    """Return True if a block or slice may contain another block of the same page, according to their source lines."""
+    """Return True if the source lines of a block or slice allow that it contains another block of the page."""
     first, end = whole_block(block).lines
     return first <= other.lines[0] < end or block.kind == _SCATTERED_KIND
 
@@ -205,7 +206,7 @@ def may_contain(block: Block, other: Block) -> bool:
 MOST_PAIRED = 8
 """Maximum number of removed and of added blocks that are shown side by side in one unit."""
 _MOST_LINES_APART = 5
-"""Maximum number of lines between two blocks that moved together: blank lines and tags of containers."""
+"""Maximum number of lines, such as blank lines and tags of containers, between two blocks that moved together."""
 
 
 @dataclass(frozen=True)
@@ -218,8 +219,8 @@ class Replacement:
 
 
 def pair_replacements(entries: Sequence[Entry]) -> Iterator[Entry | Replacement]:
-    """Yield the entries, with consecutive removals and additions as `Replacement`. A replacement has at most
-    `MOST_PAIRED` blocks on each side, so that a unit is rendered quickly."""
+    """Yield the entries, but join consecutive removals and additions to a `Replacement`. It has at most `MOST_PAIRED`
+    blocks on each side, so that a unit is rendered quickly."""
     removed: list[RemovedBlock] = []
     added: list[AddedBlock] = []
     for entry in (*entries, None):
@@ -244,7 +245,7 @@ def _is_replaceable(entry: AddedBlock | RemovedBlock) -> bool:
 
 @dataclass(frozen=True)
 class JointMove:
-    """Blocks that moved together. All moves are departures, or all are arrivals."""
+    """Blocks that moved together: at their old position, or at their new one."""
 
     moves: tuple[MovedBlock, ...]
 
@@ -265,7 +266,7 @@ def has_inner_changes(entry: DiffGroup) -> bool:
 
 
 def join_moves(entries: Iterable[Entry | Replacement]) -> Iterator[Entry | Replacement | JointMove]:
-    """Yield the entries. Consecutive blocks that moved together become one `JointMove`."""
+    """Yield the entries, but join consecutive blocks that moved together to a `JointMove`."""
     moves: list[MovedBlock] = []
     for entry in entries:
         is_move = isinstance(entry, MovedBlock) and not (entry.is_arrival and isinstance(entry.parts, ContainerChange))
@@ -281,8 +282,8 @@ def join_moves(entries: Iterable[Entry | Replacement]) -> Iterator[Entry | Repla
 
 
 def _moved_together(move: MovedBlock, following: MovedBlock) -> bool:
-    """Return True if two consecutive moves are both arrivals or both departures, and their blocks are close to each
-    other in the other version too."""
+    """Return True if two consecutive moves are both at the old or both at the new position, and their blocks are also
+    close to each other in the other version."""
     if move.is_arrival is not following.is_arrival:
         return False
     above, below = (move.old, following.old) if move.is_arrival else (move.new, following.new)

@@ -48,7 +48,7 @@ def file_name(address: str) -> str:
     if address[:5].lower() == "data:":
         return ""
     path = address.split("?")[0].split("#")[0].rstrip("/")
-    # For an uploaded file, the last part of the URL is an escaped path.
+    # For an uploaded file, the last part of the URL is a path with escaped slashes.
     return flatten_emoji(safe_line(unquote(path.rsplit("/", 1)[-1]).rsplit("/", 1)[-1]) or address)
 
 
@@ -70,8 +70,8 @@ def _url_after_host(address: str) -> str:
 
 
 def render_bar(context: LayoutContext, left: Sequence[Piece], right: Sequence[Piece], width: int) -> list[Line]:
-    """Render `left`, which begins with a sign, and `right` on a background. If both do not fit on one line, they
-    wrap."""
+    """Render `left`, which begins with a sign, and `right` on a background. They wrap if both do not fit on one
+    line."""
     styles, room = context.styles, width - 2
     left, right = ([piece._replace(text=flatten_emoji(piece.text)) for piece in side] for side in (left, right))
     sign, words = left[:1], left[1:]
@@ -120,8 +120,7 @@ def _render_broken(context: LayoutContext, text: str, problem: str, width: int) 
 
 
 def render_embed(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render an embed: its title or host, and its URL. If the URL does not fit, first its host is left out, then its
-    query."""
+    """Render an embed: its title or host, and its URL. To fit, the host of the URL is left out, then its query."""
     styles, url = context.styles, str(block.attrs.get("url") or "")
     title = context.link_targets.title_of(url) if context.link_targets is not None else None
     refused = link_destination(url) is LinkDestination.REFUSED
@@ -182,7 +181,7 @@ def content_ref_text(block: Block) -> str:
 
 
 def render_include(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render reusable content below the name of its file, or only that name if the server sent no content."""
+    """Render reusable content below the name of its file. If the server sent no content, render only the name."""
     styles, target = context.styles, str(block.attrs.get("target") or "")
     is_elsewhere = target.startswith(("https://", "/s/"))
     clickable = Clickable("link", target) if is_elsewhere or ".gitbook/includes/" in target else None
@@ -290,11 +289,8 @@ def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]
 def _card_text(
     card: Block, columns: list[tuple[int, TableColumn]], has_titles: bool, width: int, context: LayoutContext
 ) -> tuple[list[list[Piece]], range]:
-    """Return the lines of a card, and the range of the lines that are its title: the first cell with text.
-
-    With `has_titles`, the title of its column is above each cell. A cell with only an icon is joined with the next
-    cell.
-    """
+    """Return the lines of a card, and the range of lines with its title, which is the first cell with text. With
+    `has_titles`, each cell is below the title of its column. A cell with only an icon is joined with the next cell."""
     styles = context.styles
     lines: list[list[Piece]] = []
     icons: list[Piece] = []
@@ -359,7 +355,7 @@ def _card_frame(
 
 
 WIDEST, NARROWEST, LEAST_SIDE_BY_SIDE = 64, 24, 28
-"""Widths of the frame of an image in cells: the maximum, the minimum if the page sets a width, and the minimum next to
+"""Widths of the frame of an image in cells: the maximum, the minimum if the page sets a width, and the minimum beside
 other images."""
 GAP = 2
 PIXELS_PER_CELL = 9
@@ -395,7 +391,7 @@ def render_figure(context: LayoutContext, block: Block, width: int) -> list[Line
 
 
 def render_image(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render an image in a frame, with a caption below. The width that the page sets for the image is respected."""
+    """Render an image in a frame, as wide as the page says, with a caption below."""
     hint = _LENGTH.fullmatch(str(block.attrs.get("width") or ""))
     frame_width = min(width, WIDEST)
     if hint is not None:
@@ -427,7 +423,7 @@ def _caption(context: LayoutContext, block: Block) -> list[Piece]:
 
 
 def _frames_caption(block: Block) -> bool:
-    """Return True if the caption is shown in the frame: there is no alternative text, or both texts are the same."""
+    """Return True if the caption is inside the frame: the image has no alternative text, or the same text."""
     alt, caption = (_ONLY_WORDS.sub("", fold(text)) for text in (_alternative_text(block), plain_text(block.runs)))
     return bool(caption) and (not alt or alt == caption)
 
@@ -437,8 +433,8 @@ def _alternative_text(block: Block) -> str:
 
 
 def _shown_name(src: str, width: int) -> str:
-    """Return the file name of an image if it fits the border, else an empty text. Copy numbers such as `(1) (1)` are
-    left out if the name does not fit otherwise."""
+    """Return the file name of an image if it fits the border, else "". To fit, copy numbers such as `(1) (1)` are left
+    out."""
     name = file_name(src)
     if cells(name) > width - 8:
         name = _COPIES.sub("", name)
@@ -446,10 +442,8 @@ def _shown_name(src: str, width: int) -> str:
 
 
 def _frame_lines(context: LayoutContext, block: Block, width: int, clickable: Clickable | None) -> list[Line]:
-    """Return the lines inside a frame: the thumbnail, the alternative text or caption, the link, and the problem.
-
-    If there is no text, a muted line has the file name or says that there is no alternative text.
-    """
+    """Return the lines inside a frame: the thumbnail, the alternative text or caption, the link, and the problem. An
+    image without text has a muted line with its file name or “no alternative text”."""
     styles, src = context.styles, str(block.attrs.get("src") or "")
     alt = _alternative_text(block)
     if _frames_caption(block):
@@ -471,8 +465,7 @@ def _frame_lines(context: LayoutContext, block: Block, width: int, clickable: Cl
 
 
 def _image_facts(context: LayoutContext, src: str) -> tuple[str, str]:
-    """Return the reason why an image cannot be shown, or an empty text, and the host or the type and size of the
-    image."""
+    """Return the reason why an image cannot be shown, or "", and its host or its type and size."""
     destination = link_destination(src)
     if destination is LinkDestination.OUTSIDE:
         return "", host_of(src)
@@ -569,8 +562,8 @@ def _line(value: object) -> str:
 
 
 def render_half_blocks(image: ScaledPicture) -> list[list[Piece]]:
-    """Render an image with two pixels in each cell: the foreground color is the upper one, the background color the
-    lower one."""
+    """Render an image with two pixels in each cell: the foreground color for the upper one, the background color for
+    the lower one."""
     out: list[list[Piece]] = []
     row_bytes, data = image.columns * 3, image.pixels
     for top in range(0, image.rows, 2):
@@ -598,5 +591,5 @@ def render_half_blocks(image: ScaledPicture) -> list[list[Piece]]:
 
 @lru_cache(maxsize=4096)  # A color takes 400 bytes. Without a limit, the colors of photographs would take 25 MB.
 def _pixel_color(pixel: bytes) -> Color:
-    # The same as `Color.from_rgb`, in a tenth of the time.
+    # `Color.from_rgb` does the same, but takes ten times as long.
     return Color(f"#{pixel.hex()}", ColorType.TRUECOLOR, None, ColorTriplet(*pixel))

@@ -116,7 +116,7 @@ def _gap(left: FormulaBox, right: FormulaBox) -> str:
 
 
 def stack(parts: Sequence[FormulaBox], base: int) -> FormulaBox:
-    """Return boxes one above the other, centered. Box number `base` is at the baseline."""
+    """Return boxes one above the other, centered. The box with the index `base` is at the baseline."""
     width = max(part.width for part in parts)
     rows: list[str] = []
     line = 0
@@ -149,7 +149,7 @@ def add_brace(inside: FormulaBox, *, over: bool) -> FormulaBox:
 
 
 def add_brackets(left: str, inside: FormulaBox, right: str) -> FormulaBox:
-    """Return a box between brackets of the same height."""
+    """Return a box between brackets that are as high as the box."""
     if not inside.is_tall:
         return FormulaBox((f"{left}{inside.text}{right}",))
     return join_boxes([_tall_bracket(left, inside), inside, _tall_bracket(right, inside)], apart=False)
@@ -198,7 +198,7 @@ def align_columns(rows: Sequence[Sequence[FormulaBox]], gap: str = "", *, pairs:
 
 
 def add_scripts(base: FormulaBox, under: FormulaBox | None, over: FormulaBox | None) -> FormulaBox:
-    """Return a box with a subscript and a superscript: as small characters if possible, else as rows below and
+    """Return a box with a subscript and a superscript, as small characters if possible, else as rows below and
     above."""
     small = [
         None if script.is_tall or base.is_tall else to_script(script.text, table)
@@ -279,7 +279,7 @@ _SIGNS = {
     "Z": "ℤ",
     **dict(zip(_HTML_NAMES.split(), "→←↔↔↑↓⇒⇐⇔⇔⇒⇐⇔⇔⇑⇓∞ℵ⊂⊆⊇∈∃∅ℝℕℂℂℜ±⋅∠∧∨⟨⟩ϑ℘•§⇓⇑ℝℵ♣♢♡♠‡ΓΔΘΛΞΠΣΥΦΨΩ", strict=True)),
 }
-"""Characters of commands that `pylatexenc` does not know, or maps to characters that few fonts have."""
+"""Characters of commands that `pylatexenc` does not know, or for which it has characters that few fonts have."""
 _ESCAPED = re.compile(r"(?<![A-Za-z]{2})\\_|\\_(?![A-Za-z]{2})")
 _OPENING = re.compile(
     r"\\(begin|end|left|right)(?![A-Za-z])|\\([(\[\])])|\\(?:[A-Za-z]+|\\)\*?\s*(\[)|\\.|([{}\]])", re.S
@@ -287,8 +287,8 @@ _OPENING = re.compile(
 _OPENS = {"begin": 0, "left": 1, "(": 2, "[": 3, "{": 4}
 _CLOSES = {"end": 0, "right": 1, ")": 2, "]": 3, "}": 4}
 LONGEST, DEEPEST = 2000, 40
-"""Maximum number of characters of a formula, and of levels of nesting. `pylatexenc` takes 20 ms for the longest
-formula, and some stack frames per level."""
+"""Maximum number of characters of a formula, and of levels of nesting. For these, `pylatexenc` takes 20 ms, and some
+stack frames per level."""
 
 
 class LatexCommand(NamedTuple):
@@ -346,8 +346,7 @@ def command_sign(name: str) -> str:
 
 
 def _nesting_depth(source: str) -> int:
-    """Return the deepest nesting of a formula. Each kind of bracket is counted on its own, because brackets may be
-    unbalanced."""
+    """Return the deepest nesting of a formula. Brackets may be unbalanced, so each kind is counted on its own."""
     open_now, deepest = [0] * len(_OPENS), 0
     for match in _OPENING.finditer(source):
         sign = next((each for each in match.groups() if each), "")

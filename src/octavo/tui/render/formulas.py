@@ -1,8 +1,5 @@
-"""Rendering of LaTeX formulas as text: in one line, or stacked with fractions, limits, roots, tall brackets and
-matrices.
-
-A formula never causes an error. A command without a character of its own is shown by its name.
-"""
+"""Renders LaTeX formulas as text: in one line, or stacked with fractions, limits, roots, tall brackets and matrices. A
+formula never causes an error. A command without a character of its own is shown by its name."""
 
 from __future__ import annotations
 
@@ -78,7 +75,7 @@ def format_inline(source: str, *, ascii: bool = False) -> str:
 
 
 def format_stacked(source: str, width: int) -> list[str] | None:
-    """Return the rows of a formula. None if the formula does not fit, or does not need several rows."""
+    """Return the rows of a formula. None if it does not fit, or does not need several rows."""
     if len(source) > LONGEST or source.count("&") + source.count("\\\\") > _MOST_CELLS:
         return None
     box = _layout_formula(source, True)
@@ -95,7 +92,7 @@ def _layout_formula(source: str, stacked: bool) -> FormulaBox | None:
 
 
 class _PartReader:
-    """Iterator over the parts of a group that can look at the next part."""
+    """Reads the parts of a group one by one, and can look at the next part."""
 
     def __init__(self, parts: LatexParts) -> None:
         self._parts = parts
@@ -115,7 +112,7 @@ class _PartReader:
         return self._parts[self._index - 1]
 
     def skip(self, *names: str) -> bool:
-        """Skip spaces and the commands with these names. Return whether there were such commands."""
+        """Skip spaces and the commands with these names. Return whether a command was skipped."""
         found = False
         while self and (_is_blank(self.upcoming) or _command_name(self.upcoming) in names):
             found = _command_name(self.read_next()) in names or found
@@ -159,7 +156,7 @@ class _FormulaLayout:
         )
 
     def row(self, items: _PartReader, until: str = "", *, below: bool = False) -> FormulaBox:
-        """Return the parts up to the command `until`, side by side. `below`: the parts are the lower half of a
+        """Return the parts up to the command `until`, side by side. `below` is True for the lower half of a
         fraction."""
         out: list[FormulaBox] = []
         while items:
@@ -180,8 +177,7 @@ class _FormulaLayout:
         return join_boxes(out)
 
     def _part_box(self, part: LatexPart, following: _PartReader, before: Sequence[FormulaBox]) -> FormulaBox:
-        """Return the box of a part, together with the following parts that belong to it, such as scripts of an
-        operator."""
+        """Return the box of a part, with the parts after it that belong to it, such as the scripts of an operator."""
         match part:
             case LatexCommand():
                 return self._command_box(part.name, part.arguments, following, before)
@@ -304,8 +300,7 @@ class _FormulaLayout:
         return "" if sign == "." else sign
 
     def _read_scripts(self, items: _PartReader, sign: LatexPart) -> tuple[FormulaBox | None, FormulaBox | None]:
-        """Read the scripts that follow a part, and return the subscript and the superscript. None for a missing
-        script."""
+        """Read the scripts after a part, and return the subscript and the superscript. None for one that is missing."""
         found: dict[LatexPart, FormulaBox] = {}
         while True:
             items.skip("limits", "nolimits")

@@ -57,18 +57,18 @@ _render_operation_details = lazy("octavo.tui.render.openapi:render_operation_det
 
 
 _SOURCE_BLOCK, _LONGEST_LINE = 2_000, 8_000
-"""Maximum number of characters of a source block with several lines, and of a block with a single line. Longer lines
-are split."""
+"""Maximum number of characters of a source block with several lines, and of one with a single line. Longer lines are
+split."""
 _MOST_EDGES = 4_000
-"""Approximate maximum number of block edges (starts and ends) at which source blocks begin. On a page with more edges,
-source blocks begin only at every n-th block."""
+"""Approximate maximum number of block edges (starts and ends) at which source blocks begin. With more edges, they begin
+only at every n-th block."""
 _FEW_LINES, _STEPS = 8, (2_000, 250, 60)
-"""Constants of `_end_of_line`. At most `_FEW_LINES` lines are counted one by one. More lines are first counted in
-steps of `_STEPS` characters: large steps are faster."""
+"""`_end_of_line` counts at most `_FEW_LINES` lines one by one. It first counts more lines in steps of `_STEPS`
+characters, because large steps are faster."""
 
 
 class LinkFollowed(Message):
-    """Message: the user opened a link, image, file or note, or pressed a button."""
+    """The user opened a link, image, file or note, or pressed a button."""
 
     def __init__(self, href: str, outside: bool, kind: str, text: str = "") -> None:
         super().__init__()
@@ -83,7 +83,7 @@ class LinkFollowed(Message):
 
 
 class CopyUrlRequested(Message):
-    """Message: the user wants to copy the URL of a link, or of the page itself if `kind` is `page`."""
+    """The user wants to copy the URL of a link, or of the page itself if `kind` is `page`."""
 
     def __init__(self, href: str, kind: str) -> None:
         super().__init__()
@@ -99,7 +99,8 @@ def source_blocks(source: str, blocks: Iterable[Block] = (), selected: Block | N
     """
     out: list[Block] = []
     all_blocks = [*blocks]
-    step = 2 * len(all_blocks) // _MOST_EDGES + 1  # With very many blocks, only every n-th begins a source block.
+    # If there are very many blocks, only every n-th begins a source block.
+    step = 2 * len(all_blocks) // _MOST_EDGES + 1
     block_at_line = {block.lines[0]: block for block in all_blocks[::step] if block.lines[0] < block.lines[1]}
     owners = [*block_at_line.values(), *([selected] if selected is not None else [])]
     owner_at_line = {block.lines[0]: block for block in owners}
@@ -122,7 +123,7 @@ def source_blocks(source: str, blocks: Iterable[Block] = (), selected: Block | N
 
 
 def _split_source(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int, int]]:
-    """Yield parts of a source with their first line and the line after their last. No part crosses a line in
+    """Yield parts of a source, each with its first line and the line after its last. A part ends at each line in
     `edges`."""
     start = line = 0
     for edge in (*edges, None):
@@ -165,7 +166,7 @@ def _end_of_line(source: str, start: int, lines: int) -> int:
 
 
 def split_oversized(block: Block) -> list[Block] | None:
-    """Return a hint and the source of a block in small blocks, if that source is too long to render. Otherwise return
+    """If the source of a block is too long to render, return a hint and this source in small blocks. Otherwise return
     None."""
     if not block.attrs.get("source") or len(block.text) <= 4 * _LONGEST_LINE:
         return None
@@ -174,7 +175,7 @@ def split_oversized(block: Block) -> list[Block] | None:
 
 
 def repeats_title(heading: str, title: str) -> bool:
-    """Return True if a heading only repeats the title of the page, without its emoji."""
+    """Return True if a heading has only the title of the page, with or without its emoji."""
     heading, title = " ".join(fold(heading).split()), " ".join(fold(title).split())
     return heading == title or title.endswith(f" {heading}")
 
@@ -191,7 +192,7 @@ def anchors_above(document: Document) -> dict[str, str]:
 
 
 class ThreadMarks:
-    """Number of open threads on blocks, by block key. A thread on a hidden block is marked at the innermost visible
+    """Number of open threads on blocks, by block key. A thread on a hidden block has its mark at the innermost visible
     block around it."""
 
     def __init__(self, blocks: Iterable[Block] = (), counts: Mapping[str, int] | None = None) -> None:
@@ -219,10 +220,8 @@ class ThreadMarks:
         return top.key in self.top_keys and (part is None or any(block.key in self.counts for block in part.walk()))
 
     def paths_at(self, keys: set[str], part: Block | None = None) -> dict[str, list[tuple[Block, ...]]]:
-        """Return the path to each block with threads, by the key of the block that gets the mark: the innermost visible
-        block on the path.
-
-        `keys` are the keys of the visible blocks. With `part`, only paths into this slice are returned."""
+        """Return the path to each block with threads, by the key of the innermost visible block on it, which gets the
+        mark. `keys` are the keys of the visible blocks. With `part`, return only paths into this slice."""
         out: dict[str, list[tuple[Block, ...]]] = {}
         within = {child.key for child in part.children} if part is not None else None
         for path in self._paths:
@@ -272,11 +271,11 @@ _RENDERERS: dict[str, Callable[[LayoutContext, Block, int], list[Line]]] = {
     ),
 }
 _SQUEEZED_WIDTH = 2 * NARROWEST
-"""Width in cells below which deeply nested blocks lose some of their indent, because their lines could overflow."""
+"""Width in cells below which deeply nested blocks lose some of their indent, so that their lines fit."""
 
 
 class PageUnit(NamedTuple):
-    """A part of a page that is rendered in one step: a top-level block or a slice of it."""
+    """A part of a page that is rendered in one step: a top-level block, or a slice of one."""
 
     block: Block
     gap: int = 0
@@ -326,7 +325,7 @@ def _render(context: LayoutContext, block: Block, width: int) -> list[Line]:
         lines = [squeeze(line, context.max_width(width)) for line in lines]
     owner: Block | None = block
     if (bounds := slice_bounds(block)) is not None:
-        # The cursor can be on the start of a long block and on its children.
+        # The cursor can stop at the start of a long block and at its children.
         owner = bounds.whole_block if bounds.is_first or not block.children else None
     for line in lines:
         if line.block is None or line.block is block:
@@ -339,8 +338,8 @@ def _render_children(context: LayoutContext, block: Block, width: int) -> list[L
 
 
 def split_into_units(blocks: Iterable[Block], before: Block | None = None) -> Iterator[PageUnit]:
-    """Yield the top-level blocks of a page as units. `before` is the block above the first one. A block that cannot be
-    split becomes one unit."""
+    """Yield the top-level blocks of a page as units. `before` is the block above the first. A block that cannot be
+    split is one unit."""
     for block in blocks:
         units, whole_unit = _block_units(block, before), PageUnit(block)
         while (unit := run_guarded(partial(next, units, None), partial(_same_unit, whole_unit))) is not None:
@@ -400,8 +399,8 @@ def _render_and_check(context: LayoutContext, unit: PageUnit, width: int) -> lis
 
 
 def block_ranges(lines: Sequence[Line], first: int = 0) -> list[tuple[int, int, Block]]:
-    """Return the first line, the last line and the block of each range of lines that belong to one block. If a block
-    has several ranges, only its first range is returned."""
+    """Return the first line, the last line and the block of each range of lines that belong to one block. Of several
+    ranges of a block, only the first is returned."""
     ranges: list[tuple[int, int, Block]] = []
     for number, line in enumerate(lines, first):
         block = line.block
@@ -430,10 +429,7 @@ def lay_out(
     source: str = "",
 ) -> Layout:
     """Lay out all blocks in `width` cells. Wide tables and code at the top level may take `available_width` cells.
-    `source` is the text of the page.
-
-    A unit that cannot be rendered or painted is shown as source.
-    """
+    `source` is the text of the page, to show units that cannot be rendered or painted."""
     source_of = partial(block_source, source)
     context = LayoutContext(
         styles, folds or Folds(), render_block, available_width=available_width, source_of=source_of
@@ -476,8 +472,8 @@ async def load_operation(query: OperationQuery) -> FoundOperation:
 
 
 async def load_operation_lines(layout: OperationLayout) -> list[Line]:
-    """Render the details of an operation in a worker thread. If they contain code, it is highlighted first, and the
-    details are rendered again."""
+    """Render the details of an operation in a worker thread. If they contain code, load its highlighting and render
+    them again."""
     tokens: AsyncCache[CodeQuery, Tokens] = AsyncCache(highlight_code)
     context = LayoutContext(layout.styles, Folds(), render_block, deferred=DeferredContent(tokens=tokens))
 

@@ -39,7 +39,8 @@ _MARKS = {
 
 
 def icon_text(name: str, text: str, styles: Styles) -> str:
-    """Return the character for an icon, or its name in brackets. Empty if that name is part of the adjacent `text`."""
+    """Return the character for an icon, or its name in brackets. Empty if `text`, which is beside it, contains the
+    name."""
     if sign := icon_sign(name, ascii=styles.ascii):
         return sign
     words = icon_words(name)
@@ -57,13 +58,13 @@ def label_with_icon(name: object, label: str, styles: Styles) -> str:
 def render_runs(
     runs: Iterable[Run], styles: Styles, base: Style | None = None, targets: LinkTargets | None = None
 ) -> list[Piece]:
-    """Return runs as styled text on the style `base`. A line feed marks a line break. `targets` gives the titles and
+    """Return runs as styled text on the style `base`. A line feed is a line break. `targets` has the titles and
     destinations of links."""
     return [piece for part in render_each_run(_collapse_blanks(runs), styles, base, targets) for piece in part]
 
 
 def _collapse_blanks(runs: Iterable[Run]) -> list[Run]:
-    """Return runs with repeated spaces collapsed, as in a browser. Spaces at the start of a line are kept as its
+    """Return runs with repeated spaces collapsed, as in a browser, except at the start of a line, where they are an
     indent."""
     out: list[Run] = []
     before = "\n"
@@ -129,8 +130,8 @@ def _render_run(
     ends: tuple[bool, bool],
     targets: LinkTargets | None,
 ) -> list[Piece]:
-    """Return the styled text of one run. `ends` has two booleans: whether the run is the first of its link, and whether
-    it is the last."""
+    """Return the styled text of one run. `ends` says whether the run is the first of its link, and whether it is the
+    last."""
     text = flatten_emoji(run.text.replace("\t", " "))
     if styles.ascii:
         text = text.replace("•", styles.glyphs.bullets[0])
@@ -154,7 +155,7 @@ def _render_run(
 def _render_special_run(
     run: Run, text: str, styles: Styles, background: Style, clickable: Clickable | None, targets: LinkTargets | None
 ) -> list[Piece] | None:
-    """Return the styled text of a run that is more than text, such as an image or a button. None for text."""
+    """Return the styled text of a run that is not only text, such as an image or a button. None for text."""
     attrs, glyphs = run.attrs, styles.glyphs
     match run.kind:
         case "emoji" if styles.ascii and (name := str(attrs.get("code", ""))) and not text.isascii():
@@ -164,7 +165,7 @@ def _render_special_run(
         case "image":
             name = text.strip() or file_name(str(attrs.get("src") or "")) or "image"
             style, seen = styles.muted + Style(italic=True), Clickable("image", str(attrs.get("src") or ""))
-            sign = non_breaking(f"{glyphs.picture} ", styles)  # The sign stays on the line of its name.
+            sign = non_breaking(f"{glyphs.picture} ", styles)  # Keep the sign on the line of its name.
             if run.link is None:
                 return [Piece(f"{sign}{name}", style, seen)]
             destination = link_destination(run.link) if targets is None else targets.destination(run.link)
@@ -208,7 +209,7 @@ def _with_script_letters(run: Run, text: str, styles: Styles, style: Style) -> t
     in ASCII, or by a muted style if the text is long and has letters."""
     if "sup" in run.marks or "sub" in run.marks:
         if len(text) > _LONGEST_SCRIPT and any(char.isalpha() for char in text):
-            style += styles.muted  # Not small letters: words in superscript are hard to read.
+            style += styles.muted  # Words in superscript letters are hard to read.
         elif styles.ascii:
             text = f"^{text}" if "sup" in run.marks else f"_{text}"
         else:
@@ -219,7 +220,7 @@ def _with_script_letters(run: Run, text: str, styles: Styles, style: Style) -> t
 def _render_button(
     run: Run, label: str, styles: Styles, background: Style, clickable: Clickable | None, targets: LinkTargets | None
 ) -> list[Piece]:
-    """Return a button. A button with a broken link looks disabled, and gives the reason when it is pressed."""
+    """Return a button. If its link is broken, it looks disabled, and says why when it is pressed."""
     attrs = run.attrs
     style = styles.button if attrs.get("style") == "primary" else styles.chip
     if clickable is None and attrs.get("action") in ("ask", "search", "select"):
@@ -252,8 +253,8 @@ def _render_link(
     clickable: Clickable | None,
     ends: tuple[bool, bool],
 ) -> list[Piece]:
-    """Return the text of a link, and the sign for its destination. Spaces at its ends do not belong to the link, and a
-    link of only spaces is not shown, as in a browser."""
+    """Return the text of a link, and the sign for its destination. As in a browser, spaces at its ends do not belong to
+    the link, and a link of only spaces is not shown."""
     first, last = ends
     words = text.lstrip() if first else text
     before, words = text[: len(text) - len(words)], words.rstrip() if last else words
@@ -303,22 +304,21 @@ class Folds:
 
     opened: dict[str, bool] = field(default_factory=dict)
     tabs: dict[str, int] = field(default_factory=dict)
-    """Sequence number of the last selection of each tab, by the slug of the tab. The tab selected last has the
-    highest number. Tabs with the same slug are selected together."""
+    """By slug of each tab: number of the selection that last selected it. The highest number is the tab selected last.
+    Tabs with the same slug are selected together."""
     panned: dict[str, int] = field(default_factory=dict)
     """Number of cells by which each wide block is scrolled to the right."""
     hidden: dict[str, int] = field(default_factory=dict)
-    """Number of cells of each wide block that did not fit when the block was last rendered."""
+    """Number of cells of each wide block that did not fit when it was last rendered."""
 
     @property
     def state(self) -> tuple[dict[str, bool], dict[str, int], dict[str, int]]:
-        """A copy of the expanded blocks, selected tabs and scroll offsets. While this value is equal, rendering gives
-        the same lines."""
+        """A copy of the expanded blocks, selected tabs and scroll offsets. Equal values mean equal lines."""
         return self.opened.copy(), self.tabs.copy(), self.panned.copy()
 
     def pan_offset(self, key: str, hidden: int, start: int = 0) -> int:
         """Return by how many cells a block is scrolled, and remember that `hidden` of its cells do not fit. `start` is
-        the offset until the user scrolls."""
+        the offset before the user scrolls."""
         self.hidden[key] = hidden
         if start:
             self.panned.setdefault(key, start)
@@ -350,14 +350,14 @@ class Folds:
         return times.index(max(times)) if times else 0
 
     def is_closed(self, parent: Block, child: Block) -> bool:
-        """Return True if `parent` is collapsed, or if `child` is a tab of it that is not selected."""
+        """Return True if `parent` hides `child`: it is collapsed, or `child` is a tab that is not selected."""
         if parent.kind == "expandable":
             return not self.is_open(parent)
         return parent.kind == "tabs" and parent.children[self.chosen_tab(parent)] is not child
 
     def hides(self, path: Sequence[Block], known: dict[tuple[int, int], bool] | None = None) -> bool:
-        """Return True if any block on a path hides the next block. A path begins with the outermost block. `known`
-        caches the results for pairs of blocks, by identity."""
+        """Return True if any block on a path hides the next. A path begins with the outermost block. `known` caches the
+        results for pairs of blocks, by identity."""
         if known is None:
             return any(self.is_closed(parent, child) for parent, child in pairwise(path))
         for parent, child in pairwise(path):
@@ -372,7 +372,7 @@ class Folds:
 
     def expand_path(self, path: Sequence[Block]) -> bool:
         """Make the last block of a path visible: expand the blocks and select the tabs that hide it. Return False if it
-        was visible already."""
+        was visible."""
         changed = False
         for parent, child in pairwise(path):
             if self.is_closed(parent, child):
@@ -418,7 +418,7 @@ class LayoutContext:
     available_width: int = 0
     """Number of cells that a wide block at the top level may take."""
     spare: int = 0
-    """Number of cells by which a wide block may exceed its width. 0 in containers with a right border."""
+    """Number of cells by which a wide block may exceed its width. 0 in a container with a border at its right."""
     never_wraps_code: bool = False
     """True if code is never wrapped, even if its block asks for it."""
     source_of: Callable[[Block], str] = field(default=lambda block: "")
@@ -426,7 +426,7 @@ class LayoutContext:
     rules_headings: bool = True
     """True if headings have rules below them."""
     has_background: bool = False
-    """True if a container draws a background behind the current block."""
+    """True if a container has drawn a background behind the current block."""
     depth: int = 0
     list_depth: int = 0
     deferred: DeferredContent | None = None
@@ -456,8 +456,8 @@ class LayoutContext:
     ) -> list[Line]:
         """Render blocks one below the other, with blank lines between them unless `is_tight`.
 
-        `above` is the block above, if it is in another slice. With `is_open`, nothing is right of the blocks, so wide
-        blocks may take the spare cells.
+        `above` is the block above, if it is in another slice. With `is_open`, wide blocks may take the spare cells,
+        because nothing is at their right.
         """
         width = max(width, NARROWEST)
         spare = self.spare
@@ -496,8 +496,8 @@ class LayoutContext:
         return render_runs(runs, self.styles, style, self.link_targets)
 
     def shared_by_slices(self, name: str, whole: Block, compute: Callable[[Block], T], available_width: int = 0) -> T:
-        """Return the result of `compute` for the block `whole`. All slices of the block share the result for the same
-        `name` and `available_width`."""
+        """Return the result of `compute` for the block `whole`. Its slices share the result for each `name` and
+        `available_width`."""
         key = name, id(whole), available_width
         if key not in self._shared_results:
             self._shared_results[key] = whole, compute(whole)

@@ -64,7 +64,7 @@ def render_openapi(context: LayoutContext, block: Block, width: int) -> list[Lin
         and above.kind == block.kind
         and _loaded_specification(context.deferred, above)[1] == problem
     ):
-        problem = ""  # The block above shows the same problem.
+        problem = ""  # the block above shows this problem
     query = operation_query(specification, block) if specification is not None else None
     operation, is_known = _known_operation(context.deferred, query)
     is_whole = variant in ("schemas", "file")
@@ -124,13 +124,13 @@ def render_operation_details(
         more = Line([Piece("The rest of this block is too long to show.", context.styles.muted, None, True)])
         lines = [*lines[:_MOST_LINES], more]
     for line in lines:
-        line.block = None  # A comment on any line is a comment on the whole block.
+        line.block = None  # every line belongs to the block, so that it can be commented on
     return lines
 
 
 def _known_operation(deferred: DeferredContent | None, query: OperationQuery | None) -> tuple[Operation | None, bool]:
-    """Return the operation of a query, and False if it is not loaded yet. The operation is None if it is not loaded or
-    does not exist."""
+    """Return the operation of a query and True, or None and True if it does not exist. Return None and False if it is
+    not loaded yet."""
     if query is None or query.variant in ("schemas", "file"):
         return None, True
     cache = deferred.operations if deferred is not None else None
@@ -163,8 +163,8 @@ def curl_command(deferred: DeferredContent, block: Block) -> str:
 
 
 def _loaded_specification(deferred: DeferredContent | None, block: Block) -> tuple[Specification | None, str]:
-    """Return the specification that a block refers to, or None. The text is the reason for None. It is empty if no
-    specifications are loaded here."""
+    """Return the specification that a block refers to and "". If there is none, return None and the reason. The reason
+    is empty if no specifications are loaded here."""
     spec, source = str(block.attrs.get("spec") or ""), str(block.attrs.get("src") or "")
     name = spec or source
     if not name:
@@ -208,8 +208,8 @@ def _summary_parts(
 def _render_bar(
     context: LayoutContext, left: list[Piece], address: Piece, summary: str, right: str, width: int
 ) -> list[Line]:
-    """Render the method, the path and the summary on a background. Text that does not fit wraps. `right` is left out if
-    it does not fit the first line."""
+    """Render the method, the path and the summary on a background. Long text wraps. If `right` does not fit the first
+    line, it is left out."""
     styles, room = context.styles, width - 1
     right_pieces = [Piece(right, styles.muted, None, True)] if right else []
     summary_pieces = [Piece("  ", PLAIN, None, True), Piece(summary, styles.text, None, True)] if summary else []
@@ -307,7 +307,7 @@ def _group_heading(text: str, styles: Styles, above: list[Line], beside: str = "
 
 
 def _render_response(context: LayoutContext, response: Response, width: int, shown: set[SchemaField]) -> list[Line]:
-    """Render a response. A schema in `shown` is only named. Other schemas are added to `shown`."""
+    """Render a response. A schema in `shown` is only named, and other schemas are added to `shown`."""
     styles = context.styles
     good = response.status.startswith(("1", "2", "3"))
     head = [Piece(response.status, (styles.success if good else styles.error) + Style(bold=True))]
@@ -418,8 +418,8 @@ def render_operation_part(context: LayoutContext, block: Block, width: int) -> l
 
 
 def render_operation_parts(context: LayoutContext, block: Block, width: int, shown_group: str = "") -> list[Line]:
-    """Render sections, parameters and responses, with a heading above each group. The group `shown_group` gets no
-    heading, because the caller shows its name."""
+    """Render sections, parameters and responses, with a heading above each group. `shown_group` needs none, because the
+    caller shows its name."""
     styles, bounds = context.styles, slice_bounds(block)
     out: list[Line] = []
     is_continued = bounds is not None and not bounds.is_first

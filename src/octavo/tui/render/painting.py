@@ -38,7 +38,7 @@ def paint_line(line: Line, margin: int, width: int, base: Style) -> Strip:
 
 
 def unpaintable_units(rows: Iterable[tuple[int, int, Line]], paint: Callable[[int, Line], Strip]) -> set[int]:
-    """Return the indexes of the units that have a line for which `paint` raises an exception."""
+    """Return the indexes of the units with a line for which `paint` raises an exception."""
 
     def is_painted(unit_index: int, line: Line) -> bool:
         return paint(unit_index, line) is not None
@@ -47,8 +47,8 @@ def unpaintable_units(rows: Iterable[tuple[int, int, Line]], paint: Callable[[in
 
 
 def overlay_text(strip: Strip, position: int, text: str, style: Style) -> Strip:
-    """Return a strip with `text` over its cells from `position` on. A negative position counts as 0. The text is cut at
-    the end of the strip."""
+    """Return a strip with `text` over its cells from `position` on. A negative position counts as 0. What does not fit
+    the strip is cut."""
     width = strip.cell_length
     position = max(0, position)
     room = width - position
@@ -62,8 +62,8 @@ def overlay_text(strip: Strip, position: int, text: str, style: Style) -> Strip:
 
 
 def restyle(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
-    """Return a strip with a style added to each range of cells: its first cell, the cell after its last, and the
-    style."""
+    """Return a strip with a style added to each range of cells. A range is its first cell, the cell after its last, and
+    the style."""
     width = strip.cell_length
     clipped_spans = [
         (max(0, start), min(end, width), style) for start, end, style in spans if max(0, start) < min(end, width)
@@ -81,7 +81,7 @@ def restyle(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
 
 def text_between(lines: Sequence[Line], margin: int, start: tuple[int, int] | None, end: tuple[int, int] | None) -> str:
     """Return the text of lines from `start` to `end`, without decorations. A position is a line number and a column of
-    the pane. None means the first or the last position."""
+    the pane. None is the first or the last position."""
     out: list[str] = []
     for number, line in enumerate(lines):
         low = start[1] - margin if start is not None and start[0] == number else 0
@@ -101,9 +101,7 @@ def bottom_line(
     styles: Styles, base_style: Style, width: int, sign: str, text: str, *parts: str, is_typing: bool = False
 ) -> Strip:
     """Return a row with `text` at the left and `parts` at the right. With `is_typing`, a text cursor follows the text.
-
-    In a narrow pane, the last part is kept longest, and the other parts are dropped from right to left.
-    """
+    In a narrow pane, the parts are dropped from right to left, but the last is kept longest."""
     between = f" {styles.glyphs.between} "
     style = base_style + styles.panel
     sign = f" {sign} " if sign else " "
@@ -140,7 +138,7 @@ class Match(NamedTuple):
 
 
 class MatchSpan(NamedTuple):
-    """Range of cells on a line that shows a match or, if it continues on the next line, a part of it."""
+    """Cells on a line that show a match, or the part of it that is on this line."""
 
     line: int
     start: int
@@ -149,7 +147,7 @@ class MatchSpan(NamedTuple):
 
 
 def pattern(needle: str) -> re.Pattern[str]:
-    """Return a pattern that finds `needle` literally in folded text, also across lines."""
+    """Return a pattern that finds `needle`, taken literally, in folded text, also across lines."""
     parts = (r"\s+" if char.isspace() else re.escape(char) for char in " ".join(fold(needle).split()))
     return re.compile(r"\n?".join(parts).replace(r"\n?\s+\n?", r"\s+"))
 
@@ -169,7 +167,8 @@ class _Section(NamedTuple):
 
 
 class BlockTextFinder:
-    """Search in the text of a page. The text is read in sections as a search advances, and kept for the next search."""
+    """Search in the text of a page. A search reads the text in sections as it advances. They are kept for the next
+    search."""
 
     def __init__(
         self,
@@ -178,12 +177,12 @@ class BlockTextFinder:
         letters: int = _SECTION_LETTERS,
     ) -> None:
         """`blocks` yields each top-level block or slice with the index of its unit. `text_of` returns the visible text
-        of runs. A section has about `letters` letters: pass a small number if iterating over `blocks` is slow."""
+        of runs. A section has about `letters` letters: pass a small number if iterating `blocks` is slow."""
         self._blocks, self._text_of, self._letters = iter(blocks), text_of, letters
         self._sections: list[_Section] = []
 
     def find(self, needle: str) -> Iterator[Match | None]:
-        """Yield the matches of `needle` in reading order, and None after each section, where the search may pause."""
+        """Yield the matches of `needle` in reading order. Yield None after each section, where the search may pause."""
         counts: dict[int, int] = {}
         match_count = 0
         for section in self._iterate_sections() if fold(needle).strip() else ():
@@ -216,7 +215,7 @@ class BlockTextFinder:
             unit, block = next(self._blocks, (-1, None))
             if block is None:
                 break
-            read += 1  # Blocks without text are counted, because they take time too.
+            read += 1  # A block without text takes time too, so it counts.
             for entry, text in self._block_texts(unit, block, ()):
                 text = fold(text)
                 entries.append(entry)
@@ -281,13 +280,13 @@ def match_spans(lines: Sequence[Line], needle: str) -> list[MatchSpan]:
 U = TypeVar("U")
 _GROUP_SIZE = 256
 KEPT, KEPT_LINES = 600, 2500
-"""Maximum number of units whose lines are kept, and maximum number of lines of all these units. The unit rendered last
-is kept even if it has more lines."""
+"""Maximum number of units whose lines are kept, and of the lines of all these units. The unit rendered last is kept in
+any case."""
 
 
 class VirtualLines(Generic[U]):
-    """Lines of units, one below the other. A unit has an estimated height until it is rendered. Then the units below it
-    move, but never those above it."""
+    """Lines of units, one below the other. A unit has an estimated height until it is rendered. Rendering moves the
+    units below it, but never those above."""
 
     def __init__(
         self,
@@ -303,7 +302,7 @@ class VirtualLines(Generic[U]):
         self._estimate_height, self._render, self._keeps_all = estimate_height, render, keeps_all
         self._heights: list[int] = []
         self._sums: list[int] = []
-        """Total height of each group of `_GROUP_SIZE` units. A new height changes only one sum."""
+        """Total height of each group of `_GROUP_SIZE` units, so that a new height changes only one sum."""
         self._exact = bytearray()
         self._lines: OrderedDict[int, list[Line]] = OrderedDict()
         self._count = 0
@@ -330,7 +329,7 @@ class VirtualLines(Generic[U]):
             self.use_laid_units(laid)
 
     def use_laid_units(self, laid: LaidUnits) -> None:
-        """Use the heights and lines of units that the background thread laid out, except units that were rendered or
+        """Use the heights and lines of units that the background thread laid out. Skip units that were rendered or
         changed meanwhile."""
         for index, height in laid.heights.items():
             if self._exact[index] or index in self.forgotten:
@@ -381,7 +380,7 @@ class VirtualLines(Generic[U]):
         return index, max(0, line - top)
 
     def lines(self, index: int) -> list[Line]:
-        """Return the lines of a unit. It is rendered now unless its lines are kept."""
+        """Return the lines of a unit. If they are not kept, render it now."""
         kept_lines = self._lines.get(index)
         if kept_lines is not None:
             self._lines.move_to_end(index)
@@ -389,7 +388,7 @@ class VirtualLines(Generic[U]):
         return self.put(index, self._render(self.units[index]))
 
     def put(self, index: int, lines: list[Line]) -> list[Line]:
-        """Set the lines of a unit, and return them. May drop lines of units that were not used recently."""
+        """Set the lines of a unit, and return them. May drop the lines of units that were not used recently."""
         self._count += len(lines) - len(self._lines.pop(index, ()))
         self._lines[index] = lines
         while not self._keeps_all and (len(self._lines) > KEPT or (self._count > KEPT_LINES and len(self._lines) > 1)):
@@ -418,11 +417,11 @@ class VirtualLines(Generic[U]):
 
 
 KEPT_WHOLE = 256 * 1024
-"""Maximum number of characters of a page whose lines are all kept. Of a longer page, only recent lines are kept."""
+"""Maximum number of characters of a page of which all lines are kept. Of a longer page, only recent lines are."""
 
 
 class UnitLayout(NamedTuple):
-    """Functions and values that determine the lines of units, except folds."""
+    """Functions and values that determine the lines of units."""
 
     key: tuple[Any, ...]
     """Value that is equal for layouts with the same lines."""

@@ -25,14 +25,14 @@ MARGIN, WIDEST = 2, 110
 def document_as_text(
     document: Document, columns: int, *, colors: bool, ascii: bool = False, has_escapes: bool = True
 ) -> str:
-    """Return a page as text for a terminal with `columns` columns. Without `colors`, the text is only bold and
-    underlined. Without `has_escapes`, it has no styles at all."""
+    """Return a page as text for a terminal with `columns` columns. Without `colors`, it is only bold and underlined.
+    Without `has_escapes`, it has no styles."""
     styles = _terminal_styles(ascii=ascii) if colors else Styles.plain(ascii=ascii)
     lines = lay_out(document.blocks, min(columns - 2 * MARGIN, WIDEST), styles, source=document.source).lines
     return _text_of([Line([]), *lines, Line([])], has_escapes=has_escapes)
 
 
-def print_diff(comparison: PageComparison, columns: int, context: int, *, colors: bool, ascii: bool = False) -> str:
+def diff_as_text(comparison: PageComparison, columns: int, context: int, *, colors: bool, ascii: bool = False) -> str:
     """Return the changes of a page as text for a terminal with `columns` columns, with up to `context` unchanged blocks
     around each change. Empty if nothing changed."""
     styles = _terminal_styles(ascii=ascii) if colors else Styles.plain(ascii=ascii)

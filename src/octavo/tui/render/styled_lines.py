@@ -1,7 +1,7 @@
 """Lines of styled text before painting: functions that cut, pad, indent, frame and wrap them.
 
 Lines break at spaces, between CJK characters (never before closing or after opening marks), between the syllables of
-scripts without spaces, after hyphens in compound words, and inside other words only if they are longer than a line.
+scripts without spaces, and after hyphens in compound words. Other words break only if they are longer than a line.
 """
 
 from __future__ import annotations
@@ -27,14 +27,13 @@ _FLAGS = str.maketrans({0x1F1E6 + at: chr(ord("A") + at) for at in range(26)})
 
 
 def flatten_emoji(text: str) -> str:
-    """Return a text without the modifiers that make the width of emoji differ between terminals. Joined emoji become
+    """Return a text without the modifiers of emoji, whose width differs between terminals. Joined emoji become
     separate, and flags become letters."""
     return text if text.isascii() else _EMOJI_MODIFIERS.sub(_replace_modifier, text).translate(_FLAGS)
 
 
 def _replace_modifier(regex_match: re.Match[str]) -> str:
-    """Return a joiner between letters unchanged, because many scripts need it. Return an empty text for other
-    modifiers."""
+    """Return a joiner between letters as it is, because many scripts need it. Return "" for other modifiers."""
     text, at = regex_match.string, regex_match.start()
     joins_emoji = text[at - 1 : at] > _LAST_LETTER and text[at + 1 : at + 2] > _LAST_LETTER
     return regex_match[0] if regex_match[0] == _JOINER and not joins_emoji else ""
@@ -119,8 +118,8 @@ def width_of(pieces: Iterable[Piece]) -> int:
 
 
 def crop(pieces: Iterable[Piece], start: int, end: int) -> list[Piece]:
-    """Return the styled text in the cells from `start` up to, but not including, `end`. A wide character that is cut at
-    an edge becomes a space."""
+    """Return the styled text in the cells from `start` up to, but not including, `end`. If an edge cuts a wide
+    character, a space takes its place."""
     out: list[Piece] = []
     column = 0
     for piece in pieces:
@@ -144,7 +143,7 @@ def crop(pieces: Iterable[Piece], start: int, end: int) -> list[Piece]:
 
 
 def truncate(pieces: Sequence[Piece], width: int, more: str = "…") -> list[Piece]:
-    """Return styled text shortened to `width` cells, with the sign `more` at the end if text is left out."""
+    """Return styled text in at most `width` cells. If text is left out, the sign `more` is at the end."""
     if width_of(pieces) <= width:
         return list(pieces)
     if width < 1:
@@ -155,8 +154,8 @@ def truncate(pieces: Sequence[Piece], width: int, more: str = "…") -> list[Pie
 
 
 def pan_pieces(pieces: Sequence[Piece], start: int, width: int, more: str, *, at_words: bool = False) -> list[Piece]:
-    """Return the visible `width` cells of a line that is scrolled by `start` cells. The sign `more` marks each end at
-    which text is hidden. With `at_words`, the text is cut at spaces."""
+    """Return the visible `width` cells of a line that is scrolled by `start` cells. The sign `more` marks an end where
+    text is hidden. With `at_words`, the text is cut at spaces."""
     end, total_width = start + width, width_of(pieces)
     before, after = (_has_text(crop(pieces, *edge)) for edge in ((0, start), (end, total_width)))
     low, high = start + before, end - after
@@ -174,7 +173,7 @@ def pan_pieces(pieces: Sequence[Piece], start: int, width: int, more: str, *, at
         kept = crop(kept, cells(text[:first]), cells(text[:last]))
         gap = cells(text[:first])
     left = [Piece(more + " " * gap, PLAIN, None, True)] if before else []
-    # The sign is at the right edge on all lines that continue.
+    # All lines that continue have the sign at the right edge.
     blank = " " * (width - width_of([*left, *kept]) - cells(more))
     return [*left, *kept, *([Piece(blank + more, PLAIN, None, True)] if after else [])]
 
@@ -212,8 +211,8 @@ def indent(lines: Iterable[Line], first: list[Piece], rest: list[Piece]) -> list
 
 
 def squeeze(line: Line, width: int) -> Line:
-    """Return a line shortened to `width` cells. Decorations such as spaces and borders are cut first, at the left
-    before the right."""
+    """Return a line in at most `width` cells. Decorations such as spaces and borders are cut first, those at the left
+    before those at the right."""
     overflow = width_of(line.pieces) - width
     if overflow <= 0:
         return line
@@ -243,10 +242,9 @@ def box(
     background: Style = PLAIN,
     edges: tuple[bool, bool] = (True, True),
 ) -> list[Line]:
-    """Return lines in a rounded box of `width` cells. The lines must fit `width` - 4 cells.
-
-    `title` and `right` are in the upper border, `foot` is in the lower one. `edges` says whether the box has an upper
-    and a lower border. A slice may lack either."""
+    """Return lines in a rounded box of `width` cells, into which they must fit (`width` - 4). `title` and `right` are
+    in the upper border, `foot` in the lower one. `edges` says whether the box has an upper and a lower border, because
+    a slice may have only one or none."""
     glyphs = styles.glyphs
     edge = background + (styles.line if border is None else border)
     inner = width - 4
@@ -325,7 +323,7 @@ class BlockCells(NamedTuple):
 
 @dataclass(slots=True)
 class SplitLine(Line):
-    """A line with several blocks side by side. `block` is the container of them all."""
+    """A line with several blocks side by side. `block` is the container around them."""
 
     block_cells: tuple[BlockCells, ...] = ()
 
@@ -352,7 +350,7 @@ def line_blocks(line: Line) -> list[Block]:
 
 
 def block_at_cell(line: Line, cell: int) -> Block | None:
-    """Return the block at a cell of a line. Between the blocks of a `SplitLine`, this is their container. None if the
+    """Return the block at a cell of a line. Between the blocks of a `SplitLine`, return their container. None if the
     line has no block."""
     parts = line.block_cells if isinstance(line, SplitLine) else ()
     return next((part.block for part in parts if part.start - 1 <= cell < part.end), line.block)
@@ -395,10 +393,10 @@ _BREAK_SIGNS = r"[/\-_.?&=,:;#]+|(?<=[\w)])(?=%[0-9A-Fa-f]{2})"
 _SIGN_BREAK = re.compile(_BREAK_SIGNS)
 _INNER_BREAK = re.compile(rf"{_BREAK_SIGNS}|(?<=[a-z0-9])(?<!%[0-9a-f])(?=[A-Z(])")
 _LOOKAHEAD = 3
-"""Number of characters after a possible break that `_last_break` also looks at."""
+"""Number of characters after a possible break that `_last_break` must know."""
 _NO_BREAK = re.compile(r"(?!)")
 _OPAQUE_ID = re.compile(r"(?=(?:[A-Za-z]*[0-9]+[A-Za-z]+){3})[0-9A-Za-z]{16,}")
-"""An identifier of letters and digits. It has no parts with a meaning, so it is broken where the line is full."""
+"""An identifier of letters and digits, which is broken where the line is full, because no part of it has a meaning."""
 
 
 def wrap(pieces: Sequence[Piece], width: int) -> list[list[Piece]]:
@@ -416,7 +414,7 @@ def wrap(pieces: Sequence[Piece], width: int) -> list[list[Piece]]:
 
 
 def wrap_items(pieces: Sequence[Piece], width: int) -> list[list[Piece]]:
-    """Return styled text wrapped as by `wrap`. A line that is a list item is wrapped with a hanging indent."""
+    """Return styled text wrapped as by `wrap`, but with a hanging indent in a line that is a list item."""
     text = "".join([piece.text for piece in pieces])
     if (cells(text) <= width and "\n" not in text) or not _ITEM.search(text):
         return wrap(pieces, width)
@@ -426,7 +424,7 @@ def wrap_items(pieces: Sequence[Piece], width: int) -> list[list[Piece]]:
         line_pieces = _slice_pieces(pieces, [(line_start, line_start + len(line))])[0]
         line_start += len(line) + 1
         item = _ITEM.match(line)
-        is_icon = not out and line.startswith("*")  # In ASCII, the character of an icon can look like a bullet.
+        is_icon = not out and line.startswith("*")  # In ASCII, an icon can look like a bullet.
         indent_width = cells(item.group()) if item is not None and not is_icon else 0
         if not indent_width or indent_width > width // 2:
             out += wrap(line_pieces, width)
@@ -447,8 +445,7 @@ def fit_title(title: Sequence[Piece], lines: list[Line], width: int) -> tuple[Se
 
 
 def _word_pattern(text: str) -> re.Pattern[str]:
-    """Return the pattern that finds the words of a text. The slow pattern for scripts without spaces is returned only
-    if the text needs it."""
+    """Return the pattern that finds the words of a text. Scripts without spaces need a slower one."""
     characters = () if text.isascii() else set(text)
     has_unspaced = any(
         "\u0e01" <= char <= "\u17dd" or "\u2e80" <= char <= "\uffef" or char >= "\U00020000" for char in characters
@@ -458,7 +455,7 @@ def _word_pattern(text: str) -> re.Pattern[str]:
 
 @cache
 def _multilingual_words() -> re.Pattern[str]:
-    # Compiled on first use: compiling takes 3 ms, which would slow down the start.
+    # Compiled on first use, because the 3 ms would slow down the start.
     return re.compile(
         f"[{_OPENING}]*(?:[{_CJK}][{_MARKS}]*|{_SYLLABLES}|[^ {_CJK}{_OPENING}{_SYLLABIC}]+)[{_CLOSING}{_MARKS}]* *"
         f"|[{_OPENING}]+ *|[{_SYLLABIC}]| +"
@@ -504,8 +501,8 @@ def _hyphenated_head(word: str, available_width: int) -> int:
 
 
 def _split_long_word(word: str, width: int) -> list[int]:
-    """Return the indexes at which to break a word that is longer than a line. It breaks after punctuation or before a
-    capital letter if possible, else where the line is full."""
+    """Return the indexes at which a word longer than a line breaks: after punctuation or before a capital letter if
+    possible, else where the line is full."""
     if word.isascii():
         edges: Sequence[int] = range(len(word) + 1)
         ends = edges

@@ -1,6 +1,5 @@
 """Styles from the theme of the app, characters for borders and signs, and characters for icons by their names on web
-pages. Only characters that terminal fonts have are used.
-"""
+pages. Only characters in terminal fonts are used."""
 
 from __future__ import annotations
 
@@ -140,8 +139,11 @@ class _StyleFields(NamedTuple):
 
 
 class Styles(_StyleFields):
-    """Styles by meaning. `surface`, `panel`, `cursor` and the `add_` and `remove_` styles set only the background. Most
-    other styles set only the foreground, so a style can be put on any background."""
+    """Styles by meaning.
+
+    `surface`, `panel`, `cursor` and the `add_` and `remove_` styles set only the background. Most others set only the
+    foreground, so they can be put on any background.
+    """
 
     @property
     def ascii(self) -> bool:
@@ -155,7 +157,7 @@ class Styles(_StyleFields):
 
     @classmethod
     def from_theme(cls, variables: Mapping[str, str], *, ascii: bool = False, mono: bool = False) -> Styles:
-        """Return the styles for the variables of a theme. `mono`: without colors."""
+        """Return the styles for the variables of a theme, without colors if `mono`."""
         if mono:
             return cls.plain(ascii=ascii)
 
@@ -415,7 +417,7 @@ _SHAPE_WORDS = frozenset(
         "fab",
     )
 )
-"""Words in icon names that only name a frame or a style. They are ignored."""
+"""Words in icon names that are ignored: they only name a frame or a style."""
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _LONGEST = 50
 
@@ -436,8 +438,8 @@ def icon_words(name: str) -> str | None:
 
 @lru_cache(512)
 def _find_sign(name: str) -> str | None:
-    """Return the character for a name or for the longest beginning of the name, such as `file` of
-    `file-medical`. None if there is none."""
+    """Return the character for a name, or for the longest beginning of it, such as `file` of `file-medical`. None if
+    there is none."""
     if known := _signs().get(name):
         return known
     parts = _name_parts(name[:_LONGEST])
@@ -481,7 +483,7 @@ SUBSCRIPTS = str.maketrans(_SUBSCRIPT_SIGNS)
 
 
 def to_script(text: str, table: dict[int, str]) -> str | None:
-    """Return a text in the small characters of `table`. None if the text is empty, has four letters in a row, or has a
+    """Return a text in the small characters of `table`. None if it is empty, has four letters in a row, or has a
     character that `table` lacks."""
     text = text.strip().replace(" = ", "=")
     if not text or re.search("[A-Za-z]{4}", text) or not all(ord(char) in table for char in text):

@@ -1,4 +1,4 @@
-"""Rendering of tables, and of single rows as records. Also the text of tables for the clipboard.
+"""Renders tables, and single rows as records. Also returns the text of tables for the clipboard.
 
 A table that is too wide scrolls sideways. The cursor moves from row to row. If a table is long or has rows of several
 lines, every other row has a background. Without colors, lines separate rows of several lines.
@@ -70,10 +70,10 @@ class _Limits(NamedTuple):
     longest: int
     """A wider column shrinks to its longest word, or to this width if the word is longer."""
     prose: int
-    """The limits are used if the table fits with columns of at most this width. Columns that `whole` and `longest` keep
-    wider are not shrunk to it."""
+    """The limits are used if the table then fits with columns of at most this width, apart from those that `whole` and
+    `longest` keep wider."""
     counted: Literal[1, 2]
-    """Index in the result of `_longest_words`. 1: URLs count as words. 2: URLs are ignored."""
+    """Index in the result of `_longest_words`: 1 if URLs count as words, 2 if not."""
 
 
 _COLUMN_LIMITS = (
@@ -92,11 +92,11 @@ _COLUMN_LIMITS = (
     _Limits(12, 18, 16, 1),
     _Limits(8, 14, 16, 1),
 )
-"""Limits that are tried in turn until the table fits. Limits with `_ANY_LENGTH` that ignore URLs are tried
-only if a word is longer than `_LONG_LABEL`."""
+"""Limits that are tried in turn until the table fits. Those with `_ANY_LENGTH` that ignore URLs are tried only if a
+word is longer than `_LONG_LABEL`."""
 _BETWEEN_WORDS = "[ \n\u0e01-\u115f\u2e80-\ua4cf\uf900-\ufaff\uff00-\uff60\U00020000-\U0003fffd]+"
-"""Pattern for the places where a line may break: blanks, and characters of scripts without spaces. Not compiled here,
-because that takes a millisecond: the first table compiles it."""
+"""Pattern for the places where a line may break: blanks, and characters of scripts without spaces. The first table
+compiles it, which takes a millisecond."""
 _WITHIN_WORDS = re.compile(r"[/\-_]|[.,](?!\d)")
 _HALVINGS = 24
 
@@ -133,11 +133,11 @@ def fit_columns(
     available_width: int,
     hints: Sequence[int] = (),
 ) -> TableGrid:
-    """Return a grid with column widths that fit `available_width` cells, if possible.
+    """Return a grid whose columns fit `available_width` cells, if possible. `hints` has the width that the author gave
+    each column, or 0.
 
-    `hints` has the width that the author gave each column, or 0. Columns that are wider than their hint shrink first.
-    The remaining width is divided in proportion to the amount of text. Words are broken only if the table does not fit
-    otherwise.
+    Columns that are wider than their hint shrink first. The remaining width is shared in proportion to the amount of
+    text. Words are broken only if the table does not fit otherwise.
     """
     every = head + body
     texts = [[cell_text(row[at]) for row in every] for at in range(len(aligns))]
@@ -174,7 +174,7 @@ def fit_columns(
         kept = least
     widths = _share_widths(widths, kept, text_sizes, available_width)
     if _excess(widths, available_width) > 0:
-        # Breaking long words is better than scrolling the table, if the table fits then.
+        # Break long words if the table then needs no scrolling.
         words = [word if word <= _NARROW_COLUMN + 2 else _NARROW_COLUMN for _, word, _ in longest_of]
         tight = _share_widths(
             widths, [min(width, word) for width, word in zip(widths, words, strict=True)], text_sizes, available_width
@@ -191,11 +191,11 @@ def fit_columns(
 def _widths_around_words(
     rows: list[list[list[Piece]]], widths: list[int], broken: dict[int, int], available_width: int
 ) -> list[int]:
-    """Return column widths that break fewer words than `widths`. They are as small as possible without giving any cell
-    more lines.
+    """Return column widths that break fewer words than `widths`, and are as small as possible without more lines in any
+    cell. `broken` has the width of the longest word of each column in which it is broken.
 
-    `broken` maps each column whose longest word is broken to the width of that word. A word stays whole if the other
-    columns can spare the cells for it. Otherwise it is broken into parts of equal length.
+    Such a word stays whole if the other columns can spare the cells for it. Otherwise it is broken into parts of equal
+    length.
     """
     lines = [[wrap_items(row[at], width) for row in rows] for at, width in enumerate(widths)]
     least = [max(width_of(line) for cell in column for line in cell) for column in lines]
@@ -267,7 +267,7 @@ def _share_widths(
             max(low, min(wide, int(text * level))) for low, wide, text in zip(least, natural, text_sizes, strict=True)
         ]
 
-    low, high = 0.0, 1.0  # With 1.0, each column has its natural width.
+    low, high = 0.0, 1.0  # 1.0 gives each column its natural width.
     for _ in range(_HALVINGS):
         level = (low + high) / 2
         low, high = (low, level) if _excess(widths_at(level), available_width) > 0 else (level, high)
@@ -375,8 +375,8 @@ def select_labels(cell: Block, column: TableColumn) -> list[str]:
 def grid_for(
     block: Block, columns: Sequence[tuple[int, TableColumn]], styles: Styles, targets: LinkTargets | None = None
 ) -> Callable[[int], TableGrid]:
-    """Return a function that takes a width in cells and returns the grid of a table. The grid is wider than that only
-    if its columns cannot shrink further."""
+    """Return a function that returns the grid of a table for a width in cells. If its columns cannot shrink enough, the
+    grid is wider."""
     rows = block.children[: max(1, MOST_CELLS // max(1, len(columns)))]
     bounds = slice_bounds(block)
     is_first = bounds is None or bounds.is_first
@@ -474,8 +474,8 @@ def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]
 def _fit_table(
     context: LayoutContext, block: Block, columns: Sequence[tuple[int, TableColumn]], width: int, available_width: int
 ) -> tuple[TableGrid, bool]:
-    """Return the grid of a table, and whether any row takes several lines. The grid is wider than `width` only if the
-    table otherwise does not fit or has rows of several lines."""
+    """Return the grid of a table, and whether any row has several lines. Only if the table does not fit otherwise, or
+    has such rows, the grid is wider than `width`."""
     grid = grid_for(block, columns, context.styles, context.link_targets)
     table_grid = grid(width - 2)
     if available_width > width and (
@@ -486,8 +486,8 @@ def _fit_table(
 
 
 def sample_rows(block: Block) -> Block:
-    """Return a long table with only the rows that decide its column widths. The result is cached, because reading
-    10,000 rows takes as long as painting a frame."""
+    """Return a long table with only the rows that decide its column widths. Cached, because reading 10,000 rows takes
+    as long as painting a frame."""
     return _recent_samples.get(block) or _recent_samples.put(block, _sample_rows(unmerge_cells(block)))
 
 
@@ -513,7 +513,7 @@ def _text_length(cell: Block) -> int:
 
 
 _WIDEST_NAME = 24
-"""Maximum width in cells of the names next to the values of a record. In a narrow pane, names are above the values."""
+"""Maximum width in cells of the names beside the values of a record. In a narrow pane, they are above the values."""
 
 
 def document_of_row(table: Block, row: Block) -> Document:

@@ -79,8 +79,8 @@ def render_heading(context: LayoutContext, block: Block, width: int) -> list[Lin
 
 
 def render_paragraph(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a paragraph. Right-to-left text is aligned at the right, with its letters in reading order: the terminal
-    or the line filter `RightToLeft` reorders them."""
+    """Render a paragraph. Right-to-left text is aligned at the right. Its letters are in reading order here: the
+    terminal or the line filter `RightToLeft` reorders them."""
     return _align(context.text_lines(block.runs, width), block, width)
 
 
@@ -186,8 +186,8 @@ def render_divider(context: LayoutContext, block: Block, width: int) -> list[Lin
 
 
 def render_math(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a formula block. A formula that needs several rows and fits the width is stacked. Any other formula has
-    one line for each row of its source."""
+    """Render a formula block, stacked if the formula needs several rows and fits the width. Otherwise each row of its
+    source is one line."""
     styles = context.styles
     stacked = None if styles.ascii or slice_bounds(block) is not None else _format_stacked(block.text, width - 4)
     if stacked is not None:
@@ -286,7 +286,7 @@ def render_hint(context: LayoutContext, block: Block, width: int) -> list[Line]:
     was_tinted, context.has_background = context.has_background, True
     body = context.flow(children, inner_width, above=bounds.previous if bounds is not None else None)
     context.has_background = was_tinted
-    if was_tinted:  # The outer hint adds the background.
+    if was_tinted:  # the outer hint adds the background
         return [line.prepend(bar) for line in [*head, *body]]
     out = []
     for line in [*head, *body]:
@@ -401,7 +401,7 @@ def render_columns(context: LayoutContext, block: Block, width: int) -> list[Lin
     count = len(block.children)
     if not count:
         return []
-    # Columns side by side are rendered in one step, so the slices of long columns are placed one below the other.
+    # Columns side by side are rendered in one step. Long columns come in slices, so they are below each other.
     if slice_bounds(block) is not None:
         return context.flow([child for column in block.children for child in column.children], width, is_open=True)
     room = max(width, min(context.max_width(width), 100))

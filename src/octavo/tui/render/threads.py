@@ -13,7 +13,7 @@ from octavo.documents.suggestions import WordChange, fence
 DRAFT = "draft "
 """Prefix of the key of a draft."""
 WORD_CHANGES: Mapping[WordChange, str] = {"changed": "words changed since this comment", "gone": "words are gone"}
-"""Texts that say what happened to the commented words after the comment was written."""
+"""What happened to the commented words after the comment was written, as text for the user."""
 WORD_MARKS: Mapping[WordChange, str] = {"changed": "words changed", "gone": "words are gone"}
 """Shorter forms of `WORD_CHANGES`, for a row of a list."""
 FINDING = "finding "
@@ -48,9 +48,9 @@ class ThreadSummary:
     moved_to: str = ""
     """Title of the other page that has the words now. Empty if there is none."""
     quote: str = ""
-    """Text that the thread refers to, if its block is not right above."""
+    """Text that the thread is about, unless its block is right above."""
     is_pending: bool = False
-    """True if the comment belongs to a review that is not submitted yet. In that case, the text `age` says so."""
+    """True if the comment belongs to a review that is not submitted yet. `age` then says so."""
     is_review: bool = False
     """True if the text belongs to a review, which needs no reply."""
     is_draft: bool = False
@@ -91,8 +91,7 @@ def quote_excerpt(text: str) -> str:
 
 
 def quote_markdown(text: str, *, is_code: bool) -> str:
-    """Return Markdown that quotes the beginning of a text with its line breaks. `is_code`: the quote contains a code
-    block."""
+    """Return Markdown that quotes the beginning of a text with its line breaks, as a code block if `is_code`."""
     beginning = quote_excerpt(text)
     source = fence(beginning) if is_code else beginning.replace("\n", "\\\n")
     return "\n".join(f"> {line}" for line in source.split("\n"))
