@@ -46,8 +46,8 @@ AUTOCOMPLETE: Commands[Autocomplete[Any]] = Commands(
 
 
 def emoji_prefix(text_before: str) -> str:
-    """Return the `:` and the letters of an emoji name at the end of `text_before`, the text before the cursor. Empty if
-    no emoji name starts there, or if it is in code."""
+    """Return the `:` and the letters of an emoji name that end the text before the cursor. Empty if there is no such
+    name, or if it is in code."""
     match = _EMOJI.search(text_before)
     return match[1] if match is not None and not ends_in_code(text_before[: match.start()]) else ""
 
@@ -96,8 +96,8 @@ class Suggestions(ABC, Generic[T]):
 
     @abstractmethod
     def final_value(self, typed: str) -> T | str | None:
-        """Return the result with which the list closes immediately when its input is `typed`. The result is a
-        suggestion with a complete name, or `typed` if no suggestion can match any more. None to keep the list open."""
+        """Return the result with which the list closes because of the typed text: a suggestion whose name is complete,
+        or the typed text if no suggestion can match any more. None to keep the list open."""
 
 
 class Autocomplete(Chooser["T | str", T]):
@@ -159,8 +159,8 @@ class MemberSuggestions(Suggestions[User]):
             self.empty = f"Could not load the members: {self._members.load_error}"
 
     def choices(self, query: str) -> list[tuple[Choice[User], FuzzyMatch | None]]:
-        """Return the members whose names match. Equal matches keep the order of the members: a shorter name is not a
-        better match."""
+        """Return the members whose names match. Equal matches keep the order of the members, because a shorter name is
+        not a better match."""
         members = [Choice(user, user.name, right=user.email or "") for user in self._members.cached_people()]
         if not query.strip():
             return [(each, None) for each in members]
@@ -168,7 +168,7 @@ class MemberSuggestions(Suggestions[User]):
         return [(each, matched) for each, matched in sorted(matches, key=lambda each: -round(each[1].score))]
 
     def final_value(self, typed: str) -> User | str | None:
-        """Return the typed text once a space ends a word that matches no member. None before that."""
+        """Return the typed text if it ends with a space and matches no member, else None."""
         return typed if typed.endswith(" ") and not self.choices(typed) else None
 
 
@@ -205,7 +205,7 @@ class EmojiSuggestions(Suggestions[NamedEmoji]):
 
 
 def emoji_label(character: str, name: str) -> str:
-    """Return an emoji and its name, aligned: some emoji are one cell wide, most are two."""
+    """Return an emoji and its name. The names are aligned, although some emoji are only one cell wide."""
     return f"{character}{' ' * max(1, 3 - cell_len(character))}{name}"
 
 
@@ -266,7 +266,7 @@ class MentionText:
         self._set_links({})
 
     def to_text(self, markdown: str) -> str:
-        """Return `markdown` with names instead of mention links. Unchanged if a name would be ambiguous."""
+        """Return `markdown` with names instead of mention links, or unchanged if a name would be ambiguous."""
         links: dict[str, str] = {}
         for match in _MENTION.finditer(markdown):
             links.setdefault(_mention_name(match), match[0])
@@ -280,7 +280,7 @@ class MentionText:
         return markdown
 
     def add(self, link: str, text: str) -> str:
-        """Return the text to insert for another mention into `text`: its name, or the link if the name is ambiguous."""
+        """Return what to insert into `text` for another mention: the name, or the link if the name is ambiguous."""
         name = with_names(link)
         before = self._links
         self._set_links({name: link, **before})
@@ -367,8 +367,8 @@ class ReactionPicker(Chooser[str | None, str]):
 def choose_emoji(
     app: Shell, title: str, own_reactions: Collection[str], existing: Collection[str], on_chosen: Callable[[str], None]
 ) -> None:
-    """Ask for an emoji and call `on_chosen` with its code. The list shows recently used emoji first, then common emoji,
-    then the `existing` reactions. If the user chooses a reaction in `own_reactions`, the caller removes it."""
+    """Ask for an emoji and call `on_chosen` with its code. The list has recently used emoji first, then common emoji,
+    then the `existing` reactions. The caller removes a reaction that is in `own_reactions`."""
     state, common = app.session.state, dict(COMMON_REACTIONS)
     server_codes = {api_code(to_emoji(each)): each for each in (*existing, *own_reactions)}
     """Codes as the server spells them, by API code. A reaction is removed with this spelling."""

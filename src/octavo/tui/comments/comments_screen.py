@@ -103,11 +103,11 @@ class CommentsScreen(ListView[Thread]):
         """Number of threads in the selected tab."""
         self._is_complete = False
         self._bulk_changed_ids: set[str] = set()
-        """IDs of threads changed by bulk actions, as long as their writes have not failed."""
+        """IDs of the threads that bulk actions changed. A failed write removes its thread."""
         self._failed_writes: Mapping[str, str] = {}
         """Reasons why the last writes to threads failed, by thread ID."""
         self._initial_row: Hashable = None
-        """Row that was selected automatically while threads were loading. While the cursor is on this row, the user has
+        """Row that was selected automatically while threads were loading. If the cursor is still on it, the user has
         not moved it."""
         self.narrowing: ActiveFilters[ThreadFilter] = ActiveFilters(self, self.redraw_list)
         self._location_headings: dict[str, RowHeading] = {}
@@ -157,7 +157,7 @@ class CommentsScreen(ListView[Thread]):
         self.rows.selection.clear()
 
     def _redraw_discarded(self) -> None:
-        """Redraw after failed writes were discarded, because no response of the server reports this."""
+        """Redraw after failed writes were discarded. The server sends no response for that."""
         if self._failed_writes.keys() - self.shell.workspace.failure_reasons.keys():
             self.redraw_list()
 
@@ -308,7 +308,7 @@ class CommentsScreen(ListView[Thread]):
         elif thread.is_outdated and comment.is_open:
             age = f"outdated · {age}"
         of_thread = self.shell.workspace.unsent.index.of_thread(thread.at, comment.id)
-        # The comment that starts the thread is left out, because the age column shows its status.
+        # Without the comment that starts the thread, because the age column shows its status.
         unsent = [each for each in of_thread if not each.starts_a_thread]
         return Row(
             text=Content.assemble((comment.posted_by.name, "bold"), "  ", text),
@@ -317,8 +317,7 @@ class CommentsScreen(ListView[Thread]):
         )
 
     def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
-        """Select a thread, and show the tab that has it. Filters are cleared if they hide it. Return False if it is not
-        loaded."""
+        """Select a thread in the tab that has it, without filters that hide it. Return False if it is not loaded."""
         self.threads.show_new_threads()
         thread = next(
             (each for each in self.threads.loaded() if comment is not None and each.comment.id == comment.id), None
@@ -350,7 +349,7 @@ class CommentsScreen(ListView[Thread]):
         self.refresh_bindings()
 
     def _redraw_threads(self) -> None:
-        """Redraw the list and the thread, because the page of an outdated thread was loaded."""
+        """Redraw the list and the thread, after the page of an outdated thread was loaded."""
         if is_whole(self):
             self.rows.redraw()
             self._draw_thread()
@@ -397,7 +396,7 @@ class CommentsScreen(ListView[Thread]):
             self.rows.move(step)
 
     def back_to_list(self) -> None:
-        """Focus the list. If the list has the focus, clear the filters."""
+        """Focus the list, or clear its filters if it has the focus."""
         if self.rows.has_focus and self.narrowing.filters:
             self.narrowing.replace()
         self.rows.focus()

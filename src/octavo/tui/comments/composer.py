@@ -135,16 +135,16 @@ class Composer(Dialog[str | None]):
         self.replies: Sequence[str] = [safe_text(reply) for reply in replies]
         self._length = len(self._mentions.to_text(draft))
         self._declined_at: tuple[int, int] | None = None
-        """Position of a `:` after which the user closed the emoji list without a choice."""
+        """Position of the `:` whose emoji list the user closed without a choice."""
         self.is_pending = False
-        """True if the comment was added to the pending review instead of sent."""
+        """True if the user added the comment to the pending review instead of sending it."""
         self._saving_text: str | None = None
         """Newest text that is being saved. None if no save is running."""
         self._clock = DraftClock()
         self._timer: Timer | None = None
         self._is_sending = self._is_closed = False
         self._queued_keys: list[Key] = []
-        """Keys pressed while the text is being saved. They are sent to the screen below."""
+        """Keys that were pressed while the text was being saved. The screen below gets them."""
 
     def body(self) -> ComposeResult:
         with DialogFrame() as frame:
@@ -192,7 +192,7 @@ class Composer(Dialog[str | None]):
             self._save_in_background(text)
 
     def save_now(self) -> None:
-        """Save the text as a draft before returning, because the app may end or be suspended next."""
+        """Save the text as a draft before returning, because the app may be ending or may be suspended."""
         self._stop_timer()
         if not self._is_closed and self._current_text != self._saved_text:
             try:
@@ -206,7 +206,7 @@ class Composer(Dialog[str | None]):
     def _save_in_background(self, text: str) -> None:
         self._stop_timer()
         self._saving_text = text
-        # Run by the app, because the save must outlive this dialog.
+        # The app runs this, because the save must outlive the dialog.
         self.app.run_worker(self._finish_saving(text, self._save_draft(text)))
 
     async def _finish_saving(self, text: str, saving: Awaitable[None]) -> bool:
@@ -227,7 +227,7 @@ class Composer(Dialog[str | None]):
         return error is None
 
     def _retry_saving(self) -> None:
-        """Save again after a failure, because only a new attempt shows whether saving works again."""
+        """Save again after a failure, to find out whether saving works again."""
         if self._is_sending or self._is_closed or self._timer is not None:
             return
         save_error = self._save_error()
@@ -244,7 +244,7 @@ class Composer(Dialog[str | None]):
 
     @property
     def _current_text(self) -> str:
-        # While the app ends, the text area is removed before this screen.
+        # when the app ends, the text area is removed before this screen
         areas = self.query(TextEditor)
         return self._mentions.to_markdown(areas.first().text) if areas else self._last_text
 
@@ -297,12 +297,12 @@ class Composer(Dialog[str | None]):
         self._offer_emoji(is_one_letter)
 
     def _offer_emoji(self, is_one_letter: bool) -> None:
-        """Offer emoji after a `:` and two letters, if the last letter was typed and not pasted."""
+        """Offer emoji after a `:` and two letters. The last letter must be typed, not pasted."""
         text_area = self.text_area
         if not text_area.selection.is_empty or text_area.read_only or self.app.screen is not self:
             return
         if len(text_area.text) > MAX_BRACKET_SEARCH:
-            return  # In a long text, it takes too long to find out whether the cursor is in code.
+            return  # In a long text, finding out whether the cursor is in code takes too long.
         row, column = text_area.cursor_location
         if ":" not in text_area.document.get_line(row)[:column]:
             return
@@ -340,7 +340,7 @@ class Composer(Dialog[str | None]):
         self.refresh_bindings()
 
     def send(self) -> None:
-        """Close with the text as the result, once the draft is saved."""
+        """Save the draft, then close with the text as the result."""
         if not self._is_closed and not self._is_sending:
             self._is_sending = self.text_area.read_only = True
             self._stop_timer()
@@ -379,8 +379,8 @@ class Composer(Dialog[str | None]):
             self._queued_keys.append(event)
 
     async def _send(self, text: str, saving: Awaitable[None]) -> None:
-        """Close with `text` as the result, once the text is saved. Until it is in the outbox, only the draft
-        has the text."""
+        """Save the text as the draft, then close with it as the result. Until the outbox has the text, only the draft
+        has it."""
         saved = await self._finish_saving(text, saving)
         queued_keys, self._queued_keys = self._queued_keys, []
         if self._is_closed:
@@ -394,7 +394,7 @@ class Composer(Dialog[str | None]):
             self._is_sending = self.text_area.read_only = self.is_pending = False
 
     async def close_keeping_draft(self) -> None:
-        """Close and keep the draft. In the preview, go back to editing."""
+        """Close and keep the draft. In the preview, go back to editing instead."""
         if self.has_class("-preview"):
             await self.toggle_preview()
         elif not self._is_closed:
@@ -418,7 +418,7 @@ class Composer(Dialog[str | None]):
             self._show_status(result.message, "$warning")
 
     def _save_edited_text(self, text: str) -> str:
-        # Save before the edited file is deleted, so that a crash cannot lose the text.
+        # Save before the file is deleted, so that a crash cannot lose the text.
         return save_error(self._save_draft_now, _normalize_lines(text))
 
     def mention_member(self) -> None:
@@ -430,7 +430,7 @@ class Composer(Dialog[str | None]):
         row, column = text_area.cursor_location
         before = text_area.document.get_line(row)[: column - 1]
         if before and not before.endswith((" ", "\t", "(", "“", '"', "*", "_")):
-            return  # An `@` inside a word is part of an email address.
+            return  # Inside a word, `@` is part of an email address.
 
         def on_chosen(member: User | str | None) -> None:
             if isinstance(member, str) or member is None:
@@ -512,5 +512,7 @@ def open_composer(
 
 
 def _normalize_lines(text: str) -> str:
-    """Return the text of a file as if it had been typed: with `\\n` line ends and without the last line end."""
+    """Return the text of a file as the user would type it: with `
+    ` line ends, and none at the end.
+    """
     return text.replace("\r\n", "\n").removesuffix("\n")

@@ -37,13 +37,13 @@ BlockId = tuple[str, str, str]
 
 
 class SuggestionDiffs:
-    """Diffs between the suggestions of a thread's messages and the source of the block. `on_change` is called when a diff
-    is loaded."""
+    """Diffs between the suggestions in a thread and the source of the block. `on_change` is called when a diff is
+    loaded."""
 
     def __init__(self, shell: Callable[[], Shell], on_change: Callable[[], None]) -> None:
         self._shell, self._on_change = shell, on_change
         self._diffs: dict[tuple[BlockId, str], PageComparison | None] = {}
-        """The diff of a block and a suggestion. None while the diff is loading, or if it could not be loaded."""
+        """By block and suggestion: their diff, or None while it is loading or if it could not be loaded."""
         self._sources: dict[BlockId, str] = {}
         self._page_text = ""
         """Current text of the page of the thread. Empty until it is loaded."""
@@ -70,8 +70,8 @@ class SuggestionDiffs:
             self._on_change()
 
     def diffs(self, at: Discussion, thread: Comment, message: Comment | Reply) -> tuple[PageComparison, ...]:
-        """Return the comparisons of a message's suggestions with their block, in order. Empty if the message suggests
-        nothing, or while a comparison is not loaded."""
+        """Return the comparisons of a message's suggestions with their block, in order. Empty if there are no
+        suggestions, or while one is still being compared."""
         suggestions = find_suggestions(message.body.text)
         if not suggestions or (block := _block_id(thread)) is None:
             return ()
@@ -89,8 +89,7 @@ class SuggestionDiffs:
         diffs, block = self.diffs(at, thread, message), _block_id(thread)
         if not diffs or block is None:
             return None
-        # The notes “applied” and “outdated” are above the diff, because the end of a long suggestion may be out of
-        # view.
+        # The end of a long suggestion may be out of view, so the notes “applied” and “outdated” are above the diff.
         notes = [
             _result_note(self._result(block, suggestion.text), styles)
             for suggestion in find_suggestions(message.body.text)
@@ -106,7 +105,7 @@ class SuggestionDiffs:
         try:
             loaded_page = await (live.cached_or_fetch(op) if revision else live.fetch(op))
         except ApiError:
-            return  # Without a comparison, the view shows the suggestion as plain Markdown.
+            return  # If there is no comparison, the view shows the suggestion as plain Markdown.
         source = await asyncio.to_thread(find_block_source, loaded_page.markdown or "", key)
         if source is None:
             return
@@ -118,7 +117,7 @@ class SuggestionDiffs:
 
 def _block_id(thread: Comment) -> BlockId | None:
     target = thread.target
-    # An unsent comment has no revision, because its block is on the current page.
+    # An unsent comment names no revision, because its block is on the current page.
     revision = "" if thread.id.startswith("pending-") else target.revision
     if target.page is None or target.node is None or revision is None:
         return None
@@ -134,11 +133,12 @@ def _result_note(result: str, styles: Styles) -> list[Line]:
 
 
 MAX_REPLIES = 3
-"""Number of newest replies shown below a block. The thread dialog shows all."""
+"""Number of replies shown below a block, the newest ones. The thread dialog shows all."""
 
 
 class DiffThreads:
-    """The threads of a space or change request, as a diff shows them. Follows the replies of the visible threads."""
+    """The threads of a space or change request, as a diff shows them. Replies of visible threads are kept up to
+    date."""
 
     def __init__(self, view: View, at: Discussion, redraw: Callable[[], None]) -> None:
         """`redraw` is called when threads or replies have changed."""
@@ -233,9 +233,10 @@ def thread_summaries(
 ) -> dict[str, list[ThreadSummary]]:
     """Return the summaries of threads, by the key of their block. Threads on no block have the key "".
 
-    `sending_status` returns the sending status of an unsent message by its ID, else "". `unsent` returns the mark of
-    unsent drafts in a thread. `moved_to` returns the title of the other page that now has the words of a thread, else
-    ""."""
+    `sending_status` returns the sending status of an unsent message by its ID. `unsent` returns the mark of unsent
+    drafts in a thread. `moved_to` returns the title of the other page that has the words of a thread now. All return ""
+    if there is none.
+    """
 
     def age(message: Comment | Reply) -> str:
         return sending_status(message.id) or short_age(message.posted_at)

@@ -54,7 +54,7 @@ class DiscussionView(Protocol):
 
     @property
     def known_threads(self) -> tuple[Comment, ...]:
-        """Threads through which the thread dialog steps, in this order."""
+        """Threads of the thread dialog, in the order in which it steps through them."""
 
     @property
     def pane(self) -> Reader:
@@ -68,18 +68,18 @@ class DiscussionView(Protocol):
         thread."""
 
     def outdated_note(self, thread: Comment) -> str:
-        """Return a sentence about the changed or deleted block of an outdated thread. Empty if the block is unchanged."""
+        """Return a sentence that says whether the block of an outdated thread was changed or deleted. Empty if the
+        block is unchanged."""
 
     def source_of(self, block: Block) -> str:
         """Return the Markdown of a block, for a suggested change. Empty if no change can be suggested."""
 
     def why_no_block(self) -> str | None:
-        """Return why keys do not act on the selected block, for example because another pane has the focus. None if the
-        keys act on the block."""
+        """Return why keys do not act on the selected block, for example because another pane has the focus. None if
+        they do."""
 
     def why_not_commentable(self, *, is_whole_page: bool) -> str | None:
-        """Return why you cannot comment on the selected block. With `is_whole_page`, return why you cannot comment on
-        the page. None if you can."""
+        """Return why you cannot comment on the selected block, or on the page if `is_whole_page`. None if you can."""
 
 
 class PageDiscussion:
@@ -120,8 +120,7 @@ class PageDiscussion:
         return self.thread_on(block) if block is not None and block.kind == "thread" else None
 
     def why_no_comment(self, *, is_whole_page: bool = False) -> str | None:
-        """Return why you cannot comment on the selected block. With `is_whole_page`, return why you cannot comment on
-        the page. None if you can."""
+        """Return why you cannot comment on the selected block, or on the page if `is_whole_page`. None if you can."""
         pages = self._pages
         if why := (None if is_whole_page else self._why_no_block) or pages.why_not_commentable(
             is_whole_page=is_whole_page
@@ -134,7 +133,7 @@ class PageDiscussion:
         return why_not_in_discussion(self._view.shell, at, "reply" if thread else "comment", thread)
 
     def comment(self) -> None:
-        """Write a comment on the selected block. On the line of a thread, reply to the thread."""
+        """Write a comment on the selected block. If the line of a thread is selected, reply to the thread."""
         pages = self._pages
         block, page, at = pages.visible_block, pages.visible_page, pages.discussion
         if at is not None and block is not None and block.kind == "thread":
@@ -161,8 +160,8 @@ class PageDiscussion:
             )
 
     def open_block_thread(self, block: Block) -> None:
-        """Show the thread on a block. On the line of an unsent comment, continue the draft. On the line of a linter’s
-        finding, comment on the block of the finding."""
+        """Show the thread on a block. On the line of an unsent comment, continue its draft. On the line of a linter’s
+        finding, comment on its block."""
         if (thread := self.thread_on(block)) is not None:
             self.open_thread(thread.id)
         elif block.key.startswith((DRAFT, FINDING)) and self.why_no_comment() is None:
@@ -251,7 +250,7 @@ class SelectedBlocks:
         return why_not_in_discussion(self._view.shell, at, "comment")
 
     def write_remark(self, app: Shell) -> None:
-        """Open a composer for one remark, which becomes a pending comment on each selected block."""
+        """Open a composer for a remark. It becomes a pending comment on each selected block."""
         at, blocks = self._pages.discussion, list(self._blocks)
         if not isinstance(at, ChangeRequestRef) or not blocks:
             return

@@ -44,8 +44,7 @@ _QUOTE_LENGTH = 28
 def _check_allowed(
     app: Shell, at: Discussion, action: str, thread: Comment | None = None, message: Comment | Reply | None = None
 ) -> bool:
-    """Return True if `action` is allowed. Otherwise show the reason, before the user writes a text that cannot be
-    sent."""
+    """Return True if `action` is allowed. Otherwise say why not, before the user writes a text that cannot be sent."""
     why = why_not_in_discussion(app, at, action, thread, message)
     if why is not None:
         app.explain(why)
@@ -67,9 +66,10 @@ def start_thread(
 ) -> None:
     """Open a composer for a comment on a block, on a page, or on a whole space or change request.
 
-    With `quote`, the comment starts with the excerpt, because the current page does not have its text. With `is_code`,
-    the quote is a fenced block. `source` is the Markdown of the block, for a suggested change. `added_text` is appended
-    to the draft."""
+    With `quote`, the comment begins with the excerpt (in a fenced block if `is_code`), because the current page does
+    not have its text. `source` is the Markdown of the block, for a suggested change. `added_text` is appended to the
+    draft.
+    """
     if not _check_allowed(app, at, "comment"):
         return
 
@@ -97,7 +97,8 @@ def start_thread(
 
 
 def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False, added_text: str = "") -> None:
-    """Reply to a thread, and with `resolve` resolve it when the reply is sent. `added_text` is appended to the draft."""
+    """Reply to a thread. With `resolve`, also resolve it when the reply is sent. `added_text` is appended to the
+    draft."""
     if not _check_allowed(app, at, "reply_resolve" if resolve else "reply", comment):
         return
 
@@ -122,15 +123,15 @@ def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False
 
 
 def toggle_resolved(app: Shell, at: Discussion, comment: Comment) -> None:
-    """Resolve an open thread, or reopen a resolved thread. Linked threads are resolved and reopened together."""
+    """Resolve an open thread or reopen a resolved one, together with its linked threads."""
     if _check_allowed(app, at, "resolve", comment):
         writes = _resolutions(app, at, comment)
         app.writes.queue(*writes, message=f"{'Resolving' if comment.is_open else 'Reopening'} {_threads(writes)}…")
 
 
 def _resolutions(app: Shell, at: Discussion, comment: Comment) -> list[NewWrite]:
-    """Return the writes that resolve an open thread, or reopen a resolved thread. Linked threads with the same status
-    are included."""
+    """Return the writes that resolve an open thread or reopen a resolved one, and the linked threads with the same
+    status."""
     action = "resolve" if comment.is_open else "reopen"
     return [
         NewWrite(
@@ -155,8 +156,7 @@ _NOT_IN_NAMES = re.compile(r"[^\w\s.,;:()%/+=-]|://")
 
 
 def remark_on_blocks(remark: str, block_texts: Sequence[str]) -> str:
-    """Return a remark with a line that names the blocks that have the same remark. Without other blocks, return only
-    the remark."""
+    """Return a remark, followed by a line that names the other blocks with the same remark, if there are any."""
     if len(block_texts) < 2:
         return remark
     names = [short_quote(_NOT_IN_NAMES.sub("", text)) for text in block_texts[:_MAX_NAMED_BLOCKS]]
@@ -166,7 +166,7 @@ def remark_on_blocks(remark: str, block_texts: Sequence[str]) -> str:
 
 
 def _named_blocks(text: str) -> str:
-    """Return the line of a comment that names the blocks that have the same remark. Empty if there is none."""
+    """Return the line of a comment that names the other blocks with the same remark. Empty if there is none."""
     line = text.rpartition("\n")[2]
     return line if line.startswith(_SAME_REMARK) else ""
 
@@ -371,8 +371,8 @@ def location_label(entry: OutboxEntry, titles: Mapping[str, str]) -> str:
 def describe_pending(
     pending: tuple[OutboxEntry, ...], titles: Mapping[str, str], note: Callable[[OutboxEntry], str]
 ) -> list[str]:
-    """Return lines that list the first `MAX_LISTED` pending comments of a review, and the number of the others. Empty
-    if there are none. `note` returns a note about a changed or deleted block, else ""."""
+    """Return lines that list the first `MAX_LISTED` pending comments of a review, and the number of the others. `note`
+    returns a note about a changed or deleted block, else "". Empty if there are no pending comments."""
     if not pending:
         return []
     lines = [f"{plural(len(pending), 'pending comment')} will be sent with the review:"]

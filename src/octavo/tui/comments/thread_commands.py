@@ -1,4 +1,4 @@
-"""Commands for threads and for unsent drafts. An action on several selected threads is undone as a whole."""
+"""Commands for threads and for unsent drafts. `u` undoes an action on several selected threads as a whole."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def why_not_discard(app: Shell, drafts: Sequence[UnsentText]) -> str | None:
 
 
 def discard(app: Shell, drafts: Sequence[UnsentText]) -> None:
-    """Discard drafts and pending comments without a confirmation: `u` restores them."""
+    """Discard drafts and pending comments, without a confirmation because `u` restores them."""
     outbox = app.session.outbox
     drafts = [draft for draft in drafts if draft.draft_key or draft.entry_id]
     draft_keys = [draft.draft_key for draft in drafts if draft.draft_key]
@@ -98,8 +98,8 @@ class BulkSelection(NamedTuple):
 
 
 def select_actionable(app: Shell, action: str, selected: Sequence[Thread]) -> BulkSelection:
-    """Return the selected threads that `action` applies to. To resolve, resolved threads are left out if any selected
-    thread is open."""
+    """Return the selected threads that `action` applies to. If any of them is open, resolved threads are not resolved
+    again."""
     candidates = list(selected)
     if action in ("resolve", "reply_resolve"):
         candidates = [each for each in selected if each.comment.is_open] or candidates
@@ -109,13 +109,14 @@ def select_actionable(app: Shell, action: str, selected: Sequence[Thread]) -> Bu
 
 
 def why_not_any(app: Shell, action: str, selected: Sequence[Thread]) -> str | None:
-    """Return why `action` cannot be done to any of the selected threads. None if it can be done to some."""
+    """Return why `action` is possible for none of the selected threads. None if it is possible for some."""
     selection = select_actionable(app, action, selected)
     return None if selection.threads else f"{selection.reason} This applies to all selected threads."
 
 
 def why_not_single(selected: Collection[Hashable], current_key: Hashable) -> str | None:
-    """Return why a key does not act on the previewed thread alone, if other threads are selected. None otherwise."""
+    """Return why a command for one thread cannot act on the previewed one: other threads are selected. None if none
+    are."""
     if set(selected) <= {current_key}:
         return None
     is_or_are = "thread is" if len(selected) == 1 else "threads are"
@@ -123,8 +124,8 @@ def why_not_single(selected: Collection[Hashable], current_key: Hashable) -> str
 
 
 def resolve(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:
-    """Resolve the threads, or reopen them if they are resolved. All have the same status. Call `on_queued` once the writes
-    are queued."""
+    """Resolve the threads, or reopen them if they are resolved. All have the same status. Call `on_queued` when the
+    writes are queued."""
     opens = not selection.threads[0].comment.is_open
     action = "reopen the thread" if opens else "resolve the thread"
     writes = [
@@ -141,15 +142,15 @@ def resolve(app: Shell, selection: BulkSelection, on_queued: Callable[[], None])
 
 
 def reply(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:
-    """Open a composer for one reply to all threads. With `reply_resolve` as the action, also resolve them. Call
-    `on_queued` once the writes are queued."""
+    """Open a composer for one reply to all threads. If the action is `reply_resolve`, also resolve them. Call
+    `on_queued` when the writes are queued."""
     threads, resolves = selection.threads, selection.action == "reply_resolve"
     pronoun = "them" if len(threads) > 1 else "it"
     drafts = app.session.drafts
     shared_key = f"reply to several {blake2b(' '.join(each.comment.id for each in threads).encode()).hexdigest()[:16]}"
     draft_keys = [thread_actions.reply_draft_key(each.at, each.comment) for each in threads]
     own_drafts = {drafts.get(draft_key) for draft_key in draft_keys}
-    # If all threads have the same draft, it is from an undone reply to all of them.
+    # If all threads have the same draft, it is the text of a reply to all that was undone.
     initial_text = next(iter(own_drafts)) or "" if len(own_drafts) == 1 else ""
 
     def send(text: str) -> None:
@@ -175,8 +176,8 @@ def reply(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -
 
 
 def react(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:
-    """Ask for an emoji and react with it to all threads, or remove the reaction if all threads have it. Call `on_queued`
-    once the writes are queued."""
+    """Ask for an emoji and react with it to all threads. If all have this reaction of yours, remove it. Call
+    `on_queued` when the writes are queued."""
     threads = selection.threads
     my_reactions_by_thread = [thread_actions.my_reactions(app, each.comment) for each in threads]
 
@@ -228,8 +229,7 @@ class ThreadTarget:
 
 
 def _why_others_selected(target: ThreadTarget) -> str | None:
-    """Return why a command for one thread cannot run while other threads are selected. None if no others are
-    selected."""
+    """Return why a command for one thread is disabled: other threads are selected. None if none are."""
     if not target.selected or [(each.at, each.comment.id) for each in target.selected] == [
         (target.at, target.thread.id)
     ]:
@@ -251,8 +251,8 @@ def _bulk_command(
     key_display: str | None = None,
     title_now: Callable[[Shell, ThreadTarget], str | None] = lambda app, target: None,
 ) -> Command[ThreadTarget]:
-    """Return a command for all selected threads, or for one thread if none is selected. A command that writes applies
-    only to the threads for which the user has permission. Other commands apply to every thread."""
+    """Return a command for all selected threads, or for one thread if none is selected. If it writes, it skips threads
+    for which the user has no permission."""
 
     def run(app: Shell, target: ThreadTarget) -> None:
         if not target.selected:
@@ -292,7 +292,7 @@ def _single_command(
 
 
 def _resolve_label(app: Shell, target: ThreadTarget) -> str | None:
-    """Return “Reopen” if all threads that the key acts on are resolved, else None."""
+    """Return “Reopen” if all threads that the key acts on are resolved. None for the usual label."""
     threads = [each.comment for each in target.selected] or [target.thread]
     return None if any(thread.is_open for thread in threads) else "Reopen"
 

@@ -49,7 +49,7 @@ RESIZE_DELAY = 0.1
 
 
 class Placement(NamedTuple):
-    """The region of a thread on the screen, and the number of rows it covers at the bottom of the pane."""
+    """Where a thread is on the screen: its region, and the number of rows it covers at the bottom of the pane."""
 
     region: Region
     covered_rows: int
@@ -57,7 +57,8 @@ class Placement(NamedTuple):
 
 def placement_for(screen: Size, pane: Region, text_width: int) -> Placement:
     """Return where to place a thread: beside the text of `pane` if a column fits there, else over its lower half.
-    `text_width` is the width of the text in cells. If the pane is not visible, use the lower half of the screen."""
+    `text_width` is the width of the text in cells. If the pane is not visible, the thread is in the lower half of the
+    screen."""
     if not pane.area:
         height = max(screen.height // 2, min(8, screen.height))
         return Placement(Region(0, max(0, screen.height - BELOW_PANES - height), screen.width, height), 0)
@@ -91,9 +92,9 @@ class ThreadDialog(Dialog[None]):
         pane: Reader,
         select_block: Callable[[Comment], bool],
     ) -> None:
-        """Create the dialog for one of `threads`. `pane` shows the page. `select_block` selects the block of a thread
-        there, and returns False if the block is missing. `outdated_note` returns a note about an outdated block, else
-        ""."""
+        """`threads` are the threads to step through, and one of them is shown. `pane` shows the page. `select_block`
+        selects the block of a thread there, and returns False if it is missing. `outdated_note` returns a note about an
+        outdated block, else ""."""
         super().__init__()
         self._pane, self._select_block = pane, select_block
         self._placement: Placement | None = None
@@ -134,7 +135,7 @@ class ThreadDialog(Dialog[None]):
         self._place()
         if self._select_block(self._threads[self._current_id]):
             self._pane.cursor.scroll_into_view()
-            self._place()  # Scrolling may show longer lines, which need more width.
+            self._place()  # After scrolling, the visible lines may be longer and need more width.
             self._pane.cursor.scroll_into_view()
 
     def _place(self) -> None:
@@ -163,8 +164,8 @@ class ThreadDialog(Dialog[None]):
             self.dismiss(None)
 
     def _remove_thread(self, key: str, items: Sequence[Comment]) -> None:
-        """Remove a deleted thread. A pending thread that has been sent is replaced by the thread on the server with the
-        same text."""
+        """Remove a deleted thread. If it was pending and has been sent, the thread of the server with the same text
+        takes its place."""
         removed = self._threads.pop(key)
         index = self._order.index(key)
         self._order.remove(key)

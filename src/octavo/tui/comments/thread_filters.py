@@ -90,8 +90,8 @@ def is_in_section(thread: Thread, section: str, me: str) -> bool:
 def available_filters(
     threads: Sequence[Thread], active: Sequence[ThreadFilter], now: datetime, me: str
 ) -> list[tuple[ThreadFilter, int]]:
-    """Return the filters that can be added to the `active` filters, each with the number of threads it would leave. A
-    new filter replaces the active filter of its kind. Filters that would leave no thread, or all, are not returned."""
+    """Return the filters that can be added to the `active` ones, each with the number of threads that would remain. A
+    filter is left out if all or none would remain. A new filter replaces the active one of its kind."""
     filters = []
     for candidate in _all_filters(threads, now, me):
         others_applied = filter_threads(threads, [other for other in active if other.kind != candidate.kind])
@@ -178,8 +178,8 @@ class ThreadSearchText:
         return " ".join((_own_text(thread), _quoted_text(thread), *self._replies_to(thread)))
 
     def match_outside(self, thread: Thread, words: Sequence[str]) -> str:
-        """Return the location and the text of a match outside of the visible text, such as `in a reply: …`. `words` are
-        case-folded. Empty if the visible text contains all words."""
+        """Return the location and the text of a match that is not visible, such as `in a reply: …`. `words` are
+        case-folded. Empty if the visible text has all words."""
         own_text = fold(_own_text(thread))
         missing = [word for word in words if word not in own_text]
         candidates = [("in a reply", each) for each in self._replies_to(thread)] + [
@@ -196,8 +196,8 @@ class ThreadSearchText:
         return ""
 
     def load_replies(self, rows: RowList[Thread]) -> None:
-        """If the list is filtered, load the replies from the search index once in the background, then filter again.
-        Without a filter, let the next filter load them again."""
+        """If the list is filtered, load the replies from the search index in the background, then filter again. Without
+        a filter, forget them, so that the next filter loads them."""
         if not rows.query_text:
             self._is_current = False
         elif not (self._is_current or self._is_loading):

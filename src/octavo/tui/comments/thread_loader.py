@@ -1,7 +1,8 @@
 """Loads the threads of an organization, from its spaces and its open change requests, and the pages of outdated
 threads.
 
-Start at `ThreadLoader`. `PageWords` finds out whether the block of an outdated thread was edited or deleted."""
+Start at `ThreadLoader`. `PageWords` finds out whether the block of an outdated thread was edited or deleted.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +28,8 @@ from octavo.tui.comments.thread_filters import Thread
 from octavo.tui.core.view import View
 
 BATCH = 100
-"""Number of spaces, and of change requests per status, whose threads are loaded at first and with each further step.
-Each needs its own request, and a server may have thousands."""
+"""Number of spaces, and of change requests per status, whose threads are loaded in each step. Each needs a request, and
+a server may have thousands."""
 LONG_LIST = 2000
 """Number of threads above which rebuilding the list takes noticeable time."""
 _EMPTY = Document("", (), "")
@@ -66,8 +67,8 @@ def change_request_sources(items: Iterable[ChangeRequest], spaces: Iterable[Spac
 
 
 def sources_to_load(sources: Sequence[ThreadSource], requested: Collection[str], limit: int) -> list[ThreadSource]:
-    """Return at most `limit` sources to load: first those that are already `requested`, then those with open comments,
-    then the others."""
+    """Return at most `limit` sources to load: those that are already `requested`, then those with open comments, then
+    the others."""
     return sorted(sources, key=lambda source: (source.key not in requested, source.open <= 0))[:limit]
 
 
@@ -75,8 +76,8 @@ class ThreadLoader:
     """Loads the threads of an organization, source by source. `show` is called after new threads have arrived."""
 
     def __init__(self, view: View, show: Callable[[], None], update_status: Callable[[], None]) -> None:
-        """Create a loader. If a list is long and few threads are new, `update_status` is called instead of `show`,
-        because rebuilding a long list is slow."""
+        """`show` is called when new threads must be shown. If rebuilding a long list is not worth it for a few new
+        threads, `update_status` is called instead."""
         self._view, self._show, self._update_status = view, show, update_status
         self._change_requests: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
         """Open and draft change requests, by status."""
@@ -153,8 +154,8 @@ class ThreadLoader:
 
     @property
     def _is_worth_showing(self) -> bool:
-        """True if the list is rebuilt with the threads that have arrived. A list of thousands of threads is rebuilt
-        only after many new threads and at the end."""
+        """True if the list is rebuilt with the threads that have arrived. If it has thousands of threads, only after
+        many new ones and at the end."""
         snapshots = self._threads.values()
         loaded_source_count = sum(len(snapshot.value.items) for snapshot in snapshots if snapshot.value is not None)
         has_many_new = (
@@ -167,7 +168,7 @@ class ThreadLoader:
         )
 
     def take_all(self) -> list[Thread]:
-        """Return all loaded threads, and count them as shown."""
+        """Return all loaded threads. They count as shown from now on."""
         threads, self._is_scheduled = self.loaded(), False
         self._shown_count = len(threads)
         return threads
@@ -208,7 +209,7 @@ class ThreadLoader:
 
 
 class PageWords:
-    """Finds how the blocks of outdated threads changed, on the current pages. `redraw` is called when a page is
+    """Finds out how the blocks of outdated threads changed, from the current pages. `redraw` is called when a page is
     loaded."""
 
     def __init__(self, view: View, redraw: Callable[[], None]) -> None:
@@ -217,12 +218,12 @@ class PageWords:
         """Loaded pages. None while a page is loading, or if it could not be loaded."""
 
     def clear(self) -> None:
-        """Drop all pages, because the user refreshes the view. A page is loaded again when its threads are drawn."""
+        """Drop all pages, because the user refreshes the view. Drawing a thread loads its page again."""
         self._pages.clear()
 
     def change_of(self, thread: Thread) -> WordChange:
         """Return `changed` if the text of the thread's block was edited, or `gone` if the block was deleted. Empty if
-        neither happened, if the thread is not an outdated thread of a change request, or if its page is not loaded."""
+        neither happened, if the thread is not outdated or not in a change request, or if its page is not loaded."""
         at, page = thread.at, thread.comment.target.page
         if not isinstance(at, ChangeRequestRef) or page is None or not thread.is_outdated:
             return ""

@@ -73,7 +73,7 @@ _SINGLE_THREAD: Commands[ThreadTarget] = (
         no_target=lambda view: view.why_not_this_thread() or NO_THREAD,
     )
 )
-"""Commands for the thread, or for its selected comment."""
+"""Commands for one thread, or for its selected comment."""
 
 
 def _has_suggestion(view: ThreadView) -> bool:
@@ -136,10 +136,10 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
     )
 
     class Updated(Message):
-        """Posted when the thread was updated or another message was selected."""
+        """The thread was updated, or another message was selected."""
 
     class PageRequested(Message):
-        """Posted to show the thread on its page."""
+        """The user wants to see the thread on its page."""
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -153,8 +153,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._messages: list[MessageLayout] = []
         self._cursor = 0
         self.why_not_this_thread: Callable[[], str | None] = lambda: None
-        """Returns why the keys do not act on this thread alone. None if the keys act on it. Set by the list beside this
-        pane."""
+        """Returns why the keys do not act on this thread alone. None if they do. The list beside this pane sets it."""
         self._line_styles = Styles()
         self._draft_lines: list[Line] = []
         """The lines of unsent drafts below the last message."""
@@ -189,11 +188,11 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         is_page_visible: bool = False,
         outdated_note: str = _BLOCK_DELETED,
     ) -> None:
-        """Show a thread below `title`. If the thread is shown already, the selected message stays selected.
+        """Show a thread below `title`. If it is shown already, the selected message stays selected.
 
-        Without `is_page_visible`, the text of its block is quoted, and `outdated_note` is shown if the thread is
-        outdated. With `is_page_visible`, `title` is the note about an outdated block, and the text is quoted only if
-        `title` ends with a colon.
+        Without `is_page_visible`, the text of its block is quoted, and `outdated_note` is shown if it is outdated. With
+        `is_page_visible`, `title` is the note about an outdated block, and the text is quoted only if `title` ends with
+        a colon.
         """
         if self.comment is None or self.comment.id != comment.id:
             self._cursor = 0
@@ -232,7 +231,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         if sum(layout.message.id.startswith("pending-") for layout in self._messages) > pending_before:
             self.call_after_refresh(
                 self.scroll_end, animate=False
-            )  # Scrolls to the message that the user has just sent.
+            )  # scrolls to the message that the user has just sent
 
     def _show_page(self, snapshot: Snapshot[Page]) -> None:
         if snapshot.value is not None:
@@ -256,7 +255,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._lay_out()
 
     def watch_show_vertical_scrollbar(self) -> None:
-        # The scroll bar appears after the layout and takes a column from the text.
+        # The scroll bar appears after the layout, and takes a column from the text.
         if is_whole(self):
             self._lay_out()
 
@@ -264,7 +263,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     def _lay_out(self) -> None:
         if is_being_removed(self):
-            return  # A suggestion was compared while this pane was being removed.
+            return  # The diff of a suggestion arrived while this pane was being removed.
         width = max(20, min(self.size.width - self.scrollbar_size_vertical - 1, 90))
         self._messages = []
         self._heading_lines = (
@@ -338,8 +337,8 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         return lines
 
     def _first_new_index(self, messages: Sequence[Comment | Reply]) -> int:
-        """Return the index of the first message that the inbox counts as new: someone else wrote it after your last
-        message in an open thread. The number of messages if none is new."""
+        """Return the index of the first message that the inbox counts as new: by someone else, after your last message
+        in an open thread. If none is new, return the number of messages."""
         me = self.shell.workspace.me.id if self.shell.workspace.me is not None else ""
         own_indexes = [index for index, each in enumerate(messages) if each.posted_by.id == me]
         is_open = self.comment is not None and self.comment.is_open_thread
@@ -380,7 +379,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         return [] if self.comment is None else [*self._draft_lines, *self._reply_status_lines()]
 
     def _reply_status_lines(self) -> list[Line]:
-        """Return the lines that say why not all replies are shown."""
+        """Return the lines that say why some replies are not shown."""
         styles, more = self._line_styles, self._replies.value.next if self._replies.value else None
         if self._replies.error is not None:
             heading = "load" if self._replies.value is None else "refresh"
@@ -457,8 +456,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         self.post_message(self.Updated())
 
     def move(self, step: int) -> None:
-        """Select the message `step` messages below the selected message. A `step` greater than 1 also loads more
-        replies."""
+        """Select the message `step` messages below the selected one. A `step` above 1 also loads more replies."""
         self._select(self._cursor + step)
         if (
             step > 1
