@@ -110,8 +110,8 @@ def values_of(arguments: Sequence[str], files: Files) -> Values:
 
 
 def convert_typed_field(argument: str) -> str:
-    """Convert the argument of `-F` to an argument without an option: `name=3` to `name:=3`. Numbers, true, false and
-    null are JSON values, and all other values are text."""
+    """Convert the argument of `-F` to an argument without an option, such as `name=3` to `name:=3`. Numbers, true,
+    false and null become JSON values. Any other value is text."""
     name, sign, text = argument.partition("=")
     is_json = text in _CONSTANTS or _WHOLE_NUMBER.fullmatch(text)
     return f"{name}:={text}" if sign and is_json else argument
@@ -269,8 +269,8 @@ def _not_run(spec: Spec, cause: str) -> Failure:
 
 
 def _route(spec: Spec, fields: dict[str, Any]) -> Route:
-    """Return the route whose path parameters are all in `fields`. If there are several, return the one with the most
-    parameters. Raises Failure if there is none."""
+    """Return the route whose path parameters are all in `fields`, the one with the most parameters if there are
+    several. Raises Failure if there is none."""
     matching = [route for route in routes(spec) if _in_path(route) <= fields.keys()]
     if matching:
         return max(matching, key=lambda route: len(_in_path(route)))
@@ -337,8 +337,8 @@ def encode_target(path: str, query: list[tuple[str, str]]) -> str:
 
 
 def _choice_hint(error: ValidationError, fields: dict[str, Any]) -> str:
-    """Return a sentence that suggests the allowed value most similar to a wrong value. Empty if no value is similar, and
-    for all other errors."""
+    """Return a sentence with the allowed value that is most similar to a wrong value. Empty if none is similar, and for
+    other errors."""
     details = error.errors(include_url=False)
     first = details[0]
     value = fields.get(str(first["loc"][-1])) if first["loc"] else None
@@ -393,7 +393,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _dry_run(settings: Settings, options: argparse.Namespace, request: RawRequest) -> int:
-    """Print the request without sending it. This needs no account and reads no API key."""
+    """Print the request without sending it, for which neither an account nor an API key is needed."""
     try:
         access = resolve_access(settings, options)
     except (ApiError, ValueError) as error:
@@ -483,7 +483,7 @@ def _head(response: RawResponse) -> str:
 
 
 def _printable_value(value: Any) -> Any:
-    """Return the value to print. On a terminal, its text is sanitized, because it must not control the terminal. In a
+    """Return the value to print. For a terminal, its text is sanitized, so that it cannot control the terminal. In a
     pipe or file, it is unchanged."""
     return safe_json(value) if sys.stdout is not None and sys.stdout.isatty() else value
 

@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
     choice = choose_session(settings, options)
     # The API key is read by now. A browser or an editor that the app starts must not inherit it.
     os.environ.pop("OCTAVO_API_KEY", None)
-    # These variables may hold the size that the terminal had when the shell started. Without them, the app asks the
+    # These variables may have the size of the terminal at the start of the shell. Without them, the app asks the
     # terminal.
     os.environ.pop("COLUMNS", None)
     os.environ.pop("LINES", None)

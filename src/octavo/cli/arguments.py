@@ -26,8 +26,8 @@ GLOBAL_OPTIONS = "global options"
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of the command line. If `only` names a command, the other commands have no global options.
-    Those in `COMMANDS` also have no arguments, because declaring them would load their modules."""
+    """Return the parser of the command line. If `only` names a command, the other commands have no global options, and
+    those in `COMMANDS` no arguments, because declaring them would load their modules."""
     top = Parser(
         prog="octavo",
         description="Read, review, and merge documentation in the terminal. Without a command, Octavo opens the app.",
@@ -323,8 +323,8 @@ class _Joined(argparse.Action):
 
 
 def add_global_options(to: argparse.ArgumentParser, *, again: bool = False) -> None:
-    """Add the options that every command accepts. Pass `again=True` for the parser of a command: options after its name
-    then override the same options before it."""
+    """Add the options that every command accepts. `again=True` is for the parser of a command: options after its name
+    override those before it."""
     group = to.add_argument_group(GLOBAL_OPTIONS)
     default, unset = (argparse.SUPPRESS, argparse.SUPPRESS) if again else (None, False)
     account = "the name of the account to use (as shown by `octavo auth status`)"

@@ -174,8 +174,8 @@ class _FolderReader:
         return includes
 
     def _belongs_in_summary(self, path: Path) -> bool:
-        """Return whether a page that is missing in the summary belongs there. Files about the repository, such as its
-        license, do not. Pages of a folder with its own summary or configuration do not."""
+        """Return whether a page that the summary does not list should be there. Not if it is a file about the
+        repository, such as its license, or in a folder with its own summary or configuration."""
         folders = path.parts[:-1]
         if not folders and path.stem.lower() in _REPOSITORY_PAGES:
             return False
@@ -217,8 +217,8 @@ def _repeated_paths(folder: Folder) -> Iterator[tuple[str, str]]:
 
 
 def _tree_paths(folder: Folder, entries: Iterable[Entry], parent: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the path of each page and group in the page tree, and the path of its file, or its own path if it has no file.
-    Pages whose file is missing are left out."""
+    """Yield two paths for each page and group in the page tree: its own, and that of its file, or its own again if it
+    has no file. Pages whose file is missing are left out."""
     for entry in entries:
         if entry.kind != "link":
             path = posixpath.join(parent, _slug(entry))
@@ -250,7 +250,7 @@ def _posix(path: Path) -> str:
 MAX_PAGES = 2_000
 """Maximum number of pages of a space that are checked."""
 _MAX_LINKED_PAGES = 200
-"""Maximum number of pages that are not checked, but loaded because links to their headings are checked."""
+"""Maximum number of pages that are loaded only because links to their headings are checked."""
 
 
 @dataclass(frozen=True)
@@ -398,8 +398,8 @@ _COMMANDS = ("command", "commands", "linter", "linters", "hook", "run")
 
 
 def choose_rules(rules: Sequence[str], ignored: Sequence[str], folder: Path | None = None) -> RuleChoice:
-    """Return the rules to check. `rules` overrides the rules in the settings of `folder`; ignored rules are left out.
-    Raises Failure if a name or the file is not valid."""
+    """Return the rules to check: `rules`, else those in the settings of `folder`, without ignored rules. Raises Failure
+    if a name or the file is not valid."""
     settings = _read_folder_settings(folder) if folder is not None else {}
     where = f" in {FILE}"
     if NETWORK in _names(settings, "rules"):

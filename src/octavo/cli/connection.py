@@ -57,8 +57,8 @@ _open_server = lazy("octavo.cli.sessions:open_server")
 
 
 def run_connected(options: argparse.Namespace, work: Callable[[Session], Awaitable[int]], *, action: str) -> int:
-    """Open a session, run `work` and return its exit code. Raises Failure. If `work` raises ApiError or NotSaved, the
-    message begins with “Could not” and `action`, such as `load the change requests`."""
+    """Open a session, run `work` and return its exit code. Raises Failure. If `work` raises ApiError or NotSaved, its
+    message is “Could not” and `action`, such as `load the change requests`, and the cause."""
     session = open_session(options)
 
     async def run() -> int:
@@ -120,7 +120,7 @@ def _clause(error: Exception) -> str:
 
 WAIT_SECONDS = 30.0
 ONCE_LIFETIME = timedelta(days=7)
-"""Time for which a key of `--once` prevents a second write."""
+"""How long a key of `--once` prevents a second write."""
 MAX_TEXT = 1024 * 1024
 Adding = Callable[[], Awaitable[Sequence[OutboxEntry]]]
 
@@ -133,7 +133,7 @@ def add_text_options(command: argparse.ArgumentParser) -> None:
 
 
 def add_sending_options(command: argparse.ArgumentParser, *, can_repeat: bool = False) -> None:
-    """Add `--wait` and `--once`. Commands that may run twice with the same effect have no `--once`."""
+    """Add `--wait` and `--once`. A command that may run twice without harm has no `--once`."""
     command.add_argument(
         "--wait", type=_seconds, default=WAIT_SECONDS, metavar="SECONDS", help="wait for the confirmation (default: 30)"
     )
@@ -221,7 +221,7 @@ async def prepare(session: Session) -> None:
 
 
 def check_allowed(disabled_reason: str | None, action: str) -> None:
-    """Raise Failure unless `disabled_reason` is None. `action` follows “Could not” in the message."""
+    """Raise Failure if there is a `disabled_reason`. `action` follows “Could not” in the message."""
     if disabled_reason is not None:
         raise Failure(f"Could not {action}: {disabled_reason[:1].lower()}{disabled_reason[1:]}", NOT_ALLOWED)
 
@@ -294,7 +294,8 @@ def remember_once(state: StateDb, key: str, ids: Sequence[str]) -> None:
 
 
 def was_done_once(session: Session, key: str | None) -> bool:
-    """Return whether a command with this `--once` key added writes in the last 7 days, or has writes in the outbox."""
+    """Return whether a command with this `--once` key added writes in the last 7 days, or still has some in the
+    outbox."""
     if not key:
         return False
     if any(each.draft_key == once_key(key) for each in session.outbox.entries):

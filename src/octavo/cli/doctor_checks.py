@@ -209,7 +209,7 @@ async def _key_check(client: Client) -> Check:
 
 
 def storage_checks(settings: Settings) -> Iterator[Check]:
-    """Yield the problems of folders, or if there are none one check with their sizes. Then yield the checks of the
+    """Yield the problems of folders, or a single check with their sizes if there are none. Then yield the checks of the
     databases."""
     folders = {
         "config": settings.config_folder,
@@ -218,7 +218,7 @@ def storage_checks(settings: Settings) -> Iterator[Check]:
         "cache": settings.cache_folder,
     }
     problems = [check for name, folder in folders.items() if (check := _folder_problem(name, folder))]
-    # A full disk or a read-only home gives the same problem for each folder, so report it once.
+    # A full disk or a read-only home is a problem of every folder. Report it once.
     yield from {each.text.partition(": ")[2]: each for each in reversed(problems)}.values()
     if not problems:
         yield _sizes(folders)

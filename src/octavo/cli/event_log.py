@@ -1,7 +1,7 @@
 """The event log: requests and writes with their times, but without tokens, titles and texts.
 
-The log is a file with one JSON object per line. A full file is renamed to `octavo.log.1` and replaces the last file with
-that name.
+The log is a file with one JSON object per line. When it is full, it is renamed to `octavo.log.1`, in place of the file
+that had this name.
 """
 
 from __future__ import annotations
@@ -147,10 +147,8 @@ def _start_new_file(path: Path) -> None:
 
 
 def read_log(folder: Path, *, wait: Callable[[], object] | None = None) -> Iterator[LogEntry]:
-    """Yield the entries of the log, oldest first. Unreadable lines are skipped.
-
-    With `wait`, the iterator never ends: it calls `wait`, yields the entries added since, and repeats. Raises OSError.
-    """
+    """Yield the entries of the log, oldest first, without unreadable lines. With `wait`, the iterator never ends: it
+    calls `wait`, yields the entries added since, and repeats. Raises OSError."""
     path, rest = folder / FILE, b""
     with suppress(FileNotFoundError):
         yield from _entries(path.with_name(f"{FILE}.1").read_bytes())

@@ -114,8 +114,8 @@ async def change_row(
 
 
 def check_rows(checks: Checks) -> list[dict[str, str]]:
-    """Return the rows of merge checks, with the names that `octavo merge --allow` takes. A check without a label gets the
-    name of the check before it."""
+    """Return the rows of merge checks, with the names that `octavo merge --allow` takes. A check without a label has
+    the name of the check before it."""
     rows: list[dict[str, str]] = []
     for fact in checks.facts:
         label = fact.label or (rows[-1]["name"] if rows else "status")
@@ -301,7 +301,7 @@ async def find_named(references: References, text: str) -> Target | FoundThread:
         target = await references.target(text)
     except Failure as failure:
         ref = parse_ref(text) if "://" not in text else None
-        # A word that names no space may be the id of a thread. A search for the id takes many requests.
+        # A word that names no space may be the id of a thread. Only then search for it, which takes many requests.
         is_word = ref is not None and bool(ref.space) and ref.without_page == str(ref) and ref.number is None
         if failure.code != NOT_FOUND or "Did you mean" in str(failure) or not is_word:
             raise

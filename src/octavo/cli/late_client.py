@@ -93,14 +93,14 @@ class LazyClient:
 
         `key` returns the API key, or raises StoreUnavailable or Unauthorized. While it waits, for example for the
         keyring, it calls its argument with a sentence. `record_user` gets the id of the signed-in user after each
-        response that contains the user. Both are called in a thread.
+        response with the user. Both are called in a thread.
         """
         self.read_only = read_only
         self._record_user = record_user
         self._origin, self._key, self._ca_file, self._platform = origin, key, ca_file, platform
         self._client: Client | None = None
         self._key_task: asyncio.Task[SecretStr] | None = None
-        """Last attempt to read the key. All requests that wait for the key share it. None before the first attempt."""
+        """Last attempt to read the key, for which all requests wait. None before the first."""
         self._reading_started_at = 0.0
         self._key_activity: Activity | None = None
         """Log entry of the last attempt to read the key, if it is slow or has failed."""
@@ -138,7 +138,7 @@ class LazyClient:
         if self._client is None:
             if self._key_task is None or self._key_task.done():
                 self._key_task = asyncio.create_task(self._read_key())
-                # If all requests that wait for the key are canceled, the error must be retrieved here.
+                # If all requests that wait for the key are canceled, someone must retrieve its error.
                 self._key_task.add_done_callback(lambda task: task.cancelled() or task.exception())
                 self._reading_started_at = monotonic()
             try:

@@ -1,8 +1,8 @@
 """The tools of `octavo mcp`: they read, search and propose notes. No tool sends a change to the server.
 
-Other people wrote the text of pages and comments, and it may contain orders to the program that reads it. So the descriptions
-here are constants, and results are JSON with that text in named fields. No tool submits, approves, merges or edits, opens a
-link, runs a command or reads a setting.
+The text of pages and comments is by other people, and may contain orders to the program that reads it. So the
+descriptions here are constants, and results are JSON with that text in named fields. No tool submits, approves, merges
+or edits, opens a link, runs a command or reads a setting.
 """
 
 from __future__ import annotations
@@ -335,8 +335,8 @@ def _limit_items(row: dict[str, Any], name: str, *, key: str = "ref") -> dict[st
 
 
 def _limit_blocks(row: dict[str, Any], offset: int) -> dict[str, Any]:
-    """Return a change request with the blocks that fit, from block `offset` of the first page. `next` and `nextOffset` are
-    the path of the page and the block where the next call continues."""
+    """Return a change request with the blocks that fit, from block `offset` of the first page on. `next` and
+    `nextOffset` are the path of the page and the block where the next call begins."""
     left = MAX_RESULT - _RESERVED - _length({**row, "pages": []})
     kept: list[dict[str, Any]] = []
     for page in row["pages"]:

@@ -23,8 +23,8 @@ _index_folder = lazy("octavo.cli.platforms:index_folder")
 _fingerprint = lazy("octavo.documents.folders.folder:fingerprint")
 
 WAIT_FACTOR = 30
-"""Wait before the next check of all files, as a multiple of the duration of the last check. So the checks use at most
-3 % of one processor."""
+"""Wait between two checks of all files, as a multiple of the duration of a check. So the checks use at most 3 % of one
+processor."""
 RETRY_SECONDS = 60.0
 """Seconds before Octavo loads changed files again after a failure."""
 MAX_TITLES = 100

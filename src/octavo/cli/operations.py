@@ -97,8 +97,8 @@ def parameters(route: Route, openapi: Json | None = None) -> list[Json]:
 
 
 def _describe_value(schema: Json, schemas: Json, *, needed: bool) -> Json:
-    """Return a short description of a value: type, required, nullable, fields and limits. `--openapi` prints the full
-    schema. `schemas` has the schemas to which references lead, by name."""
+    """Return a short description of a value: type, required, nullable, fields and limits. `schemas` has the schemas for
+    references, by name. `--openapi` prints the full schema."""
     shapes = list(_shapes(schema, schemas))
     description: Json = {"type": _type(schema, schemas), "required": needed}
     if {"type": "null"} in shapes:
@@ -188,7 +188,7 @@ def operation_help(spec: Spec) -> str:
     by_route = [parameters(route, openapi) for route in routes(spec)]
     described = {each["name"]: each for found in by_route for each in found}
     for name, each in described.items():
-        # An operation can have two paths. A parameter of only one path is optional: it selects that path.
+        # An operation can have two paths. A parameter of one path only is optional, and selects that path.
         each["required"] = each["required"] and all(name in {one["name"] for one in found} for found in by_route)
     more = (getdoc(spec.operation) or "").partition("\n")[2].strip()
     paragraphs = [f"{spec.name}: {spec.summary}", *(" ".join(each.split()) for each in more.split("\n\n") if each)]

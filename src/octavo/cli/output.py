@@ -396,8 +396,8 @@ def _table(columns: Sequence[Column], rows: Sequence[Row], style: Style) -> str:
 
 
 def _fitting_widths(widths: Sequence[int], limit: int) -> list[int]:
-    """Return the widths of the columns that fit, without the last columns if the terminal is too narrow. The last width
-    may be reduced."""
+    """Return the widths of the columns that fit. If the terminal is too narrow, the last columns are left out, or the
+    last one is narrower."""
     fitting: list[int] = []
     for width in widths:
         left = limit - sum(fitting) - len(_GAP) * len(fitting)

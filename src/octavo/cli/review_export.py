@@ -1,8 +1,8 @@
-"""Exports a change request as one JSON object: its pages by block, with the text before and after, and its threads. Also finds
-the block of a note that a program wrote, even if the page was edited since.
+"""Exports a change request as one JSON object: its pages by block, with the text before and after, and its threads.
+Also finds the block of a note that a program wrote, even if the page was edited since.
 
-A note names a block by its key, or quotes its text. The key is that of the page version that the program read. This version
-may be older than both compared versions.
+A note names a block by its key, or quotes its text. The key is from the version of the page that the program read,
+which may be older than both compared versions.
 """
 
 from __future__ import annotations
@@ -73,14 +73,12 @@ class BlockFinder:
         """`name` is the name of the page for messages."""
         self._before, self._after, self._name = _Version(before), _Version(after), name
         self._new_keys: dict[str, dict[str, str]] = {}
-        """For the Markdown of each older version: the keys of blocks in the new version by their old keys."""
+        """By Markdown of an older version: the keys of its blocks, each with the key in the new version."""
 
     def find(self, key: str, quote: str, *, side: Side = "after", read: Document | None = None) -> NotePlace | str:
-        """Return the block of a note, or the reason why there is none, as the end of a sentence.
-
-        `side` is the version that the note is about. `read` is the version in which the program blocks the block, if that
-        version is neither the old nor the new version of the page.
-        """
+        """Return the block of a note, or the reason why there is none, as the end of a sentence. `side` is the version
+        that the note is about. `read` is the version that the program read, if that is neither the old nor the new
+        version of the page."""
         sides: tuple[tuple[Side, _Version], ...] = (("after", self._after), ("before", self._before))
         if side == "before":
             sides = sides[::-1]
@@ -329,7 +327,7 @@ class _PlacedThreads:
         self.by_block: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
         """Thread ids by page id and block key."""
         self._places: dict[str, tuple[str | None, str]] = {}
-        """Key of the block by thread id, and how the block was found."""
+        """By thread id: the key of the block, and how the block was found."""
         by_page = {each.id: BlockFinder(each.before, each.after, each.texts.path) for each in pages}
         for thread, _ in threads:
             page, node = thread.comment.target.page, thread.comment.target.node

@@ -48,7 +48,7 @@ REPORT_FORMATS: tuple[Format, ...] = ("vale", "sarif", "rdjson", "rdjsonl", "che
 
 @dataclass(frozen=True)
 class PlacedNote:
-    """A note with its place, or with the reason why it has no place."""
+    """A note with its place, or with the reason why none was found."""
 
     note: Note
     page: Page | None
@@ -356,7 +356,7 @@ async def notes_of_reports(
         linted = await importing.linted_page(page)
         columns = DEFAULT_COLUMNS[format_name]
         for report in group:
-            # The page is known. Without the path, a file with another name is accepted.
+            # The page is known, so accept a file with another name.
             without_path = replace(report, path="")
             found = list(place_reports([without_path], linted, linted.text, source=source, columns=columns))
             unchanged_count += not found

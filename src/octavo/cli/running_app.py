@@ -63,7 +63,7 @@ def _run(app: Octavo) -> None:
     if app.open_next is not None:
         runner.close()
     else:
-        gc.disable()  # The process ends: to free the widgets and their tasks would take longer than the rest.
+        gc.disable()  # The process ends now, and freeing the widgets and their tasks would take longer.
 
 
 def _open_session(

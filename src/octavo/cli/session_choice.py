@@ -65,8 +65,8 @@ def choose_session(settings: Settings, options: argparse.Namespace) -> SessionCh
 
 
 def folder_named(target: str) -> Path | None:
-    """Return the folder that the argument of `octavo open` names. None if it is a REF. `handbook:` is always a space, and
-    `./handbook` is always a folder, even if it does not exist."""
+    """Return the folder that the argument of `octavo open` names. None if it is a REF. Even if it does not exist,
+    `handbook:` is always a space, and `./handbook` always a folder."""
     if not target or target.endswith(":") or "://" in target:
         return None
     folder = Path(target).expanduser()

@@ -59,7 +59,7 @@ _is_built = lazy("octavo.cli.platforms:is_built")
 STORED_IN_KEYRING = "Octavo stores the API key in the system keyring"
 SENT_TO_SERVER_ONLY = "Octavo does not send the API key to any other server."
 SETTLE_LOCAL, SETTLE_REMOTE = 2.0, 30.0
-"""Seconds in which a request without a response can still take effect: on this machine, and on other servers."""
+"""Seconds after which a request without a response no longer takes effect: on this machine, and on other servers."""
 
 
 def embedded_client(folder: PlatformFolder, platform: LazyPlatform, *, read_only: str = "") -> LazyClient:
@@ -114,7 +114,8 @@ def demo_client(
 
 
 def _build_large_demo(folder: PlatformFolder) -> None:
-    """Build the large demo if it is new. A build behind the open app would slow down the app and take twice as long."""
+    """Build the large demo if it is new. Before the app opens, because a build behind it would slow it down and take
+    twice as long."""
     if not _is_built(folder):
         tell("Preparing the large demo. The first time, this takes about half a minute.")
         platform: Platform = _build_demo(folder, large=True)
@@ -220,7 +221,7 @@ def _home_of(settings: Settings) -> Home:
 
 
 def settle_seconds(origin: str) -> float:
-    """Return the seconds in which a request without a response can still take effect on a server."""
+    """Return the seconds after which a request without a response no longer takes effect on a server."""
     _, host, _ = triple(origin)
     return SETTLE_LOCAL if is_loopback(host) else SETTLE_REMOTE
 

@@ -168,7 +168,7 @@ def _symbols(settings: Settings, environ: Mapping[str, str]) -> Check:
         return Check("Symbols", "ok", "ASCII only")
     if environ.get("TERM") == "linux":
         return Check("Symbols", "warning", "the Linux console lacks most symbols", "run: octavo config set ascii true")
-    # No terminal reports which characters its font has, so the user must look.
+    # No terminal reports which characters its font has, so ask the user to look.
     fix = "if a symbol shows as a box or as ?, choose another font, or run: octavo config set ascii true"
     return Check("Symbols", "ok", " ".join(symbols()), fix)
 

@@ -41,7 +41,7 @@ YOURS, MAIN = "yours", "main"
 
 @dataclass(frozen=True)
 class PullConflict:
-    """A file that both sides changed in a way that could not be merged."""
+    """A file that both sides changed, and that could not be merged."""
 
     path: str
     message: str
@@ -62,7 +62,7 @@ class PullResult:
     deleted: list[str] = field(default_factory=list)
     renamed: list[tuple[str, str]] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
-    """Files that existed before the first pull and differ from the space. The pull did not change them."""
+    """Files that the first pull left as they were: they existed before, and differ from the space."""
     conflicts: list[PullConflict] = field(default_factory=list)
     skipped: list[Problem] = field(default_factory=list)
     """Pages and files that were not written."""
@@ -82,7 +82,7 @@ class WantedFile:
     data: bytes | None = None
     """Bytes of a file that is not text. None for a text file, or if the bytes have not changed since the last pull."""
     before: TrackedFile | None = None
-    """The same file in the last pull. None if the file is new."""
+    """The same file in the last pull. None if it is new."""
 
 
 @dataclass
@@ -163,13 +163,13 @@ class FolderMerge:
         ):
             is_mine = file is None or text_digest(text) != file.base_sha256
             if is_mine and write_summary(mine) != text:
-                # Octavo writes only the entries, so all other lines would be lost without a copy.
+                # Octavo writes only the entries. Without a copy, all other lines would be lost.
                 self._copies[SUMMARY] = data
             self._put(SUMMARY, encode_like(new, data), self.result.merged if is_mine else self.result.edited)
 
     def _server_entries(self, base: Entries) -> Entries:
-        """Return the table of contents of the space. An entry keeps the title of the last pull, if the title of its page
-        has not changed since."""
+        """Return the table of contents of the space. If the title of a page has not changed since the last pull, its
+        entry keeps the title that it had there."""
         known = {entry.id: entry for entry in walk_entries(base)}
         files = {file.id: file for file in self.folder.files.values() if file.kind == "page"}
         for entry in walk_entries(self.layout.entries):
@@ -262,7 +262,7 @@ class FolderMerge:
     def _local_data(self, wanted: WantedFile) -> bytes | None:
         """Return the bytes of a file in the folder, and record a change of its path. None if the file does not exist."""
         if wanted.before is None:
-            # The file at this path may still belong to another page, which this pull moves or deletes.
+            # The file at this path may still be that of another page, which this pull moves or deletes.
             is_own = all(self.local.current_path(file) != wanted.path for file in self.folder.files.values())
             return self.folder.data(wanted.path) if is_own else None
         current_path = self.local.current_path(wanted.before)
@@ -353,7 +353,7 @@ async def export_changes(folder: PulledFolder, reader: SpaceReader) -> tuple[lis
         path = layout.paths[page.id]
         data = folder.data(path)
         if data is None and not texts[page.id].strip():
-            continue  # Octavo reads an entry without a file as an empty page, so the page needs no file.
+            continue  # Octavo reads an entry without a file as an empty page, so an empty page needs none.
         new = layout.page_file(page.id, texts[page.id], text_of(data or b""))
         if data is None:
             changes.append(ExportChange("A", path, new.encode()))
@@ -405,7 +405,7 @@ def write_export(folder: PulledFolder, changes: list[ExportChange]) -> list[Prob
 
 
 def folder_to_export(top: Path, space: str) -> PulledFolder:
-    """Return a folder that was opened in Octavo in the form that an export needs. No state is stored in the folder.
+    """Return a folder that was opened in Octavo as a `PulledFolder` for an export, without storing a state in it.
     Raises OSError."""
     return PulledFolder.new(top.resolve(), "octavo:folder", space)
 
@@ -431,8 +431,8 @@ async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = la
 
 
 async def _finish_proposal(folder: PulledFolder, reader: SpaceReader) -> frozenset[str]:
-    """Forget a proposal whose change request was merged or archived. After a merge, the proposed files become the files of
-    the last pull. Return the IDs of the pages of a merged proposal. Empty in all other cases."""
+    """Forget a proposal whose change request was merged or archived. After a merge, the proposed files become the files
+    of the last pull, and the IDs of their pages are returned. Otherwise, return no IDs."""
     name = folder.proposal.get("changeRequest")
     if not name:
         return frozenset()
@@ -459,8 +459,8 @@ async def _revision_before(folder: PulledFolder, reader: SpaceReader) -> Revisio
 
 
 def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tuple[FolderLayout, Mapping[str, str]]:
-    """Return the layout of a revision in the folder, and the paths in a new folder. A file moves only if its path in the
-    space has changed, the new path is free, and the file was not renamed in the folder."""
+    """Return the layout of a revision in the folder, and the paths in a new folder. A file moves if its path in the
+    space has changed, the new path is free, and it was not renamed in the folder."""
     new = FolderLayout.of(revision, folder.space)
     known: dict[str, str] = {}
     files = {file.id for file in revision.files}
@@ -549,7 +549,7 @@ class _SpaceFiles:
 
     @property
     def _has_moved(self) -> bool:
-        """Whether the path of any file has changed since the last pull. If so, links to that file have changed too."""
+        """True if the path of any file has changed since the last pull, so that links to it have changed, too."""
         return any(
             self.layout.paths.get(file.id, file.path) != file.path for file in self.folder.files.values() if file.id
         )

@@ -56,7 +56,7 @@ def assign_ids(entries: Entries, ids: Mapping[str, str], known: Iterable[Entry])
         for entry in all_entries:
             if entry.kind in others and not entry.id:
                 _take_id(entry, others[entry.kind], same)
-    # If as many groups are new as are missing, the groups were renamed.
+    # As many new groups as missing ones: they were renamed.
     unknown = [entry for entry in all_entries if entry.kind == "group" and not entry.id]
     if len(unknown) == len(others["group"]):
         for entry, before in zip(unknown, others["group"], strict=True):
@@ -70,7 +70,8 @@ def _title_and_target(entry: Entry) -> object:
 
 
 def _take_id(entry: Entry, others: list[Entry], same: Callable[[Entry], object]) -> None:
-    """Give an entry the ID of the first of the `others` for which `same` returns an equal value that is not empty."""
+    """Give an entry the ID of the first of the `others` that is alike: `same` returns an equal value for both, which is
+    not empty."""
     found = next((each for each in others if same(each) and same(each) == same(entry)), None)
     if found is not None:
         entry.id = found.id
@@ -78,8 +79,8 @@ def _take_id(entry: Entry, others: list[Entry], same: Callable[[Entry], object])
 
 
 def flatten(entries: Iterable[Entry], depth: int = 0) -> Iterator[tuple[Any, ...]]:
-    """Yield a tuple for each entry, with everything that `SUMMARY.md` contains about the entry. Two tables of contents
-    are equal if their tuples are equal."""
+    """Yield a tuple for each entry, with all that `SUMMARY.md` says about it. Equal tuples mean equal tables of
+    contents."""
     for entry in entries:
         slug = entry.slug if entry.slug != page_trees.page_slug(entry.title) else ""
         target = unquote(entry.target).strip("<>")
@@ -89,7 +90,7 @@ def flatten(entries: Iterable[Entry], depth: int = 0) -> Iterator[tuple[Any, ...
 
 def structure(entries: Iterable[Entry]) -> list[tuple[Any, ...]]:
     """Return the depth, kind, ID and URL of each entry, and the titles of groups. Titles of pages are left out, because
-    the files of the pages contain them too."""
+    their files have them, too."""
     return [
         (depth, kind, name, title if kind == "group" else "", target)
         for depth, kind, name, title, _, target, *_ in flatten(entries)
@@ -134,8 +135,8 @@ def to_page_tree(entries: Iterable[Entry]) -> Pages:
 
 
 def merge_contents(base: Entries, local: Entries, server: Entries, *, edited: Collection[str]) -> Entries:
-    """Return `local` with the changes of `server` since `base`. Pages of `edited` that were deleted in one of them are
-    kept."""
+    """Return `local` with the changes of `server` since `base`. Pages in `edited` are kept, even if one side deleted
+    them."""
     sides = [TreeVersion.of(to_page_tree(each)) for each in (base, local, server)]
     order = merge_page_order(*sides, edited=lambda before, after: after["id"] in edited)
     by_id = [{entry.id: entry for entry in walk_entries(each)} for each in (base, local, server)]
@@ -382,8 +383,8 @@ def _walk(top: Path) -> Iterator[str]:
 
 
 def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
-    """Yield the old and the new path of each renamed file: a missing file and a new file that are alike. They have the same
-    text, position in the table of contents or title, or most of their words are equal."""
+    """Yield the old and the new path of each renamed file: a missing file and a new file with the same text, position
+    in the table of contents or title, or with mostly equal words."""
     folder = files.folder
     missing = {
         file.path: file

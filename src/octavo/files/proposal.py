@@ -104,8 +104,8 @@ class Proposal:
         return self._request is not None and self.folder.proposal.get("changeRequest") == self._request.id
 
     async def _open_request(self) -> ChangeRequest | None:
-        """Return the open change request or draft of the last proposal, also if that proposal was interrupted before it
-        stored the ID. None if there is none, or if it was merged, archived or deleted: then its ID is forgotten. Raises
+        """Return the open change request or draft of the last proposal, even if that was interrupted before it stored
+        the ID. None if there is none, or if it was merged, archived or deleted: then its ID is forgotten. Raises
         ApiError, or ProposalFailed if it was edited since the last complete proposal."""
         name = self.folder.proposal.get("changeRequest")
         if not isinstance(name, str) or not name:
@@ -137,8 +137,8 @@ class Proposal:
         return next(unused, None)
 
     def _baseline(self) -> Baseline:
-        """Return the files of the last completed proposal for this change request. Without such a proposal, return the
-        files of the last pull."""
+        """Return the files of the last completed proposal for this change request. If there is none, return those of
+        the last pull."""
         entries = base_entries(self.folder)
         if not (self._is_known and self.folder.proposal.get("isComplete")):
             return Baseline(dict(self.folder.files), entries)
@@ -161,8 +161,8 @@ class Proposal:
                 self._rename_entry(f"{NEW_PAGE}{path}", name)
 
     def _find_by_title(self, base: Revision) -> dict[str, str]:
-        """Return the IDs of pages of the change request that are not in `base` and have the title of a new file, by the
-        path of this file."""
+        """Return the IDs of pages that were added to the change request since `base` and have the title of a new file,
+        by the path of the file."""
         assert self._head is not None
         old = {page.id for page in base.walk()}
         made = {page.title: page.id for page in self._head.walk() if page.id not in old and page.type == "document"}
@@ -199,7 +199,7 @@ class Proposal:
 
     async def finish_interrupted(self, *, is_draft: bool) -> ChangeRequest | None:
         """Mark the change request of an interrupted proposal as ready for review, and return it. None if there is none.
-        Call this only if the plan is empty, so that the change request has all changes. Raises ApiError."""
+        Call this only with an empty plan: the change request then has all changes. Raises ApiError."""
         request = self._request
         is_interrupted = self._is_known and not self.folder.proposal.get("isComplete")
         if request is None or request.status != "draft" or not is_interrupted or is_draft or self.into is not None:
@@ -272,8 +272,8 @@ class _Sender:
     """New pages of the current edit: name, parent and title."""
     _size: int = 0
     _pending: dict[str, str] = field(default_factory=dict)
-    """Texts that were sent with links to pages that did not exist yet, by the name of the page with the text. They are
-    sent again after all pages exist."""
+    """Texts that were sent although they link to pages that did not exist yet, by the name of their page. They are sent
+    again when all pages exist."""
 
     async def send(self) -> None:
         await self._send_files()

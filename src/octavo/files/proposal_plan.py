@@ -171,8 +171,8 @@ class ProposalPlanner:
         plan.deletions = deleted_pages(head, order, ())
 
     def _local_entries(self, plan: ProposalPlan) -> Entries:
-        """Return the table of contents of the folder without the changes that the API does not support. These changes are
-        added to `plan`."""
+        """Return the table of contents of the folder, without changes that the API does not support. Adds these to
+        `plan`."""
         before = {entry.id: entry for entry in walk_entries(self.baseline.entries)}
         now = {entry.id: entry for entry in walk_entries(self.local.entries)}
         left_out = set()
@@ -209,7 +209,7 @@ class ProposalPlanner:
         return entry.path is not None and entry.path.as_posix() in self.local.data
 
     def _without_unknown_pages(self, entries: Entries) -> Entries:
-        """Return the entries without those that are no page of the space, such as list items without a link."""
+        """Return the entries, without those that are no pages of the space, such as list items without a link."""
         known = self.baseline.pages.keys()
         unknown = {each.id for each in walk_entries(entries) if each.kind == "document" and each.id not in known}
         return without_entries(entries, unknown)
@@ -378,9 +378,11 @@ class FolderLinkTargets:
     """Paths of all new pages and files."""
 
     def server_text(self, path: str, markdown: str, page: Page | None, server_markdown: str = "") -> str:
-        """Return `markdown`, the text of the file at `path`, with its links in the form that the server uses. A link
-        that `server_markdown` contains gets the form that it has there. Any other link stays relative if it leads to
-        the same page on the server. Otherwise it names its target by ID."""
+        """Return `markdown`, the text of the file at `path`, with its links as the server has them.
+
+        A link in `server_markdown` gets the form that it has there. Any other link stays relative if it leads to the
+        same page on the server, and else has the ID of its target.
+        """
         known: dict[str, str] = {}
         if page is not None:
             for url in link_urls(server_markdown):
@@ -483,7 +485,7 @@ def _plain_value(value: Any) -> Any:
 
 
 def _keep_title(change: PageChange, page: Page, mine: FileVersion) -> None:
-    """Add the title to a change if the first heading of its new text would change the title of the page."""
+    """Add the title to a change if the first heading of its text would change the title of the page."""
     if change.text is None or _TITLE in change.fields:
         return
     heading = page_trees.leading_heading(change.text)

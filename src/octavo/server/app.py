@@ -80,7 +80,7 @@ def resolve_reference(op: Op, world: World) -> Op:
             if membership(world, at.organization_id) is None:
                 raise MissingResource(f"/orgs/{at.organization_id}")
         case SiteRef() as at:
-            # Operations with a share key are for visitors of the published site too.
+            # Operations with a share key are also for visitors of the published site.
             visits = "share_key" in type(op).model_fields
             site_tree.require_site_access(world, at, visits=visits, share_key=getattr(op, "share_key", None))
         case CollectionRef() as at:
@@ -129,7 +129,7 @@ BODY_CAP = 1 << 20
 EDIT_CAP = 8 << 20
 """Maximum size of the body of a content edit, in bytes. It is larger than `BODY_CAP`, because edits may contain files."""
 LARGE_BODY = 2 << 20
-"""Size of a body in bytes from which bodies are read one at a time, because parsing needs much more memory."""
+"""Size in bytes from which only one body is read at a time, because parsing needs much more memory."""
 
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
 T = TypeVar("T")
@@ -265,10 +265,8 @@ class Platform:
         return _parse_body(body) if body else None
 
     async def _bytes(self, request: Request, cap: int, lock_stack: AsyncExitStack) -> bytes:
-        """Return the request body. Raises Refusal if it is larger than `cap` bytes.
-
-        A large body holds the lock for large bodies until `lock_stack` is closed.
-        """
+        """Return the request body. Raises Refusal if it is larger than `cap` bytes. While a large body is in memory, no
+        other is read: it holds a lock until `lock_stack` is closed."""
         limit_text = f"{cap >> 20} MiB" if cap % (1 << 20) == 0 else f"{cap} bytes"
         too_large = Refusal(413, f"The body is larger than the limit of {limit_text}.")
         length = request.headers.get("content-length", "0")
@@ -357,7 +355,7 @@ def _decode(request: Request, body: Json | None) -> Operation[Any]:
 
 
 def _url(request: Request) -> str:
-    # The raw path keeps encoded slashes in page paths apart from real slashes.
+    # In the raw path, encoded slashes in page paths differ from real slashes.
     path = request.scope.get("raw_path") or quote(request.scope["path"]).encode()
     query = request.scope["query_string"]
     return (path + b"?" + query if query else path).decode("latin-1")
@@ -400,7 +398,7 @@ async def _failure_response(request: Request, failure: Exception) -> Response:
             return error_response(failure.status_code, sentence, failure.headers)
         case ClientDisconnect():
             return error_response(400, "The request ended before its body was complete.")
-    # Starlette raises the exception again after this response, so the server can report it.
+    # After this response, Starlette raises the exception again, so that the server can report it.
     return error_response(500, "The server failed, and your request was not completed.")
 
 
@@ -449,11 +447,8 @@ def missing_message(path: str) -> str:
 
 
 def invalid_body(invalid: ValidationError, body: Json | None) -> Refusal:
-    """Return the refusal for a body that does not match the model.
-
-    The message names the first invalid field and its allowed values, but never the value that was sent. The status for an
-    invalid ID in the URL is 404.
-    """
+    """Return the refusal for a body that does not match the model. The message has the first invalid field and its
+    allowed values, but never the value that was sent. An invalid ID in the URL gives the status 404."""
     if invalid.title.endswith("Ref"):
         return Refusal(404, "There is nothing at this URL: an ID in the URL is not valid.")
     return Refusal(400, error_sentence(invalid, body or {}))

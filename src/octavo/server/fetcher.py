@@ -1,7 +1,7 @@
 """Downloads for imports and OpenAPI specifications, with limits on size, time and network.
 
-A host name is resolved once, and the connection uses the checked IP address: a second lookup could return a private
-address. Each redirect is checked in the same way.
+A host name is resolved once, and the connection uses the IP address that was checked: a second lookup could return a
+private address. Each redirect is checked in the same way.
 """
 
 from __future__ import annotations
@@ -114,18 +114,18 @@ class Fetcher:
         connection = HTTPSConnection(host, port, context=context) if context else HTTPConnection(host, port)
         connection.sock = connected_socket
         is_late = threading.Event()
-        # `connection.sock` is unsuitable: http.client clears it while the response is still being read.
+        # Not `connection.sock`: http.client clears it while the response is still being read.
         timer = threading.Timer(max(deadline - time.monotonic(), 0), lambda: _shut_down(connected_socket, is_late))
         timer.daemon = True
         timer.start()
         try:
             if context is not None:
-                # The timer must be able to interrupt the TLS handshake, so the socket is wrapped first.
+                # Wrap the socket first, so that the timer can interrupt the TLS handshake.
                 secure = context.wrap_socket(connected_socket, server_hostname=host, do_handshake_on_connect=False)
                 connection.sock = connected_socket = secure
                 secure.do_handshake()
             connection.request("GET", request_target(parts), headers=_HEADERS)
-            # The response outlives the connection, so it must be closed separately.
+            # The response lives longer than the connection, so it must be closed separately.
             with connection.getresponse() as response:
                 yield response
             if is_late.is_set():

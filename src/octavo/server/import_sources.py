@@ -44,7 +44,7 @@ _IGNORED_TAGS = [
 ]
 """Elements that never belong to the content of a page."""
 _PAGE_FRAME_TAGS = ["header", "footer"]
-"""Elements around the content of a page. Inside the main part, they are kept, because they may contain its title."""
+"""Elements around the content of a page. Those inside the main part are kept, because they may contain its title."""
 _MAIN_SELECTORS = ("main", "[role=main]", "article", "body")
 _SCHEMES = {"", "http", "https", "mailto"}
 _BLOCKS = (
@@ -59,9 +59,9 @@ _IMPLIED_ENDS = {
     **dict.fromkeys(("thead", "tbody", "tfoot"), ({"td", "th", "tr", "thead", "tbody", "tfoot"}, {"table"})),
     **dict.fromkeys(_BLOCKS, ({"p"}, {"td", "th", "caption", "object", "button", "figcaption", "summary"})),
 }
-"""For each element, the open elements that its start tag ends, and the ancestors at which the search for them stops."""
+"""By element: the open elements that its start tag ends, and the ancestors beyond which no such element is sought."""
 _OPEN_ELEMENT_LIMIT = 30
-"""Maximum number of open elements that are checked when a start tag ends open elements."""
+"""Maximum number of open elements that are checked for those that a start tag ends."""
 _BLANK_LINES = re.compile(r"\n{3,}")
 RewriteUrl = Callable[[str], str]
 """Function that maps a URL in the source to the URL in the Markdown."""
@@ -240,7 +240,7 @@ def _read_archive(data: bytes) -> ImportedFiles:
                 try:
                     files[path] = archive.read(info)
                 except (BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError, ValueError):
-                    # Count the page as found, although its file is damaged or encrypted.
+                    # The page counts as found, although its file is damaged or encrypted.
                     imported.pages_found += _is_page(path)
     except BadZipFile:
         raise ImportFailure("The file at this URL is not a ZIP archive") from None
@@ -272,8 +272,8 @@ def _add_archived_file(imported: ImportedFiles, path: str, content: bytes) -> No
 
 
 def _markdown_link(address: str) -> str:
-    """Replace the HTML suffix of a relative link by `.md`, because the HTML file becomes a Markdown file. Other links stay
-    unchanged."""
+    """Return a relative link with `.md` instead of its HTML suffix, because the HTML file becomes a Markdown file.
+    Other links stay as they are."""
     parts = urlsplit(address)
     if parts.scheme or parts.netloc or not _HTML.search(parts.path):
         return address

@@ -96,8 +96,8 @@ def load(
     space = _find_space(world, folder_read, space_id)
     record = world.store.find(f"/spaces/{space['id']}/folder") if space else None
     before = record or {**EMPTY_REVISION, "keys": {}}
-    # The first load stores many files, which is fast only in one transaction. A later load stores few files. It has no
-    # transaction here, so other threads can write while the folder is read.
+    # The first load stores many files, which is fast only in one transaction. Later loads store few: without a
+    # transaction, other threads can write while the folder is read.
     with world.store.transaction() if record is None else nullcontext():
         after = _FolderReader(world, folder_read, before, on_progress).convert()
     with world.store.transaction():
@@ -294,8 +294,7 @@ class _FolderReader:
         return key if self._key_counts[key] == 1 else f"{key}#{self._key_counts[key]}"
 
     def _assign_ids(self) -> None:
-        """Give each entry its earlier ID. If it has none, use the ID of a deleted page with the same text, or a new
-        ID."""
+        """Give each entry its earlier ID, else the ID of a deleted page with the same text, else a new one."""
         earlier_ids: dict[str, str] = self.before["keys"]
         current_keys = {key for _, key in self._entries}
         deleted_ids = {page_id for key, page_id in earlier_ids.items() if key not in current_keys}

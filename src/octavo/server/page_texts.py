@@ -39,7 +39,7 @@ INCLUDE_DEPTH_LIMIT = 4
 _LENGTH_LIMIT = 1 << 20
 """Maximum number of characters that includes add to a text. Nested includes can multiply it quickly."""
 _COST_OF_INCLUDE = 256
-"""Number of characters that each include counts for in addition to its text."""
+"""Number of characters that each include costs in addition to its text."""
 _DEFAULT_FOLDER = ".gitbook/includes"
 """Folder of reusable content in a repository. Links in reusable content without a file are relative to this folder."""
 _ABSOLUTE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/#]")
@@ -361,7 +361,7 @@ def reindex(world: World, space_id: str, old: Json | None, new: Json) -> None:
 
 
 def mark_for_reindexing(world: World, space_id: str, old: Json | None) -> None:
-    """Mark a space for `finish_reindexing`. `old` is the revision in the index. None if the space is not indexed."""
+    """Mark a space for `finish_reindexing`. `old` is the revision in the index, or None if the space is not indexed."""
     path = f"/spaces/{space_id}/unindexed"
     if world.store.find(path) is None:
         world.store.put(path, {"id": "unindexed", "since": old["id"] if old is not None else ""})
@@ -386,7 +386,7 @@ def finish_reindexing(world: World, space_id: str, on_progress: Callable[[int, i
         while not is_over:
             with world.store.transaction():
                 if world.store.get(f"/spaces/{space_id}")["revision"] != new["id"]:
-                    break  # A merge indexed its own changes meanwhile, so start again with the remaining pages.
+                    break  # A merge has indexed its changes meanwhile, so start again with the other pages.
                 indexed_count += len(list(islice(pages, PAGES_PER_BATCH)))
                 if is_over := next(pages, None) is None:
                     world.store.delete(path)

@@ -82,9 +82,9 @@ T = TypeVar("T")
 class BackgroundWork(Generic[T]):
     """Result of a handler that needs slow work, such as a download or parsing a large text.
 
-    `run` is called in its own thread and must not use the store. `finish` is called with the result of `run` in the
-    handler thread, in one transaction. It returns the response or raises Refusal. With `early_response`, that response is
-    sent immediately, and the result of `finish` is ignored.
+    `run` is called in its own thread and must not use the store. `finish` is called with its result in the handler
+    thread, in one transaction, and returns the response or raises Refusal. An `early_response` is sent immediately
+    instead, and the result of `finish` is ignored.
     """
 
     run: Callable[[], T]

@@ -40,7 +40,8 @@ HEAD_SECONDS = 10.0
 BODY_SECONDS = 30.0
 """Time limit for a request body, from the first read, in seconds."""
 RESPONSE_SECONDS = 30.0
-"""Time in seconds for which a client may stop reading a response, or may delay closing the connection."""
+"""Time limit for pauses in which a client reads nothing of a response, and for its closing of the connection, in
+seconds."""
 IDLE_SECONDS = 15
 """Time for which a connection may stay idle between requests, in seconds."""
 
@@ -131,7 +132,7 @@ class _OriginGuard:
         async def send_and_note_end(message: Message) -> None:
             nonlocal is_counted
             if is_counted and message["type"] == "http.response.body" and not message.get("more_body"):
-                # The response is complete: a client that reads it slowly must not block other requests.
+                # The response is complete: a client that reads it slowly must not keep others from being served.
                 is_counted = False
                 self._running_requests -= 1
             await send(message)

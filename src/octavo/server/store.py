@@ -58,8 +58,8 @@ _MACHINE_ERRORS = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOER
 """SQLite errors caused by the machine, not by the statement."""
 
 _WORDS_VERSION = f"words and parts of them, folded by Unicode {unicodedata.unidata_version}"
-"""Version of the full-text index. It must change with the folding, because SQLite removes an entry only if its text is
-folded exactly as when it was added."""
+"""Version of the full-text index. Change it with the folding, because SQLite removes an entry only if its text is
+folded as when it was added."""
 
 Section = tuple[str, str, str]
 """Anchor, title and text of a section in a page."""
@@ -74,7 +74,7 @@ class SearchHit(NamedTuple):
     title: str
     snippet: str
     partial_match_section: int
-    """ID of the section if only its title or parts of its words match. 0 if a whole word of its text matches."""
+    """ID of the section if no whole word of its text matches, but only its title or parts of words. Otherwise 0."""
 
 
 _HIT_MARK = "\x02"
@@ -108,7 +108,7 @@ class Store:
         self.lock = RLock()
         """Lock for every read and write."""
         self._cached: dict[tuple[str, ...], list[Any]] | None = None
-        """Documents that were read inside `cached_reads`. None outside of `cached_reads`."""
+        """Documents that were read inside `cached_reads`. None outside it."""
         self._db = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
         self.close = weakref.finalize(self, self._db.close)
         """Close the database. Also called when the store is garbage-collected."""
@@ -126,7 +126,8 @@ class Store:
         self._db.executescript(
             "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
             "PRAGMA journal_size_limit = 16777216;"
-            "PRAGMA cache_size = -256;"  # 256 KiB. The default of 2 MiB is not faster, because the system caches the file.
+            # 256 KiB. The default of 2 MiB is no faster, because the system caches the file.
+            "PRAGMA cache_size = -256;"
         )
         if self._version() == 0:
             with self.transaction():

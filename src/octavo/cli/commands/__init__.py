@@ -55,7 +55,7 @@ MODULES = {
     "log": "doctor",
     "merge": "changes",
 }
-"""The module of each command that shares the module of another command."""
+"""By command: the module of another command, which it shares."""
 
 
 @dataclass(frozen=True)

@@ -192,7 +192,7 @@ FORMATS: Mapping[str, Callable[[Sequence[Finding], Mapping[str, str]], str]] = {
     "rdjsonl": rdjson_lines,
     "github": github_commands,
 }
-"""Formats for programs. Each function gets the findings, and the texts of the files by path."""
+"""Formats for programs. Each function gets the findings, and the text of each file by path."""
 
 
 NEVER = "never"

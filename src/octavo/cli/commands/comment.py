@@ -228,8 +228,8 @@ async def _find_place(references: References, target: Target, options: argparse.
 def print_written(
     session: Session, options: argparse.Namespace, target: Target, entry: OutboxEntry, *, thread: str
 ) -> None:
-    """Print a link to the page, change request or space that has the new comment or reply. Print the REF of the thread
-    instead if the server sends no link, or on an embedded platform."""
+    """Print a link to the page, change request or space that has the new comment or reply. If the server sends no link,
+    or is an embedded platform, print the REF of the thread."""
     ref = target.ref
     row: dict[str, Any] = {
         "id": entry.created_id,

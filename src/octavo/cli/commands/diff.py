@@ -35,8 +35,8 @@ _CHANGES = {"A": "page_created", "D": "page_deleted", "R": "page_moved", "?": "p
 
 
 def folder_texts(argument: str | None) -> list[PageTexts] | None:
-    """Return the changed text files of the pulled folder, or only the file that `argument` names. None if `argument` names
-    no file of a pulled folder, and so may be a REF. Raises Failure."""
+    """Return the changed text files of the pulled folder, or only the file that `argument` names. None if it names no
+    file there: then it may be a REF. Raises Failure."""
     if not has_pulled_folder():
         if argument is None:
             raise Failure("Not a pulled folder. Write a REF, or run: octavo pull SPACE DIR", USAGE)

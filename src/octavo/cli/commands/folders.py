@@ -56,7 +56,7 @@ PULL_FIELDS = (
     Field("skipped", "object[]"),
 )
 _START_FILES = ("SUMMARY.md", ".gitbook.yaml")
-"""Files that show that a folder belongs to Git Sync. A folder with other files needs one of them before the first pull."""
+"""Files of a folder with Git Sync. A folder that is not empty needs one of them before the first pull."""
 
 
 def _declare_pull(command: argparse.ArgumentParser) -> None:

@@ -157,7 +157,7 @@ class InboxList:
             try:
                 await asyncio.wait_for(changed.wait(), CHECK_SECONDS)
             except TimeoutError:
-                # The poller must not slow down as if the user were away.
+                # Without keys, the poller would slow down as if the user were away.
                 poller.on_key_pressed()
                 if poller.is_due:
                     await poller.run()
@@ -216,7 +216,7 @@ async def _wait_loaded(loader: InboxLoader, changed: asyncio.Event) -> None:
     while not loader.is_idle:
         changed.clear()
         try:
-            await asyncio.wait_for(changed.wait(), 0.2)  # the loader may become idle without a notification
+            await asyncio.wait_for(changed.wait(), 0.2)  # the loader may become idle without notifying
         except TimeoutError:
             continue
 

@@ -179,8 +179,8 @@ class Search:
                 return self._row(space, "change-request", hit.title, hit.snippet, number=hit.number)
 
     async def _change_request_number(self, at: Discussion) -> int | None:
-        """Return the number of the change request of a thread. None for a thread on main. With `--offline`, also None if
-        the change request is not cached."""
+        """Return the number of the change request of a thread. None for a thread on main, and with `--offline` if the
+        change request is not cached."""
         if not isinstance(at, ChangeRequestRef):
             return None
         change_request = self._live.peek(Get(at=at)).value

@@ -44,7 +44,7 @@ from octavo.server.store import Json
 
 @dataclass
 class DemoClock:
-    """Clock that shows the moment it is set to."""
+    """Clock whose time is set by its user."""
 
     moment: datetime
 
@@ -94,7 +94,7 @@ def pages_in_folder(world: World, at: ContentRef, folder: str) -> Iterator[Json]
 
 
 def position_after(world: World, at: ContentRef, file: str) -> int:
-    """Return the position directly after the page that was loaded from `file`, counted among its siblings."""
+    """Return the position directly after the page that was loaded from `file`, among its siblings."""
     tree = get_at(world, at)["pages"]
     return page_trees.position_of(tree, find_page(world, at, file)["id"])[1] + 1
 

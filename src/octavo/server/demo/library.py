@@ -50,7 +50,7 @@ LEAST_SPACES, OPEN_THREADS, CHANGE_REQUESTS = 200, 5000, 600
 PAGES_OF_BOOK = 51
 _MONTHS_OF_BOOK = 46
 _DISCUSSED_MONTHS = 8
-"""Only the pages of the last months of a book have threads. This is the number of these months."""
+"""Number of the last months of a book whose pages have threads."""
 _FIRST_YEAR = 2023
 _BOOKS_AGE = timedelta(days=110)
 _ACTIVITY_DAYS = timedelta(days=90)
@@ -70,7 +70,7 @@ class _Book:
 
 
 def fill(world: World, clock: DemoClock, ids: DemoIds, today: datetime, share: float = 1.0) -> None:
-    """Add the large demo, or a `share` of it, to an existing demo library. The whole large demo takes half a minute."""
+    """Add the large demo, or a `share` of it, to an existing demo library. The whole takes half a minute."""
     chance = Random("large")
     clock.moment = today - _BOOKS_AGE
     titles = _titles()
@@ -195,8 +195,8 @@ class _ThreadAction:
 def _change_requests(
     world: World, books: list[_Book], chance: Random, ids: DemoIds, count: int
 ) -> Iterator[tuple[timedelta, Action]]:
-    """Yield the age of each change request and the action that creates it. In some books, a change request is merged,
-    which makes the others outdated."""
+    """Yield the age of each change request and the action that creates it. In some books, one is merged, which makes
+    the others outdated."""
     proposals = [
         _Proposal(world, ids, chance.choice(books), f"c{number}", Random(f"change {number}")) for number in range(count)
     ]
@@ -357,7 +357,7 @@ TODAY = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
 _FOLDER = Path(__file__).parent
 _SPACES_AGE = timedelta(days=1300)
 _PAGES_AGE = timedelta(days=120)
-"""Age of the spaces, and age of the last complete load of their pages."""
+"""How old the spaces are, and how long ago their pages were last loaded completely."""
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ _LEVELS = (
     ("Mean low water springs", 0.13, 0.0),
     ("Lowest astronomical tide", 0.0, 0.0),
 )
-"""Name of each tide level, its share of mean high water springs, and meters to add."""
+"""Tide levels: the name, the share of mean high water springs, and the meters to add."""
 _SLUGS = {"Queen's Pier": "brannoch-pier"}
 
 

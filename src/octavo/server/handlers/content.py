@@ -200,8 +200,8 @@ def _list_changes(op: content.ListChanges, world: World) -> Json:
 
 
 def requested_text(world: World, revision: Json, page: Json, op: GetPage | GetPageByPath) -> str:
-    """Return the text of a page in the form that `op` requests: with or without expanded includes and expressions, and
-    with the requested form of links."""
+    """Return the text of a page as `op` requests it: includes and expressions may be expanded, and links may have
+    another form."""
     text = spaces.page_text(world, page)
     if op.dereferenced:
         text = expand_includes(world.store, text, page, revision)
@@ -271,7 +271,7 @@ class ContentEditor:
         self._texts: dict[str, str] = {}
         """New texts by page ID."""
         self._refs: dict[str, str] = {}
-        """URLs by temporary reference, with which an edit can link to a page or file that it creates."""
+        """URLs by temporary reference: an edit uses them to link to a page or file that it creates."""
         self._where = ""
         self.results: list[Json] = []
         """Result of each change, for the response."""
@@ -316,8 +316,8 @@ class ContentEditor:
         return fields
 
     def _with_fields(self, page: Json, fields: Json, markdown: str | None) -> Json:
-        """Return `page` with other fields. If the title equals the first heading of the text, a change of one also changes
-        the other."""
+        """Return `page` with other fields. If its title equals the first heading of its text, a change of one also
+        changes the other."""
         before = page["title"]
         text = self._text(page) if page["type"] == "document" else ""
         if markdown is not None:
@@ -406,7 +406,7 @@ class ContentEditor:
         self._pages = page_trees.insert_page(self._pages, restored, parent if parent in current_ids else None, index)
 
     def _move_back(self, page_id: str, pages: Pages) -> None:
-        """Move a page below its parent in `pages`, if that parent still exists and is not below the page."""
+        """Move a page back below its parent in `pages`, if that parent still exists and is not below the page."""
         parent, index = page_trees.position_of(pages, page_id)
         current_parents = page_trees.parents(self._pages)
         page = self._page(page_id)

@@ -40,7 +40,7 @@ _CACHE_LIMIT = 5000
 _INCLUDE_LIMIT = 100
 """Maximum number of pieces of reusable content that are searched for a heading of a page."""
 _CACHE: dict[str, TextLinks] = {}
-"""Links by hash of the text. Cached, because parsing a text is slow."""
+"""Links of texts, by the hash of the text, because parsing is slow."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class LinkedResource:
 
 
 class LinkSurvey:
-    """Links of a revision that the caller can see. Targets that the caller cannot see count as broken."""
+    """Links of a revision that the caller can see. A target that the caller cannot see counts as broken."""
 
     def __init__(self, world: World, revision: Json) -> None:
         self._world = world
@@ -239,10 +239,8 @@ class LinkSurvey:
         return LinkTarget("ok", "openapi", slug) if exists else LinkTarget("broken", "url", slug)
 
     def _find_document(self, collection: str, name: str) -> Json | None:
-        """Return a document by ID. None if it does not exist, or if `name` is not a valid ID.
-
-        `name` comes from a page and can be any text, so it must be checked before it becomes part of a path.
-        """
+        """Return a document by ID. None if it does not exist, or if `name` is not a valid ID: it comes from a page and
+        can be any text, so it is checked before it becomes part of a path."""
         return self._world.store.find(f"/{collection}/{name}") if ID_PATTERN.fullmatch(name) else None
 
     def _reusable_target(self, reference: str, page: Json) -> LinkTarget:
@@ -339,8 +337,8 @@ def _list_of_change_request(op: links.ListOfChangeRequest, world: World) -> Json
 
 
 def _was_broken(resource: LinkedResource, before: set[tuple[str, str]]) -> bool:
-    """Return whether every page that links to a broken target already had this broken link in the base of the change
-    request."""
+    """Return whether every page that links to a broken target already had this link in the base of the change request,
+    where it was broken, too."""
     return all((location.page, resource.target.name) in before for location in resource.locations)
 
 
@@ -474,7 +472,7 @@ class LinkPresenter:
         return {"versionContext": {"type": "changeRequest", "changeRequest": change_request}}
 
     def _page(self, name: str) -> Json:
-        # Child pages are left out, because every link would repeat them.
+        # Without child pages, because every link would repeat them.
         return present_page({**self._pages[name], "pages": []}, self._app)
 
     def _space_fields(self, space_id: str) -> Json:

@@ -1,7 +1,7 @@
-"""Users and organizations, with their members, teams, merge rules, SAML providers and translation settings. Also the version
-of the API.
+"""Users and organizations, with their members, teams, merge rules, SAML providers and translation settings. Also the
+version of the API.
 
-Merge rules count as met if the embedded platform has no such feature: agent reviews and expressions.
+Merge rules about features that the embedded platform does not have count as met: agent reviews and expressions.
 """
 
 from __future__ import annotations
@@ -459,8 +459,7 @@ def _has_site(world: World, organization: Json, site: str) -> bool:
 
 
 def _refuse_taken_hostname(world: World, organization: Json, hostname: str) -> None:
-    """Raise Refusal if another organization has this hostname, or has it as its ID. The ID is the default hostname of
-    an organization."""
+    """Raise Refusal if another organization has this hostname, or has it as its ID, which is the default hostname."""
     for other in world.store.all("/orgs"):
         if other["id"] != organization["id"] and hostname in (other.get("hostname"), other["id"]):
             raise Refusal(400, f"The subdomain {hostname} is already taken. Choose another.")

@@ -1,9 +1,10 @@
 """Roles, and the actions that each role allows.
 
-A member's role in a space is the higher of two roles. One is the role in the organization, limited by the default level of
-the space. The other is the highest role that was granted to the member or their teams, on the space or on a collection that
-contains it. The default level `inherit` means the level of the containing collection, and at the root no limit. Admins
-always have full access. Guests only have granted roles. Non-members and disabled members have no role.
+A member's role in a space is the higher of two roles. One is the role in the organization, limited by the default level
+of the space. The other is the highest role that was granted to the member or their teams, on the space or on a
+collection that contains it. The default level `inherit` is that of the containing collection, and no limit at the root.
+
+Admins always have full access. Guests only have granted roles. Non-members and disabled members have no role.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ def _in_site(op: search.InSite, world: World) -> Json:
 
 
 def _spaces_in_scope(scope: search.DefaultScope | search.SpecificScope | search.AllScope, view: SiteView) -> list[str]:
-    """Return the IDs of the spaces to search. Site spaces that do not exist or are hidden are ignored."""
+    """Return the IDs of the spaces to search, without site spaces that do not exist or are hidden."""
     visible = {part.document["id"]: part.document for part in view.site_spaces()}
     chosen: set[str | None]
     if isinstance(scope, search.SpecificScope):

@@ -45,7 +45,7 @@ class SiteView:
     tree: SiteTree
     share_key: str | None = None
     as_visitor: bool = False
-    """True if a member sees only what the audience of the site sees."""
+    """True to show a member only what the audience of the site sees."""
 
     @cached_property
     def _is_public(self) -> bool:
@@ -274,10 +274,8 @@ def _fill_in_section(op: structure.CreateSection | structure.UpdateSection, worl
 
 
 def _move_root_into_section(world: World, tree: SiteTree, section: str) -> SiteTree:
-    """Move the site spaces at the root into a section, and return the updated site.
-
-    They move into a new section before `section`. If none of them is visible, they move into `section`.
-    """
+    """Move the site spaces at the root into a section, and return the updated site. It is a new section before
+    `section`, or `section` itself if the caller sees none of them."""
     chosen = tree.default_space(None)
     if chosen:
         space = next(

@@ -151,7 +151,7 @@ def _site_space_paths(world: World, site: str, space: Json) -> list[str]:
 
 
 def can_see_site(world: World, tree: SiteTree) -> bool:
-    """Return whether the caller may see a site as a member or guest, even if the site is not published. A guest needs a
+    """Return whether the caller may see a site as a member or guest, whether or not it is published. A guest needs a
     role in one of its spaces."""
     organization = tree.site["organization"]
     if organization_role(world, organization):

@@ -113,7 +113,7 @@ def add_revision(
 
 
 def add_next(world: World, revision: Json, **changes: object) -> Json:
-    """Create a revision of type edits that follows `revision`. It has the fields of `revision`, changed by `changes`."""
+    """Create a revision of type edits after `revision`, with its fields except for `changes`."""
     return add_revision(world, revision["space"], {**revision, **changes}, type="edits", parents=[revision["id"]])
 
 

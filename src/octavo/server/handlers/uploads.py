@@ -273,7 +273,7 @@ def _add_imported(op: imports.Create, world: World, imported: ImportedFiles) -> 
 
 
 def _load_files(world: World, imported: ImportedFiles) -> tuple[Pages, list[Json]]:
-    """Return the imported pages and files. Links between them use IDs."""
+    """Return the imported pages and files, with links by ID between them."""
     with TemporaryDirectory(prefix="octavo-import-") as folder:
         for path, data in imported.files.items():
             _write_file(Path(folder, path), data)
@@ -340,8 +340,8 @@ def _get(op: pdf.Get, world: World) -> Json:
 
 
 def pdf_maker(world: World, payload: str, signature: str) -> Callable[[], bytes]:
-    """Return a function that makes the PDF for a signed URL. Raises Refusal if the signature is wrong or the URL has
-    expired, and MissingResource if the space or revision does not exist."""
+    """Return a function that makes the PDF for a signed URL. Raises Refusal if the signature is wrong or has expired,
+    and MissingResource if there is no such space or revision."""
     if not hmac.compare_digest(_signature(world, payload).encode(), signature.encode()):
         raise Refusal(404, "There is no PDF at this link. Export the PDF again.")
     export = json.loads(urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
