@@ -81,12 +81,9 @@ class Client:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         rng: Callable[[], float] = random.random,
     ) -> None:
-        """`transport` replaces the network. It is an ASGI application, or a transport of httpx.
-
-        `read_only` is a sentence that says why changes are not sent. Empty if they are sent. `deadline` is the maximum
-        time in seconds for all attempts of a request together. Raises ValueError with a sentence if a token must not be
-        sent to `origin`.
-        """
+        """`transport` replaces the network: an ASGI application, or a transport of httpx. `read_only` is a sentence
+        that says why changes are not sent, or empty. `deadline` is the maximum time in seconds for all attempts of a
+        request together. Raises ValueError with a sentence if a token must not be sent to `origin`."""
         self.origin = origin if transport is not None else origin_of(origin)
         self.activity: deque[Activity] = deque(maxlen=MAX_ACTIVITIES)
         self.on_activity = on_activity
@@ -237,7 +234,7 @@ class Client:
 
     def _note(self, exchange: Exchange) -> None:
         if exchange.outgoing.method not in READS:
-            # A read that was sent before this write may return the old state. So later callers must not share it.
+            # A read that was sent before this write may return the old state, so later callers must not share it.
             self._reads_in_flight.close()
         self.limits = limits(exchange.headers, self._context.now()) or self.limits
         offset = clock_offset(exchange.headers, self._context.now())
@@ -331,8 +328,8 @@ class RequestsInFlight:
     async def join(
         self, key: Hashable, is_waited_for: IsWaitedFor, start: Callable[[IsWaitedFor], Coroutine[Any, Any, T]]
     ) -> T:
-        """Return the result of the read with this key. If no such read is in progress, `start` starts it. A read is as
-        urgent as its most urgent caller."""
+        """Return the result of the read with this key. If it is not in progress, `start` starts it. It is as urgent as
+        its most urgent caller."""
         shared_read = self._open.get(key)
         if shared_read is None:
             shared_read = self._open[key] = _SharedRead(key)
@@ -356,7 +353,7 @@ class RequestsInFlight:
                 self._forget(shared_read)
 
     def close(self) -> None:
-        """Keep later callers from joining the current reads."""
+        """Let no later caller join the current reads."""
         self._open.clear()
 
     async def end(self) -> None:

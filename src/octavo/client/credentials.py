@@ -50,8 +50,7 @@ class StoreUnavailable(Exception):
 
 
 class StoreTimeout(StoreUnavailable):
-    """The token store did not respond in time. Octavo uses no other store instead, because this store may work
-    later."""
+    """The token store did not respond in time. It may work later, so Octavo does not use another store instead."""
 
 
 class Keyring:

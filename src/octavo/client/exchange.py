@@ -75,8 +75,8 @@ class Exchange:
         cap: int,
         turn: responses.LargeTurn,
     ) -> None:
-        """`cap` is the maximum size of the body in bytes. If it is 0, the body of a successful response is ignored. Each
-        attempt first gives `turn` back. The caller gives it back at the end."""
+        """`cap` is the maximum size of the body in bytes. With 0, the body of a successful response is ignored. Each
+        attempt first gives back `turn`, and the caller does so at the end."""
         self.outgoing = outgoing
         self.headers: Mapping[str, str] = {}
         """Headers of the last response."""

@@ -1,4 +1,4 @@
-"""Sends requests over HTTP. Only this module uses httpx. Types and errors of httpx do not leave it.
+"""Sends requests over HTTP. Only this module uses httpx: its types and errors do not leave it.
 
 If an asyncio task is canceled twice or at a wrong moment, httpx never closes its connection. It handles a canceled
 anyio scope correctly. So all calls of httpx run in tasks that are never canceled, inside such scopes (`run_to_end`).

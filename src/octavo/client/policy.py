@@ -1,4 +1,4 @@
-"""Decisions about retries, as pure functions without a clock or a connection, and the error messages of failed requests.
+"""Decisions about retries, and the error messages of failed requests. Pure functions without a clock or a connection.
 
 A read is retried after any temporary failure. A write is retried only if the server cannot have processed it: the
 request was not sent, or the server refused it with 429. After a lost response to a write, the caller must check the
@@ -34,8 +34,8 @@ ATTEMPTS = 4
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 8.0
 MAX_REQUESTED_WAIT = 60.0
-"""Longest time in seconds that Octavo waits if the server asks for it. If the server asks for more, the request fails,
-and the message says when to try again."""
+"""Longest time in seconds that Octavo waits because the server asks for it. If it asks for more, the request fails, and
+the message says when to try again."""
 MAX_RETRY_SECONDS = 86400.0
 """Longest retry time in seconds that is accepted from a server. A longer time is shortened to it."""
 RESERVED_SHARE, MIN_RESERVED_REQUESTS = 0.25, 5
@@ -150,8 +150,8 @@ def requested_wait(headers: Mapping[str, str], now: datetime) -> float | None:
 
 
 def background_wait(limits: Limits | None, now: datetime) -> float:
-    """Return the seconds for which background requests must wait, because the rest of the rate limit is reserved for
-    the user. Otherwise 0."""
+    """Return the seconds for which background requests must wait, because the rest of the rate limit is for the user. 0
+    if they need not wait."""
     if limits is None or limits.remaining is None or limits.reset is None:
         return 0.0
     reserved = max(MIN_RESERVED_REQUESTS, RESERVED_SHARE * (limits.limit or 0))
@@ -232,7 +232,7 @@ _WITHOUT_A_WORD = {
 
 
 def next_step_after(method: str) -> str:
-    """Return the next step after a lost response. After a write, it is to check whether the change was made."""
+    """Return the next step after a lost response: for a write, to check whether the change was made."""
     return "Try again." if method in READS else MAY_BE_DONE
 
 

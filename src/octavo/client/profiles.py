@@ -220,8 +220,7 @@ class Profiles:
         return replace(self, current=profile.name, entries={**self.entries, profile.name: profile})
 
     def without(self, name: str) -> Profiles:
-        """Return a copy without the profile `name`. If that profile was current, another profile is current in the
-        copy."""
+        """Return a copy without the profile `name`. If it was current, another one is current in the copy."""
         entries = {each: profile for each, profile in self.entries.items() if each != name}
         current = next(iter(entries), "") if self.current == name else self.current
         return replace(self, current=current, entries=entries)
@@ -344,7 +343,7 @@ def _profile_named(profiles: Profiles, name: str) -> Profile:
     found = profiles.get(name)
     if found is None:
         known = ", ".join(profiles.entries) or "none yet"
-        # Do not suggest to sign in if the file is unreadable, because it may contain the profile.
+        # The unreadable file may contain the profile, so do not suggest to sign in.
         step = profiles.problem or "Sign in to create a profile."
         raise ValueError(
             f"The profile {safe_line(name)!r} does not exist.{did_you_mean(name, profiles.entries)} Profiles: {known}. {step}"
@@ -357,7 +356,7 @@ def _profile(name: str, values: Mapping[str, Any]) -> Profile:
     if not isinstance(values, dict):
         raise TypeError("it must be a section with settings, such as [profiles.work].")
     for unknown in values.keys() - set(_FIELDS):
-        if meant := did_you_mean(unknown, _FIELDS):  # a misspelled `read_only` must not be ignored
+        if meant := did_you_mean(unknown, _FIELDS):  # an error, because a misspelled `read_only` must not be ignored
             raise ValueError(f"there is no setting {safe_line(unknown)!r}.{meant}")
     store = values.get("store")
     if store is None or store not in get_args(StoreName):

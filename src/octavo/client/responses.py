@@ -193,8 +193,8 @@ CACHE_SIZE = 1000
 
 
 class LargeTurn:
-    """Lets one exchange at a time have a large body in memory. Each exchange has its own `LargeTurn`. Those of one client
-    share a lock."""
+    """Lets one exchange at a time have a large body in memory. Each exchange has its own `LargeTurn`, and those of one
+    client share a lock."""
 
     def __init__(self, lock: asyncio.Lock) -> None:
         self._lock = lock
@@ -215,10 +215,7 @@ class LargeTurn:
 
 async def read_body(response: StreamedResponse, cap: int, host: str, turn: LargeTurn) -> bytes:
     """Return the decompressed body. Raises BadResponse if it is damaged, in an unsupported encoding, or larger than
-    `cap` bytes.
-
-    For a large body, this takes `turn`. The caller must give it back.
-    """
+    `cap` bytes. A large body takes `turn`, which the caller must give back."""
     chunks = limited_chunks(response, cap, _too_large(host, cap))
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding in ("identity", ""):
@@ -317,8 +314,8 @@ def _too_large(host: str, cap: int) -> BadResponse:
 
 
 class ParsedResponseCache:
-    """A cache of the last parsed response of each URL. If a body is unchanged, the same object is returned. It holds
-    only weak references, so it keeps no response in memory."""
+    """A cache of the last parsed response of each URL: an unchanged body gives the same object. It has only weak
+    references, so it keeps no response in memory."""
 
     def __init__(self) -> None:
         self._last: OrderedDict[tuple[type[Operation[Any]], str], tuple[bytes, ref[Any]]] = OrderedDict()

@@ -144,11 +144,9 @@ async def login(
     keep: bool = True,
     connect: Callable[[str, SecretStr], Client] = Client,
 ) -> SignedIn:
-    """Check the token, store it, and make its profile current.
-
-    The token is stored in the keyring, or unencrypted in a file with `insecure_storage`. If the keyring cannot store
-    the token, the token is kept only for this session, and `notice` says how to store it. With `keep=False`, it is
-    always kept only for this session.
+    """Check the token, store it, and make its profile current. It is stored in the keyring, or with `insecure_storage`
+    unencrypted in a file. If the keyring cannot store it, it is kept only for this session, and `notice` says how to
+    store it. With `keep=False`, it is always kept only for this session.
 
     Raises ApiError if the check fails, and ValueError if `name` is invalid or belongs to another account. Raises
     StoreTimeout if the keyring does not respond, StoreUnavailable if the file cannot be written, and OSError if the

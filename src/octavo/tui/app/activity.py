@@ -55,7 +55,7 @@ _HEADINGS: dict[type, str] = {
 _WRITE_HEADINGS = ("WAITING FOR YOUR DECISION", "FAILED", "IN PROGRESS")
 """Headings of unsent changes, in the order of the list."""
 _MOST_NAMED = 5
-"""Maximum number of changes that the confirmation of a discard lists."""
+"""Maximum number of changes that the confirmation of a discard names."""
 
 
 def _why_not_sent(app: Shell, view: ActivityScreen) -> str | None:
@@ -122,7 +122,7 @@ class ActivityScreen(Dialog[None]):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ACTIVITY,)
 
     _unsent_files: tuple[UnsentFile, ...] = ()
-    """Drafts from editors that were not sent, as of the last time the folder was read."""
+    """Drafts from editors that were not sent, when the folder was last read."""
 
     @property
     def shell(self) -> Shell:
@@ -330,7 +330,7 @@ class ActivityScreen(Dialog[None]):
         self, verb: str, adverb: str, chosen: Sequence[OutboxEntry], step: Callable[[str], Awaitable[None]]
     ) -> None:
         """Clear the selection, and call `step` with the id of each change. If a result cannot be saved, stop and show
-        an error. `verb` and `adverb` describe the step in the error message."""
+        an error, in which `verb` and `adverb` describe the step."""
         app = self.shell
         self.rows.selection.clear()
 

@@ -39,14 +39,13 @@ PROBLEM_SECONDS = GREETING_SECONDS = 15.0
 PROGRESS_AFTER = 1.0
 """Seconds after which the progress of loading a folder is shown."""
 PROGRESS_EVERY, PROGRESS_SECONDS = 0.5, 30.0
-"""Seconds between two progress notifications, and seconds after which a notification disappears if Octavo is too busy
-to replace it."""
+"""Seconds between two progress notifications, and how long one stays if Octavo is too busy to replace it."""
 _GREETED = "greeted"
 """Name under which the state database stores that the greeting was shown."""
 
 
 async def notify_on_start(app: Shell, session: Session) -> None:
-    """Show each notification as soon as its information is known."""
+    """Show each notification when its information is known."""
     notifying = [report_unsent_pages(app, session)]
     if unfinished_writes(session.state):
         notifying.append(_report_unfinished(app, session))
@@ -87,10 +86,10 @@ CHECK_INTERVAL = 5.0
 
 
 class BackgroundRefresh:
-    """Refreshes the data of the current session at intervals, and passes what is new to the hooks."""
+    """Refreshes the data of the current session at intervals, and calls the hooks for what is new."""
 
     def __init__(self, app: Shell, *, check_interval: float | None) -> None:
-        """`check_interval` is the time between two checks, in seconds. If it is None, there is no timer: the caller
+        """`check_interval` is the time between two checks, in seconds. With None, there is no timer, and the caller
         must call `refresh_if_due`."""
         self.poller: Poller | None = None
         """Decides when to refresh and which operations. None before the first check."""
@@ -127,7 +126,7 @@ class BackgroundRefresh:
             self._app.workspace.news.dismiss()
 
     def on_terminal_hidden(self) -> None:
-        """Stop refreshes, because the terminal lost the focus. If hooks or notifications need them, they continue."""
+        """Stop refreshes, because the terminal lost the focus, unless hooks or notifications need them."""
         if self._hooks is not None:
             return
         if self._session is not None:

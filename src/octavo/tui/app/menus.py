@@ -72,7 +72,7 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
         self._spaces: dict[str, tuple[Space, ...]] = {}
         """Spaces by the id of their organization, as far as they are loaded."""
         self._failed: dict[str, str] = {}
-        """Reason why the spaces of an organization could not be loaded, by organization id."""
+        """By organization id: reason why its spaces could not be loaded."""
 
     @property
     def shell(self) -> Shell:
@@ -111,11 +111,8 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
         self._show()
 
     def _counts(self, organization: Organization) -> str:
-        """Return the numbers of spaces, change requests and threads of an organization, for display.
-
-        For other organizations than the current one, only threads on pages are counted, because their change requests
-        are not loaded.
-        """
+        """Return the numbers of spaces, change requests and threads of an organization, for display. Only the change
+        requests of the current organization are loaded, so for others only threads on pages are counted."""
         spaces, workspace = self._spaces.get(organization.id), self.shell.workspace
         if spaces is None:
             return self._failed.get(organization.id, "…")
@@ -223,12 +220,12 @@ _COMMAND_OWNERS: tuple[tuple[type[HasCommands], str, str], ...] = (
     (BrowserScreen, "admin", ""),
 )
 """Screens and panes with commands: the class, the mode of its view, and the id of the command that opens the screen
-from that view. The id is empty if the view shows the screen or pane itself. If several classes share a command, the
-first is used. Dialogs are omitted, because a dialog needs the item for which it is opened."""
+there. The id is empty if the view itself shows the screen or pane. If several classes share a command, the first is
+used. Dialogs are left out, because they need an item to open."""
 
 _CHECK_INTERVAL, _MOST_CHECKS = 0.02, 100
-"""Seconds between two checks whether a screen was opened, and maximum number of checks. A message opens the screen, so
-it may not be open when the command ends."""
+"""Seconds between two checks whether a screen was opened, and maximum number of checks. The screen is opened by a
+message, which may come after the command has ended."""
 _LEVELS = 3
 """Levels that `go_up` can leave in a view: the outline, the page and the page tree."""
 
@@ -238,8 +235,8 @@ def palette_entries(app: Shell, screen: Screen[Any]) -> list[Choice[PaletteValue
     listed_ids = {command.id for command in active_commands(screen)}
     keys = _keys(app)
     entries = [*_app_commands(app, listed_ids), *_table_choices(app, keys)]
-    # Help text up to the first comma, and keys, of each command that has an entry. Another command with the same help
-    # and keys gets no entry.
+    # Keys and help text, up to the first comma, of each command that has an entry. An equal command gets no second
+    # entry.
     shown: set[tuple[str, str]] = set()
     for owner, mode, opener in _COMMAND_OWNERS:
         context = context_of(cast("type[Widget]", owner)).upper()
@@ -345,7 +342,7 @@ async def _to_view(app: Shell, mode: str) -> View:
 
 
 async def _wait_until_loaded(view: Screen[Any]) -> None:
-    """Wait until a view has loaded all responses, including the operations that these responses lead to."""
+    """Wait until a view has loaded all responses, also for operations that these responses lead to."""
     loaded: set[Operation[Any]] = set()
     while isinstance(view, View):
         waiting = {*view.shell.workspace.operations, *view.subscriptions.operations()} - loaded

@@ -75,7 +75,7 @@ def _has_session(app: Octavo, _: object) -> bool:
 
 
 def _try_to_save_drafts(app: Octavo) -> None:
-    """Save all drafts, as far as possible within two seconds."""
+    """Save as many drafts as possible within two seconds."""
     for save in tuple(app.exit_callbacks):
         save()
     if app.has_session and app.session.drafts.unsaved():
@@ -209,11 +209,13 @@ class Octavo(Shell):
         check_interval: float | None = CHECK_INTERVAL,
         find_first_route: Callable[[Session], Awaitable[Route]] | None = None,
     ) -> None:
-        """`start` is the first view. If it is empty, `first_view` decides. `find_first_route` returns the route that
-        the app goes to after its first view was painted. It raises ApiError, or ValueError with a message. `picture`
-        may be on the terminal already, and is updated for the next start. `check_interval` is the number of seconds
-        between two checks whether a refresh is due. If it is None, there is no timer: the caller must start each
-        refresh."""
+        """`start` is the first view, or empty to let `first_view` decide. `find_first_route` returns where the app goes
+        after its first view was painted. It raises ApiError, or ValueError with a message.
+
+        `picture` may be on the terminal already, and is updated for the next start. `check_interval` is the number of
+        seconds between two checks whether a refresh is due. With None, there is no timer, and the caller must start
+        each refresh.
+        """
         self.DEFAULT_MODE = (start or first_view(session)) if session else "sign_in"  # type: ignore[misc]  # read once by App.__init__
         super().__init__(settings, sign_in_methods, session)
         self._type_ahead = TypeAhead(self, super().on_event)
@@ -231,7 +233,7 @@ class Octavo(Shell):
         self.background_refresh = BackgroundRefresh(self, check_interval=check_interval)
         self._quitting = False
         self.ends_process = False
-        """True if the process ends with the app, which then removes no widgets."""
+        """True if the process ends with the app, so that no widgets need to be removed."""
         self._find_first_route = find_first_route
         self.picture = picture
         self._recorder: PictureRecorder | None = None
@@ -276,7 +278,7 @@ class Octavo(Shell):
         for number in (signal.SIGHUP, signal.SIGTERM):
             loop.add_signal_handler(number, self._terminated)
         if not self.is_headless:
-            # Octavo reads ctrl+c as a key. SIGINT is only sent while another program uses the terminal.
+            # ctrl+c is a key for Octavo. SIGINT comes only while another program uses the terminal.
             loop.add_signal_handler(signal.SIGINT, lambda: None)
         loop.set_exception_handler(self._on_loop_error)
         if self.settings.keys:
@@ -473,7 +475,7 @@ class Octavo(Shell):
         _try_to_save_drafts(self)
         self._quitting = True
         self.ends_process = self.open_next is None and not self.is_headless
-        self.stylesheet.is_frozen = True  # The screens are removed now, and the focus moves in each of them.
+        self.stylesheet.is_frozen = True  # Removing the screens moves the focus in each of them.
         self.exit(0)
 
     def _update_picture(self) -> None:
@@ -490,7 +492,7 @@ class Octavo(Shell):
             loop.default_exception_handler(context)
 
     def _save_drafts(self) -> None:
-        """Save all drafts, and write drafts that cannot be saved to files, without asking."""
+        """Save all drafts without asking. Drafts that cannot be saved are written to files."""
         _try_to_save_drafts(self)
         if self._session is not None and self._session.drafts.unsaved():
             self._unsaved_report = _write_unsaved(self._session, self.settings.state_folder)

@@ -1,4 +1,4 @@
-"""Work in the pauses of the user. The modules of other views are imported. Removed screens and widgets are freed after
+"""Work in the pauses of the user: importing the modules of other views, and freeing removed screens and widgets after
 their workers and subscriptions have ended.
 
 Widgets reference one another, so only the garbage collector frees them. A full collection takes a tenth of a second,
@@ -32,20 +32,20 @@ from octavo.tui.terminal.textual_internals import message_pumps, watchers_of
 PAUSE = 1.5
 """Seconds without a key after which a collection does not delay the user."""
 LONG_PAUSE = 30.0
-"""Seconds without a key after which a collection may take longer. Widgets that were in use at the last collection, such as by
-a running request, are collected then. Objects that stay are frozen: later collections ignore them."""
+"""Seconds without a key after which a collection may take longer. It also collects widgets that were in use at the last
+collection, such as by a running request. Objects that stay are frozen: later collections ignore them."""
 AFTER_KEY = 0.05
 """Seconds after a key until its effect is painted."""
 NEW_BLOCKS = 35_000
-"""Number of new memory blocks since the last full collection from which the next one does not wait for a pause: about 3 MB or 15 000 objects. Python
-counts blocks quickly; to count objects, it would list them all."""
+"""Number of new memory blocks since the last full collection for which the next one does not wait for a pause: about 3
+MB or 15 000 objects. Python counts blocks quickly, while it would have to list all objects."""
 _NEW, _YOUNG, _ALL = 500, 20, 1000
-"""Thresholds of `gc`: 500 new objects per collection of the youngest generation, 20 of these per collection of the
-middle generation, and 1000 of those per full collection.
+"""Thresholds of `gc`: 500 new objects for a collection of the youngest generation, 20 of these for one of the middle
+generation, and 1000 of those for a full one.
 
-The first two are small enough that each collection is short, and large enough that a closed dialog is collected while
-it is young. The third is so large that reading a page of 1 MB, with 214 collections of the middle generation, starts no
-full collection, which takes 200 ms. It limits memory if no key is pressed for days.
+The first two keep each collection short, but collect a closed dialog while it is young. The third starts no full
+collection, which takes 200 ms, while a page of 1 MB is read, with 214 collections of the middle generation. It limits
+memory if no key is pressed for days.
 """
 
 
@@ -56,10 +56,10 @@ class Garbage:
         """`pumps` returns the app, screens and widgets that receive messages now."""
         self._pumps = pumps
         self._is_woken = False
-        """True between `wake` and the next collection: idle message loops no longer reference their last message."""
+        """True from `wake` to the next collection: idle message loops no longer reference their last message."""
         self._closed: WeakSet[DOMNode] = WeakSet()
         self._survivors: WeakSet[DOMNode] = WeakSet()
-        """Removed widgets that survived a collection, until the next long pause."""
+        """Removed widgets that a collection did not free. Kept until the next long pause."""
         self._is_started = False
         self._next: asyncio.TimerHandle | None = None
         self._is_urgent = False
@@ -69,10 +69,10 @@ class Garbage:
         self._blocks = 0
         """Memory blocks in use after the last full collection."""
         self._has_survivors = False
-        """True if objects that survived the last full collection are not frozen yet."""
+        """True if objects that the last full collection did not free are not frozen yet."""
         self._caches: list[_lru_cache_wrapper[Any]] = []
-        """Function caches of Textual and Rich. Their small entries lie between the objects of closed screens and keep that
-        memory from being returned. They are filled again within milliseconds."""
+        """Function caches of Textual and Rich. Their small entries lie between the objects of closed screens, so that
+        this memory cannot be returned. Clearing them costs only milliseconds."""
 
     def start(self) -> None:
         """Start to collect in pauses. Objects that exist now are frozen: no collection checks them."""
@@ -107,7 +107,7 @@ class Garbage:
             self._schedule(PAUSE)
 
     def _schedule(self, seconds: float) -> None:
-        """Schedule a check in some seconds, unless one is due earlier."""
+        """Schedule a check in some seconds. If one is due earlier, do nothing."""
         loop = asyncio.get_running_loop()
         if self._next is not None:
             if self._next.when() <= loop.time() + seconds:
@@ -139,11 +139,10 @@ class Garbage:
             pump.check_idle()
 
     def collect(self, *, is_long_pause: bool = False) -> None:
-        """Collect young garbage. Collect all garbage that is not frozen if widgets were removed, if memory has grown
-        much, or in a long pause.
+        """Collect young garbage. If widgets were removed, if memory has grown much, or in a long pause, collect all
+        garbage that is not frozen.
 
-        In a long pause, if there are removed widgets, collect frozen garbage too. At the end of each long pause, freeze
-        all objects.
+        A long pause also collects frozen garbage if there are removed widgets, and then freezes all objects.
         """
         gc.collect(1)
         if self._closed or is_long_pause or self._has_grown():
@@ -166,11 +165,8 @@ class Garbage:
 
 
 def caches(*prefixes: str) -> Iterator[_lru_cache_wrapper[Any]]:
-    """Yield the caches of functions and methods in loaded modules whose names start with one of the prefixes.
-
-    `gc.get_objects` is not used: this runs in a thread, and CPython raises SystemError if another thread is building a
-    tuple meanwhile.
-    """
+    """Yield the caches of functions and methods in loaded modules whose names start with one of the prefixes. This runs
+    in a thread, where `gc.get_objects` would raise SystemError if another thread is building a tuple."""
     modules = [module for name, module in tuple(sys.modules.items()) if name.startswith(prefixes)]
     functions = {id(function): function for module in modules for function in _functions(module)}
     for function in functions.values():
@@ -186,7 +182,7 @@ def _functions(module: ModuleType) -> Iterator[Any]:
 
 
 class Workers(WorkerManager):
-    """The workers of an app. Widgets that are being removed start no workers, because they may have lost their children
+    """The workers of an app. Widgets that are being removed start none, because they may have lost their children
     already."""
 
     def __init__(self, app: App[Any]) -> None:
@@ -201,11 +197,9 @@ class Workers(WorkerManager):
 
 
 class Teardown:
-    """Ends the workers and subscriptions of a screen or widget when its removal starts.
-
-    Textual cancels workers after the children are gone. It keeps subscribers of signals, and watchers of reactive
-    attributes of the app, until the next change.
-    """
+    """Ends the workers and subscriptions of a screen or widget when its removal starts. Textual cancels workers only
+    after the children are gone, and keeps subscribers of signals, and watchers of reactive attributes of the app, until
+    the next change."""
 
     def __init__(self, app: App[Any], signals: Sequence[Signal[Any]]) -> None:
         """`signals` are the signals of the app. Removed widgets are unsubscribed from them, because signals exist
@@ -234,7 +228,8 @@ _LARGE = 128 * 1024
 
 
 def use_one_arena() -> None:
-    """Let all threads allocate from one arena, which fragments less. Call it before the first thread starts."""
+    """Let all threads allocate from one arena, so that memory is less fragmented. Call it before the first thread
+    starts."""
     _call("mallopt", _M_ARENA_MAX, 1)
 
 
@@ -267,7 +262,7 @@ def _c_function_address(name: str) -> int:
 
 
 DELAY, LONGEST_DELAY = 0.6, 6.0
-"""Seconds between two checks whether the app is still loading, and seconds after which the imports start in any case. The
+"""Seconds between two checks whether the app is still loading, and seconds after which the imports start anyway. The
 delay leaves time for the next keys and for the first responses."""
 PAUSE_BEFORE_IMPORTS = 4.0
 """Seconds after the first paint after which the imports start without a key."""
@@ -279,15 +274,16 @@ MODULES = (
     "octavo.tui.review.request_view",
     "octavo.tui.inbox.inbox_screen",
 )
-"""Views and parsers that take more than 10 ms to load. Administration is missing: it needs 2 MiB, and few users open it."""
+"""Views and parsers that take more than 10 ms to load. Not administration, which needs 2 MiB and is opened by few
+users."""
 
 
 class Preloading:
-    """Imports the modules of other views after the first key or after a pause. Until then, the app needs less memory."""
+    """Imports the modules of other views after the first key or after a pause, so that the app needs less memory before
+    that."""
 
     def __init__(self, app: App[Any], is_loading: Callable[[], bool], garbage: Garbage) -> None:
-        """The imports wait until `is_loading` returns False, but at most `LONGEST_DELAY`. After them, `garbage` is
-        started."""
+        """The imports wait until `is_loading` returns False, but at most `LONGEST_DELAY`. Then `garbage` is started."""
         self._app, self._is_loading, self._garbage = app, is_loading, garbage
         self._has_begun = False
 
@@ -311,8 +307,8 @@ class Preloading:
 
 
 def run_when_idle(app: App[Any], is_loading: Callable[[], bool], run: Callable[[], None], delay: float = DELAY) -> None:
-    """Check every `DELAY` seconds, and call `run` once `is_loading` returns False. After `LONGEST_DELAY` seconds, call
-    `run` in any case. `delay` is the number of seconds from the first call to the next check."""
+    """Check every `DELAY` seconds, and call `run` when `is_loading` returns False, or after `LONGEST_DELAY` seconds.
+    `delay` is the time until the next check."""
 
     def check() -> None:
         if is_loading() and delay < LONGEST_DELAY:

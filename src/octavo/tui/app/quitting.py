@@ -190,8 +190,8 @@ _TITLES = {"comment": "A comment", "conflict": "A resolved conflict", "page": "A
 
 @dataclass(frozen=True)
 class UnsentFile:
-    """A file with an unsent draft: an editor that has ended left it, or Octavo could not save the draft in the
-    database."""
+    """A file with an unsent draft: an editor that has ended left it, or Octavo wrote it because it could not save the
+    draft."""
 
     path: Path
     note: FileNote
@@ -218,7 +218,7 @@ def unsent_files(app: Shell) -> tuple[UnsentFile, ...]:
         if note is None:
             kind = path.name.partition("-")[0].partition(".")[0]
             if kind == "page":
-                continue  # The editor finds this file by the name of the page, when the user edits the page again.
+                continue  # The editor finds the file of a page by this name when the user edits the page again.
             note = FileNote(_TITLES.get(kind, "A draft"), "", app.session.state.namespace)
         if note.of == app.session.state.namespace and not _is_open(note.process) and path.is_file():
             files.append(UnsentFile(path, note, datetime.fromtimestamp(path.stat().st_mtime, UTC)))
@@ -269,7 +269,7 @@ async def recover_drafts(app: Shell) -> None:
             unused.append(file)
         elif file.is_unsaved_draft or not file.note.place.startswith("page "):
             _recover_draft(app, file, result.text)
-        # The file of a page is not recovered here: it is read when the user edits the page again.
+        # Files of pages stay: they are read when the user edits the page again.
     if len(unused) == 1:
         app.say(
             f"Your draft “{unused[0].note.title}” was not sent. Press ! to open it.",
@@ -299,11 +299,11 @@ def _recover_draft(app: Shell, file: UnsentFile, text: str) -> None:
 
 
 def write_unsaved(session: Session, state_folder: Path) -> str:
-    """Write the drafts that could not be saved to files. Return sentences with the number of drafts and what happened
-    to them.
+    """Write the drafts that could not be saved to files. Return sentences that say how many there are, and where they
+    went.
 
-    Files are written to the state folder, where the next start recovers them. If that fails, they are written to the
-    folder for temporary files.
+    The next start recovers files in the state folder. If these cannot be written, the folder for temporary files is
+    used.
     """
     own, other = state_folder / "editing", Path(tempfile.gettempdir())
     unsaved, written = session.drafts.unsaved(), {own: 0, other: 0}
@@ -326,8 +326,11 @@ def write_unsaved(session: Session, state_folder: Path) -> str:
 
 
 def _save_draft(app: Shell, note: FileNote, text: str) -> None:
-    """Save a text as the draft of its thread, page or form. Raises NotSaved. A page gets an additional draft. In a
-    thread or form, the text is appended to an existing draft, or replaces the draft if it contains it."""
+    """Save a text as the draft of its thread, page or form. Raises NotSaved.
+
+    A page gets an additional draft. In a thread or form, the text is appended to the draft, or replaces a draft that it
+    contains.
+    """
     if note.place.startswith("page "):
         DialogDraft(app, unused_key(app.session.drafts, parse_draft_key(note.place)).text).save_now(text)
         return

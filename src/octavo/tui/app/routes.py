@@ -1,8 +1,8 @@
-"""The screen of each route, and the navigation to it. Start at `go`. Also the first screen: which view it shows, and its
-picture, recorded as rows of text and styles for the next start.
+"""The screen of each route, and the navigation to it. Start at `go`. Also the first screen: which view it shows, and
+its picture for the next start, as rows of text and styles.
 
-Screens are imported when they are shown, because each view takes a tenth of a second to load. `tests/test_layers.py` counts
-their names as imports.
+Screens are imported when they are shown, because each view takes a tenth of a second to load. `tests/test_layers.py`
+counts their names as imports.
 """
 
 from __future__ import annotations
@@ -157,8 +157,8 @@ def _to_access(shell: Shell, at: SpaceRef | CollectionRef) -> None:
 
 
 async def _content(shell: Shell, route: ToPage | None = None) -> ContentScreen:
-    """Switch to Content, close the screens on top of it, and return its screen. The screen then opens
-    `route`, or by default the last page."""
+    """Switch to Content, close the screens on top of it, and return its screen. It opens `route`, or the last page if
+    that is None."""
     switched = shell.switch_mode("content")
     content = cast("ContentScreen", shell.screen_stack[0])
     content.spaces.wanted_route = route or content.spaces.wanted_route
@@ -270,8 +270,8 @@ class PictureRecorder:
         self._app, self._picture = app, picture
         self._timer: Timer | None = None
         self._recorded = self._state_of_next_start() if picture.is_saved else None
-        """The state that the saved picture shows. None if no picture is saved. Then the app takes a picture
-        when it quits, if not earlier."""
+        """The state in the saved picture. None if no picture is saved: then one is taken, at the latest when the app
+        quits."""
 
     def page_shown(self, screen: View) -> None:
         """Take a picture of a view soon, because it shows another page or another state of the inbox."""
@@ -288,7 +288,7 @@ class PictureRecorder:
         self._timer = screen.set_timer(DELAY, take_or_retry)
 
     def end(self) -> None:
-        """Save the position in the view. Update or delete the picture if the next start will look different."""
+        """Save the position in the view. If the next start will look different, update or delete the picture."""
         if (screen := self._start_view) is not None:
             screen.save_position()
         if self._recorded != self._state_of_next_start() and not self._take_picture():

@@ -30,15 +30,13 @@ _TYPING_KEYS = frozenset({"enter", "backspace", "space"})
 PAUSE = 0.5
 """Seconds without a key after which the next key starts a new text."""
 RETRY_INTERVAL = 0.05
-"""Seconds to wait for the message loops before they are called again. A loop passes the call on to the next loop, but
-the loop of a removed widget does not."""
+"""Seconds after which the message loops are called again. Each passes the call on to the next, but the loop of a
+removed widget does not."""
 
 
 class TypedText:
-    """Text that the user is typing. If its input was refused or removed, the rest is ignored until a pause.
-
-    Otherwise the letters would run commands of the screen below.
-    """
+    """Text that the user is typing. If its input was refused or removed, the rest is ignored until a pause, because the
+    letters would run commands of the screen below."""
 
     def __init__(self, app: HostApp[Any]) -> None:
         self._app = app
@@ -95,9 +93,9 @@ class TypedText:
 class TypeAhead:
     """A queue for input that arrives before its screen is ready. Input keeps its order.
 
-    Keys wait for the next screen. A click is for the screen that was visible: if another screen is visible by then, the
-    click is dropped. Textual would send input to the old screen, or to a screen without widgets or focus. Then letters
-    would be lost or run commands, and clicks would hit screens that the user has not seen.
+    Keys wait for the next screen. A click is dropped if the screen that the user saw is no longer visible. Textual
+    would send input to the old screen, or to a screen without widgets or focus: letters would be lost or run commands,
+    and clicks would hit screens that the user has not seen.
     """
 
     def __init__(self, app: HostApp[Any], dispatch: Callable[[Event], Awaitable[None]]) -> None:
@@ -106,7 +104,7 @@ class TypeAhead:
         self._queue: list[Input] = []
         self._is_waiting = False
         self._screens: WeakKeyDictionary[Input, ref[Screen[Any]]] = WeakKeyDictionary()
-        """The screen that was visible when a key or paste was dispatched, or when a mouse event arrived."""
+        """The visible screen, when a key or paste was dispatched or a mouse event arrived."""
         self._last_screen: Callable[[], Screen[Any] | None] = lambda: None
         """Returns the screen of the last input. None if it was removed."""
         self._last_target: Callable[[], Widget | None] = lambda: None
@@ -126,7 +124,7 @@ class TypeAhead:
         elif self._app.is_ending or (isinstance(event, Key | Paste) and self._is_ignored(event)):
             return
         elif event.is_forwarded:
-            # No widget handled this input. If an earlier key opened another screen, the input is for that screen.
+            # No widget used this input. If an earlier key opened another screen, it is for that screen.
             if isinstance(event, Key | Paste) and event in self._screens and self._screens[event]() is not self._screen:
                 self._enqueue(event)
             else:
@@ -183,8 +181,8 @@ class TypeAhead:
             await self._dispatch(event)
 
     def _was_visible(self, screen: Screen[Any], event: MouseEvent) -> bool:
-        """Return True if `screen` was at the position of a mouse event when the event happened. The second press of a double
-        click belongs to the screen of the first press."""
+        """Return True if `screen` was at the position of a mouse event when it happened. The second press of a double
+        click is for the screen of the first."""
         if not is_whole(screen) or not screen.outer_size.contains(*event.screen_offset):
             return False
         if event in self._screens and self._screens[event]() is not screen:
@@ -217,12 +215,12 @@ class TypeAhead:
 
     async def _wait_until_ready(self) -> None:
         """Wait until the last input has been handled by its widget and its ancestors, by the current screen and by the
-        app. Then dispatch the queue. At that time, the current screen has its widgets and its focus."""
+        app. Then the current screen has its widgets and its focus. Dispatch the queue."""
         last, screen, ready = self._last_target() or self._last_screen(), self._screen, asyncio.Event()
         pumps: list[MessagePump] = [
             each for each in (last.ancestors_with_self if last else ()) if each is not self._app
         ]
-        pumps *= 2  # Call each loop twice: a clicked widget may first send itself a message.
+        pumps *= 2  # Call each loop twice, because a clicked widget may first send itself a message.
         try:
             while not (self._app.is_ending or (ready.is_set() and screen is self._screen)):
                 if screen is not self._screen:
@@ -236,7 +234,7 @@ class TypeAhead:
             self._app.call_later(self._dispatch_queue)
 
     async def _dispatch_queue(self) -> None:
-        """Dispatch the first input of the queue. The screen of the next input is known only after that."""
+        """Dispatch the first input of the queue. Only after that, the screen of the next one is known."""
         self._is_waiting = False
         if self._app.is_ending:
             return

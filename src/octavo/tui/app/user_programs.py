@@ -288,11 +288,9 @@ def add_custom_commands(app: Shell) -> tuple[str, ...]:
 def usable_keys(
     settings: Settings, keys_of_user: Mapping[str, str], app: type[DOMNode]
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return the keys that each custom command can use, by its name, and a sentence for each key that it cannot use.
-
-    A key cannot be used if it belongs to a command of the app class `app`, of a view in which the custom command works,
-    or to an earlier custom command. `keys_of_user` has the keys that the user has set, by command id.
-    """
+    """Return the keys that each custom command can use, by its name, and a sentence for each key that it cannot use:
+    because the key belongs to a command of the app class `app`, of a view in which the custom command works, or to an
+    earlier custom command. `keys_of_user` has the keys that the user has set, by command id."""
     accepted: dict[str, str] = {}
     problems: list[str] = []
     custom_keys: dict[str, str] = {}
@@ -362,7 +360,8 @@ class _Runner:
         return None
 
     def _run(self, custom: CustomCommand) -> None:
-        """Run the program on the current item, ask first if the settings say so, or cancel the running program."""
+        """Run the program on the current item. If the settings say so, ask first. If the program is running, cancel
+        it."""
         if running := self._running.get(custom.name):
             running.cancel()
             return
@@ -488,7 +487,7 @@ class EventHooks:
         self._reported: set[str] = set()
 
     def follow(self) -> None:
-        """Start over for a new session. The rows of its first complete inbox are not events."""
+        """Start over for a new session, in which the rows of the first complete inbox are not events."""
         self._detector = InboxEventDetector()
 
     def on_inbox_changed(self, _: object) -> None:

@@ -60,7 +60,7 @@ class SpaceList:
         """The page to open as soon as its space is loaded."""
         self._collections: tuple[Collection, ...] = ()
         self._removed_id = ""
-        """ID of a space that was deleted or moved away, while the server still lists it."""
+        """ID of a space that was deleted or transferred, but that the server still lists."""
         self._opens_last_space = True
         """True if the space that was read last is opened automatically. False after the open space was deleted."""
         self._created_id = ""
@@ -107,7 +107,7 @@ class SpaceList:
         self.show()
 
     def _remove(self, item_id: str) -> None:
-        """Close a deleted or transferred space as soon as it is not listed any more."""
+        """Close a deleted or transferred space as soon as the server no longer lists it."""
         self._removed_id = item_id
         self.show()
 
@@ -175,7 +175,7 @@ class SpaceList:
 
 
 def _has_level_above(app: Shell, view: ContentScreen) -> bool:
-    """Return True unless the spaces have the focus, which are the top level."""
+    """Return True if there is a level above. False if the spaces have the focus, which are the top level."""
     return view.focused is None or view.focused.id != "spaces"
 
 
@@ -191,7 +191,7 @@ def _why_no_page(app: Shell, view: ContentScreen) -> str | None:
 
 
 def _why_no_neighbor(step: int, reason: str) -> Callable[[Shell, ContentScreen], str | None]:
-    """Return a check that returns `reason` if there is no page `step` pages after the open page."""
+    """Return a function that returns `reason` if there is no page `step` pages after the open page."""
 
     def why_not(app: Shell, view: ContentScreen) -> str | None:
         pages, page = view.open_space.pages, view.open_space.page
@@ -307,7 +307,7 @@ class ContentScreen(View, CopiesWhenReady):
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
-        """IDs of the first commands in the key bar: the command that shows all panes, while only the page is shown.
+        """IDs of the first commands in the key bar. While only the page is shown, the command that shows all panes.
         Otherwise empty."""
         return ("content.zoom",) if self.has_class("-zoomed") else ()
 
@@ -375,7 +375,8 @@ class ContentScreen(View, CopiesWhenReady):
     @on(LineList.Opened, "#threads")
     def _on_thread_opened(self, message: LineList.Opened) -> None:
         if self.has_class("-tiny"):
-            self.remove_class("-aside")  # The side panel covers the page here, and the thread opens on the page.
+            # The side panel covers the page here, so it is hidden: the thread opens on the page.
+            self.remove_class("-aside")
             self.page_view.focus()
         self.page_discussion.open_thread(str(message.key))
 

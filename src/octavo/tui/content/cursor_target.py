@@ -32,7 +32,7 @@ _choose_export = lazy("octavo.tui.core.file_dialogs:choose_export")
 
 
 class CursorTarget:
-    """The target of the keys. It is never the open page while another row of a tree is selected."""
+    """The target of the keys. If another row of a tree is selected, it is not the open page."""
 
     def __init__(self, screen: View, panes: SpacePanes, on_editor_drafts: Callable[[], None]) -> None:
         """`on_editor_drafts` is called after `editor_drafts` has changed."""
@@ -40,7 +40,7 @@ class CursorTarget:
         self.editor_drafts: frozenset[str] = frozenset()
         """IDs of the pages with an unsent draft from the external editor."""
         self._row_kind: tuple[str, bool] | None = None
-        """Kind of the row that was selected when the key bar was updated, and True if it was the row of the open page."""
+        """Kind of the selected row when the key bar was last updated, and True if it was the row of the open page."""
 
     @property
     def row(self) -> TreeNode | None:
@@ -129,8 +129,8 @@ class CursorTarget:
     # Reasons why keys do not apply
 
     def why_no_page_text(self, missing: str) -> str | None:
-        """Return the reason why the selected row is not a page with text. None if the row is such a page. `missing`
-        names what a key needs, such as "backlinks"."""
+        """Return why the selected row is not a page with text, for example because a group “has no backlinks”:
+        `missing` is what it lacks. None if it is such a page."""
         if (why := self.why_no_page()) is not None or (row := self.row) is None or row.kind == "page":
             return why
         kind = "generated page" if row.kind == "computed" else row.kind
@@ -166,14 +166,13 @@ class CursorTarget:
         """Update the key bar after another row was selected."""
         row, page = self.row, self._panes.page
         row_kind = (row.kind, page is not None and row.key == page.id) if row is not None else None
-        # Finding the disabled keys takes two milliseconds, so rows of the same kind are skipped.
+        # Finding the disabled keys takes two milliseconds. Skip it if the row is of the same kind.
         if row_kind != self._row_kind:
             self._row_kind = row_kind
             self._screen.refresh_bindings()
 
     def row_url(self) -> str:
-        """Return the URL of the selected row. If there is no URL, show a notification and return an empty
-        string."""
+        """Return the URL of the selected row. If it has none, say so and return ""."""
         row, pages, app = self.row, self._panes.pages, self._panes.shell
         is_space, url = self._panes.nav.has_focus_on == "spaces", ""
         if row is not None and is_space:

@@ -66,7 +66,7 @@ class LinkLocation:
     kind: str = ""
     url: str = ""
     is_embedded: bool = False
-    """True if the page embeds the target instead of linking to it."""
+    """True if the page embeds the target. False if it links to it."""
 
     @property
     def key(self) -> str:
@@ -452,7 +452,7 @@ class FilesScreen(ListView[File]):
         if value is None:
             return
         if value.next is not None or value.unreadable:
-            self._use_counts = None  # With an incomplete list, show no number rather than a wrong number.
+            self._use_counts = None  # With an incomplete list, show no number, because it would be wrong.
             return self.redraw_list()
         self._use_counts = Counter()
         for link in value.items:

@@ -189,7 +189,7 @@ class OpenSpace(SpacePanes):
         self.target = CursorTarget(screen, self, self._show_editor_drafts)
         self.threads = SpaceThreads(self, self.target)
         self._refresh_errors: dict[str, str] = {}
-        """Errors of the last refresh of the `tree` or the `page`. Cleared when a refresh succeeds."""
+        """Errors of the last refresh of the `tree` or the `page`, until a refresh succeeds."""
         self._wanted_position: ReadingPosition | None = None
         self._anchor = ""
         self._wanted_page: str | None = None
@@ -213,7 +213,7 @@ class OpenSpace(SpacePanes):
         return VisitedPage(self.space.id, self.page.id, position) if self.space and self.page else None
 
     def _remember_page(self, to_page: str | None = None) -> None:
-        """Add the open page to the trail of visited pages, unless `to_page` is the same page."""
+        """Add the open page to the trail of visited pages, if `to_page` is another page."""
         visit = self.visited_page
         if visit is not None and visit.page != to_page:
             self.shell.history.record(is_opened=False)
@@ -248,7 +248,7 @@ class OpenSpace(SpacePanes):
     # Spaces
 
     def show_space(self, space_id: str, page_id: str | None = None, anchor: str = "", *, remember: bool = True) -> None:
-        """Open a space and a page of it. Without `page_id`, open the page that was read last, else the first page."""
+        """Open a space and a page of it: `page_id`, else the page that was read last, else the first page."""
         space = self.shell.workspace.space(space_id)
         if space is None:
             return
@@ -371,8 +371,8 @@ class OpenSpace(SpacePanes):
         position: ReadingPosition | None = None,
         from_top: bool = False,
     ) -> None:
-        """Open a page of this space at `anchor`, at `position`, or at the saved reading position unless `from_top`. If
-        `anchor` starts with `#` and no heading has it, show a notification."""
+        """Open a page of this space: at `anchor`, at `position`, or at the saved reading position (with `from_top`, at
+        the top). If `anchor` starts with `#` and no heading has it, tell the user."""
         if self.space is None or self.pages is None:
             return
         page = self.pages.find(page_id)
@@ -406,7 +406,7 @@ class OpenSpace(SpacePanes):
         self.show_status()
 
     def _clear_previous_page(self) -> None:
-        """Clear the view if the next page is still loading. The status line shows its title."""
+        """Clear the view if the next page is still loading. Its title is in the status line."""
         if self.page is not None and self.page_view.document is not None and not self.shows_open_page:
             self.page_view.clear()
             self.side_panel.clear()

@@ -95,7 +95,7 @@ class PageRevisionFinder:
         self._next: RevisionRef | None = None
         self._is_started = False
         self._checked_ids: set[str] = set()
-        """IDs of the checked revisions. The search ends if a parent was already checked."""
+        """IDs of the checked revisions. The search ends at a parent that was checked already."""
         self.page_versions: list[PageVersion] = []
         """Revisions that changed the page, newest first."""
         self.checked_count = 0
@@ -107,8 +107,8 @@ class PageRevisionFinder:
         return self._is_started and self._next is None
 
     async def versions(self) -> AsyncIterator[PageVersion | None]:
-        """Check up to `BATCH` revisions. Yield the version of each revision that changed the page, and None for each
-        other revision. Raises ApiError."""
+        """Check up to `BATCH` revisions. Yield a version for each that changed the page, and None for each other.
+        Raises ApiError."""
         if not self._is_started:
             self._next = self._ref(await load_current_revision(self._live, self._space.ref))
             self._is_started = True

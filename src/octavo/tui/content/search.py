@@ -1,7 +1,7 @@
 """Search dialog: pages, threads, change requests and spaces, while you type.
 
-Results from the search index of this machine (`data/search_index.py`) appear first. When the server's results arrive,
-its pages come first, in the server's order.
+Results from the search index of this machine (`data/search_index.py`) appear first. When the results of the server
+arrive, its pages come first, in its order.
 """
 
 from __future__ import annotations
@@ -346,7 +346,7 @@ class SearchScreen(Dialog[None]):
         if not loading:
             self.rows.state.show_unreadable(sum(getattr(each.value, "unreadable", 0) for each in snapshots))
         if not self._is_moved:
-            # Results of the server arrive later. The cursor stays at the top until you move it.
+            # Results of the server come later. Until you move the cursor, it stays at the top.
             self.rows.go_to_first()
         if server_error is None and error is not None:
             self.rows.state.fail("Could not search all content", str(error))
@@ -404,7 +404,7 @@ class SearchScreen(Dialog[None]):
         state.hint = "" if is_searching else f"Check the spelling, or {advice}."
 
     def _offline_note(self, error: ApiError) -> str:
-        """Return the reason why the server was not searched, and the local content that was searched instead."""
+        """Return the reason why the server was not searched, and what was searched on this machine instead."""
         notice = self.shell.session.search_index.notice
         local = self._local_counts
         counts = ((local.pages, "page", ""), (local.threads, "thread", ""), (local.replies, "reply", "replies"))
@@ -473,7 +473,7 @@ class SearchScreen(Dialog[None]):
             self.shell.go(ToPage(hit.space, hit.id if hit.kind == "page" else None, part=hit.anchor))
 
     def _open_thread(self, hit: search_index.Hit) -> None:
-        """Open a thread on its page, or in the list of threads if the thread is on no page.
+        """Open a thread on its page, or in the list of threads if it is on no page.
 
         The dialog is closed first, because no view can be opened from a dialog. `dismiss` is not awaited: after a
         click, this runs in the message loop of the dialog, which would wait for its own end.

@@ -77,7 +77,7 @@ class SidePanel(Vertical):
         self._block_change: Callable[[Comment], str] = lambda thread: ""
         self._drafts_in: Callable[[Comment], Sequence[UnsentText]] = lambda thread: ()
         self._visible_anchors: dict[str, str] = {}
-        """For each heading anchor, the anchor of the nearest heading at or above it that the outline shows."""
+        """By anchor of each heading: the anchor of the nearest heading at or above it that the outline shows."""
 
     def compose(self) -> ComposeResult:
         outline: RowList[Heading] = RowList(
@@ -90,7 +90,7 @@ class SidePanel(Vertical):
         threads: RowList[Comment] = RowList(
             self._draw_thread, key=lambda comment: comment.id, two_lines=True, empty="", id="threads"
         )
-        threads.can_focus = False  # Focusable once it has rows, so that tab skips an empty list.
+        threads.can_focus = False  # Tab skips an empty list: it can have the focus only when it has rows.
         yield Static("OUTLINE", classes="pane-title")
         yield outline
         yield ChangingText("THREADS", classes="pane-title", id="threads-title")
@@ -143,8 +143,8 @@ class SidePanel(Vertical):
         self.query_one("#facts", Static).update(Content("\n".join(fact for fact in facts if fact)))
 
     def follow(self, anchor: str) -> None:
-        """Select the heading of the reading position in the outline: the heading with this anchor, or the shown heading
-        above it. Does nothing while the outline has the focus."""
+        """Select the heading of the reading position in the outline: the one with this anchor, or the nearest heading
+        above that is shown. Does nothing while the outline has the focus."""
         if self.outline.has_focus:
             return
         if shown := self._visible_anchors.get(anchor):
@@ -270,7 +270,7 @@ class PageAges:
         _add_containers(document.blocks, dates)
         ages = {key: short_age(date) for key, date in dates.items()}
         if not is_loading and blame.known_since is not None:
-            # The other blocks are older than the oldest checked revision.
+            # All other blocks are older than the oldest checked revision.
             older = f"{short_age(blame.known_since)}+"
             ages |= {block.key: older for block in blame.blocks if blame.origin(block.key) is None}
         self._panes.page_view.contents.ages.show(ages)
@@ -519,7 +519,7 @@ class SpacePanes:
 
     @property
     def shows_open_page(self) -> bool:
-        """True if the page view shows the open page. While that is loading, the view shows the previous page."""
+        """True if the page view shows the open page. While it is loading, the view shows the previous page."""
         return self.page_view.document is not None and self.page_view.key == self.key
 
     @property

@@ -20,7 +20,7 @@ T = TypeVar("T", Space, Collection)
 
 
 class SpacePosition(NamedTuple):
-    """A position in a collection, before or after an item of the same kind. Without `before` and `after`, the end."""
+    """A position in a collection: before or after an item of the same kind, or at the end if both are empty."""
 
     parent: str | None
     """ID of the collection. None for the top level."""
@@ -138,8 +138,8 @@ class SpaceTarget(NamedTuple):
         return next((each for each in self.collections if each.id == selected.parent), None)
 
     def why_not(self, action: str) -> str | None:
-        """Return the reason why your role does not let you do `action` with the selected space or collection. None if
-        your role lets you."""
+        """Return the reason why your role does not allow `action` with the selected space or collection. None if it
+        does."""
         if self.selected is None:
             return "No space is selected. Press ctrl+n to create a space."
         return why_no_permission(

@@ -60,7 +60,8 @@ class Subscriptions:
         self._slots: dict[str, _ResponseSlot] = {}
         self._dependencies: tuple[LiveResponse, ...] = ()
         self._patient: set[str] = set()
-        """Names of slots that load with low priority. Their responses do not count for the age of the data on screen."""
+        """Names of slots that load with low priority, and whose responses do not count for the age of the data on
+        screen."""
 
     def follow(
         self,
@@ -72,9 +73,9 @@ class Subscriptions:
         refetch: bool = True,
         min_items: int = 0,
     ) -> None:
-        """Call `show` with the response to `op`, now and whenever it changes. An operation that `slot` followed before
-        is dropped. Without `refetch`, a response that another widget follows is not fetched again. A list is loaded
-        until it has `min_items` items."""
+        """Call `show` with the response to `op`, now and whenever it changes, until `slot` follows another operation.
+        Without `refetch`, a response that another widget follows is not fetched again. A list is loaded until it has
+        `min_items` items."""
         if slot in self._slots:
             if self._slots[slot].op == op:
                 return
@@ -83,8 +84,8 @@ class Subscriptions:
             return
         (self._patient.discard if rank is Rank.NOW else self._patient.add)(slot)
         self._connection.subscriptions.add(self)
-        # `watch` may call `show` before it returns, and `show` may follow another operation in this slot. Then the new
-        # subscription is left at once.
+        # `watch` may call `show` before it returns, and `show` may follow another operation in this slot. Then end the
+        # new subscription at once.
         live = self._connection.live
         followed = self._slots[slot] = _ResponseSlot(op, live.watched_response(op))
         leave = live.watch(op, partial(self._show, show), rank=rank, refetch=refetch, min_items=min_items)
@@ -94,13 +95,13 @@ class Subscriptions:
             leave()
 
     def depend_on(self, *ops: Operation[Any]) -> None:
-        """Count the responses to `ops`, which other widgets follow, for the age of the data of this widget."""
+        """Let the age of the data of this widget include the responses to `ops`, which other widgets follow."""
         self._connection.subscriptions.add(self)
         self._dependencies = tuple(map(self._connection.live.watched_response, ops))
 
     def _show(self, show: Callable[[Snapshot[T]], None], snapshot: Snapshot[T]) -> None:
         if internals.is_being_removed(self._owner):
-            return  # The widgets that show the response are removed already.
+            return  # the widgets that show the response have been removed
         self._connection.update()
         show(with_age(snapshot))
 
@@ -264,7 +265,7 @@ def _padded_age(moment: datetime) -> str:
 
 
 def _connection_problem(last: Activity) -> str:
-    """Return the problem of the connection, judged by the `last` request. Empty if there is none."""
+    """Return the problem of the connection that the `last` request shows. Empty if there is none."""
     if last.status is None:
         return _NO_API_KEY if last.method == KEY else "offline"
     return "server error" if last.status >= 500 else {401: _KEY_REJECTED, 429: "rate limited"}.get(last.status, "")

@@ -23,7 +23,7 @@ _find_browser = lazy("octavo.tui.terminal.external_editor:find_browser")
 _confirm_dialog = lazy("octavo.tui.widgets.confirm:ConfirmDialog")
 
 BROWSER_EXIT_SECONDS = 10.0
-"""A browser that exits with an error within this time, in seconds, has failed to open the link."""
+"""If a browser exits with an error within this time, in seconds, it has failed to open the link."""
 COPIED_BYTES = 74_000
 """Longest text that is copied, in bytes. Terminals cut longer texts, or hang."""
 
@@ -44,8 +44,8 @@ def fits_clipboard(app: Shell, text: str) -> bool:
 
 
 def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> None:
-    """Show the full URL of a link and ask whether to open or copy it. `text` is the label of the link. `problem` is the
-    reason why the browser could not open it: the dialog then only offers to copy the link."""
+    """Show the full URL of a link and ask whether to open or copy it. `text` is the label of the link. With `problem`,
+    the reason why the browser could not open it, the dialog only offers to copy it."""
     target = links.external_target(url)
     if not isinstance(target, links.UrlLink):
         app.say("Could not open the link: only http, https, and mailto links are supported.", tone="care")

@@ -83,10 +83,11 @@ def destination(entered: str, name: str) -> Path:
 
 
 async def save(path: Path, chunks: AsyncIterator[bytes], *, replace: bool = False) -> int:
-    """Write `chunks` to `path`, readable by its owner only. Return the number of bytes.
+    """Write `chunks` to `path`, readable by its owner only. Return the number of bytes. The file appears or changes
+    only when all are written.
 
-    The file appears or changes only when all bytes are written. Raises FileExists if the file exists and `replace` is
-    False, FileNotSaved if it cannot be written, and every error that `chunks` raises.
+    Raises FileExists if the file exists and `replace` is False, FileNotSaved if it cannot be written, and every error
+    that `chunks` raises.
     """
     if not replace and await asyncio.to_thread(os.path.lexists, path):
         raise _exists_error(path)
@@ -157,8 +158,8 @@ async def _run_to_completion(step: Callable[[], T]) -> T:
 
 
 def _unused_path(segments: tuple[str, ...], path_counts: dict[tuple[str, ...], int]) -> tuple[str, ...]:
-    """Return the path `segments`, with a number added to the name if the path is already used. Case is ignored, as in
-    some file systems. `path_counts` counts the uses of each path."""
+    """Return the path `segments`, with a number added to the name if it is used already. Case is ignored, because some
+    file systems ignore it. `path_counts` counts the uses of each path."""
     *folder, name = segments
     stem, dot, ending = name.partition(".")
     wanted = tuple(fold(step) for step in segments)

@@ -138,9 +138,11 @@ MAX_DEPTH = 40
 def space_nodes(
     collections: Sequence[Collection], spaces: Iterable[Space], offline_marks: Mapping[str, str] = MappingProxyType({})
 ) -> list[TreeNode]:
-    """Return the rows of collections with their content, then the rows of spaces without a collection. Each item
-    appears once: a collection that contains itself or is nested too deep moves to the top level. `offline_marks` maps
-    ids of spaces to their offline status."""
+    """Return the rows of collections with their content, then those of spaces without a collection. `offline_marks` has
+    the offline status of spaces by id.
+
+    Each item appears once: a collection that contains itself, or is nested too deep, moves to the top level.
+    """
     parents = {each.id: each.parent for each in collections}
     folders: defaultdict[str | None, list[Collection]] = defaultdict(list)
     spaces_of: defaultdict[str | None, list[Space]] = defaultdict(list)

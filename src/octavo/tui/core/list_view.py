@@ -137,8 +137,7 @@ class ListView(View, Generic[T]):
         return self.rows.selection.items
 
     def why_not(self, id: str) -> str | None:
-        """Return the reason why a command is disabled, or None. While an empty list is loading, the reason says that
-        the list is loading."""
+        """Return the reason why a command is disabled, or None. While an empty list is loading, the reason says so."""
         reason = super().why_not(id)
         is_loading = reason is not None and self.rows.state.is_waiting and not self.rows.keys
         return STILL_LOADING if is_loading else reason
@@ -148,8 +147,8 @@ class ListView(View, Generic[T]):
         self.rows.redraw()
 
     def show_response(self, snapshot: Snapshot[Any], items_name: str, waits_for: str) -> None:
-        """Show that the list is loading, or the reason why loading failed. `waits_for` is the name of the data in the
-        loading message, `items_name` its name in the error message."""
+        """Show that the list is loading, or why loading failed. `waits_for` names the data in the loading message,
+        `items_name` in the error message."""
         if snapshot.value is None:
             if self.rows.counts.loaded:
                 self.rows.show(())

@@ -35,8 +35,9 @@ _PERMISSION_PHRASES = {
 
 
 def why_no_permission(owners: Sequence[Any], permission: str, action: str, kind: str) -> str | None:
-    """Return the reason why the user cannot do `action`, or None if no item in `owners` denies `permission`. An item
-    without a list of permissions denies nothing, because the server decides. `kind` names an item without a title."""
+    """Return the reason why the user cannot do `action`: an item in `owners` denies `permission`. None if no item does.
+    An item without a list of permissions denies nothing, because the server decides. `kind` names an item without a
+    title."""
     for owner in owners if permission else ():
         if not has_permission(owner, permission):
             name = getattr(owner, "title", "") or f"this {kind}"

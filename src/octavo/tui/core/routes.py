@@ -66,7 +66,7 @@ class ToSearch(Route):
 
 @dataclass(frozen=True)
 class ToThread(Route):
-    """The place of a comment or reply: its thread if it is loaded, else the page and block."""
+    """The place of a comment or reply: its thread if that is loaded, else the page and block."""
 
     at: SpaceRef | ChangeRequestRef
     thread: Comment | None
@@ -84,8 +84,8 @@ class ToActivity(Route):
 MAX_STOPS = 200
 """Maximum number of stops in the history."""
 MAX_SCREENS = 4
-"""Maximum number of screens that are kept in memory. Going back to an older stop shows its view without the screens that
-were on top of it."""
+"""Maximum number of screens that are kept in memory. An older stop in the history has only its view, without the
+screens that were on top."""
 
 
 class Stop(NamedTuple):
@@ -169,7 +169,7 @@ class NavigationHistory:
         if current is None or previous is None or not previous.is_opened:
             return False
         if (previous.stop.mode, previous.stop.screens) == (current.mode, current.screens):
-            return False  # Both stops are on the same screen, so the previous one is another page, not a list.
+            return False  # If both stops are on the same screen, the previous one is another page, not a list.
         self.go(-1)
         return True
 

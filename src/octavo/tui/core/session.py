@@ -138,8 +138,8 @@ class Session:
         await asyncio.gather(*(run_in_thread(each.close) for each in files))
 
     def finish_writing(self) -> None:
-        """Wait until everything is on disk, because the process ends. The caches stay open: when SQLite closes a file, it
-        copies its newest rows and deletes a file, which takes milliseconds and can wait until the next start."""
+        """Wait until everything is on disk, because the process ends. The caches stay open, because closing takes
+        milliseconds: SQLite then copies the newest rows and deletes a file, which can wait until the next start."""
         self.live.cache.flush()
         self.state.close()
 
@@ -189,7 +189,7 @@ class SignInMethods(NamedTuple):
     switch_account: Callable[[str], SignInState]
     """Makes another account the current account and connects to it. The session is None if its API key is missing."""
     sign_out: Callable[[ServerAccount], Awaitable[Callable[[], SignInState]]]
-    """Deletes an account and its API key. After the session of the account has ended, call the returned function: it
+    """Deletes an account and its API key. When the session of the account has ended, call the returned function: it
     deletes the cached pages and returns the next session, if any."""
 
 
@@ -296,12 +296,15 @@ _COUNT_FACT = "count of the inbox"
 
 
 class InboxFeed:
-    """Loads the inbox of the current organization until the session ends. Loading starts when the user opens the inbox,
-    or with the first background refresh if the user opened it in an earlier run. Until then, the inbox shows the count
-    of the earlier run."""
+    """Loads the inbox of the current organization until the session ends.
+
+    Loading starts when the user opens the inbox. If the user opened it in an earlier run, it starts with the first
+    background refresh, and the inbox has the count of that run until then.
+    """
 
     def __init__(self, app: HostApp[Any], on_comments_read: Callable[[str, ListPage[Comment]], None]) -> None:
-        """`on_comments_read` is called with the id of a change request and its open comments as soon as they are read."""
+        """When the open comments of a change request are read, `on_comments_read` is called with them and the id of the
+        change request."""
         self._on_comments_read = on_comments_read
         self._reported_comments: dict[ChangeRequestRef, tuple[Comment, ...]] = {}
         """Comments of each change request that were passed to `on_comments_read` last."""

@@ -61,8 +61,8 @@ class Shell(HostApp[int]):
         """Errors in the settings file, as sentences."""
         self.sign_in_methods = sign_in_methods
         self.may_ask_for_key = not sign_in_methods.previous_label
-        """True if the sign-in screen opens when the server rejects the API key. False after the user went back from
-        that screen to the previous session."""
+        """True if the sign-in screen opens when the server rejects the API key. False after the user left that screen
+        for the previous session."""
         self._session = session
         self.open_next = None
         self.history = NavigationHistory(self, lambda: self.screens)

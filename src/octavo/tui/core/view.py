@@ -54,11 +54,11 @@ _LAYOUTS = (
     (False, True, 8),
     (False, True, 0),
 )
-"""Layouts of the top bar, widest first. Each has three values: whether all tabs have names, whether there are no gaps
-between tabs, and the maximum number of letters of the organization's title."""
+"""Layouts of the top bar, widest first: whether all tabs have names, whether there are no gaps between tabs, and the
+maximum number of letters of the organization's title."""
 
 _ACCOUNT_LAYOUTS = ((True, False, 24), (True, False, 14), (True, False, 8))
-"""Layouts of the top bar that include the account, in the format of `_LAYOUTS`. They are tried first."""
+"""Layouts of the top bar with the account, with values as in `_LAYOUTS`. They are tried first."""
 
 _PATH_SEPARATOR, _MIN_NAME_WIDTH = " › ", 4
 """Separator between the names in a path, and the smallest width of a name in cells."""
@@ -123,7 +123,7 @@ class TopBar(_Bar):
         with_account = [full, self._right_part(link, show_account=True, is_short=True)]
         right_parts = [full, self._right_part(link), self._right_part(link, is_short=True)]
         if self._is_demo:
-            # The label of the demo is more important than the age of the data.
+            # The label of the demo matters more than the age of the data.
             with_account, right_parts = [full], [full, self._right_part(link, is_short=True)]
             if link[0].startswith(("● ", "○ cached ")):
                 sign = link[0][0]
@@ -283,7 +283,7 @@ T = TypeVar("T")
 
 
 def report_missing_parts(rows: RowList[Any], items_name: str, snapshots: Sequence[Snapshot[Any]]) -> None:
-    """Show in `rows` that some of the responses that make up the list are missing, incomplete or failed."""
+    """Show in `rows` that some responses for the list are missing, incomplete or failed."""
     failed = [each.error for each in snapshots if each.error is not None]
     if rows.counts.loaded and failed and all(isinstance(each, NotSent) for each in failed):
         oldest = min((each.fetched_at for each in snapshots if each.fetched_at is not None), default=None)
@@ -406,7 +406,7 @@ class View(HasCommands, Screen[None]):
             isinstance(ancestor, Widget) and ancestor.has_class("hairline")
             for ancestor in event.widget.ancestors_with_self
         )
-        # Only narrow layouts have styles for this class, so wide layouts need no style update.
+        # Only narrow layouts have styles for this class. In wide layouts, save the style update.
         self.set_class(on_left, "-on-left", update=self.has_class("-tiny") or self.has_class("-narrow"))
 
     def on_unmount(self) -> None:

@@ -201,8 +201,8 @@ class Workspace:
         self._summary_counts: dict[str, int] = {}
         """Number of open comments that are summaries of reviews, by id of the change request."""
         self._cached_counts: tuple[Snapshot[ListPage[Space]], dict[str, int]] | None = None
-        """The counts of the views, and the spaces from which they were computed. Cached because the top bar needs them
-        often, and an organization can have thousands of spaces."""
+        """The counts of the views, and the spaces from which they were computed. The top bar needs them often, and an
+        organization can have thousands of spaces."""
         self._first_downloads: set[str] = set()
         """Ids of the spaces that are being downloaded for the first time."""
         self._counted_organization: Organization | None = None
@@ -292,15 +292,15 @@ class Workspace:
             self._publish_frame()
 
     def open_thread_count(self, change_request: ChangeRequest) -> int:
-        """Return the number of open threads of a change request. The server also counts summaries of reviews as open
-        comments. They are subtracted as soon as they are loaded."""
+        """Return the number of open threads of a change request: the open comments that the server counts, without
+        summaries of reviews, as soon as these are loaded."""
         return max(0, change_request.comments - self._summary_counts.get(change_request.id, 0))
 
     def record_open_comments(
         self, change_request_id: str, comments: ListPage[Comment], counted: int | None = None
     ) -> None:
-        """Note the open comments of the change request with the id `change_request_id`, if the list is complete. `counted`
-        is the count of the server for a change request that is not in the lists of this workspace."""
+        """Note the open comments of a change request, if the list is complete. `counted` is the count of the server,
+        for a change request that is not in the lists of this workspace."""
         if comments.next is not None:
             return
         open_comments = [item for item in comments.items if item.is_open and not self._is_not_on_server(item.id)]
@@ -463,8 +463,8 @@ class Workspace:
                 self._app.say(message, tone="care" if left_out else "done")
 
     def _report_unreadable(self, op: Operation[Any], parts: int) -> None:
-        """Show that Octavo could not read some parts of a response. `parts` is their number. The same number is shown
-        only once for each area of the API."""
+        """Show that Octavo could not read some parts of a response. `parts` is their number, which is shown only once
+        for each area of the API."""
         area = SPECS[type(op)].name.partition(".")[0].replace("_", " ")
         if (key := f"unreadable {area} {parts}") not in self._reported:
             self._reported.add(key)

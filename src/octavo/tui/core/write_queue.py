@@ -76,7 +76,8 @@ def _in_background(
 
 
 class WriteQueue:
-    """Sends all writes of the user and undoes them. Writes that are queued together are undone together."""
+    """Sends all writes of the user, one command after the other, and undoes them. Writes that are queued together are
+    undone together."""
 
     def __init__(
         self,
@@ -89,7 +90,7 @@ class WriteQueue:
         the undo delay."""
         self._app, self._session, self._go, self._undo_seconds = app, session, go, undo_seconds
         self._lock = asyncio.Lock()
-        """Makes each write wait for the previous write, so that a command starts from the result of the previous
+        """Makes each write wait for the one before, so that a command starts from the result of the previous
         command."""
         self._steps: list[_UndoStep] | None = None
         """The undo history of the session, the newest step last. None until the first write or undo of the session."""
@@ -172,15 +173,15 @@ class WriteQueue:
         is_visible: bool = False,
     ) -> None:
         """Send a write directly, and show its result. `failure_hint` is added to the error message. `make_undo` returns
-        the undo of the write; `no_undo_reason` is the reason if there is none. With `is_visible`, the screen already
-        shows the write, so no progress is shown."""
+        the undo of the write, or `no_undo_reason` says why there is none. With `is_visible`, the screen shows the write
+        already, so no progress is shown."""
         app = self._app
         if is_visible:
             async with self._lock:
                 outcome = await sending
                 self._add_direct_step(action, outcome, no_undo_reason, make_undo)
         else:
-            # Outside the lock: if the response is lost, it takes a minute to find out the result.
+            # Not under the lock: if the response is lost, it takes a minute to find out the result.
             outcome = await self._send_with_progress(action, sending)
             self._add_direct_step(action, outcome, no_undo_reason, make_undo)
         if outcome.kind != "done" or outcome.result is None:
@@ -267,7 +268,7 @@ class WriteQueue:
                     app.say(f"Could not undo your last change: {error}", tone="failed")
                     return
                 if undone is not None:
-                    # The message names the writes whose undo has ended. So remove other steps with these writes.
+                    # The message names the writes that were undone, so remove other steps that have them.
                     ended = undone.ended
                     history[:] = [
                         each for each in history if not (isinstance(each, WriteGroup) and ended.issuperset(each.ids))

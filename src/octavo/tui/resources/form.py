@@ -205,7 +205,7 @@ class FormDialog(Dialog[None]):
 
     @property
     def _footer(self) -> str:
-        """Footer of the frame: the number of changed fields, and the main keys."""
+        """Text below the form: the number of changed fields, and the main keys."""
         changed = sum(self.state.is_changed(name) for name in self._rows)
         count = [f"{plural(changed, 'field')} changed"] if changed else []
         return " · ".join([*count, f"ctrl+s {self.state.verb.lower()}", "ctrl+e edit as YAML"])
@@ -265,8 +265,8 @@ class FormDialog(Dialog[None]):
 
     @property
     def _file_row(self) -> FieldRow | None:
-        """The field to choose a file for: the field with the cursor, else the only field that accepts a file. None if
-        there is none, or if several fields accept a file."""
+        """The field to choose a file for: the one with the cursor, else the only one that accepts a file. None if there
+        is none, or several."""
         rows, focused_row = self._file_rows, self._focused_row
         return focused_row if focused_row in rows else rows[0] if len(rows) == 1 else None
 
@@ -413,7 +413,7 @@ class FormDialog(Dialog[None]):
     def _show_progress(self, message: str) -> None:
         """Show the progress without validating all fields."""
         if self._progress.partition(":")[0] != message.partition(":")[0]:
-            self.refresh_bindings()  # During an upload, esc cancels the upload.
+            self.refresh_bindings()  # `esc` cancels an upload.
         self._progress = message
         for message_line in self.query(".form--why").results(ChangingText):
             message_line.update(safe_lines(message))
@@ -434,7 +434,7 @@ class FormDialog(Dialog[None]):
             first.input.focus()
 
     def cancel_or_close(self) -> None:
-        """Cancel the upload. Without an upload, save the draft and close the form."""
+        """Cancel the upload. If there is none, save the draft and close the form."""
         if self.state.is_uploading and self._send_task is not None:
             self._send_task.cancel()
             return

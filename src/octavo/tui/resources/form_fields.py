@@ -1,7 +1,7 @@
 """The form fields of an operation, derived from its request model: names, kinds, limits and hints.
 
-A nested model becomes one field for each of its own fields (`source.url`). A union of models becomes a choice of its tag
-and the fields of the chosen model. Other structures, such as a list of objects, are written as YAML.
+A nested model becomes one field for each of its own fields (`source.url`). A union of models becomes a choice of its
+tag, and the fields of the chosen model. Other structures, such as a list of objects, are written as YAML.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ FieldKind = Literal[
 """Kinds of form fields. `structure` is a value that is written as YAML, for example an object."""
 
 _MULTILINE_LENGTH = 1024
-"""Maximum length above which a text field without a pattern gets a multi-line input."""
+"""A text field that allows more characters than this, and has no pattern, has an input with several lines."""
 _ID_PATTERN = next(argument.pattern for argument in get_args(Id) if isinstance(argument, StringConstraints))
 
 
@@ -80,7 +80,7 @@ class FormField:
     """Minimum number of characters, or of items in a list."""
     max_length: int | None = None
     format: str = ""
-    """Required format, worded to follow “must be”."""
+    """Required format, as in “must be …”."""
     minimum: float | None = None
     maximum: float | None = None
     item_kind: FieldKind | None = None
@@ -132,11 +132,8 @@ def fields_of(
     leave_out: frozenset[str] = frozenset(),
     required_fields: frozenset[str] = frozenset(),
 ) -> tuple[FormField, ...]:
-    """Return the form fields of an operation, without `at`, the query parameters and the fields in
-    `leave_out`.
-
-    `required_fields` must be filled in, although the API does not require them.
-    """
+    """Return the form fields of an operation, without `at`, the query parameters and the fields in `leave_out`. The
+    user must also fill in `required_fields`, although the API does not require them."""
     spec = SPECS.get(operation) if issubclass(operation, Operation) else None
     query_names = set(spec.query) if spec is not None else set()
     nullable = set(spec.nullable) if spec is not None else set()
@@ -307,8 +304,8 @@ def _model_fields(field: FormField, model: type[BaseModel], outer: tuple[type, .
 
 
 def _simplify(field: FormField, nested: list[FormField] | None) -> list[FormField] | None:
-    """Return the fields of a nested model. A single nested field takes the label of the field that holds the model.
-    None if there are no nested fields."""
+    """Return the fields of a nested model. If there is only one, it gets the label of the field with the model. None if
+    there are none."""
     if not nested:
         return None
     if len(nested) > 1 or nested[0].group != field.label:
@@ -337,7 +334,7 @@ def _constants(
 
 
 def _constant_of(info: FieldInfo) -> Any:
-    """Return the only possible value of a field, such as a tag. None if the field has several."""
+    """Return the value of a field that allows only one, such as a tag. None for other fields."""
     values = get_args(info.annotation) if get_origin(info.annotation) is Literal else ()
     return values[0] if len(values) == 1 else None
 
@@ -490,8 +487,8 @@ def hints_of(model: type[BaseModel]) -> Mapping[str, str]:
 
 @cache
 def _module_hints(module: str) -> Mapping[str, Mapping[str, str]]:
-    """Return the docstrings of the fields in a module, by class. The result is cached, because `inspect` would read the
-    module for each class."""
+    """Return the docstrings of the fields in a module, by class. Cached, because `inspect` would read the module for
+    each class."""
     try:
         source = inspect.getsource(sys.modules[module])
     except (OSError, TypeError):

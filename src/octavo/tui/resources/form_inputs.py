@@ -108,7 +108,7 @@ class MaskedEditor(TextEditor):
 
 
 def _move_to_end(editor: TextArea) -> TextArea:
-    """Move the cursor to the end of the text, as in a one-line input. Return the editor."""
+    """Move the cursor to the end of the text, as in an input of one line. Return the editor."""
     editor.cursor_location = editor.document.end
     return editor
 
@@ -164,7 +164,7 @@ class FieldRow(Vertical):
 
     @property
     def text(self) -> str:
-        """The text of the field. Until the user types, this is the original text, because the input shows a sanitized
+        """The text of the field. Until the user types, it is the original text, because the input shows a sanitized
         copy."""
         return (self._original_text or "") if self._input_text == self._initial_input_text else self._input_text
 
@@ -210,7 +210,7 @@ class FieldRow(Vertical):
 
 _MAX_LABELS = 4
 _NULL = "\0null"
-"""Represents null among the options. No other value contains a NUL character."""
+"""Stands for null among the options. No real value has a NUL character."""
 
 SearchOptions = Callable[[str], Awaitable[Sequence[Choice[str]]]]
 
@@ -306,7 +306,7 @@ class FormPickers:
             self._choose(field, _PickerState(OptionList(choices)))
 
     def _pick_reference(self, field: FormField, reference_list: ReferenceList) -> None:
-        """Open a picker with the items loaded so far. Items loaded later are added to the open picker."""
+        """Open a picker with the items that are loaded. Items that arrive later are added to it."""
         op = reference_list.list_operation(self._state.texts)
         if op is None:
             self._shell.explain(reference_list.blocked_message)

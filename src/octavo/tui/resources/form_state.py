@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
 
 PLACEHOLDER_URL = "https://file.invalid/"
-"""Prefix of a URL that represents a file until the file is uploaded. No host has this name."""
+"""Beginning of a URL that stands for a file until the file is uploaded. No host has this name."""
 _FORMATS_BY_SUFFIX = {
     "md": "markdown",
     "markdown": "markdown",
@@ -76,7 +76,7 @@ def is_path(text: str | None) -> bool:
 
 
 def with_placeholder(field: FormField, text: str | None) -> str | None:
-    """Return the text to validate. A path is replaced by a placeholder URL where the API requires a URL."""
+    """Return the text to validate: where the API requires a URL, a path is replaced by a placeholder URL."""
     return (
         PLACEHOLDER_URL + quote(text.strip()) if field.upload_kind == "import_file" and text and is_path(text) else text
     )
@@ -270,7 +270,7 @@ class FormState:
         self.unreported_fields = unreported_fields(self.fields, form.item)
         """Names of the fields whose current value the server does not send."""
         if form.item is None and not self._is_creation:
-            # The item exists but is not loaded, so its fields start empty and are sent only if the user fills them in.
+            # The item exists but is not loaded. Its fields start empty, and are sent only if the user fills them in.
             self.initial_texts = dict.fromkeys(self.initial_texts, "")
         self.texts: dict[str, str | None] = dict(self.initial_texts)
         self.server_errors: dict[str, str] = {}
@@ -366,10 +366,8 @@ class FormState:
         return self.editor_draft.text or form_to_yaml(self.form.title, self.fields, self.initial_texts, self.texts)
 
     def load_yaml(self, text: str) -> bool:
-        """Set the fields from YAML. Return False if the YAML has an error.
-
-        YAML with an error is saved as a draft. Empty text discards that draft and changes no field.
-        """
+        """Set the fields from YAML. Empty text changes no field. If the YAML has an error, save it as a draft and
+        return False. Otherwise, discard that draft."""
         if not text.strip():
             self.yaml_error, self.yaml_error_line = "", 1
             self.editor_draft.delete()
@@ -390,7 +388,7 @@ class FormState:
     # Sending
 
     async def send(self, report_progress: Callable[[str], None]) -> SubmittedForm | str:
-        """Send the form. Return the error if it was not sent. An error in a single field is in `server_errors` too.
+        """Send the form. If that fails, return the error, and add an error in a single field to `server_errors`.
         `report_progress` is called with the progress."""
         self.is_sending = True
         try:

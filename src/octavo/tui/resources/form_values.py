@@ -134,11 +134,12 @@ def build_request(
     *,
     is_new: bool,
 ) -> FormResult:
-    """Return the operation for the text of a form, or the errors. The operation has the required fields and the fields
-    that differ from `initial`. If nothing changed, there is no operation.
+    """Return the operation for the text of a form, or the errors. It has the required fields and the fields that differ
+    from `initial`. If nothing changed, there is no operation.
 
-    If the form creates an item (`is_new`), an empty form is an error, even if the API would accept it. Enter on an
-    empty form must not create anything."""
+    If the form creates an item (`is_new`), an empty form is an error, even if the API would accept it: enter must not
+    create anything by accident.
+    """
     active_fields = [field for field in fields if field.is_active(texts)]
     active_before = {field.name for field in fields if field.is_active(initial)}
     changed = {
@@ -315,7 +316,7 @@ def _error_sentence(
 
 def _locate(text: str, inner_path: Sequence[int | str]) -> tuple[str, Sequence[int | str]]:
     """Return the position of an error in YAML, and its path without the names of union members."""
-    # Stripped as for validation, so that the positions agree. `strip` also removes control characters that YAML does not
+    # Strip like the validation, so that the positions agree. `strip` also removes control characters that YAML does not
     # allow.
     stripped = text.strip()
     lines_above = text[: text.find(stripped)].count("\n")
@@ -348,8 +349,8 @@ def _sentence(sentence: str) -> str:
 
 
 def _field_of(error: ErrorDetails, fields: Sequence[FormField]) -> tuple[str, Sequence[int | str]]:
-    """Return the name of the field with an error, and the path inside its value. The names of union members, which
-    Pydantic adds to the path, are left out. `FORM` if the error belongs to no field."""
+    """Return the name of the field with an error, and the path inside its value, without the names of union members
+    that Pydantic adds. `FORM` if the error belongs to no field."""
     candidates = list(fields)
     depth, inner_path = 0, list(error["loc"])
     while inner_path and candidates:

@@ -101,8 +101,7 @@ def _operation_count(text: openapi.VersionContent) -> str:
 
 
 def open_version(shell: Shell, arguments: Arguments, version: openapi.Version) -> None:
-    """Show the text of a version. Only the latest version can be shown, because the server sends only a URL for the
-    others."""
+    """Show the text of a version. Only the latest can be shown, because the server sends only a URL for the others."""
     shell.background(_show_version(shell, arguments, version))
 
 

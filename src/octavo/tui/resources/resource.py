@@ -178,17 +178,16 @@ class TableCommand:
 
 @dataclass(frozen=True)
 class RequiredPermissions:
-    """Permissions that the user needs to create, update and delete items. A name is empty if only the server can check
-    the permission."""
+    """Permissions that the user needs to create, update and delete items. Empty if only the server can check it."""
 
     create: str = "admin"
     update: str = "admin"
     delete: str = "admin"
     on_item: bool = False
-    """True if editing and deleting need permissions on the item itself, not on what contains it."""
+    """True if editing and deleting need permissions on the item itself instead of those on its parent."""
     place_fields: Mapping[str, str] = field(default_factory=dict)
-    """Permission needed for each field in which the user chooses a space or collection. The permission is checked on
-    the chosen space or collection, not on the parent of the items."""
+    """Permission for each field in which the user chooses a space or collection. It is checked there, and not on the
+    parent of the items."""
     allows_leaving: bool = False
     """True if users may remove themselves without the permission, for example from a team."""
 
@@ -229,8 +228,7 @@ class Resource(Generic[M]):
     default_sort: str = ""
     """Title of the column for the initial order. Empty for the order of the server."""
     resolve_row: Callable[[M], tuple[Resource[Any], Any]] | None = None
-    """Returns the resource and the item of a row, in a list with items of several kinds. Such a list has a fixed
-    order."""
+    """Returns the resource and the item of a row, for a list with items of several kinds, whose order is fixed."""
     row_resources: Mapping[str, Resource[Any]] = field(default_factory=dict)
     """Resources of the rows in a list with items of several kinds, by their names in that list."""
     add_item: Callable[[Shell, Any], None] | None = None
@@ -274,8 +272,7 @@ class Resource(Generic[M]):
     recreate: Callable[[Arguments, M], Operation[Any] | None] = lambda arguments, item: None
     """Returns the operation that creates a deleted item again. None if the deletion cannot be undone."""
     prepare_undo: Callable[[Live, Arguments], UndoFactory] | None = None
-    """Called before a creation. Returns the function that builds its undo, if deleting the new item does not undo the
-    creation."""
+    """Called before a creation. Returns the function that builds its undo, if deleting the new item is not enough."""
     creation_notice: Callable[[Any, Any], str] | None = None
     """Returns the notice after a creation from the operation and its response. The response is None if it was lost."""
     after_write: Callable[[Shell, Arguments, Operation[Any], Any], Coroutine[Any, Any, None]] | None = None
@@ -294,16 +291,16 @@ class Resource(Generic[M]):
     create_title: str = ""
     """Title of the command that creates an item. Empty for `New` and the name of the resource."""
     delete_verbs: tuple[str, str] = ("delete", "deleted")
-    """Verb of the deletion and its past participle, for example `remove` and `removed`. In messages, the title of the
-    item follows the verb."""
+    """Verb of the deletion and its past participle, for example `remove` and `removed`. The title of the item follows
+    the verb."""
     container: str = ""
-    """Noun for the container that the deletion removes an item from, for example `team`. Empty for a real deletion."""
+    """Noun for what the deletion removes an item from, for example `team`. Empty if the item itself is deleted."""
     required_fields: frozenset[str] = frozenset()
     """Fields that must be filled in to create an item, although the API does not require them."""
     url_of: Callable[[M], str | None] = lambda item: None
     """Returns the URL of an item, if its `urls` field does not contain the URL."""
     count_in: Callable[[Any], int | None] = lambda parent: None
-    """Returns the number of items according to their parent. None if the parent does not contain the number."""
+    """Returns the number of items from their parent. None if the parent does not have it."""
 
     @property
     def heading(self) -> str:

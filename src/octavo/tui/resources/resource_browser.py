@@ -449,7 +449,7 @@ class BrowserScreen(ListView[Any]):
             else self.counts.get((resource.plural, op), "")
         )
         if count and resource.resolve_row is not None and count.isdigit():
-            # In a list with several kinds of items, the heading does not say what is counted.
+            # In a list with several kinds of items, the heading does not name what is counted.
             count = plural(int(count), resource.singular)
         crumbs = [level.title for level in self.levels if (level.title, len(self.levels)) != (resource.heading, 1)]
         selected_count = f"{len(self.selected_rows)} selected" if self.selected_rows else ""
@@ -561,9 +561,8 @@ def _hint(resource: Resource[Any], reason: str | None, parent: Any) -> str:
 
 
 def _clear_sibling_counts(view: BrowserScreen, op: Operation[Any], current: Any) -> None:
-    """Drop the counts of sibling tables after a list has changed.
-
-    Sibling lists can depend on each other. For example, a new role changes the number of members who can merge."""
+    """Drop the counts of the other tables at this level, because their lists may depend on the list that has changed.
+    For example, a new role changes the number of members who can merge."""
     siblings, previous = url_path(op).rpartition("/")[0], view.snapshot.value
     if (
         view.level.resource.update is None

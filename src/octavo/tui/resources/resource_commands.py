@@ -155,7 +155,7 @@ def first_titles(titles: Sequence[str], more: str) -> list[str]:
 
 def text_to_type(verb: str, resource: Resource[Any], items: Sequence[Any]) -> str:
     """Return the text to type as a confirmation: the title of a single item, or the verb and the number of several
-    items. The verb alone if the title is too long or hard to type."""
+    items. Only the verb if the title is too long or hard to type."""
     if len(items) > 1:
         return f"{verb} {len(items)}"
     name = " ".join(resource.title(items[0]).split())

@@ -30,8 +30,8 @@ class RoleScope:
     id: str
     title: str
     default_level: str | None = "inherit"
-    """The highest role that members of the organization inherit here. `inherit` takes the level of the parent
-    collection. None if members inherit no role."""
+    """Upper limit of the role that members of the organization inherit here. `inherit` stands for the limit of the
+    parent collection. None if members inherit no role."""
     people: Mapping[str, str] = field(default_factory=dict)
     """Roles by user id."""
     teams: Mapping[str, tuple[str, str]] = field(default_factory=dict)
@@ -102,7 +102,7 @@ def role_sources(person: Person, chain: Sequence[RoleScope], organization: str) 
 
 def no_access_reason(person: Person, chain: Sequence[RoleScope], organization: str) -> str:
     """Return a sentence that says why a person inherits no role from the organization in the first place of `chain`.
-    Empty if the organization's settings let the person inherit a role."""
+    Empty if the settings of the organization allow it."""
     if person.disabled:
         return f"The account of {person.name} is disabled in {organization} and has no access."
     if person.role is None:
@@ -150,8 +150,8 @@ def _location_suffix(chain: Sequence[RoleScope], depth: int) -> str:
 
 
 def _scope_with_default_level(chain: Sequence[RoleScope]) -> RoleScope | None:
-    """Return the place whose default level applies. None if every level is `inherit`. Members then inherit their full
-    role."""
+    """Return the place whose default level applies. None if every level is `inherit`, so that members inherit their
+    full role."""
     return next((each for each in chain if each.default_level != "inherit"), None)
 
 

@@ -81,8 +81,8 @@ def with_problems(
 def page_lists(
     listed: Sequence[redirects.Redirect], arguments: Arguments, responses: Mapping[type[Operation[Any]], Any]
 ) -> Sequence[Operation[Any]]:
-    """Return the operations that load the page lists of the spaces to which redirects lead. The table takes the titles of
-    target pages from them."""
+    """Return the operations that load the page lists of the spaces to which redirects lead, for the titles of target
+    pages."""
     structure = responses.get(site_structure.Get)
     if structure is None:
         return ()
@@ -93,8 +93,8 @@ def page_lists(
 
 
 def problem_label(end: str) -> AnyText:
-    """Return the table cell for `MarkedRedirect.end`, the problem of a redirect: its colored label, or the text
-    itself if it has no label."""
+    """Return the table cell for the problem of a redirect (`MarkedRedirect.end`): its colored label, or the text if it
+    has none."""
     return Content.styled(*PROBLEM_LABELS[end]) if end in PROBLEM_LABELS else end
 
 
@@ -167,7 +167,7 @@ async def test_link(live: Live, at: SiteRef, link: str) -> LinkTestResult:
         chain = follow_redirects(source, targets, base)
         path = path_on_site(chain.steps[-2 if len(chain.steps) > 1 else 0], base)
         redirect = by_source.get(path)
-        # Otherwise ask the server, because the page may be deleted, and because a URL has several spellings.
+        # Ask the server otherwise: the page may be deleted, and a URL has several spellings.
         if (
             path in asked_paths
             or len(asked_paths) > MAX_REQUESTS
@@ -181,8 +181,8 @@ async def test_link(live: Live, at: SiteRef, link: str) -> LinkTestResult:
 
 
 async def _resolve(live: Live, at: SiteRef, path: str, targets: dict[str, str | None]) -> bool:
-    """Ask the server where a path leads. Record the answer in `targets`, and return True. Return False if there is no
-    answer. Error 404 is an answer only for a path that `targets` has already."""
+    """Ask the server where a path leads, record the answer in `targets`, and return True. Return False without an
+    answer. Error 404 counts as an answer only for a path that is in `targets` already."""
     try:
         op = redirects.Resolve(at=at, source=path)
         if live.why_unavailable(op) is not None:
@@ -209,8 +209,8 @@ def path_of_link(text: str, base: str) -> str:
 
 def _part_at_end(structure: site_structure.SiteStructure, chain: RedirectChain, base: str) -> str:
     """Return a phrase for the part of the site where a chain of redirects ends: “the section API” or “a page in the
-    section API”. If several parts contain the last URL, the part with the longest URL is named. Empty if the chain does
-    not lead to a known part."""
+    section API”. Of several parts that contain the last URL, it is the one with the longest URL. Empty if no known part
+    does."""
     if chain.end != "leads":
         return ""
     step = chain.steps[-1]

@@ -216,7 +216,8 @@ def _with_children(part: Part, children: tuple[Part, ...]) -> Part:
 
 
 def set_default(structure: SiteStructure, part: MovablePart) -> SiteStructure:
-    """Return the structure with a part as the default: of the spaces in its section, or of all sections of the site."""
+    """Return the structure with a part as the default among the spaces in its section, or among the sections of the
+    site."""
     parent, is_space = parent_id(part), isinstance(part, SiteSpace)
 
     def with_new_default(parts: Sequence[Part]) -> tuple[Part, ...]:
@@ -239,7 +240,7 @@ def sibling_default(structure: SiteStructure, part: MovablePart) -> MovablePart 
 
 
 def _is_sibling(part: Part, is_space: bool, parent: str | None) -> bool:
-    """Return True if a part is a space in the section `parent`. Without `is_space`, return True if it is a section."""
+    """Return True if a part is a space in the section `parent`, or a section if not `is_space`."""
     return isinstance(part, SiteSpace) and parent_id(part) == parent if is_space else isinstance(part, SiteSection)
 
 

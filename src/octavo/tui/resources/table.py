@@ -36,7 +36,7 @@ from octavo.tui.widgets.text_widgets import ChangingText, FactList
 MIN_COLUMN_WIDTH = 10
 """Minimum width in cells of a column without a fixed width. A narrower column is hidden."""
 MIN_FIRST_WIDTH = 21
-"""Minimum width in cells of the first column. Other columns are hidden to make room for this column."""
+"""Minimum width in cells of the first column. Other columns are hidden for it."""
 
 
 class TableState:
@@ -130,7 +130,8 @@ class TableState:
 
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""Characters that start a formula in a spreadsheet. Such a cell gets a leading quote, so that it is shown as text."""
+"""Characters that start a formula in a spreadsheet. A cell that begins with one gets a quote before it, so that it is
+shown as text."""
 
 
 def as_csv(columns: Sequence[ResourceColumn[Any]], items: Sequence[Any], name_of: NameOf) -> str:
@@ -226,7 +227,7 @@ class DetailLoader:
             self._worker.cancel()
 
     def _start(self, resource: Resource[Any], arguments: Arguments, item: Any, key: tuple[str, str]) -> None:
-        # A function, because a coroutine would never be awaited if the worker is canceled before its start.
+        # A function, because a coroutine would stay unawaited if the worker is canceled before its start.
         load = partial(self._load, resource, arguments, item, key)
         self._worker = self._view.run_worker(load, exclusive=True, group="telling")
 
