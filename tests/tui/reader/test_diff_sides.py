@@ -7,7 +7,7 @@ import pytest
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.comparison import compare
-from octavo.tui.render.diff_lines import render_diff_unit_or_threads
+from octavo.tui.render.diff_lines import render_diff_unit
 from octavo.tui.render.diff_sequence import build_diff
 from octavo.tui.render.diff_sides import SideWidths
 from octavo.tui.render.diff_units import ContextSize
@@ -113,7 +113,7 @@ def test_every_kind_of_change_matches_snapshot(width: int, split: bool) -> None:
     context = LayoutContext(Styles.plain(), Folds(), render_block)
     widths = SideWidths.for_width(min(width, 108) if not split else width, split=split)
     found = build_diff(compared.diff, ContextSize(), {}, "Retries", side_by_side=split).complete()
-    lines = [line for unit in found.units for line in render_diff_unit_or_threads(context, unit, widths)]
+    lines = [line for unit in found.units for line in render_diff_unit(context, unit, widths)]
     assert [line.text for line in lines if line.width > widths.width] == []
     check(f"diff-{'sides' if split else 'kinds'}-{width}", text_of(lines))
 
@@ -316,7 +316,7 @@ def test_sliced_long_change_looks_like_one(split: bool) -> None:
     context = LayoutContext(Styles.plain(), Folds(), render_block)
     units = build_diff(compare(before, after).diff, ContextSize(), {}, side_by_side=split).complete().units
     assert max(unit.slice_number for unit in units) == 3
-    lines = [render_diff_unit_or_threads(context, unit, SideWidths.for_width(150, split=split)) for unit in units]
+    lines = [render_diff_unit(context, unit, SideWidths.for_width(150, split=split)) for unit in units]
     assert max(map(len, lines)) < 250
     text = text_of(line for each in lines for line in each)
     assert text.count("Name") == 1 + split

@@ -14,7 +14,7 @@ from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import ReadingPosition
 from octavo.tui.render.comparison import compare
-from octavo.tui.render.diff_lines import render_diff_unit_or_threads
+from octavo.tui.render.diff_lines import render_diff_unit
 from octavo.tui.render.diff_sequence import build_diff, build_source_diff
 from octavo.tui.render.diff_sides import SideWidths
 from octavo.tui.render.diff_units import ContextSize
@@ -109,7 +109,7 @@ def test_diff_matches_snapshot(width: int, ascii: bool) -> None:
     lines = [
         line
         for unit in found.units
-        for line in render_diff_unit_or_threads(context, unit, SideWidths.for_width(min(108, width - 4), split=False))
+        for line in render_diff_unit(context, unit, SideWidths.for_width(min(108, width - 4), split=False))
     ]
     assert [line.text for line in lines if line.width > width - 4] == []
     check(f"diff-{width}{'-ascii' if ascii else ''}", text_of(lines))
@@ -123,7 +123,7 @@ def test_changed_words_are_marked_without_colors() -> None:
     pieces = [
         piece
         for unit in found.units
-        for line in render_diff_unit_or_threads(context, unit, SideWidths.for_width(60, split=False))
+        for line in render_diff_unit(context, unit, SideWidths.for_width(60, split=False))
         for piece in line.pieces
     ]
     assert [piece.text for piece in pieces if piece.style.strike] == ["never"]

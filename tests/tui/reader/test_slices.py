@@ -13,7 +13,7 @@ from octavo.tui.render.styles import Styles
 from octavo.tui.widgets.themes import themes
 from tests.tui.reader.panes import PaneApp, screen
 
-LOOK = Styles.from_theme(themes()[0].to_color_system().generate(), ascii=False, mono=False)
+LOOK = Styles.from_theme(themes()[0].to_color_system().generate(), ascii=False)
 ROWS = "".join(f"| row {number} | {'some words of a cell ' * (1 + number % 7)} | {number} |\n" for number in range(150))
 TABLE = f"| Name | What it is | Count |\n| --- | --- | ---: |\n{ROWS}"
 LONG_CELLS = "| Name | What it is |\n| --- | --- |\n" + "".join(

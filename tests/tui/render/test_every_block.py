@@ -16,7 +16,7 @@ from octavo.documents.blocks import Block, Document, Run, TableColumn
 from octavo.documents.diff import diff
 from octavo.tui.render.block_slices import split_block
 from octavo.tui.render.comparison import PageComparison
-from octavo.tui.render.diff_lines import render_diff_unit_or_threads
+from octavo.tui.render.diff_lines import render_diff_unit
 from octavo.tui.render.diff_sequence import build_diff, build_side
 from octavo.tui.render.diff_sides import SideWidths
 from octavo.tui.render.diff_units import ContextSize
@@ -125,7 +125,7 @@ def compare_and_paint(document: Document, data: st.DataObject) -> None:
         build_side(found, data.draw(st.sampled_from(("old", "new"))), on, "A page"),
     ):
         for unit in first_middle_and_last(built.complete().units):
-            check_widths(render_diff_unit_or_threads(context, unit, available), available.width)
+            check_widths(render_diff_unit(context, unit, available), available.width)
 
 
 few_examples = settings(
@@ -166,7 +166,7 @@ def changed_lines(old: Block, new: Block, width: int) -> list[list[Line]]:
     available = SideWidths.for_width(width, split=False)
     context = LayoutContext(STYLES_BY_NAME["plain"], Folds(), render_block, available_width=width)
     lines = [
-        render_diff_unit_or_threads(context, each, available)
+        render_diff_unit(context, each, available)
         for each in build_diff(diff(before, after), ContextSize(), {}).complete().units
     ]
     return [*lines, *(render_block(context, each, available.text_width) for each in split_block(after.blocks[0]))]

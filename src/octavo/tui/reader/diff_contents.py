@@ -16,7 +16,7 @@ from octavo.tui.reader.viewport import SHORT_PAGE, Contents
 from octavo.tui.render.block_slices import block_source, whole_block
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.deferred import DeferredContent
-from octavo.tui.render.diff_lines import estimate_height, render_diff_unit_or_threads
+from octavo.tui.render.diff_lines import estimate_height, render_diff_unit
 from octavo.tui.render.diff_sequence import build_diff, build_side
 from octavo.tui.render.diff_sides import SIDE_GAP, SideWidths, diff_block_at, diff_block_ranges, diff_cursor_bar
 from octavo.tui.render.diff_units import ContextSize, DiffUnit, DiffUnits
@@ -152,7 +152,7 @@ class DiffContents(Contents):
             context = LayoutContext(
                 styles, folds, render_block, available_width=side_widths.side, deferred=deferred, source_of=source_of
             )
-            return lambda unit: render_diff_unit_or_threads(context, unit, side_widths)
+            return lambda unit: render_diff_unit(context, unit, side_widths)
 
         key = (width, is_split, styles, id(folds), folds.state, deferred, deferred.targets)
         return UnitLayout(key, estimate_height, renderer_with, 2, 0, deferred, self.size <= KEPT_WHOLE)
@@ -160,8 +160,7 @@ class DiffContents(Contents):
     @property
     def size(self) -> int:
         """Number of characters of the longer version."""
-        compared = self.compared
-        return max(len(compared.old.source), len(compared.new.source)) if compared is not None else 0
+        return self.compared.size if self.compared is not None else 0
 
     def units_to_build(self) -> tuple[DiffUnits, int]:
         """Return the diff to show, and the number of characters of the page. Iterating the diff makes its units."""

@@ -367,12 +367,16 @@ class DiffNavigation:
         explain(self.pane, f"This is the {ordinal} change on this page{order}.{hint if is_more else ''}")
 
     def _change_from(self, unit_index: int, step: int) -> BlockSpan | None:
-        """Return the lines of the next change after a unit, or of the previous one if `step` is negative. None if there
-        is none. Their block is of the new version if possible, because most comments are about this version."""
-        units = self.contents.shown_diff.units
-        following = following_changes(units, unit_index, step, by_risk=self.contents.visits_by_risk)
-        changes = (self.cursor.spans_of(index) for index in following)
-        spans = next(filter(None, changes), None)
+        """Return the next change after a unit, or the previous one if `step` is negative. None if there is none."""
+        return self._change_among(self.contents.shown_diff.units, 0, unit_index, step)
+
+    def _change_among(self, units: Sequence[DiffUnit], start: int, at: int, step: int) -> BlockSpan | None:
+        """Return the next change after the unit `at` of `units`, which begin at the index `start` of the pane.
+
+        The span has all lines of the unit. Its block is of the new version if possible, because most comments are about
+        the new version."""
+        following = following_changes(units, at, step, by_risk=self.contents.visits_by_risk)
+        spans = next(filter(None, (self.cursor.spans_of(start + index) for index in following)), None)
         if not spans:
             return None
         span = next((span for span in spans if not self.contents.is_old(span.block)), spans[0])

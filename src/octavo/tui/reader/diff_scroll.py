@@ -18,7 +18,7 @@ from textual.worker import WorkType
 
 from octavo.documents.blocks import Block, Document
 from octavo.tui.reader.diff_contents import SPLIT_FROM, DiffBuilder, DiffContents, DiffLayout
-from octavo.tui.reader.diff_navigation import DiffNavigation, following_changes, position_text
+from octavo.tui.reader.diff_navigation import DiffNavigation, position_text
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import BlockSpan, reading_position_of
 from octavo.tui.reader.viewport import SHORT_PAGE, explain
@@ -70,8 +70,7 @@ class PageSection:
     @property
     def size(self) -> int:
         """Number of characters of the longer version."""
-        compared = self.compared
-        return max(len(compared.old.source), len(compared.new.source)) if compared is not None else 0
+        return self.compared.size if self.compared is not None else 0
 
     def show_note(self, note: str) -> None:
         """Replace the changes by a note."""
@@ -403,14 +402,7 @@ class ScrollNavigation(DiffNavigation):
         if section.is_folded:
             return None
         start, units = self._body_start(section), section.diff.units
-        at = max(-1, min(len(units), unit_index - start))
-        following = following_changes(units, at, step, by_risk=self.contents.visits_by_risk)
-        spans = next(filter(None, (self.cursor.spans_of(start + index) for index in following)), None)
-        if not spans:
-            return None
-        span = next((span for span in spans if not self.contents.is_old(span.block)), spans[0])
-        last = len(self.pane.viewport.virtual_lines.lines(span.unit_index)) - 1
-        return span._replace(first=spans[0].first, last=last)
+        return self._change_among(units, start, max(-1, min(len(units), unit_index - start)), step)
 
     def go_beyond(self, step: int) -> None:
         page, sections = self.contents.page, self.contents.sections

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -240,7 +240,7 @@ def open_link_without_page(
 
 
 def _follow_target(shown: ShownPage, message: LinkFollowed) -> None:
-    target = _resolve(shown, message.href)
+    target, contents = _resolve(shown, message.href), shown.view.contents
     if message.outside and not isinstance(target, links.BrokenLink | links.BlockedScheme | links.ReusableContentLink):
         open_link(shown.shell, link_url(shown, message.href), "link", text=message.text)
         return
@@ -250,9 +250,12 @@ def _follow_target(shown: ShownPage, message: LinkFollowed) -> None:
         case links.AnchorLink(anchor=anchor):
             if not shown.view.navigation.go_to_anchor(anchor):
                 shown.view.navigation.report_missing(anchor)
-        case links.ReusableContentLink(path=path) if (shared := shown.view.links.find_include(target)) is not None:
-            deferred = shown.view.contents.deferred
-            _show_dialog(shown.shell, deferred, shared, partial(follow_link, shown), f"Reusable content {path}")
+        case links.ReusableContentLink(path=path) if (
+            shared := _find_include(contents.walk(), contents.deferred.targets, target)
+        ) is not None:
+            _show_dialog(
+                shown.shell, contents.deferred, shared, partial(follow_link, shown), f"Reusable content {path}"
+            )
         case _:
             open_target(shown.shell, target, href=message.href, text=message.text, at=_files_of(shown))
 
@@ -436,7 +439,7 @@ async def show_reusable_content(
         except ApiError as error:
             app.say(f"Could not load the reusable content {target.path}: {error}", tone="failed")
             return
-        found = await asyncio.to_thread(_find_include, page_markdown(page), deferred.targets, target)
+        found = await asyncio.to_thread(_find_include, parse(page_markdown(page)).walk(), deferred.targets, target)
         if app.screen is not screen:
             return  # The user has opened another screen.
         if found is not None:
@@ -445,9 +448,11 @@ async def show_reusable_content(
     open_target(app, target)
 
 
-def _find_include(text: str, targets: LinkTargets | None, target: links.ReusableContentLink) -> Block | None:
-    """Return the include block of reusable content in a page. None if there is none."""
-    includes = (block for block in parse(text).walk() if block.kind == "include" and block.children)
+def _find_include(
+    blocks: Iterable[Block], targets: LinkTargets | None, target: links.ReusableContentLink
+) -> Block | None:
+    """Return the include block of reusable content among the blocks of a page. None if there is none."""
+    includes = (block for block in blocks if block.kind == "include" and block.children)
     return next((each for each in includes if targets and targets.resolve(str(each.attrs["target"])) == target), None)
 
 

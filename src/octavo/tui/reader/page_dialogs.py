@@ -56,6 +56,12 @@ NOTE: Commands[TextDialog] = Commands(
 )  # fmt: skip
 
 
+def _fit_height(view: PageView, least: int) -> None:
+    """Adapt the height of a dialog to the text of its pane."""
+    view.viewport.virtual_lines.lay_out_some(2 * view.viewport.row_count)
+    view.styles.height = max(least, view.viewport.virtual_lines.total)
+
+
 class TextDialog(Dialog[LinkFollowed | None]):
     """Dialog with text, such as a footnote. Its result is the link that the user opened in it, or None."""
 
@@ -82,20 +88,14 @@ class TextDialog(Dialog[LinkFollowed | None]):
     def on_mount(self) -> None:
         self._view.focus()
         self._view.show(Document("", self._note.children, ""), key=self._note.key)
-        self.call_after_refresh(self._fit)
+        self.call_after_refresh(_fit_height, self._view, 1)
 
     @property
     def _view(self) -> PageView:
         return self.query_one(PageView)
 
-    def _fit(self) -> None:
-        """Adapt the height of the dialog to its text."""
-        view = self._view
-        view.viewport.virtual_lines.lay_out_some(2 * view.viewport.row_count)
-        view.styles.height = max(1, view.viewport.virtual_lines.total)
-
     def on_resize(self) -> None:
-        self.call_after_refresh(self._fit)
+        self.call_after_refresh(_fit_height, self._view, 1)
 
     @on(LinkFollowed)
     def _close_with_link(self, message: LinkFollowed) -> None:
@@ -171,9 +171,7 @@ class TableRowDialog(Dialog[TableRowResult]):
         excerpt = ExcerptSettings(
             first, page.block_commands.why_no_comment, can_change_width=False, open_clickable=self._close_with_clickable
         )
-        self._view = PageView(
-            ascii=page.viewport.text_styles.ascii, mono=page.viewport.text_styles.mono, excerpt=excerpt
-        )
+        self._view = PageView(ascii=page.viewport.text_styles.ascii, excerpt=excerpt)
         self._view.contents.deferred = page.contents.deferred
 
     def body(self) -> ComposeResult:
@@ -193,16 +191,10 @@ class TableRowDialog(Dialog[TableRowResult]):
             first if len(first) <= _TITLE else f"{first[:_TITLE]}…", f"row {number} of {len(rows)}"
         )
         self._view.show(document, key=self._row.key or str(number))
-        self.call_after_refresh(self._fit)
-
-    def _fit(self) -> None:
-        """Adapt the height of the dialog to its fields."""
-        view = self._view
-        view.viewport.virtual_lines.lay_out_some(2 * view.viewport.row_count)
-        view.styles.height = max(3, view.viewport.virtual_lines.total)
+        self.call_after_refresh(_fit_height, self._view, 3)
 
     def on_resize(self) -> None:
-        self.call_after_refresh(self._fit)
+        self.call_after_refresh(_fit_height, self._view, 3)
 
     def _close_with_clickable(self, clickable: ClickableSpan, outside: bool) -> None:
         self.dismiss(TableRowResult(self._row, clickable, outside))

@@ -35,7 +35,6 @@ from octavo.tui.widgets.commands import Command, Commands, StillLoading
 
 if TYPE_CHECKING:
     from octavo.api.comments import Comment
-    from octavo.documents import links
     from octavo.tui.reader.reading_position import ReadingPosition
     from octavo.tui.render.painting import LaidUnits
 
@@ -70,8 +69,7 @@ class PageLinks:
                 self.pane.post_message(LinkFollowed(target, outside, clickable.kind, text))
 
     def _destination(self, address: str) -> LinkDestination:
-        targets = self.contents.deferred.targets
-        return targets.destination(address) if targets is not None else link_destination(address)
+        return link_destination(address, self.contents.deferred.targets)
 
     def _toggle(self, clickable: ClickableSpan) -> None:
         rows = self.pane.viewport.visible_rows
@@ -103,12 +101,6 @@ class PageLinks:
             return
         self._choose_tab(found)
         self.pane.reset_lines()
-
-    def find_include(self, target: links.Target) -> Block | None:
-        """Return the include block of reusable content on the page. None if there is none."""
-        targets = self.contents.deferred.targets
-        found = (block for block in self.contents.walk() if block.kind == "include" and block.children)
-        return next((each for each in found if targets and targets.resolve(str(each.attrs["target"])) == target), None)
 
     def open_outside(self) -> None:
         """Open the link of the selected block in the browser. If it has several links, show hints. If it has none, open
@@ -286,11 +278,10 @@ class PageView(Reader):
         self,
         *,
         ascii: bool = False,
-        mono: bool = False,
         excerpt: ExcerptSettings | None = None,
         id: str | None = None,
     ) -> None:
-        super().__init__(ascii=ascii, mono=mono, id=id)
+        super().__init__(ascii=ascii, id=id)
         self.excerpt = excerpt
         self.block_commands = PageBlockCommands(self)
         self.threads = PageThreads(self.viewport, self.cursor)

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
-from rich.segment import Segment
 from rich.style import Style
 from textual.content import Content
 from textual.events import Blur, Click, Focus, Key, Paste, Resize
@@ -143,9 +142,9 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
             super().__init__()
             self.block = block
 
-    def __init__(self, *, ascii: bool = False, mono: bool = False, id: str | None = None) -> None:
+    def __init__(self, *, ascii: bool = False, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.viewport = Viewport(self, ascii=ascii, mono=mono)
+        self.viewport = Viewport(self, ascii=ascii)
         self.contents = self.viewport.contents
         self.cursor = BlockCursor(self.viewport)
         self.find_bar = FindBar(self.viewport, self.cursor)
@@ -327,7 +326,9 @@ class LinePainter:
         pane.before_painting()
         frame = [self._row(row, y, width, base_style) for y, row in enumerate(rows)]
         if not rows and not len(viewport.virtual_lines):
-            frame = [self._message_strip(content, width, base_style) for content in self.pane.state.lines()[:height]]
+            texts = (text.truncate(width) for text in self.pane.state.lines()[:height])
+            strips = (Strip(text.render_segments(self.pane.visual_style)) for text in texts)
+            frame = [strip.extend_cell_length(width, base_style) for strip in strips]
         frame += [Strip.blank(width, base_style)] * (height - len(frame))
         bar = self.pane.find_bar.bar_row() if self.pane.clickables.hints is None else self.pane.clickables.help_row()
         if bar is not None and frame:
@@ -372,13 +373,6 @@ class LinePainter:
         if strip is None or strip.cell_length != width:
             strip = line.strip = paint_line(line, self.viewport.contents.margin_of(unit_index), width, base_style)
         return strip
-
-    def _message_strip(self, content: Content, width: int, base_style: Style) -> Strip:
-        pane = self.pane
-        parts = content.truncate(width).render(pane.visual_style, end="", parse_style=pane.app.stylesheet.parse_style)
-        return Strip([Segment(text, style.rich_style) for text, style in parts if text]).extend_cell_length(
-            width, base_style
-        )
 
 
 def _lines_per_page(pane: Reader) -> int:

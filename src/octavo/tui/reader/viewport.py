@@ -256,10 +256,10 @@ class Viewport:
     `top`.
     """
 
-    def __init__(self, widget: ScrollWidget, *, ascii: bool, mono: bool) -> None:
+    def __init__(self, widget: ScrollWidget, *, ascii: bool) -> None:
         self.widget = widget
         self.parts: list[PanePart] = []
-        self._ascii, self._mono = ascii, mono
+        self._ascii = ascii
         self._text_styles: Styles | None = None
         self.contents = Contents()
         self.folds = Folds()
@@ -289,7 +289,7 @@ class Viewport:
     def text_styles(self) -> Styles:
         """Text styles of the theme."""
         if self._text_styles is None:
-            self._text_styles = Styles.from_theme(self.widget.app.theme_variables, ascii=self._ascii, mono=self._mono)
+            self._text_styles = Styles.from_theme(self.widget.app.theme_variables, ascii=self._ascii)
         return self._text_styles
 
     @property
@@ -299,7 +299,7 @@ class Viewport:
 
     def update_styles(self) -> bool:
         """Update the text styles after the theme changed. Return False if they are the same."""
-        text_styles = Styles.from_theme(self.widget.app.theme_variables, ascii=self._ascii, mono=self._mono)
+        text_styles = Styles.from_theme(self.widget.app.theme_variables, ascii=self._ascii)
         is_other, self._text_styles = text_styles != self._text_styles, text_styles
         return is_other
 

@@ -26,6 +26,7 @@ from octavo.tui.render.styled_lines import (
     pan_pieces,
     width_of,
     wrap,
+    wrap_text,
 )
 from octavo.tui.render.styles import PLAIN, Styles
 
@@ -250,9 +251,7 @@ def render_prompt(context: LayoutContext, block: Block, width: int) -> list[Line
     description = flatten_emoji(" ".join(str(block.attrs.get("description") or "Prompt").split()))
     is_open = context.folds.opened.get(block.key, block.attrs.get("expanded", "partial") != "hidden")
     sign = glyphs.opened if is_open else glyphs.closed
-    title_lines = (
-        [Line(pieces) for pieces in wrap([Piece(description, styles.strong)], width - 2)] if has_start(block) else []
-    )
+    title_lines = wrap_text(description, styles.strong, width - 2) if has_start(block) else []
     fold = Piece(f"{sign} ", styles.accent, Clickable("fold", block.key), True)
     head = indent(title_lines, [fold], [Piece("  ", PLAIN, None, True)])
     if not is_open:

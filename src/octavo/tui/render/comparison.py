@@ -46,7 +46,7 @@ class PageComparison:
     diff: Diff
     old: Document
     new: Document
-    old_block_ids: frozenset[int] = field(default=frozenset(), compare=False, repr=False)
+    old_block_ids: frozenset[int] = field(default=frozenset(), init=False, compare=False, repr=False)
     """Identities of the blocks of the old version."""
     kinds: ChangeKinds = field(default_factory=ChangeKinds, compare=False, repr=False)
     """Kinds of the changes of the text, such as `number`, `link` or `wording`."""
@@ -54,10 +54,14 @@ class PageComparison:
     _blocks_by_key: Mapping[str, Block] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not self.old_block_ids:
-            object.__setattr__(self, "old_block_ids", frozenset(map(id, self.old.walk())))
+        object.__setattr__(self, "old_block_ids", frozenset(map(id, self.old.walk())))
         by_key = {block.key: block for page in (self.old, self.new) for block in page.walk() if block.key}
         object.__setattr__(self, "_blocks_by_key", by_key)
+
+    @property
+    def size(self) -> int:
+        """Number of characters of the longer version."""
+        return max(len(self.old.source), len(self.new.source))
 
     def find(self, key: str) -> Block | None:
         """Return the block with `key` in the new version, else in the old one. None if there is no such block."""

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from types import MappingProxyType
 
 from rich.style import Style
@@ -23,7 +23,7 @@ from octavo.tui.render.diff_sequence import build_diff
 from octavo.tui.render.diff_sides import SideWidths
 from octavo.tui.render.diff_units import ContextSize, DiffUnit
 from octavo.tui.render.layout_context import LayoutContext
-from octavo.tui.render.styled_lines import Line, Piece, cells, crop, pad, truncate, width_of, wrap
+from octavo.tui.render.styled_lines import Line, Piece, cells, crop, pad, truncate, width_of, wrap, wrap_text
 from octavo.tui.render.styles import PLAIN, Styles
 
 FIELDS = "fields"
@@ -175,11 +175,9 @@ def _in_order(
     compared: PageComparison, located_views: Sequence[tuple[int, ConflictView]]
 ) -> Iterator[ConflictView | UnconflictedText]:
     """Yield the conflicts and the text between them. Each conflict follows the block that contains its line."""
-    same = (piece for unit in block_units(compared.new) for piece in split_unit(unit))
-    units = same if compared.diff.is_empty else build_diff(compared.diff, _all_context(), {}).complete().units
     waiting = list(located_views)
     collected: list[DiffUnit] = []
-    for unit in units:
+    for unit in chain.from_iterable(map(split_unit, _all_units(compared))):
         line_of = _first_line(unit)
         while waiting and line_of is not None and waiting[0][0] < line_of:
             yield from _unconflicted_text(collected)
@@ -300,18 +298,18 @@ def render_page_conflict(
 ) -> list[Line]:
     """Render a conflict about a whole page: its description, its result, and the effect of each choice."""
     styles, choice = context.styles, decision.choice
-    lines = [*_text_lines(question.description, styles.text, width), Line([])]
+    lines = [*wrap_text(question.description, styles.text, width), Line([])]
     if all(question.effects):
         result = _not_resolved(styles, decision, [], width)
         if choice is not None:
-            result = _text_lines(question.effects[choice.kind == "request"], styles.text, width)
+            result = wrap_text(question.effects[choice.kind == "request"], styles.text, width)
         lines += [_label(styles, "Result"), *result]
         for number, answer in enumerate(question.effects):
             is_taken = choice is not None and choice.kind == SIDES[number]
             lines += [
                 Line([]),
                 _side_label(styles, decision.name(number), "mt"[number], is_taken),
-                *_text_lines(answer, styles.text, width),
+                *wrap_text(answer, styles.text, width),
             ]
     return _frame(styles, question, decision, _conflict_number(numbering), question.title, lines, width)
 
@@ -362,10 +360,6 @@ def _label(styles: Styles, name: str, subject: str = "") -> Line:
     return Line([Piece(name, styles.strong), *([Piece(f"  {subject}", styles.muted)] if subject else [])])
 
 
-def _text_lines(text: str, style: Style, width: int) -> list[Line]:
-    return [Line(part) for part in wrap([Piece(text, style)], width)]
-
-
 def _not_resolved(
     styles: Styles, decision: ConflictDecision, more: Sequence[tuple[str, str]], width: int
 ) -> list[Line]:
@@ -398,7 +392,7 @@ def _sides(context: LayoutContext, conflict: ConflictView, decision: ConflictDec
     columns = []
     for (name, key, units, source, absent), side in zip(sides, (*SIDES, "base"), strict=True):
         is_taken = side == chosen or (chosen == "both" and side != "base")
-        text = _side(context, units, room, source) or _text_lines(absent, styles.muted + Style(italic=True), room)
+        text = _side(context, units, room, source) or wrap_text(absent, styles.muted + Style(italic=True), room)
         label = _side_label(styles, name, key, is_taken)
         columns.append([label, *(_mute(line, styles) if chosen and not is_taken else line for line in text)])
     if not is_wide:
@@ -451,7 +445,7 @@ def _shorten(lines: list[Line], source: str, styles: Styles, width: int) -> list
     text = (
         f"{styles.glyphs.more} About {hidden_lines} more lines are not shown. Press e to see all lines in your editor."
     )
-    return [*lines[:_SIDE_LINES], *_text_lines(text, styles.muted, width)]
+    return [*lines[:_SIDE_LINES], *wrap_text(text, styles.muted, width)]
 
 
 def _against_base(piece: Piece) -> Piece:
@@ -483,13 +477,10 @@ def _result(context: LayoutContext, conflict: ConflictView, decision: ConflictDe
     compared = conflict.outcomes.get(choice.kind)
     if compared is None:  # The edit is new, and its comparison is still running.
         return [Line([Piece(styles.glyphs.more, styles.muted)])]
-    units = (
-        block_units(compared.new)
-        if compared.diff.is_empty
-        else build_diff(compared.diff, _all_context(), {}).complete().units
-    )
     text: list[Line] = []
-    for piece in (piece for unit in units if unit.kind not in ("title", "label") for piece in split_unit(unit)):
+    for piece in (
+        piece for unit in _all_units(compared) if unit.kind not in ("title", "label") for piece in split_unit(unit)
+    ):
         text += render_unconflicted(context, piece, width)
         if len(text) > _SIDE_LINES:
             text = _shorten(text, compared.new.source, styles, width)
@@ -505,24 +496,19 @@ def _result(context: LayoutContext, conflict: ConflictView, decision: ConflictDe
     )
     if not note and choice.kind != "main" and compared.has_same_texts(conflict.outcomes["main"]):
         note = f"Same as {decision.sides[0]}."
-    return [*lines, *text, *(_text_lines(note, styles.muted + Style(italic=True), width) if note else [])]
+    return [*lines, *text, *(wrap_text(note, styles.muted + Style(italic=True), width) if note else [])]
 
 
-def _all_context() -> ContextSize:
-    every = ContextSize()
-    every.step = len(ContextSize.STEPS) - 1
-    return every
+def _all_units(compared: PageComparison) -> Sequence[DiffUnit]:
+    """Return the units of a comparison with all unchanged blocks."""
+    if compared.diff.is_empty:
+        return block_units(compared.new)
+    return build_diff(compared.diff, ContextSize(ContextSize.STEPS[-1]), {}).complete().units
 
 
 def _new_side(compared: PageComparison) -> list[DiffUnit]:
     """Return the units of the new version of a comparison, with additions and changes marked."""
-    if compared.diff.is_empty:
-        return block_units(compared.new)
-    return [
-        unit
-        for unit in build_diff(compared.diff, _all_context(), {}).complete().units
-        if unit.kind in ("block", "entry")
-    ]
+    return [unit for unit in _all_units(compared) if unit.kind in ("block", "entry")]
 
 
 def _without_numbers(lines: Iterable[Line]) -> list[Line]:

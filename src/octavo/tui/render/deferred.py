@@ -357,8 +357,10 @@ class LinkDestination(Enum):
     """An address that Octavo never opens: it has another scheme than http, https and mailto, or begins with `//`."""
 
 
-def link_destination(address: str) -> LinkDestination:
-    """Return the kind of destination of a link by its URL or path alone, without looking for the target."""
+def link_destination(address: str, targets: LinkTargets | None = None) -> LinkDestination:
+    """Return the kind of destination of a link. Without `targets`, its URL or path alone decides."""
+    if targets is not None:
+        return targets.destination(address)
     if not address or "broken-reference" in address or address.startswith(("/broken/", "broken/")):
         return LinkDestination.BROKEN
     if address.startswith("#"):

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from functools import lru_cache, partial
 from itertools import pairwise
 from operator import is_
-from typing import cast
 
 from rich.style import Style
 
@@ -43,7 +42,18 @@ from octavo.tui.render.diff_text import (
 from octavo.tui.render.diff_units import ContextSize, DiffUnit, PageHeading
 from octavo.tui.render.layout import lay_out, render_block
 from octavo.tui.render.layout_context import NARROWEST, Folds, LayoutContext, render_runs
-from octavo.tui.render.styled_lines import Clickable, Line, Piece, cells, crop, squeeze, truncate, width_of, wrap
+from octavo.tui.render.styled_lines import (
+    Clickable,
+    Line,
+    Piece,
+    cells,
+    crop,
+    squeeze,
+    truncate,
+    width_of,
+    wrap,
+    wrap_text,
+)
 from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.render.text_blocks import item_marker
 from octavo.tui.render.threads import WORD_CHANGES, ThreadReply, ThreadSummary, keep_quoted_lines
@@ -70,7 +80,7 @@ def estimate_height(unit: DiffUnit) -> int:
 
 
 def render_diff_unit(context: LayoutContext, unit: DiffUnit, side_widths: SideWidths) -> list[Line]:
-    """Render a unit of a diff, of any kind but `threads`. If that fails, show its source."""
+    """Render a unit of a diff. If that fails, show its source."""
     block = unit.block or Block(unit.kind)
     fallback = partial(render_failed_block, block, context.source_of, context.styles, max(side_widths.width, NARROWEST))
     return run_guarded(lambda: _render_unit(context, unit, side_widths), fallback)
@@ -84,8 +94,10 @@ def _render_unit(context: LayoutContext, unit: DiffUnit, side_widths: SideWidths
         else [Line([]) if unit.kind in ("title", "fold", "label") else blank_line(side_widths, styles)]
     )
     match unit.kind:
+        case "threads":
+            return render_threads(unit.threads, styles, side_widths.width, GUTTER - 2)
         case "title":
-            return [Line(part) for part in wrap([Piece(unit.text, styles.strong)], width)]
+            return wrap_text(unit.text, styles.strong, width)
         case "page" if unit.page is not None:
             return [*space, *_render_heading(unit.page, unit.block, styles, width)]
         case "fold" | "label":
@@ -493,13 +505,6 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
     return out
 
 
-def render_diff_unit_or_threads(context: LayoutContext, unit: DiffUnit, side_widths: SideWidths) -> list[Line]:
-    """Render a unit of a diff of any kind, including `threads`."""
-    if unit.kind == "threads":
-        return render_threads(unit.threads, context.styles, side_widths.width, GUTTER - 2)
-    return render_diff_unit(context, unit, side_widths)
-
-
 def _message_lines(
     name: list[Piece], message: ThreadSummary | ThreadReply, styles: Styles, width: int
 ) -> list[list[Piece]]:
@@ -510,12 +515,7 @@ def _message_lines(
     if message.suggestion_diffs:
         most_lines = _MOST_SUGGESTED
         lines = [name] if name else []
-        lines += [
-            line.pieces
-            for line in lines_with_suggestions(
-                text, cast("tuple[PageComparison, ...]", message.suggestion_diffs), width, styles
-            )
-        ]
+        lines += [line.pieces for line in lines_with_suggestions(text, message.suggestion_diffs, width, styles)]
     else:
         blocks = _blocks(text[:_MOST_TEXT])
         if name and blocks and blocks[0].kind == "paragraph":

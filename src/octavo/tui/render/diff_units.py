@@ -96,10 +96,6 @@ class DiffUnit(NamedTuple):
         """True if the unit is a container that was added or removed around its content."""
         return isinstance(self.entry, (AddedBlock, RemovedBlock)) and bool(self.entry.entries)
 
-    def contains(self, key: str) -> bool:
-        """Return whether the block with `key` is visible or collapsed in the unit."""
-        return any(block.has(key) for block in (*self.blocks, *self.hidden_blocks))
-
     def hides(self, block: Block) -> bool:
         """Return True if a block of the new version is collapsed in the unit. Blocks are compared by key."""
         line = block.lines[0]

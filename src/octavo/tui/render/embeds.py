@@ -96,7 +96,7 @@ def add_caption(context: LayoutContext, block: Block, lines: list[Line], width: 
 def render_file(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render a file: its name, and its type and size if they are known."""
     styles, src = context.styles, str(block.attrs.get("src") or "")
-    title = context.link_targets.title_of(src) if context.link_targets is not None else None
+    title = context.title_of(src)
     if title is not None and title.problem:
         return add_caption(
             context, block, _render_broken(context, file_name(src) or "file", title.problem, width), width
@@ -122,7 +122,7 @@ def _render_broken(context: LayoutContext, text: str, problem: str, width: int) 
 def render_embed(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render an embed: its title or host, and its URL. To fit, the host of the URL is left out, then its query."""
     styles, url = context.styles, str(block.attrs.get("url") or "")
-    title = context.link_targets.title_of(url) if context.link_targets is not None else None
+    title = context.title_of(url)
     refused = link_destination(url) is LinkDestination.REFUSED
     clickable = None if refused else Clickable("link", url)
     words = (title and title.text) or host_of(url)
@@ -152,9 +152,7 @@ def render_content_ref(context: LayoutContext, block: Block, width: int) -> list
     """Render a link block: the title of its target, with its path or space."""
     styles, glyphs, url = context.styles, context.styles.glyphs, str(block.attrs.get("url") or "")
     words = content_ref_text(block)
-    targets = context.link_targets
-    title = targets.title_of(url) if targets is not None else None
-    destination = targets.destination(url) if targets is not None else link_destination(url)
+    title, destination = context.title_of(url), link_destination(url, context.link_targets)
     if destination in (LinkDestination.BROKEN, LinkDestination.REFUSED):
         problem = (
             title.problem
@@ -319,7 +317,7 @@ def _card_text(
         lines += wrap(icons, width)
     if not lines and card.attrs.get("target"):
         target = str(card.attrs["target"])
-        title_of_target = context.link_targets.title_of(target) if context.link_targets is not None else None
+        title_of_target = context.title_of(target)
         text = (title_of_target.text if title_of_target is not None else "") or file_name(target).removesuffix(".md")
         lines = wrap([Piece(text, styles.strong)], width)
         title = range(len(lines))
@@ -469,7 +467,7 @@ def _image_facts(context: LayoutContext, src: str) -> tuple[str, str]:
     destination = link_destination(src)
     if destination is LinkDestination.OUTSIDE:
         return "", host_of(src)
-    title = context.link_targets.title_of(src) if context.link_targets is not None and src else None
+    title = context.title_of(src) if src else None
     if title is not None:
         return (as_clause(title.problem) if title.problem else ""), title.location
     return ("this image was deleted" if destination is LinkDestination.BROKEN and src else ""), ""

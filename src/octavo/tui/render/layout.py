@@ -29,8 +29,6 @@ from octavo.tui.render.deferred import (
     AsyncCache,
     CodeQuery,
     DeferredContent,
-    DiagramQuery,
-    DrawnDiagram,
     FoundOperation,
     OperationLayout,
     OperationQuery,
@@ -39,8 +37,8 @@ from octavo.tui.render.deferred import (
 )
 from octavo.tui.render.embeds import render_figure, render_image
 from octavo.tui.render.layout_context import NARROWEST, Folds, LayoutContext, blank_lines_between
-from octavo.tui.render.styled_lines import ClickableSpan, Line, clickable_spans, segments, squeeze
-from octavo.tui.render.styles import PLAIN, Styles
+from octavo.tui.render.styled_lines import ClickableSpan, Line, clickable_spans, squeeze
+from octavo.tui.render.styles import Styles
 from octavo.tui.render.text_blocks import (
     render_columns,
     render_expandable,
@@ -295,8 +293,6 @@ class Layout(NamedTuple):
 
     lines: list[Line]
     clickables: list[ClickableSpan]
-    anchors: dict[str, int]
-    """Line of each heading by its anchor."""
     block_ranges: list[tuple[int, int, Block]]
     """First line, last line and block, for each block that can be commented on."""
 
@@ -341,14 +337,10 @@ def split_into_units(blocks: Iterable[Block], before: Block | None = None) -> It
     """Yield the top-level blocks of a page as units. `before` is the block above the first. A block that cannot be
     split is one unit."""
     for block in blocks:
-        units, whole_unit = _block_units(block, before), PageUnit(block)
-        while (unit := run_guarded(partial(next, units, None), partial(_same_unit, whole_unit))) is not None:
+        units = _block_units(block, before)
+        while (unit := run_guarded(partial(next, units, None), partial(PageUnit, block))) is not None:
             yield unit
         before = block
-
-
-def _same_unit(unit: PageUnit) -> PageUnit | None:
-    return unit
 
 
 def _block_units(block: Block, before: Block | None) -> Iterator[PageUnit]:
@@ -391,18 +383,11 @@ def _estimate_size(block: Block, *, is_whole: bool) -> tuple[int, int]:
     return max(1, last.lines[1] - block.lines[0]), 0
 
 
-def _render_and_check(context: LayoutContext, unit: PageUnit, width: int) -> list[Line]:
-    lines = render_unit(context, unit, width)
-    for line in lines:
-        segments(line.pieces, PLAIN)
-    return lines
-
-
-def block_ranges(lines: Sequence[Line], first: int = 0) -> list[tuple[int, int, Block]]:
+def block_ranges(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
     """Return the first line, the last line and the block of each range of lines that belong to one block. Of several
     ranges of a block, only the first is returned."""
     ranges: list[tuple[int, int, Block]] = []
-    for number, line in enumerate(lines, first):
+    for number, line in enumerate(lines):
         block = line.block
         if block is None or block.kind == "page-title" or (block.kind == "source" and not block.attrs):
             continue
@@ -429,23 +414,19 @@ def lay_out(
     source: str = "",
 ) -> Layout:
     """Lay out all blocks in `width` cells. Wide tables and code at the top level may take `available_width` cells.
-    `source` is the text of the page, to show units that cannot be rendered or painted."""
-    source_of = partial(block_source, source)
+    `source` is the text of the page, to show units that cannot be rendered."""
     context = LayoutContext(
-        styles, folds or Folds(), render_block, available_width=available_width, source_of=source_of
+        styles,
+        folds or Folds(),
+        render_block,
+        available_width=available_width,
+        source_of=partial(block_source, source),
     )
     lines: list[Line] = []
     for unit in split_into_units(blocks):
-        fallback = partial(render_failed_block, unit.block, source_of, styles, max(width, NARROWEST))
-        rendered = run_guarded(partial(_render_and_check, context, unit, width), fallback)
+        rendered = render_unit(context, unit, width)
         lines += rendered if lines else rendered[unit.gap :]
-    block_lines = block_ranges(lines)
-    anchors = {
-        str(block.attrs["id"]): first
-        for first, _, block in block_lines
-        if block.kind == "heading" and block.attrs.get("id")
-    }
-    return Layout(lines, clickable_spans(lines), anchors, block_lines)
+    return Layout(lines, clickable_spans(lines), block_ranges(lines))
 
 
 _MOST_HIGHLIGHTED = 40
@@ -455,15 +436,10 @@ _MOST_HIGHLIGHTED = 40
 def deferred_content(*, diagrams: bool = True) -> DeferredContent:
     """Return the deferred content of a pane, with loaders for operations, and for diagrams if `diagrams`."""
     return DeferredContent(
-        diagrams=AsyncCache(_load_diagram) if diagrams else None,
+        diagrams=AsyncCache(_draw_diagram) if diagrams else None,
         operations=AsyncCache(load_operation),
         details=AsyncCache(load_operation_lines, capacity=20),
     )
-
-
-async def _load_diagram(query: DiagramQuery) -> DrawnDiagram:
-    drawn: DrawnDiagram = await _draw_diagram(query)
-    return drawn
 
 
 async def load_operation(query: OperationQuery) -> FoundOperation:

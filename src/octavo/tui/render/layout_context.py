@@ -21,7 +21,7 @@ from octavo.tui.render.styled_lines import Clickable, Line, Piece, flatten_emoji
 from octavo.tui.render.styles import SUBSCRIPTS, SUPERSCRIPTS, Styles, icon_sign, icon_words
 
 if TYPE_CHECKING:
-    from octavo.tui.render.deferred import DeferredContent, LinkTargets
+    from octavo.tui.render.deferred import DeferredContent, LinkTargets, LinkTitle
 
 _format_inline = lazy("octavo.tui.render.formulas:format_inline")
 
@@ -148,7 +148,7 @@ def _render_run(
         text = text.removesuffix(".md")
     if run.link is None:
         return [Piece(text, style)]
-    destination = link_destination(run.link) if targets is None else targets.destination(run.link)
+    destination = link_destination(run.link, targets)
     return _render_link(destination, text, style, styles, clickable, ends)
 
 
@@ -168,7 +168,7 @@ def _render_special_run(
             sign = non_breaking(f"{glyphs.picture} ", styles)  # Keep the sign on the line of its name.
             if run.link is None:
                 return [Piece(f"{sign}{name}", style, seen)]
-            destination = link_destination(run.link) if targets is None else targets.destination(run.link)
+            destination = link_destination(run.link, targets)
             linked = _render_link(destination, name, style, styles, _clickable_of_link(run.link), (True, True))
             return [Piece(sign, style, seen), *linked]
         case "icon":
@@ -226,13 +226,7 @@ def _render_button(
     if clickable is None and attrs.get("action") in ("ask", "search", "select"):
         clickable = Clickable(str(attrs["action"]), str(attrs.get("query") or label))
     clickable = None if attrs.get("disabled") else clickable
-    destination = (
-        None
-        if clickable is None or not run.link
-        else link_destination(run.link)
-        if targets is None
-        else targets.destination(run.link)
-    )
+    destination = None if clickable is None or not run.link else link_destination(run.link, targets)
     if clickable is None or destination is LinkDestination.BROKEN:
         style = styles.disabled
     label = label_with_icon(attrs.get("icon"), label, styles)
@@ -508,6 +502,10 @@ class LayoutContext:
     def link_targets(self) -> LinkTargets | None:
         """Targets of the links of the page. None if they are not known."""
         return self.deferred.targets if self.deferred is not None else None
+
+    def title_of(self, address: str) -> LinkTitle | None:
+        """Return the title of the target of a link. None if it is not known."""
+        return self.link_targets.title_of(address) if self.link_targets is not None else None
 
     def max_width(self, width: int) -> int:
         """Return the width of a block that takes all spare cells."""

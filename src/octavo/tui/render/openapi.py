@@ -28,6 +28,7 @@ from octavo.tui.render.styled_lines import (
     width_of,
     with_background,
     wrap,
+    wrap_text,
 )
 from octavo.tui.render.styles import PLAIN, Styles
 
@@ -84,7 +85,7 @@ def render_openapi(context: LayoutContext, block: Block, width: int) -> list[Lin
         context, [Piece(f"{sign} ", styles.accent, clickable, True), *method], address, summary, right, width
     )
     if details and not attrs.get("spec"):
-        details = [*_wrapped_text(f"from {title}", styles.muted, width - 2), *details]
+        details = [*wrap_text(f"from {title}", styles.muted, width - 2), *details]
     if problem:
         blank = [Piece("  ", PLAIN, None, True)]
         out += indent(
@@ -243,13 +244,13 @@ def _render_operation(context: LayoutContext, operation: Operation, width: int) 
     styles = context.styles
     out: list[Line] = []
     if operation.deprecated:
-        out += _wrapped_text("Deprecated: may be removed in the future.", styles.warning, width)
+        out += wrap_text("Deprecated: may be removed in the future.", styles.warning, width)
     if operation.server:
-        out += _wrapped_text(operation.server + operation.path, styles.muted, width)
+        out += wrap_text(operation.server + operation.path, styles.muted, width)
     out += _render_markdown(context, operation.description, width, gap=bool(out))
     if operation.security:
         out += _group_heading("authentication", styles, out)
-        out += _wrapped_text("; or ".join(operation.security), styles.text, width)
+        out += wrap_text("; or ".join(operation.security), styles.text, width)
     for location, words in _LOCATIONS.items():
         given = [each.field for each in operation.parameters if each.location == location]
         if given:
@@ -281,9 +282,9 @@ def _render_schemas(
         schema = specification.schema(name)
         out += [Line([])] if out else []
         if schema is None:
-            out += _wrapped_text(f"{specification.title} has no schema {name}.", context.styles.muted, width)
+            out += wrap_text(f"{specification.title} has no schema {name}.", context.styles.muted, width)
             continue
-        out += _wrapped_text(name, context.styles.strong, width)
+        out += wrap_text(name, context.styles.strong, width)
         out += _render_schema(context, schema, width)
     return out
 
@@ -315,7 +316,7 @@ def _render_response(context: LayoutContext, response: Response, width: int, sho
     out = indent([Line(part) for part in wrap(head, width - 2)], [Piece("  ")], [Piece("       ")])
     for body in response.bodies:
         if body.schema is not None and body.schema in shown:
-            lines = _wrapped_text(f"{body.media}  {body.schema.type}, as above", styles.muted, width - 4)
+            lines = wrap_text(f"{body.media}  {body.schema.type}, as above", styles.muted, width - 4)
         else:
             lines = _render_body(context, body, width - 4)
         out += indent(lines, [Piece("    ")], [Piece("    ")])
@@ -340,13 +341,11 @@ def _render_schema(context: LayoutContext, schema: SchemaField, width: int) -> l
     styles = context.styles
     out = _render_markdown(context, schema.description, width)
     if schema.note:
-        out += _wrapped_text(schema.note, styles.muted, width)
+        out += wrap_text(schema.note, styles.muted, width)
     for child in schema.children:
         out += _render_field(context, child, width)
     return out + (
-        _wrapped_text(f"{styles.glyphs.more} {schema.cut_off_reason}", styles.muted, width)
-        if schema.cut_off_reason
-        else []
+        wrap_text(f"{styles.glyphs.more} {schema.cut_off_reason}", styles.muted, width) if schema.cut_off_reason else []
     )
 
 
@@ -371,9 +370,7 @@ def _render_field(context: LayoutContext, schema_field: SchemaField, width: int)
     if schema_field.description:
         description_lines += _render_markdown(context, schema_field.description, width - 4)
     if schema_field.cut_off_reason:
-        description_lines += _wrapped_text(
-            f"{styles.glyphs.more} {schema_field.cut_off_reason}", styles.muted, width - 4
-        )
+        description_lines += wrap_text(f"{styles.glyphs.more} {schema_field.cut_off_reason}", styles.muted, width - 4)
     child_lines = [line for child in schema_field.children for line in _render_field(context, child, width - 2)]
     out = indent([Line(part) for part in wrap(head, width - 2)], [Piece("  ")], [Piece("    ")])
     return [
@@ -392,10 +389,6 @@ def _render_markdown(context: LayoutContext, markdown: str, width: int, *, gap: 
     return [*([Line([])] if gap else []), *lines]
 
 
-def _wrapped_text(text: str, style: Style, width: int) -> list[Line]:
-    return [Line(part) for part in wrap([Piece(text, style)], width)]
-
-
 def render_operation_block(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render an operation that is written out on the page, in a box: its URL, parameters and responses."""
     styles, attrs = context.styles, block.attrs
@@ -405,7 +398,7 @@ def render_operation_block(context: LayoutContext, block: Block, width: int) -> 
     inner = width - 4
     rows: list[Line] = []
     if (summary := str(attrs.get("summary") or "")) and has_start(block):
-        rows += [Line(line) for line in wrap([Piece(flatten_emoji(summary), styles.strong)], inner)]
+        rows += wrap_text(flatten_emoji(summary), styles.strong, inner)
     body = render_operation_parts(context, block, inner)
     rows += [*([Line([])] if rows and body else []), *body]
     head, rows = fit_title(title if has_start(block) else (), rows, width)

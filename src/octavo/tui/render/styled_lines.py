@@ -210,6 +210,11 @@ def indent(lines: Iterable[Line], first: list[Piece], rest: list[Piece]) -> list
     return out
 
 
+def wrap_text(text: str, style: Style, width: int) -> list[Line]:
+    """Return a text with one style, wrapped."""
+    return [Line(part) for part in wrap([Piece(text, style)], width)]
+
+
 def squeeze(line: Line, width: int) -> Line:
     """Return a line in at most `width` cells. Decorations such as spaces and borders are cut first, those at the left
     before those at the right."""
@@ -238,7 +243,6 @@ def box(
     title: Sequence[Piece] = (),
     right: Sequence[Piece] = (),
     foot: Sequence[Piece] = (),
-    border: Style | None = None,
     background: Style = PLAIN,
     edges: tuple[bool, bool] = (True, True),
 ) -> list[Line]:
@@ -246,7 +250,7 @@ def box(
     in the upper border, `foot` in the lower one. `edges` says whether the box has an upper and a lower border, because
     a slice may have only one or none."""
     glyphs = styles.glyphs
-    edge = background + (styles.line if border is None else border)
+    edge = background + styles.line
     inner = width - 4
 
     def edged(left: str, right_end: str, words: Sequence[Piece], at_right: Sequence[Piece]) -> Line:
@@ -289,10 +293,10 @@ def rule(width: int, styles: Styles, sign: str | None = None, style: Style | Non
     return Line([Piece((sign or styles.glyphs.across) * width, styles.line if style is None else style, None, True)])
 
 
-def clickable_spans(lines: Iterable[Line], first: int = 0) -> list[ClickableSpan]:
+def clickable_spans(lines: Iterable[Line]) -> list[ClickableSpan]:
     """Return the ranges in lines that can be clicked, in reading order."""
     out: list[ClickableSpan] = []
-    for number, line in enumerate(lines, first):
+    for number, line in enumerate(lines):
         column = 0
         for text, _, clickable, _ in line.pieces:
             wide = cells(text)

@@ -156,10 +156,8 @@ class Styles(_StyleFields):
         return cls(accent=Style(bold=True), mono=True, error=Style(bold=True), glyphs=ASCII if ascii else UNICODE)
 
     @classmethod
-    def from_theme(cls, variables: Mapping[str, str], *, ascii: bool = False, mono: bool = False) -> Styles:
-        """Return the styles for the variables of a theme, without colors if `mono`."""
-        if mono:
-            return cls.plain(ascii=ascii)
+    def from_theme(cls, variables: Mapping[str, str], *, ascii: bool = False) -> Styles:
+        """Return the styles for the variables of a theme."""
 
         def colour(name: str) -> Color | None:
             for each in (name, *_FALLBACKS.get(name, ())):

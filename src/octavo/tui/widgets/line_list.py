@@ -6,7 +6,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rich.segment import Segment
 from textual.app import App
 from textual.color import TRANSPARENT
 from textual.content import Content
@@ -725,9 +724,7 @@ class ItemPainter:
         """Return the strip of a line, `width` cells wide, in the style `base` or in that of the list."""
         widget = self._list
         style = base or widget.visual_style
-        segments = content.truncate(width).render(style, end="", parse_style=widget.app.stylesheet.parse_style)
-        strip = Strip([Segment(text, each.rich_style) for text, each in segments if text])
-        strip = strip.extend_cell_length(width, style.rich_style)
+        strip = Strip(content.truncate(width).render_segments(style)).extend_cell_length(width, style.rich_style)
         for line_filter in self._filters:
             strip = strip.apply_filter(line_filter, widget.visual_style.background or TRANSPARENT)
         return strip
