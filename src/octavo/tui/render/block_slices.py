@@ -110,6 +110,18 @@ def has_end(block: Block) -> bool:
     return bounds is None or bounds.is_last
 
 
+def first_index(block: Block) -> int:
+    """Return the index of the first child or row of a slice in its block. 0 for a whole block."""
+    bounds = slice_bounds(block)
+    return 0 if bounds is None else bounds.start
+
+
+def child_above(block: Block) -> Block | None:
+    """Return the child of the whole block just above a slice. None if there is none."""
+    bounds = slice_bounds(block)
+    return None if bounds is None else bounds.previous
+
+
 def is_long(block: Block, limit: float = SLICE_COST) -> bool:
     """Return True if a block costs so much that it is split into slices that cost about `limit`."""
     return block.kind in _SPLITTERS and layout_cost(block, 2 * limit) > 2 * limit and not _is_drawable(block)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from rich.style import Style
 
 from octavo.documents.blocks import Block
-from octavo.tui.render.block_slices import has_end, has_start, slice_bounds, whole_block
+from octavo.tui.render.block_slices import first_index, has_end, has_start, slice_bounds, whole_block
 from octavo.tui.render.deferred import RecentResults, Tokens, code_query
 from octavo.tui.render.layout_context import LayoutContext, superscript
 from octavo.tui.render.styled_lines import (
@@ -52,7 +52,7 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render a code block in a box with its title and language. A wide block is scrolled sideways."""
     styles, attrs, bounds = context.styles, block.attrs, slice_bounds(block)
     rows = flatten_emoji(block.text).expandtabs(4).split("\n")
-    first = bounds.start if bounds is not None else 0
+    first = first_index(block)
     whole = CodeSize(len(rows), 0, {}) if bounds is None else code_size(bounds.whole_block)
     count = whole.rows
     fold = None

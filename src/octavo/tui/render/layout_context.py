@@ -15,7 +15,7 @@ from octavo.api.folding import fold
 from octavo.documents.blocks import Block, Run
 from octavo.documents.html import file_name
 from octavo.lazy_import import lazy
-from octavo.tui.render.block_slices import slice_bounds
+from octavo.tui.render.block_slices import child_above
 from octavo.tui.render.deferred import LinkDestination, link_destination
 from octavo.tui.render.styled_lines import Clickable, Line, Piece, flatten_emoji, wrap
 from octavo.tui.render.styles import SUBSCRIPTS, SUPERSCRIPTS, Styles, icon_sign, icon_words
@@ -478,8 +478,7 @@ class LayoutContext:
 
     def flow_children(self, block: Block, width: int, *, is_open: bool = False) -> list[Line]:
         """Render the children of a block or slice, one below the other."""
-        bounds = slice_bounds(block)
-        return self.flow(block.children, width, above=bounds.previous if bounds is not None else None, is_open=is_open)
+        return self.flow(block.children, width, above=child_above(block), is_open=is_open)
 
     def text_lines(self, runs: Iterable[Run], width: int, style: Style | None = None) -> list[Line]:
         """Return runs as wrapped lines."""

@@ -12,7 +12,7 @@ from octavo.documents.blocks import Block
 from octavo.documents.openapi import Body, Operation, Response, Specification
 from octavo.documents.openapi_schemas import SchemaField
 from octavo.documents.source_reader import parse
-from octavo.tui.render.block_slices import has_end, has_start, slice_bounds
+from octavo.tui.render.block_slices import child_above, has_end, has_start
 from octavo.tui.render.deferred import DeferredContent, OperationLayout, OperationQuery
 from octavo.tui.render.embeds import file_name
 from octavo.tui.render.layout_context import LayoutContext
@@ -413,10 +413,9 @@ def render_operation_part(context: LayoutContext, block: Block, width: int) -> l
 def render_operation_parts(context: LayoutContext, block: Block, width: int, shown_group: str = "") -> list[Line]:
     """Render sections, parameters and responses, with a heading above each group. `shown_group` needs none, because the
     caller shows its name."""
-    styles, bounds = context.styles, slice_bounds(block)
+    styles, is_continued = context.styles, not has_start(block)
     out: list[Line] = []
-    is_continued = bounds is not None and not bounds.is_first
-    above = (bounds.previous or block.children[0]) if is_continued and bounds is not None else None
+    above = (child_above(block) or block.children[0]) if is_continued else None
     group = _group_name(above) if above is not None else shown_group
     for child in block.children:
         label = _group_name(child)

@@ -19,7 +19,10 @@ from octavo.documents.blocks import Block, Document, Run, TableColumn, plain_tex
 from octavo.tui.render.block_slices import (
     MOST_COLUMNS,
     cells_by_column,
+    first_index,
+    has_end,
     has_merged_cells,
+    has_start,
     layout_cost,
     shorten_row,
     slice_bounds,
@@ -378,8 +381,7 @@ def grid_for(
     """Return a function that returns the grid of a table for a width in cells. If its columns cannot shrink enough, the
     grid is wider."""
     rows = block.children[: max(1, MOST_CELLS // max(1, len(columns)))]
-    bounds = slice_bounds(block)
-    is_first = bounds is None or bounds.is_first
+    is_first = has_start(block)
     by_column = cells_by_column(rows)
     head: list[list[list[Piece]]] = []
     if not block.attrs.get("header_hidden") and any(plain_text(column.title).strip() for _, column in columns):
@@ -452,10 +454,10 @@ def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]
         ]
 
     out = [Line(line, block) for row in table_grid.head for line in visible_lines(row)]
-    if table_grid.head and (bounds is None or bounds.is_first):
+    if table_grid.head and has_start(block):
         out.append(Line(row_rule, block))
-    first = bounds.start if bounds is not None else 0
-    for index, (row, row_block) in enumerate(zip(table_grid.body, table_grid.rows, strict=True), first):
+    body = zip(table_grid.body, table_grid.rows, strict=True)
+    for index, (row, row_block) in enumerate(body, first_index(block)):
         lines = visible_lines(row)
         if striped and index % 2:
             lines = [pad(with_background(styles.surface, line), across + 2, styles.surface) for line in lines]
@@ -465,7 +467,7 @@ def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]
     if table_grid.omitted_rows:
         omitted_text = f"{glyphs.more} {table_grid.omitted_rows} more {'row' if table_grid.omitted_rows == 1 else 'rows'} not shown (see the page source)"
         out.append(Line([blank, Piece(omitted_text, styles.muted, None, True)], block))
-    if overflow and (bounds is None or bounds.is_last):
+    if overflow and has_end(block):
         note = hidden_columns_text(*table_grid.hidden_columns(pan, table_width - 2), glyphs)
         out.append(Line(truncate([Piece(note.rjust(table_width - 1), styles.muted, None, True)], table_width), block))
     return out

@@ -12,7 +12,7 @@ from rich.style import Style
 
 from octavo.documents.blocks import Block, plain_text
 from octavo.lazy_import import lazy
-from octavo.tui.render.block_slices import has_end, has_start, slice_bounds, whole_block
+from octavo.tui.render.block_slices import child_above, first_index, has_end, has_start, slice_bounds, whole_block
 from octavo.tui.render.layout_context import LayoutContext, label_with_icon, non_breaking, superscript
 from octavo.tui.render.styled_lines import (
     BlockCells,
@@ -102,9 +102,8 @@ def _align(lines: list[Line], block: Block, width: int) -> list[Line]:
 def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render a list with hanging bullets or numbers."""
     styles = context.styles
-    bounds, whole = slice_bounds(block), whole_block(block)
-    first = int(block.attrs.get("start") or 1)
-    first += bounds.start if bounds is not None else 0
+    whole = whole_block(block)
+    first = int(block.attrs.get("start") or 1) + first_index(block)
     level = context.list_depth
     loose = context.shared_by_slices("loose", whole, is_loose)
     margin = 1 if level == 0 else 0
@@ -114,21 +113,19 @@ def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
     sample = whole.children[:_SAMPLE_ITEMS]
     from_right = 2 * sum(map(_starts_right_to_left, sample)) > len(sample)
     for number, item in enumerate(block.children, first):
-        item_cut, list_item = slice_bounds(item), whole_block(item)
+        list_item, is_continued = whole_block(item), not has_start(item)
         mark = item_marker(whole, number - int(block.attrs.get("start") or 1), level, styles)
         style = styles.muted if item.kind != "task" else styles.success if item.attrs.get("checked") else styles.text
         mark_width = margin + len(mark) + 1
-        above = item_cut.previous if item_cut is not None else None
-        body = context.flow(item.children, width - mark_width, is_tight=not loose, above=above, is_open=True) or [
-            Line([])
-        ]
-        is_continued = item_cut is not None and not item_cut.is_first
+        body = context.flow(
+            item.children, width - mark_width, is_tight=not loose, above=child_above(item), is_open=True
+        ) or [Line([])]
         if is_continued:
             mark, style = " " * len(mark), PLAIN
         for line in body:
             if line.block is None or line.block.kind == "paragraph":
                 line.block = list_item
-        if loose and not is_continued and (out or (bounds is not None and bounds.start)):
+        if loose and not is_continued and (out or first_index(block)):
             out.append(Line([]))
         hanging = [Piece(" " * mark_width, PLAIN, None, True)]
         if from_right or _starts_right_to_left(item):
@@ -204,9 +201,8 @@ def render_math(context: LayoutContext, block: Block, width: int) -> list[Line]:
 def render_footnotes(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render the footnotes at the end of a page, below a short rule."""
     styles = context.styles
-    bounds = slice_bounds(block)
-    out = [] if bounds is not None and not bounds.is_first else [rule(min(width, 20), styles)]
-    for number, note in enumerate(block.children, 1 + (bounds.start if bounds is not None else 0)):
+    out = [rule(min(width, 20), styles)] if has_start(block) else []
+    for number, note in enumerate(block.children, 1 + first_index(block)):
         label = str(note.attrs.get("label") or number)
         mark = f"[{label}] " if styles.ascii or not label.isdigit() else superscript(label) + " "
         body = context.flow_children(note, width - len(mark)) or [Line([])]
@@ -243,8 +239,7 @@ def render_condition(context: LayoutContext, block: Block, width: int) -> list[L
     if block.attrs.get("expression"):
         label.append(Piece(str(block.attrs["expression"]), styles.code))
     rest = [child for child in block.children if child.kind != "else"]
-    bounds = slice_bounds(block)
-    body = context.flow(rest, width - 2, above=bounds.previous if bounds is not None else None, is_open=True)
+    body = context.flow(rest, width - 2, above=child_above(block), is_open=True)
     head = [Line(pieces) for pieces in wrap(label, width - 2)] if has_start(block) else []
     out = indent([*head, *body], rail, rail)
     for child in block.children:
@@ -266,9 +261,8 @@ def render_hint(context: LayoutContext, block: Block, width: int) -> list[Line]:
     children = block.children
     bar = [Piece(styles.glyphs.bar + " ", style + styles.surface, None, True)]
     inner_width = width - 3
-    bounds = slice_bounds(block)
     head: list[Line] = []
-    if bounds is not None and not bounds.is_first:
+    if not has_start(block):
         pass
     elif children and _is_title(children):
         sign_width = cells(sign) + 1
@@ -284,7 +278,7 @@ def render_hint(context: LayoutContext, block: Block, width: int) -> list[Line]:
         from_right = bool(children) and is_right_to_left(children[0])
         head = _with_sign(head, Piece(sign, style + Style(bold=True), None, True), inner_width, from_right)
     was_tinted, context.has_background = context.has_background, True
-    body = context.flow(children, inner_width, above=bounds.previous if bounds is not None else None)
+    body = context.flow(children, inner_width, above=child_above(block))
     context.has_background = was_tinted
     if was_tinted:  # the outer hint adds the background
         return [line.prepend(bar) for line in [*head, *body]]
@@ -322,10 +316,9 @@ def render_tabs(context: LayoutContext, block: Block, width: int) -> list[Line]:
     if not block.children:
         return []
     chosen = context.folds.chosen_tab(block)
-    bounds = slice_bounds(block)
     body = context.flow_children(block.children[chosen], width, is_open=True)
-    body += [rule(width, styles)] if bounds is None or bounds.is_last else []
-    if bounds is not None and not bounds.is_first:
+    body += [rule(width, styles)] if has_end(block) else []
+    if not has_start(block):
         return body
     titles = []
     for index, tab in enumerate(block.children):
@@ -360,14 +353,12 @@ def render_tabs(context: LayoutContext, block: Block, width: int) -> list[Line]:
 def render_stepper(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render numbered steps next to a vertical line."""
     styles, glyphs = context.styles, context.styles.glyphs
-    bounds, count = slice_bounds(block), len(whole_block(block).children)
+    count = len(whole_block(block).children)
     digits = len(str(count))
     out: list[Line] = []
     blank = " " * (digits - 1)
-    for number, step in enumerate(block.children, 1 + (bounds.start if bounds is not None else 0)):
-        children = step.children
-        step_bounds = slice_bounds(step)
-        is_continued = step_bounds is not None and not step_bounds.is_first
+    for number, step in enumerate(block.children, 1 + first_index(block)):
+        children, is_continued = step.children, not has_start(step)
         head: list[Line] = [] if is_continued else [Line([])]
         inner = width - digits - 4
         if is_continued:
@@ -382,16 +373,14 @@ def render_stepper(context: LayoutContext, block: Block, width: int) -> list[Lin
         elif children and children[0].kind == "paragraph":
             head = context.flow(children[:1], inner)
             children = children[1:]
-        body = context.flow(
-            children, inner, above=step_bounds.previous if step_bounds is not None else None, is_open=True
-        )
+        body = context.flow(children, inner, above=child_above(step), is_open=True)
         lines = [*head, *([Line([])] if body and not is_continued else []), *body]
         is_last = number == count
         mark = [Piece(f" {str(number).rjust(digits)} ", styles.button, None, True), Piece(" ", PLAIN, None, True)]
         side = " " if is_last else glyphs.down
         rail = [Piece(f" {blank}{side}  ", styles.line, None, True)]
         out += indent(lines, rail if is_continued else mark, rail)
-        if not is_last and (step_bounds is None or step_bounds.is_last):
+        if not is_last and has_end(step):
             out.append(Line([Piece(f" {blank}{side}", styles.line, None, True)]))
     return out
 
@@ -453,7 +442,7 @@ def render_expandable(context: LayoutContext, block: Block, width: int) -> list[
     is_open = context.folds.is_open(block)
     rail = [Piece(glyphs.down + " ", styles.line, None, True)]
     body = indent(context.flow_children(block, width - 2, is_open=True), rail, rail) if is_open else []
-    if (bounds := slice_bounds(block)) is not None and not bounds.is_first:
+    if not has_start(block):
         return body
     clickable = Clickable("fold", block.key)
     title = context.inline(block.runs, styles.strong) or [Piece("Details", styles.strong)]
@@ -467,10 +456,8 @@ def render_updates(context: LayoutContext, block: Block, width: int) -> list[Lin
     """Render the entries of a changelog, in the order of the page."""
     out: list[Line] = []
     style = str(block.attrs.get("format") or "full")
-    bounds = slice_bounds(block)
-    for index, update in enumerate(block.children, bounds.start if bounds is not None else 0):
-        update_bounds = slice_bounds(update)
-        if update_bounds is not None and not update_bounds.is_first:
+    for index, update in enumerate(block.children, first_index(block)):
+        if not has_start(update):
             out += context.flow_children(update, width, is_open=True)
             continue
         if index:
