@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from octavo.tui.render.layout import deferred_content, render_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import ASCII, Styles
-from octavo.tui.terminal.external_editor import run_bounded, start
+from octavo.tui.terminal.limited_programs import run_bounded
 from tests.tui.reader.panes import PaneApp, bar_column, screen
 
 SMALL_DIAGRAM = "flowchart LR\n  A[Measure] --> B[Publish]"
@@ -164,10 +165,29 @@ def test_settings_and_comments_of_diagram_are_not_drawn() -> None:
 
 async def test_diagram_program_gets_no_private_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OCTAVO_API_KEY", "gb_api_secret")
-    child = start("draw_diagram", memory=diagrams.MEMORY, seconds=1)
-    environ = await asyncio.to_thread(Path(f"/proc/{child.pid}/environ").read_bytes)
-    await asyncio.to_thread(child.communicate, b"")
-    assert b"secret" not in environ
+    request = json.dumps({"source": SLOW_DIAGRAM, "ascii": False}).encode()
+    running = asyncio.create_task(
+        run_bounded("draw_diagram", request, seconds=30, memory=diagrams.MEMORY, max_bytes=1 << 20)
+    )
+    async with asyncio.timeout(30):
+        while not (environments := environments_of_children("draw_diagram")):  # noqa: ASYNC110  # There is no event.
+            await asyncio.sleep(0.01)
+    assert environments == [b""]
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+
+def environments_of_children(program: str) -> list[bytes]:
+    """Return the environments of the running child processes whose command line names a program."""
+    found = []
+    for task in Path("/proc/self/task").iterdir():
+        for pid in (task / "children").read_text().split():
+            process = Path("/proc", pid)
+            with suppress(FileNotFoundError):  # The process has ended.
+                if program.encode() in (process / "cmdline").read_bytes().split(b"\0"):
+                    found.append((process / "environ").read_bytes())
+    return found
 
 
 def test_flowchart_label_has_the_same_line_breaks_everywhere() -> None:

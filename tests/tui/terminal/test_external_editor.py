@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from octavo.tui.editing.page_drafts import restore_line_endings
-from octavo.tui.terminal.external_editor import LARGEST, BoundedOutput, Edited, NotEdited, run_bounded, run_editor
+from octavo.tui.terminal.external_editor import LARGEST, Edited, NotEdited, run_editor
+from octavo.tui.terminal.limited_programs import BoundedOutput, run_bounded
 from tests.benchmarks.terminal import THIS_TREE, Terminal
 
 

@@ -24,7 +24,7 @@ from octavo.tui.core.session import Session
 from octavo.tui.render.deferred import AsyncCache, ThumbnailQuery
 from octavo.tui.render.embeds import file_name
 from octavo.tui.terminal.display import ScaledPicture
-from octavo.tui.terminal.external_editor import run_bounded
+from octavo.tui.terminal.limited_programs import run_bounded
 from octavo.untrusted_input import parse_json
 
 if TYPE_CHECKING:

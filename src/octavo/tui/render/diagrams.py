@@ -15,7 +15,7 @@ from octavo.tui.render.deferred import DiagramQuery, DrawnDiagram
 from octavo.tui.render.layout_context import LayoutContext
 from octavo.tui.render.styled_lines import Line, Piece, box, cells, crop, fit_title, hidden_columns_text, wrap
 from octavo.tui.render.styles import PLAIN, Styles
-from octavo.tui.terminal.external_editor import run_bounded
+from octavo.tui.terminal.limited_programs import run_bounded
 from octavo.untrusted_input import parse_json
 
 SECONDS, MEMORY, OUTPUT_BYTES = 3.0, 512 << 20, 1 << 20

@@ -1,13 +1,11 @@
-"""Programs that Octavo starts: the user's own editor, the web browser, and the sandboxed programs of `bounded/`. The edited
-text is not lost, whatever the editor does. Start at `edit_text`, `find_browser` and `run_bounded`.
+"""Programs that Octavo starts: the user's own editor and the web browser. The edited text is not lost, whatever the editor
+does. Start at `edit_text` and `find_browser`.
 
-Start at `find_browser` and `run_bounded`. Python's `webbrowser` is not used: it opens any URL scheme, and passes the terminal
-and API keys on to the browser. The programs of `bounded/` read untrusted input within limits of time, memory and output.
+Python's `webbrowser` is not used: it opens any URL scheme, and passes the terminal and API keys on to the browser.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import select
@@ -25,8 +23,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path, PurePath
-from subprocess import DEVNULL, PIPE, Popen
-from threading import Lock, Thread
+from subprocess import DEVNULL, Popen
 from typing import Any
 
 from textual.app import App, SuspendNotSupported
@@ -35,8 +32,6 @@ from octavo.settings import Settings
 from octavo.untrusted_input import parse_json
 
 _SECRETS = ("OCTAVO_API_KEY",)
-_BOUNDED = Path(__file__).parent / "bounded"
-_CHUNK = 1 << 16
 _WEB_SCHEMES = ("https://", "http://")
 _OPENERS = (("open",),) if sys.platform == "darwin" else (("xdg-open",), ("gio", "open"), ("x-www-browser",))
 _TERMINAL_BROWSERS = frozenset({"w3m", "lynx", "links", "links2", "elinks", "www-browser", "browsh"})
@@ -101,97 +96,6 @@ def _commands_in(setting: str) -> list[tuple[str, ...]]:
         if words:
             commands.append(words)
     return commands
-
-
-@dataclass(frozen=True)
-class BoundedOutput:
-    """The output of a program that has ended or was killed."""
-
-    output: bytes
-    exceeded: bool
-    """True if the program exceeded its time or its output limit."""
-
-
-async def run_bounded(program: str, data: bytes, *, seconds: float, memory: int, max_bytes: int) -> BoundedOutput:
-    """Run a program of `bounded/` with `data` as its input, and return its output.
-
-    The program is killed after `seconds`, after `max_bytes` bytes of output, or when the caller is cancelled. It can
-    use `memory` bytes, if the system supports such limits. Raises OSError if no process can be started.
-    """
-    process = _BoundedProcess(program, memory, seconds)
-    # In a background thread: asyncio would leave the pipes of the program open if the event loop ended at the same
-    # time.
-    running = asyncio.get_running_loop().run_in_executor(None, process.run, data, max_bytes)
-    try:
-        done, _ = await asyncio.wait({running}, timeout=seconds)
-    except asyncio.CancelledError:
-        running.cancel()
-        raise
-    finally:
-        process.kill()
-    output = await running
-    return BoundedOutput(output[:max_bytes], not done or len(output) > max_bytes)
-
-
-class _BoundedProcess:
-    """A process of `bounded/` that any thread can kill."""
-
-    def __init__(self, program: str, memory: int, seconds: float) -> None:
-        self._program, self._memory, self._seconds = program, memory, int(seconds) + 1
-        self._lock = Lock()
-        self._child: Popen[bytes] | None = None
-        self._is_killed = False
-
-    def run(self, data: bytes, max_bytes: int) -> bytes:
-        """Run the program and return its output, cut off soon after `max_bytes` bytes. Blocks until it ends. Raises
-        OSError."""
-        with self._lock:
-            if self._is_killed:
-                return b""
-            child = self._child = start(self._program, memory=self._memory, seconds=self._seconds)
-        output = bytearray()
-        with child:
-            writer = Thread(target=_write_input, args=(child, data), daemon=True, name="octavo-input")
-            writer.start()
-            assert child.stdout is not None, "Popen was called without a pipe"
-            while len(output) <= max_bytes and (chunk := child.stdout.read(_CHUNK)):
-                output += chunk
-            if len(output) > max_bytes:
-                child.kill()
-            writer.join()
-        return bytes(output)
-
-    def kill(self) -> None:
-        """Kill the program, or keep it from starting."""
-        with self._lock:
-            self._is_killed = True
-            if self._child is not None:
-                self._child.kill()
-
-
-def start(program: str, *, memory: int, seconds: int) -> Popen[bytes]:
-    """Start a program of `bounded/` in a process without environment, terminal or access to the working folder.
-
-    `seconds` limits its processor time, also after Octavo has ended. Raises OSError.
-    """
-    return Popen(
-        (sys.executable, "-I", "-X", "utf8", str(_BOUNDED / "__main__.py"), program, str(memory), str(seconds)),
-        stdin=PIPE,
-        stdout=PIPE,
-        stderr=DEVNULL,
-        env={},
-        cwd="/",
-        start_new_session=True,
-        bufsize=0,
-    )
-
-
-def _write_input(child: Popen[bytes], data: bytes) -> None:
-    assert child.stdin is not None, "Popen was called without a pipe"
-    rest = memoryview(data)
-    with suppress(OSError), child.stdin:  # The program may end before it has read everything.
-        while rest:
-            rest = rest[child.stdin.write(rest) or 0 :]
 
 
 _PLUS = frozenset(

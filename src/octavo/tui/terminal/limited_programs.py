@@ -1,5 +1,5 @@
-"""Runs programs of the user, such as linters, within limits: no shell, a process group of its own, a time limit, 4 MiB of
-output, and an environment without the API key."""
+"""Runs programs within limits: no shell, a process group of its own, limits of time and output, and an environment without
+the API key. These are programs of the user, such as linters, and the programs of `bounded/`, which read untrusted input."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import os
 import selectors
 import shutil
 import signal
+import sys
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
@@ -34,12 +35,16 @@ _MAX_ERRORS = 4096
 _CHUNK = 1 << 16
 _DRAIN_SECONDS = 1.0
 """Seconds to wait for the end of the output after the program has ended: a child can keep the pipe open."""
-_TICK_SECONDS = 0.2
+_TICK_SECONDS = 0.05
+_BOUNDED = Path(__file__).parent / "bounded"
 _VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR")
 
 
 class ProgramFailed(Exception):
     """A program could not run, or exceeded a limit. The message is `Could not run NAME: cause. Next step.`"""
+
+    output = b""
+    """Output until the limit was exceeded."""
 
 
 @dataclass(frozen=True)
@@ -69,12 +74,13 @@ def run_limited(
     deadline: float,
     cancelled: Event,
     when_late: str = "",
+    max_output: int = MAX_OUTPUT,
 ) -> ProgramOutput:
     """Run a program and return its output. Blocks until the program has ended.
 
-    `data` is its standard input, None for none. `deadline` is a time of `monotonic`, and
-    `when_late` the next step if the program does not end by then. Raises ProgramFailed if a limit was
-    exceeded, OSError if the program cannot be started.
+    `data` is its standard input, None for none. `deadline` is a time of `monotonic`, and `when_late` the next step if
+    the program does not end by then. Raises ProgramFailed if a limit was exceeded, OSError if the program cannot be
+    started.
     """
     child = Popen(
         command,
@@ -87,8 +93,12 @@ def run_limited(
         bufsize=0,
     )
     _limit_files(child.pid)
+    exchange = _Exchange(name, child, data or b"", deadline, cancelled, when_late, max_output)
     try:
-        return _Exchange(name, child, data or b"", deadline, cancelled, when_late).run()
+        return exchange.run()
+    except ProgramFailed as failure:
+        failure.output = bytes(exchange.output)
+        raise
     finally:
         _end(child)
 
@@ -119,7 +129,7 @@ def run_on_item(
 
 async def run_in_thread(work: Callable[[Event], T]) -> T:
     """Run `work` in a thread and return its result. `work` gets an event that is set when the calling task is
-    canceled."""
+    canceled. The task then ends after `work`, so that no program runs longer than Octavo."""
     cancelled = Event()
     running = asyncio.get_running_loop().run_in_executor(None, work, cancelled)
     try:
@@ -128,6 +138,7 @@ async def run_in_thread(work: Callable[[Event], T]) -> T:
         cancelled.set()
         # Retrieve the error of the cancelled program. Otherwise asyncio reports it, and the app crashes.
         running.add_done_callback(lambda ended: None if ended.cancelled() else ended.exception())
+        await asyncio.wait({running})
         raise
 
 
@@ -151,22 +162,31 @@ def _limit_files(pid: int) -> None:
     """Limit the size of the files that a process and its children can write, if the system can set limits of another
     process."""
     try:
-        from resource import RLIMIT_FSIZE, prlimit  # lazy: Linux only
+        from resource import RLIM_INFINITY, RLIMIT_FSIZE, prlimit  # lazy: Linux only
     except ImportError:
         return
     with suppress(OSError, ValueError):
-        prlimit(pid, RLIMIT_FSIZE, (_MAX_FILE, _MAX_FILE))
+        if prlimit(pid, RLIMIT_FSIZE)[1] == RLIM_INFINITY:
+            prlimit(pid, RLIMIT_FSIZE, (_MAX_FILE, _MAX_FILE))
 
 
 class _Exchange:
     """Writes the input of a program and reads its output until it ends or exceeds a limit."""
 
     def __init__(
-        self, name: str, child: Popen[bytes], data: bytes, deadline: float, cancelled: Event, when_late: str
+        self,
+        name: str,
+        child: Popen[bytes],
+        data: bytes,
+        deadline: float,
+        cancelled: Event,
+        when_late: str,
+        max_output: int,
     ) -> None:
         self._name, self._child, self._rest = name, child, memoryview(data)
         self._deadline, self._cancelled, self._when_late = deadline, cancelled, when_late
-        self._output, self._errors = bytearray(), bytearray()
+        self._max_output = max_output
+        self.output, self._errors = bytearray(), bytearray()
         self._selector = selectors.DefaultSelector()
 
     def run(self) -> ProgramOutput:
@@ -188,7 +208,7 @@ class _Exchange:
             self._check_limits()
             with suppress(TimeoutExpired):
                 child.wait(_TICK_SECONDS)
-        return ProgramOutput(bytes(self._output), bytes(self._errors), child.returncode)
+        return ProgramOutput(bytes(self.output), bytes(self._errors), child.returncode)
 
     def _add(self, pipe: IO[bytes] | None, event: int) -> None:
         if pipe is not None:
@@ -201,8 +221,8 @@ class _Exchange:
             raise ProgramFailed(f"Could not run {name}: it was cancelled.")
         if monotonic() > self._deadline:
             raise ProgramFailed(f"Could not run {name}: it did not end in time. {self._when_late}".rstrip())
-        if len(self._output) > MAX_OUTPUT:
-            raise ProgramFailed(f"Could not run {name}: it printed more than {MAX_OUTPUT >> 20} MiB.")
+        if len(self.output) > self._max_output:
+            raise ProgramFailed(f"Could not run {name}: it printed more than {self._max_output >> 20} MiB.")
 
     def _handle(self, key: selectors.SelectorKey) -> None:
         if key.fileobj is self._child.stdin:
@@ -212,7 +232,7 @@ class _Exchange:
         if not chunk:
             self._selector.unregister(key.fileobj)
         elif key.fileobj is self._child.stdout:
-            self._output += chunk
+            self.output += chunk
         else:
             self._errors += chunk[: _MAX_ERRORS - len(self._errors)]
 
@@ -235,6 +255,33 @@ def _end(child: Popen[bytes]) -> None:
             with suppress(OSError):
                 pipe.close()
     child.wait()
+
+
+@dataclass(frozen=True)
+class BoundedOutput:
+    """The output of a program of `bounded/` that has ended or was killed."""
+
+    output: bytes
+    exceeded: bool
+    """True if the program exceeded its time or its output limit."""
+
+
+async def run_bounded(program: str, data: bytes, *, seconds: float, memory: int, max_bytes: int) -> BoundedOutput:
+    """Run a program of `bounded/` with `data` as its input, and return its output. It has no environment.
+
+    The program is killed after `seconds`, after `max_bytes` bytes of output, or when the caller is cancelled. It can
+    use `memory` bytes, if the system supports such limits. Raises OSError if no process can be started.
+    """
+    # The program limits its own processor time too, in case Octavo is killed.
+    limits = str(memory), str(int(seconds) + 1)
+    command = (sys.executable, "-I", "-X", "utf8", str(_BOUNDED / "__main__.py"), program, *limits)
+    run = partial(run_limited, program, command, data, folder=Path("/"), environment={}, max_output=max_bytes)
+    deadline = monotonic() + seconds
+    try:
+        ended = await run_in_thread(lambda cancelled: run(deadline=deadline, cancelled=cancelled))
+    except ProgramFailed as failure:
+        return BoundedOutput(failure.output[:max_bytes], exceeded=True)
+    return BoundedOutput(ended.output, exceeded=False)
 
 
 SECONDS = 20.0
