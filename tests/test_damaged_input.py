@@ -173,7 +173,7 @@ def with_deep_stack(work: Callable[[], object], frames: int = 200) -> object:
     return with_deep_stack(work, frames - 1) if frames else work()
 
 
-@pytest.mark.before_release("HTML", "diff", "merge of front matter")
+@pytest.mark.before_release("HTML", "YAML", "diff", "merge of front matter")
 @pytest.mark.parametrize("name", TEXT_PARSERS)
 def test_text_parsers_handle_ten_thousand_levels(name: str) -> None:
     for text in NESTED:
@@ -791,6 +791,7 @@ ROWS: list[tuple[str, str, bytes, str]] = [
 """Kind of input, its damage, its bytes, and a part of the shown text or response."""
 
 
+@pytest.mark.before_release("page: front matter of 4 MB")
 @pytest.mark.parametrize(
     ("kind", "data", "shown"),
     [(kind, data, shown) for kind, _, data, shown in ROWS],

@@ -78,6 +78,7 @@ def test_mistakes_in_the_settings_are_printed_to_stderr(octavo: Octavo, tmp_path
     assert f"octavo: {tmp_path}/config/config.toml, line 2: undo_seconds must be a number" in ran.err
 
 
+@pytest.mark.before_release("demo --large", "demo --reset")
 @pytest.mark.parametrize(
     "command", ["demo", "demo --large", "demo --reset", "open FOLDER", "serve", "serve --load FOLDER", "auth login"]
 )

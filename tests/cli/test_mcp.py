@@ -188,6 +188,7 @@ def test_space_option_limits_reads_and_proposals(demo: CommandLine) -> None:
         assert "not a URL" in reader.error("get_page", ref="https://evil.example/handbook")
 
 
+@pytest.mark.before_release("spaces1")
 @needs_mcp
 @pytest.mark.parametrize("spaces", [("handbook", "--space", "limpet"), ("handbook,limpet",)])
 def test_several_spaces_can_be_named(demo: CommandLine, spaces: tuple[str, ...]) -> None:

@@ -35,13 +35,10 @@ COMMANDS = (
     ["serve"],
 )
 """One of each command that writes to standard output."""
-ONLY_BEFORE_RELEASE = (
-    *("api --help", "operations", "operations --json", "completion bash", "api users.Me --dry-run"),
-    *("api users.Me --help", "api users.Me --ndjson", "api GET /v1/user -i"),
+ordinary_commands = pytest.mark.before_release(
+    *("api --help", "operations", "operations --json", "operations --openapi", "completion bash", "serve"),
+    *("api users.Me --dry-run", "api users.Me --help", "api users.Me --ndjson", "api GET /v1/user -i"),
 )
-ordinary_commands = pytest.mark.before_release(*ONLY_BEFORE_RELEASE)
-fast_commands = pytest.mark.before_release(*ONLY_BEFORE_RELEASE, "operations --openapi", "serve")
-"""Ordinary runs leave out the two slowest commands, which `test_closed_pipe_is_no_failure` runs."""
 
 
 def error_message(line: str) -> str:
@@ -109,7 +106,7 @@ def _command(arguments: list[str]) -> list[str]:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full on this machine")
-@fast_commands
+@ordinary_commands
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
 def test_full_disk_is_named_without_a_traceback(arguments: list[str], environ: dict[str, str]) -> None:
     with Path("/dev/full").open("wb") as full:
@@ -131,7 +128,7 @@ def test_closed_pipe_is_no_failure(arguments: list[str], environ: dict[str, str]
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
-@fast_commands
+@ordinary_commands
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
 def test_closed_output_is_named_without_a_traceback(arguments: list[str], environ: dict[str, str]) -> None:
     ran = subprocess.run(
@@ -151,6 +148,14 @@ def test_exit_code_stays_when_errors_cannot_be_written(streams: str, environ: di
     assert ran.returncode == 2
 
 
+@pytest.mark.before_release(
+    "auth login-<&- >&-",
+    "auth login-</dev/zero",
+    "auth login --with-token-<&- >&-",
+    "auth login --with-token-<&-",
+    "demo-<&- >&-",
+    "demo-</dev/zero",
+)
 @pytest.mark.parametrize("streams", ["<&-", "</dev/zero", "<&- >&-"])
 @pytest.mark.parametrize(
     "arguments", [["auth", "login"], ["auth", "login", "--with-token"], ["demo"], []], ids=" ".join

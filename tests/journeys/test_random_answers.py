@@ -96,7 +96,7 @@ async def test_random_responses_cause_no_crash_and_no_wrong_statement(stage: Sta
     await act_at_random(stage, seed, 20, changing=seed == 1, longest=1000)
 
 
-@pytest.mark.before_release("0")
+@pytest.mark.before_release
 @pytest.mark.parametrize("seed", range(2))
 async def test_bursts_of_clicks_resizes_and_keys_cause_no_crash(stage: Stage, seed: int) -> None:
     await act_at_random(stage, seed, 60, changing=False, longest=1000, act=RandomUser.burst)

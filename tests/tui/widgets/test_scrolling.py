@@ -42,6 +42,7 @@ async def test_frames_are_freed_without_garbage_collection() -> None:
     assert left < 30
 
 
+@pytest.mark.before_release("600")
 @pytest.mark.parametrize("paragraphs", [12, 60, 600])
 async def test_scroll_bar_moves_only_if_it_looks_different(paragraphs: int) -> None:
     app = PaneApp(PageView())
