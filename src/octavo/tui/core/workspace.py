@@ -214,6 +214,10 @@ class Workspace:
     def follow(self, session: Session) -> None:
         """Subscribe to the data of `session`, until `reset`."""
         self._session = session
+        # Before the first response, because `record_open_comments` saves all counts again.
+        saved = session.state.get_fact(_SUMMARY_COUNTS)
+        if isinstance(saved, dict):
+            self._summary_counts = {name: number for name, number in saved.items() if isinstance(number, int)}
         self.connection.follow(session)
         self.tour.follow(session)
         self._reported = {entry.id for entry in session.outbox.entries if _needs_attention(entry)}
@@ -273,11 +277,6 @@ class Workspace:
         if session is None or organization is None or organization == self._counted_organization:
             return
         self._counted_organization = organization
-        saved = session.state.get_fact(_SUMMARY_COUNTS)
-        if isinstance(saved, dict):
-            earlier = {name: number for name, number in saved.items() if isinstance(number, int)}
-            # Counts that are in memory already are newer than the saved counts.
-            self._summary_counts = {**earlier, **self._summary_counts}
         for status, op in _undecided_lists(organization).items():
             if unsubscribe := self._unsubscribe.pop(f"{status} change requests", None):
                 unsubscribe()
