@@ -4,7 +4,8 @@ The layer imports neither Textual nor an HTTP library. It reaches the server thr
 
 Terms
     Want                    A response that a part of Octavo needs, as in git's fetch protocol (`Want` in sync_queue.py)
-    Owner                   The name of the part that needs a response: `inbox`, `view URL` or `offline SPACE`
+    Owner                   The name of the part that needs a response: `inbox`, `offline SPACE`, `view URL`, `views` for polls
+                            of all views, or `call N` for a caller of `Syncer.get`
     Stamp                   A text that changes when the response changes. It replaces an ETag, which the server does not
                             send. It is computed from an item of another response, such as the list that counts the
                             comments (inbox_plan.py)
@@ -32,8 +33,8 @@ Reads
     Open a page             A view calls `Live.watch`: its callback gets the cached response at once. `Live` adds a want of
                             rank NOW to the Syncer, which sends the request before all others, stores the response with
                             its version and calls the callback again.
-    Refresh the inbox       The app calls `Poller.run`, which fetches the lists of the organization and then calls
-                            `InboxLoader.poll`. The counters and dates in these lists give each response a stamp.
+    Refresh the inbox       The app calls `Poller.run`, which fetches the lists of the organization and then updates
+                            the inbox (`InboxLoader.poll`). The counters and dates in these lists give each response a stamp.
                             `InboxPlanner` returns all responses that the inbox needs, with their stamps; the Syncer
                             fetches those whose stamp differs from the version on disk. Each list of threads adds wants
                             for replies. As the lists of the organization do not count replies, each `poll` and

@@ -1,4 +1,4 @@
-"""Computes the stamps of responses, and the wants of the inbox. Pure.
+"""Computes the stamps of responses, and the wants of the inbox. Sends nothing and reads no clock of its own.
 
 A stamp is a short text that changes when a response changes. It is computed from an item of a list, so one list shows
 which of many responses have changed. For example, the lists of an organization contain the time of the last update and
@@ -237,9 +237,9 @@ class InboxPlanner:
         fetched."""
         self.finished: list[FinishedWrite] = []
         self._at, self._responses, self._version_of, self._now = at, responses, version_of, now
-        self._places_computed_from: tuple[str, Lists] = ("", ())
-        """The user and the lists that `_places` was computed from."""
-        self._places: dict[str, Want] = {}
+        self._computed_from: tuple[str, Lists] = ("", ())
+        """The user and the lists that `_wants_of_lists` were computed from."""
+        self._wants_of_lists: dict[str, Want] = {}
         """The wants that follow from the lists of the organization, by URL."""
         self._mine: set[Discussion] = set()
         """The change requests of the user."""
@@ -253,7 +253,7 @@ class InboxPlanner:
     def all_wants(self) -> dict[str, Want]:
         """All wants for reviews, requested reviewers, threads and replies, by URL."""
         if self._all is None:
-            self._all = self._places | {want.url: want for wants in self._replies.values() for want in wants}
+            self._all = self._wants_of_lists | {want.url: want for wants in self._replies.values() for want in wants}
         return self._all
 
     @property
@@ -263,23 +263,23 @@ class InboxPlanner:
 
     def is_computed_from(self, lists: Lists) -> bool:
         """Return whether the wants were computed from these lists."""
-        return self._places_computed_from[1] == lists
+        return self._computed_from[1] == lists
 
     def wants(self) -> Iterator[Want]:
         """Return all wants. At the end, return some wants again as due, to fetch their responses although the stamps
         are unchanged."""
         now = self._now()
         if self.me:
-            yield from self._as_allowed(self._teams_want())
+            yield from self._due_or_from_disk(self._teams_want())
         if not (
-            self.me == self._places_computed_from[0]
-            and len(self.lists) == len(self._places_computed_from[1])
-            and all(map(operator.is_, self.lists, self._places_computed_from[1]))
+            self.me == self._computed_from[0]
+            and len(self.lists) == len(self._computed_from[1])
+            and all(map(operator.is_, self.lists, self._computed_from[1]))
         ):
             yield from self._compute_wants()
         else:
-            for want in self._places.values():
-                yield from self._as_allowed(want)
+            for want in self._wants_of_lists.values():
+                yield from self._due_or_from_disk(want)
         self._uncertain_left = MAX_UNCERTAIN_THREADS
         yield from self._promote_needed(chain.from_iterable(self._replies.values()), now)
         if self.is_from_disk:
@@ -288,7 +288,7 @@ class InboxPlanner:
         if self.round.rechecks:
             again += self._rechecks({want.url for want in again}, now)
         for want in again:
-            yield from self._as_allowed(want)
+            yield from self._due_or_from_disk(want)
         self._responses.keep_responses(self.all_wants.keys() | {self.teams_url})
 
     def on_response(self, want: Want, value: Any) -> Iterable[Want]:
@@ -298,7 +298,7 @@ class InboxPlanner:
         for each in self.finished:
             if each.unfetched is not None and version is not None and version.requested_at >= each.done_at:
                 each.unfetched.discard(want.url)
-        if not isinstance(want.op, comments.List) or want.url not in self._places:
+        if not isinstance(want.op, comments.List) or want.url not in self._wants_of_lists:
             return ()
         at = want.op.at
         found = list(reply_wants(at, value.items, self.me, at in self._mine)) if self.me else []
@@ -315,14 +315,14 @@ class InboxPlanner:
         """Yield the wants for the spaces and undecided change requests in `lists`, and remember them. `on_response` adds the
         wants for replies later."""
         me, lists = self.me, self.lists
-        if me != self._places_computed_from[0]:
+        if me != self._computed_from[0]:
             self._replies = {}
         requests = {ref_of(each): each for each in chain(*lists[1:]) if is_undecided(each)}
         places: dict[str, Want] = {}
         for want in chain(change_request_wants(requests.values(), me), space_wants(lists[0] if lists else ())):
             places[want.url] = want
-            yield from self._as_allowed(want)
-        self._places_computed_from, self._places, self._all = (me, lists), places, None
+            yield from self._due_or_from_disk(want)
+        self._computed_from, self._wants_of_lists, self._all = (me, lists), places, None
         self._mine = {at for at, request in requests.items() if is_mine(request, me)}
         self._replies = {url: wants for url, wants in self._replies.items() if url in places}
 
@@ -333,9 +333,9 @@ class InboxPlanner:
     def _teams_op(self) -> teams.ListOfMember:
         return teams.ListOfMember(at=self._at, user_id=self.me, limit=PAGE_LIMIT)
 
-    def _as_allowed(self, want: Want) -> Iterator[Want]:
-        """Yield a want, if its response may be fetched now. Otherwise yield it with the stamp of the copy on disk, so
-        that the Syncer only reads the copy. Yield nothing if there is no copy."""
+    def _due_or_from_disk(self, want: Want) -> Iterator[Want]:
+        """Yield a want, if its response may be fetched in this round. Otherwise yield it with the stamp of the copy on
+        disk, so that the Syncer only reads the copy. Yield nothing if there is no copy."""
         if not self.is_from_disk and getattr(want.op, "at", None) not in self.busy_places:
             yield want
         elif (version := self._version_of(want.url)) is not None and version.stamp:
@@ -344,7 +344,7 @@ class InboxPlanner:
     def _promote_needed(self, wants: Iterable[Want], now: datetime) -> Iterator[Want]:
         """Return the wants. The first due wants of rank LATER get rank NEEDED, at most `MAX_UNCERTAIN_THREADS` in a
         round."""
-        allowed = [each for want in wants for each in self._as_allowed(want)]
+        allowed = [each for want in wants for each in self._due_or_from_disk(want)]
         later = (each for each in allowed if each.rank is Rank.LATER and is_due(each, self._version_of(each.url), now))
         needed = {each.url for each in heapq.nsmallest(self._uncertain_left, later, key=_by_order)}
         self._uncertain_left -= len(needed)
@@ -364,7 +364,9 @@ class InboxPlanner:
     def _rechecks(self, excluded: set[str], now: datetime) -> list[Want]:
         """Choose a few wants that are not due and whose URLs are not in `excluded`, and return them as due.
 
-        Spaces and change requests with recent posts in threads of the user are chosen often, all others in turn.
+        First come the threads of one space or change request without posts in threads of the user. Then come threads
+        with such posts, those with recent posts more often. If pages are left of `MAX_RECHECKED_PAGES`, others follow.
+        The reviews and requested reviewers of one change request need no page of these.
         """
         not_due = [
             want
@@ -378,17 +380,17 @@ class InboxPlanner:
         requests = [want for want in not_due if isinstance(want.op, reviews.List | reviews.ListRequested)]
         pages, pages_left = self._responses.pages, MAX_RECHECKED_PAGES
 
-        def chosen(
-            wants: Iterable[Want], max_pages: int, expected_interval: Callable[[Want], timedelta] | None = None
-        ) -> list[Want]:
+        def interval(want: Want) -> timedelta:
+            return max(now - posts.get(discussion_of(want), now), _MIN_INTERVAL)
+
+        def chosen(wants: Iterable[Want], max_pages: int) -> list[Want]:
             nonlocal pages_left
-            by = {"expected_interval": expected_interval} if expected_interval is not None else {}
-            found = recheck(wants, self._version_of, max_pages, now, pages=pages, **by)
+            found = recheck(wants, self._version_of, max_pages, now, pages=pages, expected_interval=interval)
             pages_left -= sum(pages.get(want.url, 1) for want in found)
             return found
 
         again = chosen(others, 1)
-        again += chosen(recent, pages_left, lambda want: max(now - posts[discussion_of(want)], _MIN_INTERVAL))
+        again += chosen(recent, pages_left)
         chosen_urls = {want.url for want in again}
         affordable = [want for want in others if want.url not in chosen_urls and pages.get(want.url, 1) <= pages_left]
         again += chosen(affordable, pages_left)

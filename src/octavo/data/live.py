@@ -472,16 +472,16 @@ class Live:
         assert read is not None, "a list must have a first page"
         return first, read, pages
 
-    def _accept(self, op: Operation[Any], fetched: _Fetched, again: bool) -> Any:
+    def _accept(self, op: Operation[Any], fetched: _Fetched, is_outdated: bool) -> Any:
         """Store a response in memory and in the cache, and call its watchers. Return its value.
 
-        `again` is True if the response will be fetched once more because of a write.
+        `is_outdated` is True if the response will be fetched once more because of a write.
         """
         if getattr(op, "page", None) is not None:
             return fetched.value  # a page, which `_fetch_next` adds to its list
         response = self._response(op, read_disk=False)
         was_shown = not response.loading and response.error is None and response.value == fetched.value
-        response.error, response.loading = None, again
+        response.error, response.loading = None, is_outdated
         value = self._store(response, fetched)
         self.outbox.server_responded()
         if not was_shown:

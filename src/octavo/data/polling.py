@@ -12,11 +12,12 @@ few other responses again, the oldest first. It fetches more visible than hidden
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from octavo.api import change_requests, comments, content, reviews, spaces
 from octavo.api.change_requests import ChangeRequest
@@ -41,6 +42,8 @@ cannot be reached."""
 MAX_STATUS_LOOKUPS = 5
 """Maximum number of change requests whose new status is fetched in a round."""
 _LISTS = (spaces.List, change_requests.ListOfOrganization)
+RemoteChange: TypeAlias = Literal["threads", "replies", "reviews", "change_requests", "merges"]
+"""A kind of change by other users."""
 
 
 class Poller:
@@ -51,10 +54,10 @@ class Poller:
         live: Live,
         *,
         visible: Callable[[], Sequence[Operation[Any]]] = lambda: (),
-        after_round: Callable[[], Awaitable[None]] | None = None,
+        after_round: Callable[[], Awaitable[None]],
     ) -> None:
         """`visible` returns the operations whose responses are on screen. `after_round` is called at the end of each
-        round; the app passes `InboxLoader.poll`."""
+        round, to update the inbox."""
         self._live, self._visible, self._after_round = live, visible, after_round
         self._last_key_at = self._polled_at = live.now()
         self._polling = False
@@ -101,8 +104,7 @@ class Poller:
                 if each.value is not value:
                     detector.compare(each.op, value, each.value)
             unlisted = await self._current_status(detector.unlisted)
-            if self._after_round is not None:
-                await self._after_round()
+            await self._after_round()
         except ApiError as error:
             self._count_miss(error)
         else:
@@ -161,24 +163,27 @@ class ViewPlanner:
 
     def adopt_stamps(self, listed_at: datetime) -> None:
         """Store stamps for the responses that were requested no earlier than `listed_at`, the time when the newest
-        list arrived. They cannot be older than the list, so they are not due until a list gives them another stamp."""
+        list arrived. They cannot be older than the list, so they are not due until a list gives them another stamp.
+        Without this, a response that a view fetched would have no version, and the inbox would fetch it again."""
         cache = self._live.cache
-        for answer in self._watched.values():
-            version, requested_at, stamp = cache.versions.get(answer.url), answer.requested_at, self._stamp(answer.op)
+        for response in self._watched.values():
+            requested_at, stamp = response.requested_at, self._stamp(response.op)
+            version = cache.versions.get(response.url)
             if requested_at is None or not stamp or requested_at < listed_at:
                 continue  # the response may be older than the list
             if version is None or version.requested_at < requested_at:
-                cache.put_version(answer.url, stamp, requested_at=requested_at)
+                cache.put_version(response.url, stamp, requested_at=requested_at)
 
     def wants(self) -> Iterator[Want]:
         """Return the wants that have a stamp, and a few wants to fetch again."""
         now, versions = self._live.now(), self._live.cache.versions
         self._stamped_wants = [each for op in self._watched if (each := self._want(op)).stamp]
         due = {each.url for each in self._stamped_wants if is_due(each, versions.get(each.url), now)}
-        unstamped = [self._want(op) for op in self._watched if not (is_of_content(op) and self._stamp(op))]
-        unstamped = [each for each in unstamped if each.url not in due]
-        shown = [each for each in unstamped if each.op in self._visible]
-        hidden = [each for each in unstamped if each.op not in self._visible]
+        # The stamp of content shows every change, so only other responses are rechecked.
+        unsure = [self._want(op) for op in self._watched if not (is_of_content(op) and self._stamp(op))]
+        unsure = [each for each in unsure if each.url not in due]
+        shown = [each for each in unsure if each.op in self._visible]
+        hidden = [each for each in unsure if each.op not in self._visible]
         rechecks = recheck(shown, self._last_fetched, MAX_RECHECKED_VISIBLE, now)
         rechecks += recheck(hidden, self._last_fetched, MAX_RECHECKED_HIDDEN, now)
         yield from (replace(each, order=1.0) for each in rechecks)  # fetched after the responses that have changed
@@ -208,8 +213,8 @@ class ViewPlanner:
         return Want(op, self._watched[op].url, self.owner, Rank.VISIBLE, self._stamp(op))
 
     def _last_fetched(self, url: str) -> Version:
-        answer = next(each for each in self._watched.values() if each.url == url)
-        return Version("", answer.fetched_at or LONG_AGO)
+        response = next(each for each in self._watched.values() if each.url == url)
+        return Version("", response.fetched_at or LONG_AGO)
 
     def _stamp(self, op: Operation[Any]) -> str:
         """Return the stamp of a response according to the lists in memory. Empty if no list gives it a stamp."""
@@ -228,35 +233,21 @@ class ViewPlanner:
     def _replies_stamp(self, op: comments.ListReplies) -> str:
         """Return the stamp of the replies of a thread. Empty if no watched list contains the thread."""
         lists = [
-            answer.value
-            for each, answer in self._watched.items()
+            response.value
+            for each, response in self._watched.items()
             if isinstance(each, comments.List) and each.at == op.at
         ]
         threads = [each for listed in lists if listed is not None for each in listed.items if each.id == op.comment_id]
         return replies_stamp(threads[0]) if threads else ""
 
 
-@dataclass(frozen=True)
-class RemoteChanges:
-    """Number of changes by other users, for each kind of change."""
+class RemoteChanges(NamedTuple):
+    """Changes by other users."""
 
-    threads: int = 0
-    replies: int = 0
-    reviews: int = 0
-    change_requests: int = 0
-    merges: int = 0
-    merged: tuple[ChangeRequest, ...] = field(default=(), compare=False)
+    counts: Counter[RemoteChange]
+    """Number of changes of each kind."""
+    merged: tuple[ChangeRequest, ...]
     """The change requests that were merged."""
-
-    def __add__(self, more: RemoteChanges) -> RemoteChanges:
-        return RemoteChanges(
-            self.threads + more.threads,
-            self.replies + more.replies,
-            self.reviews + more.reviews,
-            self.change_requests + more.change_requests,
-            self.merges + more.merges,
-            self.merged + more.merged,
-        )
 
 
 class RemoteChangeDetector:
@@ -309,14 +300,14 @@ class RemoteChangeDetector:
         property `unlisted`."""
         merged = tuple(each for each in current_unlisted if each.status == "merged")
         created = [each for name, each in self._after.items() if name not in self._before]
-        return RemoteChanges(
-            threads=len(self._threads),
-            replies=sum(self._replies.values()),
-            reviews=len(self._reviews),
-            change_requests=sum(each.created_by is None or each.created_by.id != self._me for each in created),
-            merges=len(merged),
-            merged=merged,
-        )
+        counts: Mapping[RemoteChange, int] = {
+            "threads": len(self._threads),
+            "replies": sum(self._replies.values()),
+            "reviews": len(self._reviews),
+            "change_requests": sum(each.created_by is None or each.created_by.id != self._me for each in created),
+            "merges": len(merged),
+        }
+        return RemoteChanges(Counter(counts), merged)
 
     def _count_replies(self, at: Discussion, thread: str, number: int) -> None:
         if number > 0:

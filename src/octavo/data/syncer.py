@@ -246,7 +246,8 @@ class Syncer(Generic[R]):
     # State of requests, and control of the queue
 
     def is_current(self, url: str) -> bool:
-        """Return whether the response on disk for `url` is current, according to the stamp of a want for it."""
+        """Return whether the response on disk for `url` is current, according to the stamp of a want for it. A want
+        with another stamp than the response is still in the queue."""
         wants = [state.wants[url] for state in self._states.values() if url in state.wants]
         version = self._cache.versions.get(url)
         is_stored = version is not None and not version.error
@@ -413,8 +414,8 @@ class Syncer(Generic[R]):
     # Requests
 
     def _may_start(self, rank: Rank) -> bool:
-        is_for_screen = rank in (Rank.VISIBLE, Rank.LATER)
-        return not (self.rate_limit_wait() > 0 or (self.is_hidden and is_for_screen))
+        waits_while_hidden = rank in (Rank.VISIBLE, Rank.LATER)
+        return not (self.rate_limit_wait() > 0 or (self.is_hidden and waits_while_hidden))
 
     def _schedule_pump(self) -> None:
         """Start requests in the next turn of the event loop, when all wants of this turn have been added."""

@@ -9,6 +9,10 @@ of errors. Pure.
                                  └──── mark_not_found, or retry ───────────────────┘
     queued ── confirm ──> done       another user has already made the same change
     queued ── refuse ───> failed     another user has changed the target
+    unknown ─ refuse ───> failed     the server refuses the search, and the write creates no item
+    held ──── retry ────> queued     the user sends a write that waited for the user
+
+`mark_not_found` makes only a write that sets a state `queued`. Undo and discard delete an entry that is not being sent.
 
 An entry is `held` during its undo delay. After `wait_for_user` it is `held` without an end, until the user retries it.
 `sending` is on disk before the request is sent. A write whose response was lost is `unknown`. Octavo searches for it on

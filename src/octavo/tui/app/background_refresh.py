@@ -170,7 +170,7 @@ class BackgroundRefresh:
     async def _refresh(self, poller: Poller) -> None:
         news = await poller.run()
         if poller is self.poller and not self._app.is_ending:
-            self._app.workspace.news.add(news)
+            self._app.workspace.news.add(news.counts)
             if self._hooks is not None:
                 self._hooks.on_merges(news.merged)
             self._app.workspace.connection.update()

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from octavo.api.change_requests import ChangeRequest, ListOfOrganization
     from octavo.api.comments import Comment
-    from octavo.data.polling import RemoteChanges
+    from octavo.data.polling import RemoteChange
     from octavo.data.writes.machine import OutboxEntry
 
 _FACT = "tour"
@@ -135,12 +136,12 @@ class RemoteNews:
 
     def __init__(self, on_change: Callable[[], None]) -> None:
         self._on_change = on_change
-        self._news: RemoteChanges | None = None
+        self._counts: Counter[RemoteChange] = Counter()
         self._shown_since: datetime | None = None
 
-    def add(self, news: RemoteChanges) -> None:
-        """Add changes to the news."""
-        self._news = news if self._news is None else self._news + news
+    def add(self, counts: Counter[RemoteChange]) -> None:
+        """Add numbers of changes to the news."""
+        self._counts += counts
         if self.summary and self._shown_since is None:
             self._shown_since = short_texts.clock()
         self._on_change()
@@ -152,21 +153,18 @@ class RemoteNews:
 
     def clear(self) -> None:
         """Clear the news."""
-        self._news = self._shown_since = None
+        self._counts, self._shown_since = Counter(), None
         self._on_change()
 
     @property
     def summary(self) -> str:
         """All news in one line. Empty without news."""
-        news = self._news
-        if news is None:
-            return ""
         counts = (
-            (news.threads, "new thread", ""),
-            (news.replies, "new reply", "new replies"),
-            (news.reviews, "new review", ""),
-            (news.change_requests, "new change request", ""),
-            (news.merges, "merge", ""),
+            (self._counts["threads"], "new thread", ""),
+            (self._counts["replies"], "new reply", "new replies"),
+            (self._counts["reviews"], "new review", ""),
+            (self._counts["change_requests"], "new change request", ""),
+            (self._counts["merges"], "merge", ""),
         )
         return " · ".join(plural(number, singular, plural_form) for number, singular, plural_form in counts if number)
 
