@@ -156,7 +156,7 @@ class TestFoundDocuments:
         (hit,) = await find(index, "tables")
         assert (hit.id, hit.part, hit.known_at) == ("p2", "page", None)
         extent = await index.counts()
-        assert (extent.pages, extent.titles, extent.threads) == (0, 2, 0)
+        assert (extent.pages, extent.threads) == (0, 0)
 
     async def test_search_is_limited_to_kinds_and_spaces(self, index: SearchIndex) -> None:
         read_page(index, "buoy")

@@ -173,15 +173,10 @@ class IndexedCounts:
     """Number of indexed documents of each kind, and the time of the newest response."""
 
     pages: int = 0
-    titles: int = 0
-    """Number of pages known only by title."""
+    """Number of pages whose text is indexed, not only their title."""
     threads: int = 0
     replies: int = 0
-    change_requests: int = 0
     latest: datetime | None = None
-
-    def __bool__(self) -> bool:
-        return bool(self.pages or self.titles or self.threads or self.replies or self.change_requests)
 
 
 @dataclass(frozen=True)
@@ -701,17 +696,15 @@ def _first_comment(db: sqlite3.Connection, space: str, change: str, thread: str)
 def _counts(spaces: Collection[str] | None, db: sqlite3.Connection) -> IndexedCounts:
     where, values = ("1", []) if spaces is None else (f"space {_IN_JSON}", [_json_list(spaces)])
     rows = db.execute(
-        f"SELECT kind, length(stamp) > 0 AS is_read, count(*), max(known_at) FROM documents WHERE {where} GROUP BY 1, 2",
+        f"SELECT kind, count(*) FILTER (WHERE length(stamp) > 0), max(known_at) FROM documents WHERE {where} GROUP BY kind",
         values,
     ).fetchall()
-    counts = {(kind, bool(is_read)): count for kind, is_read, count, _ in rows}
+    counts = {kind: count for kind, count, _ in rows}
     latest = max((known_at for *_, known_at in rows), default=0.0)
     return IndexedCounts(
-        counts.get(("page", True), 0),
-        counts.get(("page", False), 0),
-        counts.get(("comment", True), 0),
-        counts.get(("reply", True), 0),
-        counts.get(("change request", True), 0),
+        counts.get("page", 0),
+        counts.get("comment", 0),
+        counts.get("reply", 0),
         moment(latest) if latest else None,
     )
 
