@@ -21,6 +21,7 @@ from octavo.client.profiles import Profiles
 from octavo.tui.core.session import Session
 from tests.benchmarks.terminal import Terminal
 from tests.cli.small_server import KEY, KEY_OF_JUN, NEXT_KEY
+from tests.data.sends import add_write
 
 ACME = OrganizationRef(organization_id="acme")
 SPACES = spaces.List(at=ACME)
@@ -62,7 +63,7 @@ async def test_accounts_share_no_cache_drafts_or_outbox(server_url: str, tmp_pat
         await mia.live.fetch(users.Me())
     of_mia = (["Only for Mia"], ["Half a sen"], ["Of Mia, and not sent."])
     async with open_session(server_url, KEY) as mia:
-        await mia.outbox.add(UNSENT_COMMENT, action="comment")
+        await add_write(mia.outbox, UNSENT_COMMENT, action="comment")
         assert shown_without_requests(mia) == of_mia
 
     for is_online in (False, True):

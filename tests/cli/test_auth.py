@@ -28,6 +28,7 @@ from octavo.settings import read
 from tests.benchmarks.terminal import Terminal
 from tests.cli.conftest import Octavo
 from tests.cli.small_server import KEY, KEY_OF_JUN, NEXT_KEY
+from tests.data.sends import add_write
 
 
 @pytest.fixture
@@ -97,8 +98,8 @@ def test_logout_keeps_and_counts_unsent_writes(
 
     async def write(state: StateDb) -> None:
         outbox = Outbox(refuse_to_send, state, Drafts(state), undo_seconds=0)
-        await outbox.add(comments.Create(at=space, body=Markdown(markdown="One")), action="comment")
-        await outbox.add(comments.Create(at=space, body=Markdown(markdown="Two")), action="comment")
+        await add_write(outbox, comments.Create(at=space, body=Markdown(markdown="One")), action="comment")
+        await add_write(outbox, comments.Create(at=space, body=Markdown(markdown="Two")), action="comment")
         await outbox.add_pending_comments(
             [NewWrite(comments.Create(at=space, body=Markdown(markdown="Three")), "comment")]
         )

@@ -22,6 +22,7 @@ from octavo.cli.event_log import FILE, LEVELS, LOG, MAX_BYTES, EventLog, read_lo
 from octavo.settings import read
 from tests.cli.command_process import CommandLine
 from tests.cli.small_server import KEY
+from tests.data.sends import add_write
 from tests.journeys.conftest import library
 
 __all__ = ["library"]
@@ -65,7 +66,7 @@ async def test_log_has_the_states_of_a_comment_but_not_its_text(library: Path, t
     session = sessions.open_demo(read(home.environ))
     remark = comments.Create(at=SpaceRef(space_id="handbook"), body=Markdown(markdown="a very private remark"))
     try:
-        entry = await session.outbox.add(remark, action="comment")
+        entry = await add_write(session.outbox, remark, action="comment")
     finally:
         await session.outbox.close()
         await session.close()

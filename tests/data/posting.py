@@ -19,6 +19,7 @@ from octavo.api.operation import Operation, SpaceRef
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import StateDb
+from octavo.data.writes.machine import NewWrite
 from octavo.data.writes.outbox import Outbox
 
 T = TypeVar("T")
@@ -82,7 +83,7 @@ async def main(folder: str, origin: str, spaces: str, who: str, how_many: str, d
         if not known:
             at, body = SpaceRef(space_id=space(number, spaces.split(","))), Markdown(markdown=words(who, number))
             await drafts.save(place, body.markdown)
-            await outbox.add(comments.Create(at=at, page=page(number), body=body), action="comment", draft_key=place)
+            await outbox.add_all([NewWrite(comments.Create(at=at, page=page(number), body=body), "comment", place)])
             print(f"done {number}", flush=True)
             await asyncio.sleep(0.02)
     while any(decides or not entry.needs_user for entry in outbox.entries):

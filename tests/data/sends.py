@@ -7,16 +7,21 @@ import sqlite3
 from collections import deque
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from octavo.api.errors import ApiError, Lost, NotSent, Trace, rejected
 from octavo.api.operation import SPECS, Operation
 from octavo.data.access import Send
 from octavo.data.state_db import StateDb
+from octavo.data.writes.machine import NewWrite, OutboxEntry
+from octavo.data.writes.outbox import Outbox
 from octavo.server.app import run_operation
 from octavo.server.rest import Refusal, World
 from octavo.server.store import MissingResource
 from tests.server.asking import Clock
+
+if TYPE_CHECKING:
+    from octavo.data.writes.machine import DurableWrite
 
 T = TypeVar("T")
 
@@ -160,3 +165,9 @@ class FaultyConnection:
         except MissingResource as no:
             raise rejected("It is not there.", Trace(status=404)) from no
         return None if said is None else SPECS[type(op)].codec.validate_python(said)
+
+
+async def add_write(outbox: Outbox, op: DurableWrite, *, action: str, draft_key: str = "") -> OutboxEntry:
+    """Add one write to the outbox."""
+    (entry,) = await outbox.add_all((NewWrite(op, action, draft_key),))
+    return entry

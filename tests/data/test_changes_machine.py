@@ -21,7 +21,7 @@ from octavo.data.writes.machine import Basis
 from octavo.server.app import Platform
 from octavo.server.store import Json
 from tests.data.conftest import MIA, ManualOutbox
-from tests.data.sends import FaultyConnection, ProcessKilled
+from tests.data.sends import FaultyConnection, ProcessKilled, add_write
 from tests.data.test_outbox_machine import BOUNDED, READ_FAULTS, SETTLE, TIMEOUT
 from tests.server.asking import Ask, Clock, small_world, space_with
 
@@ -123,7 +123,7 @@ class ThreadChanges(RuleBasedStateMachine):
             "unreact": comments.Update(**where, removed_reactions=(EMOJI,)),
         }
         entry = self.run(
-            self.outbox.add(ops[what], action=what, draft_key=f"edit {self.number}" if what == "edit" else "")
+            add_write(self.outbox, ops[what], action=what, draft_key=f"edit {self.number}" if what == "edit" else "")
         )
         match what:
             case "resolve" | "reopen":

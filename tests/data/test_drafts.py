@@ -19,7 +19,7 @@ from octavo.data.drafts import Drafts, UnsentIndex, by_block, unsent_draft
 from octavo.data.state_db import NotSaved, StateDb
 from octavo.data.writes.machine import NewWrite, OutboxEntry
 from tests.data.conftest import ManualOutbox
-from tests.data.sends import refuse_to_save
+from tests.data.sends import add_write, refuse_to_save
 from tests.server.asking import Clock
 
 
@@ -158,7 +158,7 @@ async def test_text_typed_while_a_draft_is_queued_is_kept(outbox: ManualOutbox, 
     drafts = outbox._drafts
     await drafts.save("a", "Hello")
     op = comments.Create(at=here, body=Markdown(markdown="Hello"))
-    adding = asyncio.create_task(outbox.add(op, action="comment", draft_key="a"))
+    adding = asyncio.create_task(add_write(outbox, op, action="comment", draft_key="a"))
     await asyncio.sleep(0)
     more = drafts.save("a", "And more")
     await adding

@@ -14,7 +14,7 @@ from octavo.data.live import Live
 from octavo.data.writes.change_request_writes import review, submit_review, withdraw_review_by_request
 from octavo.data.writes.machine import NewWrite
 from tests.data.conftest import ManualOutbox
-from tests.data.sends import RequestGate
+from tests.data.sends import RequestGate, add_write
 from tests.data.test_deciding import edit
 from tests.server.asking import Ask, Clock
 
@@ -256,7 +256,7 @@ async def test_immediate_comment_does_not_wait_for_pending_ones(
     clock: Clock,
 ) -> None:
     await add_pending(outbox, at, "One")
-    await outbox.add(comments.Create(at=at, page="intro", body=Markdown(markdown="Now")), action="comment")
+    await add_write(outbox, comments.Create(at=at, page="intro", body=Markdown(markdown="Now")), action="comment")
     clock.forward(seconds=outbox.undo_seconds)
     await outbox.send_due()
     assert await posted_texts(ask, at) == ["Now"]

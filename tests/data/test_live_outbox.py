@@ -11,7 +11,7 @@ from octavo.data.response_cache import ResponseCache
 from octavo.server.app import Platform
 from tests.data.conftest import ManualOutbox
 from tests.data.screen import SnapshotWatcher
-from tests.data.sends import RequestGate
+from tests.data.sends import RequestGate, add_write
 from tests.data.test_live import new_comment, threads
 from tests.server.asking import Ask, Clock
 
@@ -25,7 +25,7 @@ class TestTheOutbox:
         screen = SnapshotWatcher()
         live.watch(threads(here), screen)
         await live.wait_idle()
-        entry = await outbox.add(new_comment(here), action="comment")
+        entry = await add_write(outbox, new_comment(here), action="comment")
         assert (screen.now.value.items[0].id, screen.now.pending) == (entry.created_id, 1)
         clock.forward(seconds=5)
         await outbox.send_due()
@@ -41,7 +41,7 @@ class TestTheOutbox:
         screen = SnapshotWatcher()
         live.watch(spaces.Get(at=here), screen)
         await live.wait_idle()
-        await outbox.add(new_comment(here), action="comment")
+        await add_write(outbox, new_comment(here), action="comment")
         assert (screen.now.value.comments, screen.now.pending) == (1, 1)
         clock.forward(seconds=5)
         await outbox.send_due()
@@ -52,7 +52,7 @@ class TestTheOutbox:
         screen = SnapshotWatcher()
         live.watch(threads(here), screen)
         await live.wait_idle()
-        await outbox.add(new_comment(here), action="comment")
+        await add_write(outbox, new_comment(here), action="comment")
         await outbox.undo_newest()
         assert (screen.texts, screen.now.pending) == ([], 0)
 
@@ -63,7 +63,9 @@ class TestTheOutbox:
         screen = SnapshotWatcher()
         live.watch(threads(here, status="open"), screen)
         await live.wait_idle()
-        await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=True), action="resolve the thread")
+        await add_write(
+            outbox, comments.Update(at=here, comment_id=about.id, resolved=True), action="resolve the thread"
+        )
         assert screen.texts == []
         assert outbox.entries[0].basis.is_open
         platform.refuse_next(comments.Update, 403, "You may only read here.")
@@ -76,7 +78,7 @@ class TestTheOutbox:
     ) -> None:
         await live.refresh(threads(here))
         cache.flush()
-        await outbox.add(new_comment(here), action="comment")
+        await add_write(outbox, new_comment(here), action="comment")
         gate.errors.append(NotSent("Can't reach the server."))
         screen = SnapshotWatcher()
         later = Live(gate, cache, outbox, now=clock)
@@ -87,12 +89,12 @@ class TestTheOutbox:
     async def test_thread_without_an_id_shows_its_replies(
         self, live: Live, outbox: ManualOutbox, gate: RequestGate, here: SpaceRef
     ) -> None:
-        entry = await outbox.add(new_comment(here), action="comment")
+        entry = await add_write(outbox, new_comment(here), action="comment")
         screen = SnapshotWatcher()
         live.watch(comments.ListReplies(at=here, comment_id=entry.created_id), screen)
         await live.wait_idle()
         answer = comments.CreateReply(at=here, comment_id=entry.created_id, body=Markdown(markdown="And more"))
-        await outbox.add(answer, action="reply")
+        await add_write(outbox, answer, action="reply")
         assert screen.texts == ["And more"]
         assert gate.requests == []
 
@@ -103,8 +105,8 @@ class TestTheOutbox:
         old = await live.fetch(threads(here)), await live.fetch(counts)
         assert (old[0].items[0].replies, old[1].comments) == (0, 1)
         reply = comments.CreateReply(at=here, comment_id=about.id, body=Markdown(markdown="Yes"))
-        await outbox.add(reply, action="reply")
-        await outbox.add(new_comment(here, "Another"), action="comment")
+        await add_write(outbox, reply, action="reply")
+        await add_write(outbox, new_comment(here, "Another"), action="comment")
         clock.forward(seconds=5)
         await outbox.send_due()
         assert outbox.entries == ()

@@ -18,7 +18,7 @@ from octavo.data.writes.machine import MAX_OWN_FAILURES
 from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
 from tests.data.conftest import MIA, ManualOutbox
-from tests.data.sends import RequestGate
+from tests.data.sends import RequestGate, add_write
 from tests.data.test_outbox import comment, deliver, texts, thread
 from tests.server.asking import Ask, Clock, space_with
 
@@ -30,7 +30,7 @@ async def test_write_that_may_have_arrived_cannot_be_undone(
     outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, clock: Clock
 ) -> None:
     again = ManualOutbox(LossyConnection(gate, applied=True), outbox.state, Drafts(outbox.state), me=MIA)
-    await again.add(comment(here), action="comment")
+    await add_write(again, comment(here), action="comment")
     await deliver(again, clock)
     undone = await again.undo_newest()
     assert undone
@@ -46,7 +46,7 @@ async def test_lost_write_is_looked_up_and_not_resent_without_the_user(
     await thread(ask, here, "Hello", user="mia")
     lossy = LossyConnection(gate, applied=answered)
     again = ManualOutbox(lossy, outbox.state, Drafts(outbox.state), me=MIA)
-    await again.add(comment(here, "Hello "), action="comment")
+    await add_write(again, comment(here, "Hello "), action="comment")
     await deliver(again, clock)
     assert again.entries[0].state == "unknown"
     assert "will check whether" in again.entries[0].reason
@@ -71,9 +71,9 @@ async def test_reply_waits_until_its_comment_is_found_or_resent(
     answered: bool, outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:
     again = ManualOutbox(LossyConnection(gate, applied=answered, times=1), outbox.state, Drafts(outbox.state), me=MIA)
-    first = await again.add(comment(here), action="comment")
+    first = await add_write(again, comment(here), action="comment")
     answer = comments.CreateReply(at=here, comment_id=first.created_id, body=Markdown(markdown="And more"))
-    await again.add(answer, action="reply")
+    await add_write(again, answer, action="reply")
     await deliver(again, clock)
     assert [each.state for each in again.entries] == ["unknown", "queued"]
     clock.forward(seconds=61)
@@ -92,8 +92,8 @@ async def test_identical_texts_on_purpose_are_two_comments(
 ) -> None:
     lossy = LossyConnection(gate, applied=True)
     again = ManualOutbox(lossy, outbox.state, Drafts(outbox.state), me=MIA)
-    await again.add(comment(here, "LGTM"), action="comment")
-    await again.add(comment(here, "LGTM"), action="comment")
+    await add_write(again, comment(here, "LGTM"), action="comment")
+    await add_write(again, comment(here, "LGTM"), action="comment")
     await deliver(again, clock)
     for _ in range(2):
         clock.forward(seconds=60)
@@ -109,7 +109,7 @@ async def test_late_write_is_recognized_after_the_user_was_asked(
 ) -> None:
     lossy = LossyConnection(gate, applied=False)
     again = ManualOutbox(lossy, outbox.state, Drafts(outbox.state), me=MIA)
-    await again.add(comment(here), action="comment")
+    await add_write(again, comment(here), action="comment")
     await deliver(again, clock)
     clock.forward(minutes=2)
     await again.send_due()
@@ -126,7 +126,7 @@ async def test_write_that_arrives_before_the_retry_is_not_resent(
 ) -> None:
     lossy = LossyConnection(gate, applied=False)
     again = ManualOutbox(lossy, outbox.state, Drafts(outbox.state), me=MIA)
-    entry = await again.add(comment(here), action="comment")
+    entry = await add_write(again, comment(here), action="comment")
     await deliver(again, clock)
     clock.forward(minutes=2)
     await again.send_due()
@@ -142,8 +142,8 @@ async def test_user_is_asked_if_the_server_cannot_confirm(
 ) -> None:
     lossy = LossyConnection(gate, applied=True)
     again = ManualOutbox(lossy, outbox.state, Drafts(outbox.state), me=MIA)
-    await again.add(comment(here, "First"), action="comment")
-    await again.add(comments.Create(at=here, page="usage", body=Markdown(markdown="Second")), action="comment")
+    await add_write(again, comment(here, "First"), action="comment")
+    await add_write(again, comments.Create(at=here, page="usage", body=Markdown(markdown="Second")), action="comment")
     await deliver(again, clock)
     platform.refuse_next(comments.List, 500, "Out of order.", times=1000)
     for _ in range(MAX_OWN_FAILURES):
@@ -173,7 +173,7 @@ async def test_failed_lookup_is_no_failed_write(
 ) -> None:
     lossy = LossyConnection(gate, applied=True)
     again = ManualOutbox(lossy, outbox.state, drafts, me=MIA)
-    await again.add(comment(here), action="comment", draft_key="a")
+    await add_write(again, comment(here), action="comment", draft_key="a")
     await deliver(again, clock)
     for _ in range(2):
         platform.refuse_next(comments.List, status, "Not for you.")
@@ -203,7 +203,7 @@ async def test_unresponsive_space_delays_no_other_space(
     outbox.changed.add(lambda: there.set() if len(outbox.entries) == 2 else None)
     for place in (here, here, other):
         there.clear()
-        await outbox.add(comment(place), action="comment")
+        await add_write(outbox, comment(place), action="comment")
     await there.wait()
     assert [each.at for each in outbox.entries] == [here, here]
     assert await texts(ask, other) == ["Hello"]
@@ -217,7 +217,7 @@ async def test_lost_delete_is_done_if_the_comment_does_not_exist(
     mine = await thread(ask, here, user="mia")
     lossy = LossyConnection(gate, applied=answered)
     again = ManualOutbox(lossy, outbox.state, Drafts(outbox.state), me=MIA)
-    await again.add(comments.Delete(at=here, comment_id=mine.id), action="delete the comment")
+    await add_write(again, comments.Delete(at=here, comment_id=mine.id), action="delete the comment")
     await deliver(again, clock)
     clock.forward(seconds=60)
     await again.send_due()
@@ -246,7 +246,7 @@ async def test_every_kind_of_write_arrives_despite_lost_responses(
     lossy = LossyConnection(gate, applied=True, times=len(ops))
     again = ManualOutbox(lossy, outbox.state, Drafts(outbox.state), me=MIA)
     for op in ops:
-        await again.add(op, action="write")
+        await add_write(again, op, action="write")
     await deliver(again, clock)
     for _ in ops:
         clock.forward(seconds=60)
@@ -272,7 +272,7 @@ async def test_lookup_in_a_list_that_repeats_pages_is_inconclusive(
     lossy = LossyConnection(RepeatingServer(gate), applied=False)
     again = ManualOutbox(lossy, outbox.state, Drafts(outbox.state), me=MIA)
     answer = comments.CreateReply(at=here, comment_id=about.id, body=Markdown(markdown="Yes"))
-    await again.add(answer, action="reply")
+    await add_write(again, answer, action="reply")
     await deliver(again, clock)
     assert [each.state for each in again.entries] == ["unknown"], "the reply itself is sent"
     clock.forward(seconds=61)

@@ -18,7 +18,7 @@ from octavo.data.writes.machine import Basis, NewWrite, OutboxEntry
 from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
 from tests.data.conftest import ManualOutbox
-from tests.data.sends import RequestGate, refuse_to_save
+from tests.data.sends import RequestGate, add_write, refuse_to_save
 from tests.server.asking import Ask, Clock
 
 
@@ -44,7 +44,7 @@ async def deliver(outbox: ManualOutbox, clock: Clock) -> None:
 async def test_comment_is_sent_after_the_undo_delay(
     outbox: ManualOutbox, here: SpaceRef, ask: Ask, clock: Clock
 ) -> None:
-    entry = await outbox.add(comment(here), action="comment")
+    entry = await add_write(outbox, comment(here), action="comment")
     await outbox.send_due()
     assert (entry.state, outbox.entries, await texts(ask, here)) == ("held", (entry,), [])
     await deliver(outbox, clock)
@@ -75,7 +75,7 @@ async def test_draft_is_deleted_when_its_comment_is_queued(
     outbox: ManualOutbox, drafts: Drafts, here: SpaceRef
 ) -> None:
     await drafts.save("docs/new", "Hello")
-    await outbox.add(comment(here), action="comment", draft_key="docs/new")
+    await add_write(outbox, comment(here), action="comment", draft_key="docs/new")
     assert drafts.get("docs/new") is None
     assert drafts.all() == ()
 
@@ -83,8 +83,8 @@ async def test_draft_is_deleted_when_its_comment_is_queued(
 async def test_undo_gives_the_text_back(
     outbox: ManualOutbox, drafts: Drafts, here: SpaceRef, gate: RequestGate
 ) -> None:
-    await outbox.add(comment(here, "One"), action="comment", draft_key="a")
-    await outbox.add(comment(here, "Two"), action="comment", draft_key="b")
+    await add_write(outbox, comment(here, "One"), action="comment", draft_key="a")
+    await add_write(outbox, comment(here, "Two"), action="comment", draft_key="b")
     undone = await outbox.undo_newest()
     assert undone
     assert [each.draft_key for each in undone.undone] == ["b"]
@@ -120,7 +120,7 @@ async def test_writes_added_together_are_stored_and_undone_together(
 
 
 async def test_undo_of_a_posted_comment_says_what_to_do(outbox: ManualOutbox, here: SpaceRef, clock: Clock) -> None:
-    await outbox.add(comment(here), action="comment")
+    await add_write(outbox, comment(here), action="comment")
     await deliver(outbox, clock)
     undone = await outbox.undo_newest()
     assert undone
@@ -132,7 +132,7 @@ async def test_undo_of_a_sent_resolve_reopens_the_thread(
     outbox: ManualOutbox, here: SpaceRef, ask: Ask, clock: Clock
 ) -> None:
     about = await thread(ask, here, user="mia")
-    await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=True), action="resolve the thread")
+    await add_write(outbox, comments.Update(at=here, comment_id=about.id, resolved=True), action="resolve the thread")
     await deliver(outbox, clock)
     assert not (await ask(comments.Get(at=here, comment_id=about.id))).is_open
     undone = await outbox.undo_newest()
@@ -147,7 +147,7 @@ async def test_failed_undo_can_be_repeated(
     outbox: ManualOutbox, here: SpaceRef, ask: Ask, clock: Clock, state: StateDb
 ) -> None:
     about = await thread(ask, here, user="mia")
-    await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=True), action="resolve the thread")
+    await add_write(outbox, comments.Update(at=here, comment_id=about.id, resolved=True), action="resolve the thread")
     await deliver(outbox, clock)
     allow = refuse_to_save(state)
     with pytest.raises(NotSaved):
@@ -162,7 +162,7 @@ async def test_undo_of_a_reaction_removes_the_reaction(
     outbox: ManualOutbox, here: SpaceRef, ask: Ask, clock: Clock
 ) -> None:
     about = await thread(ask, here)
-    await outbox.add(comments.Update(at=here, comment_id=about.id, added_reactions=("1f44d",)), action="react")
+    await add_write(outbox, comments.Update(at=here, comment_id=about.id, added_reactions=("1f44d",)), action="react")
     await deliver(outbox, clock)
     assert [each.count for each in (await ask(comments.Get(at=here, comment_id=about.id))).reactions] == [1]
     await outbox.undo_newest()
@@ -174,7 +174,7 @@ async def test_refused_comment_keeps_its_reason_and_becomes_a_draft(
     outbox: ManualOutbox, here: SpaceRef, platform: Platform, drafts: Drafts, ask: Ask, clock: Clock
 ) -> None:
     platform.refuse_next(comments.Create, 403, "You may only read here.")
-    entry = await outbox.add(comment(here), action="comment", draft_key="a")
+    entry = await add_write(outbox, comment(here), action="comment", draft_key="a")
     await deliver(outbox, clock)
     failed = outbox.entries[0]
     assert (failed.state, failed.reason) == ("failed", "Could not comment: You may only read here.")
@@ -190,10 +190,10 @@ async def test_sending_the_draft_of_a_refused_comment_replaces_it(
     outbox: ManualOutbox, here: SpaceRef, platform: Platform, drafts: Drafts, ask: Ask, clock: Clock
 ) -> None:
     platform.refuse_next(comments.Create, 400, "Too long.")
-    await outbox.add(comment(here, "Hello, hello"), action="comment", draft_key="a")
+    await add_write(outbox, comment(here, "Hello, hello"), action="comment", draft_key="a")
     await deliver(outbox, clock)
     await drafts.save("a", f"{drafts.get('a')}!")
-    await outbox.add(comment(here, "Hello!"), action="comment", draft_key="a")
+    await add_write(outbox, comment(here, "Hello!"), action="comment", draft_key="a")
     await deliver(outbox, clock)
     assert outbox.entries == ()
     assert await texts(ask, here) == ["Hello!"]
@@ -203,7 +203,7 @@ async def test_sending_the_draft_of_a_refused_comment_replaces_it(
 async def test_discarded_comment_becomes_a_draft(
     outbox: ManualOutbox, here: SpaceRef, drafts: Drafts, gate: RequestGate
 ) -> None:
-    entry = await outbox.add(comment(here), action="comment", draft_key="a")
+    entry = await add_write(outbox, comment(here), action="comment", draft_key="a")
     await outbox.discard(entry.id)
     assert outbox.entries == ()
     assert drafts.get("a") == "Hello"
@@ -213,7 +213,7 @@ async def test_discarded_comment_becomes_a_draft(
 async def test_delay_without_a_connection_grows(
     outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:
-    await outbox.add(comment(here), action="comment")
+    await add_write(outbox, comment(here), action="comment")
     gate.errors.extend(NotSent("Can't reach the server.") for _ in range(3))
     await deliver(outbox, clock)
     assert (outbox.entries[0].state, outbox.entries[0].reason) == ("queued", "Not sent yet. Can't reach the server.")
@@ -230,7 +230,7 @@ async def test_delay_without_a_connection_grows(
 async def test_write_is_sent_at_once_when_the_server_is_back(
     outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:
-    await outbox.add(comment(here), action="comment")
+    await add_write(outbox, comment(here), action="comment")
     gate.errors.append(NotSent("Can't reach the server."))
     await deliver(outbox, clock)
     outbox.server_responded()
@@ -242,7 +242,7 @@ async def test_write_is_sent_at_once_when_the_server_is_back(
 async def test_write_to_a_busy_server_is_sent_at_the_given_time(
     outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:
-    await outbox.add(comment(here), action="comment")
+    await add_write(outbox, comment(here), action="comment")
     at = replace(clock, moment=clock.moment)
     at.forward(seconds=300)
     gate.errors.append(RateLimited("Too many requests.", Trace(retry_at=at())))
@@ -259,7 +259,7 @@ async def test_write_to_a_busy_server_is_sent_at_the_given_time(
 async def test_rejected_key_pauses_all_writes_until_it_changes(
     outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:
-    await outbox.add(comment(here), action="comment")
+    await add_write(outbox, comment(here), action="comment")
     gate.errors.append(Unauthorized("The key was revoked."))
     await deliver(outbox, clock)
     clock.forward(hours=1)
@@ -277,7 +277,7 @@ async def test_resolve_of_a_resolved_thread_sends_nothing(
 ) -> None:
     about = await thread(ask, here, user="mia")
     await ask(comments.Update(at=here, comment_id=about.id, resolved=True))
-    await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=True), action="resolve the thread")
+    await add_write(outbox, comments.Update(at=here, comment_id=about.id, resolved=True), action="resolve the thread")
     await deliver(outbox, clock)
     assert outbox.entries == ()
     assert gate.writes == []
@@ -288,7 +288,9 @@ async def test_resolve_and_reopen_before_sending_send_nothing(
 ) -> None:
     about = await thread(ask, here, user="mia")
     for wish in (True, False, True, False):
-        await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=wish), action="resolve the thread")
+        await add_write(
+            outbox, comments.Update(at=here, comment_id=about.id, resolved=wish), action="resolve the thread"
+        )
     await deliver(outbox, clock)
     assert outbox.entries == ()
     assert gate.writes == []
@@ -299,9 +301,9 @@ async def test_undone_reopen_leaves_the_thread_resolved(
     offline: bool, outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:
     about = await thread(ask, here, user="mia")
-    await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=True), action="resolve the thread")
+    await add_write(outbox, comments.Update(at=here, comment_id=about.id, resolved=True), action="resolve the thread")
     clock.forward(seconds=4)
-    await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=False), action="reopen the thread")
+    await add_write(outbox, comments.Update(at=here, comment_id=about.id, resolved=False), action="reopen the thread")
     if offline:
         gate.errors.extend(NotSent("Can't reach the server.") for _ in range(9))
         clock.forward(seconds=9)
@@ -324,7 +326,7 @@ async def test_edit_of_a_changed_comment_is_refused_and_its_text_kept(
     mine = await thread(ask, here, "Version 1", user="mia")
     outbox.basis_for = lambda op: Basis(text="Version 1")
     edit = comments.Update(at=here, comment_id=mine.id, body=Markdown(markdown="Version 2 of mine"))
-    await outbox.add(edit, action="change the comment", draft_key="edit")
+    await add_write(outbox, edit, action="change the comment", draft_key="edit")
     await ask(comments.Update(at=here, comment_id=mine.id, body=Markdown(markdown="Version 2 elsewhere")), "mia")
     await deliver(outbox, clock)
     assert outbox.entries[0].state == "failed"
@@ -336,9 +338,9 @@ async def test_edit_of_a_changed_comment_is_refused_and_its_text_kept(
 async def test_reply_to_an_unposted_comment_gets_its_id(
     outbox: ManualOutbox, here: SpaceRef, ask: Ask, clock: Clock
 ) -> None:
-    first = await outbox.add(comment(here), action="comment")
+    first = await add_write(outbox, comment(here), action="comment")
     answer = comments.CreateReply(at=here, comment_id=first.created_id, body=Markdown(markdown="And more"))
-    await outbox.add(answer, action="reply")
+    await add_write(outbox, answer, action="reply")
     await deliver(outbox, clock)
     (posted,) = (await ask(comments.List(at=here))).items
     replies = await ask(comments.ListReplies(at=here, comment_id=posted.id, format="markdown"))
@@ -350,9 +352,9 @@ async def test_reply_waits_while_its_comment_waits(
     outbox: ManualOutbox, here: SpaceRef, ask: Ask, clock: Clock, gate: RequestGate
 ) -> None:
     gate.errors.append(ServerError("The server is being restarted."))
-    first = await outbox.add(comment(here), action="comment")
+    first = await add_write(outbox, comment(here), action="comment")
     answer = comments.CreateReply(at=here, comment_id=first.created_id, body=Markdown(markdown="And more"))
-    await outbox.add(answer, action="reply")
+    await add_write(outbox, answer, action="reply")
     await deliver(outbox, clock)
     assert [each.state for each in outbox.entries] == ["queued", "queued"]
     clock.forward(seconds=1)
@@ -365,9 +367,9 @@ async def test_reply_to_a_refused_comment_is_refused(
     outbox: ManualOutbox, here: SpaceRef, clock: Clock, platform: Platform
 ) -> None:
     platform.refuse_next(comments.Create, 403, "You may only read here.")
-    first = await outbox.add(comment(here), action="comment")
+    first = await add_write(outbox, comment(here), action="comment")
     answer = comments.CreateReply(at=here, comment_id=first.created_id, body=Markdown(markdown="And more"))
-    await outbox.add(answer, action="reply")
+    await add_write(outbox, answer, action="reply")
     await deliver(outbox, clock)
     assert outbox.entries[1].reason == "Could not reply: the thread was not posted."
 
@@ -375,7 +377,7 @@ async def test_reply_to_a_refused_comment_is_refused(
 async def test_write_that_is_a_day_old_is_not_sent_without_asking(
     outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:
-    entry = await outbox.add(comment(here), action="comment")
+    entry = await add_write(outbox, comment(here), action="comment")
     clock.forward(hours=25)
     await outbox.send_due()
     assert outbox.entries[0].needs_user
@@ -390,7 +392,7 @@ async def test_outbox_requests_the_user_if_unknown(
     state: StateDb, drafts: Drafts, gate: RequestGate, here: SpaceRef, ask: Ask, clock: Clock
 ) -> None:
     outbox = ManualOutbox(gate, state, drafts)
-    await outbox.add(comment(here), action="comment")
+    await add_write(outbox, comment(here), action="comment")
     await deliver(outbox, clock)
     assert outbox.me
     assert outbox.me.id == "mia"
@@ -405,7 +407,7 @@ async def test_bug_while_sending_is_shown_and_raised_on_close(state: StateDb, dr
     outbox = Outbox(faulty, state, drafts, undo_seconds=0.0)
     stopped = asyncio.Event()
     outbox.changed.add(lambda: stopped.set() if outbox.connection.stop_reason else None)
-    await outbox.add(comment(here), action="comment")
+    await add_write(outbox, comment(here), action="comment")
     await stopped.wait()
     assert "a bug in Octavo (ZeroDivisionError)" in outbox.connection.stop_reason
     assert [each.state for each in outbox.entries] == ["queued"]
@@ -417,7 +419,7 @@ async def test_waiting_writes_are_sent_before_the_app_exits(
     gate: RequestGate, state: StateDb, drafts: Drafts, here: SpaceRef, ask: Ask
 ) -> None:
     outbox = Outbox(gate, state, drafts, undo_seconds=30)
-    await outbox.add(comment(here, "Before I go"), action="comment")
+    await add_write(outbox, comment(here, "Before I go"), action="comment")
     await outbox.send_now(max_wait=20)
     assert (outbox.entries, await texts(ask, here)) == ((), ["Before I go"])
     await outbox.close()
@@ -428,7 +430,7 @@ async def test_app_exits_even_if_nothing_can_be_sent(
 ) -> None:
     outbox = Outbox(gate, state, drafts, undo_seconds=30)
     gate.errors.extend(NotSent("There is no network.") for _ in range(9))
-    await outbox.add(comment(here, "Later"), action="comment")
+    await add_write(outbox, comment(here, "Later"), action="comment")
     await outbox.send_now(max_wait=20)
     [entry] = outbox.entries
     assert entry.state == "queued"

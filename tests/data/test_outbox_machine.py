@@ -31,7 +31,7 @@ from octavo.data.writes.machine import NewWrite
 from octavo.server.app import Platform
 from octavo.server.rest import World
 from tests.data.conftest import MIA, ManualOutbox
-from tests.data.sends import FaultyConnection, ProcessKilled
+from tests.data.sends import FaultyConnection, ProcessKilled, add_write
 from tests.server.asking import Ask, Clock, small_world, space_with
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class OutboxWrites(RuleBasedStateMachine):
             "other space": comments.Create(at=self.other, body=body),
         }
         entry = self.run(
-            self.instances[which].add(ops[where], action="comment", draft_key=f"place {self.added.total()}")
+            add_write(self.instances[which], ops[where], action="comment", draft_key=f"place {self.added.total()}")
         )
         assert self.is_on_disk(entry.id), "It is on disk when add returns"
         self.added[words] += 1

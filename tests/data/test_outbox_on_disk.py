@@ -20,7 +20,7 @@ from octavo.data.writes.machine import NewWrite
 from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.store import entry_records, kind_of, write_kinds
 from tests.data.conftest import MIA, ManualOutbox
-from tests.data.sends import RequestGate
+from tests.data.sends import RequestGate, add_write
 from tests.data.test_outbox import comment, texts
 from tests.server.asking import Ask, Clock
 
@@ -70,7 +70,7 @@ class TestOnDisk:
     ) -> None:
         clock = Clock()
         first = await _outbox(tmp_path, gate, clock)
-        await first.add(comment(here), action="comment")
+        await add_write(first, comment(here), action="comment")
         await first.close()
         first.state.close()
         second = await _outbox(tmp_path, gate, clock)
@@ -88,12 +88,12 @@ class TestOnDisk:
         first = await _outbox(tmp_path, gate, clock)
         await first.step()
         for words in ("One", "Two"):
-            await first.add(comment(here, words), action="comment")
+            await add_write(first, comment(here, words), action="comment")
         clock.forward(seconds=5)
         gate.errors.append(NotSent("Nothing answers.", Trace("GET", "/x")))
         await first.send_due()
         assert [each.state for each in first.entries] == ["queued", "queued"]
-        await first.add(comment(here, "Three"), action="comment")
+        await add_write(first, comment(here, "Three"), action="comment")
         first._worker.release_lock()  # The operating system releases the lock of a killed process.
         clock.forward(hours=9)
         second = await _outbox(tmp_path, gate, clock)
@@ -117,7 +117,7 @@ class TestOnDisk:
         await ask(comment(here), "mia")  # The same text was posted long before.
         clock.forward(hours=1)
         first = await _outbox(tmp_path, gate, clock)
-        await first.add(comment(here), action="comment")
+        await add_write(first, comment(here), action="comment")
         first.state.read(lambda db: db.execute("VACUUM INTO ?", (str(tmp_path / "state.db.v1.bak"),)))
         clock.forward(seconds=5)
         await first.send_due()
@@ -140,7 +140,7 @@ class TestOnDisk:
         await ask(comment(here), "mia")
         clock.forward(hours=1)
         first = await _outbox(tmp_path, gate, clock)
-        entry = await first.add(comment(here), action="comment")
+        entry = await add_write(first, comment(here), action="comment")
         first.state.read(lambda db: db.execute("VACUUM INTO ?", (str(tmp_path / "state.db.v1.bak"),)))
         await first.discard(entry.id)
         await first.close()
@@ -182,7 +182,7 @@ class TestOnDisk:
         clock = Clock()
         first = await _outbox(tmp_path, gate, clock)
         await first.step()
-        entry = await first.add(comment(here), action="comment")
+        entry = await add_write(first, comment(here), action="comment")
         clock.forward(seconds=5)
         await first.step()
         now = clock()
@@ -208,7 +208,7 @@ class TestOnDisk:
         done: list[str] = []
         two.done.add(lambda entry: done.append(entry.remote_id))
         await one.step()
-        entry = await two.add(comment(here), action="comment")
+        entry = await add_write(two, comment(here), action="comment")
         clock.forward(seconds=5)
         for _ in range(5):
             await two.step()
@@ -220,7 +220,7 @@ class TestOnDisk:
         assert await texts(ask, here) == ["Hello"]
         assert done == [(await ask(comments.List(at=here))).items[0].id]
         await one.close()
-        await two.add(comment(here, "Again"), action="comment")
+        await add_write(two, comment(here, "Again"), action="comment")
         clock.forward(seconds=5)
         await two.send_due()
         assert await texts(ask, here) == ["Hello", "Again"]
@@ -234,7 +234,7 @@ class TestOnDisk:
         state = StateDb(tmp_path, "mia@test")
         lock = _block_lock(state, tmp_path)
         outbox = Outbox(gate, state, Drafts(state), me=MIA, undo_seconds=0.0)
-        await outbox.add(comment(here), action="comment")
+        await add_write(outbox, comment(here), action="comment")
         await asyncio.sleep(0)
         assert state.save_error.startswith("Nothing is being saved: ")
         assert (outbox.connection.stop_reason, len(outbox.entries)) == ("", 1)
@@ -260,7 +260,7 @@ class TestOnDisk:
         outbox = Outbox(gate, state, Drafts(state), undo_seconds=0.0)
         empty = asyncio.Event()
         outbox.changed.add(lambda: empty.set() if not outbox.entries else None)
-        await outbox.add(comment(here), action="comment")
+        await add_write(outbox, comment(here), action="comment")
         await empty.wait()
         assert await texts(ask, here) == ["Hello"]
         await outbox.close()
@@ -306,7 +306,7 @@ async def test_every_write_is_stored_and_read_back(tmp_path: Path, gate: Request
     assert {type(op) for op in WRITES.values()} == {op for op, kind in write_kinds().items() if kind.is_durable}
     first = await _outbox(tmp_path, gate, Clock())
     for op in WRITES.values():
-        await first.add(op, action="write")
+        await add_write(first, op, action="write")
     namespace = first.state.namespace
     kept = [json.loads(record) for _, record in first.state.read(lambda db: entry_records(db, namespace))]
     assert [f"{each['method']} {each['url']}" for each in kept] == list(WRITES)
@@ -335,7 +335,7 @@ async def test_record_is_readable_for_older_versions(tmp_path: Path, gate: Reque
 
 async def test_unknown_write_on_disk_is_kept_and_reported(tmp_path: Path, gate: RequestGate) -> None:
     first = await _outbox(tmp_path, gate, Clock())
-    entry = await first.add(WRITES["DELETE /v1/spaces/docs/change-requests/cr1/comments/k1"], action="delete")
+    entry = await add_write(first, WRITES["DELETE /v1/spaces/docs/change-requests/cr1/comments/k1"], action="delete")
     request = encode(change_requests.Merge(at=PLACE))
     merge = {"method": request.method, "url": request.url, "body": request.body}
 

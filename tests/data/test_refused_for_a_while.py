@@ -18,7 +18,7 @@ from octavo.data.state_db import StateDb
 from octavo.data.writes.machine import NewWrite
 from octavo.server.app import Platform
 from tests.data.conftest import MIA, ManualOutbox
-from tests.data.sends import RequestGate
+from tests.data.sends import RequestGate, add_write
 from tests.data.test_outbox import comment, deliver, texts
 from tests.server.asking import Ask, Clock
 
@@ -29,7 +29,7 @@ async def test_writes_waiting_for_the_key_are_sent_when_it_is_accepted(
     outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:
     for words in ("One", "Two"):
-        await outbox.add(comment(here, words), action="comment")
+        await add_write(outbox, comment(here, words), action="comment")
     gate.errors.append(Unauthorized("The key was revoked."))
     await deliver(outbox, clock)
     assert outbox.connection.needs_sign_in
@@ -47,7 +47,7 @@ async def test_paused_outbox_shows_its_end_and_can_be_resumed_sooner(
     outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:
     for words in ("One", "Two"):
-        await outbox.add(comment(here, words), action="comment")
+        await add_write(outbox, comment(here, words), action="comment")
     until = clock() + timedelta(hours=20)
     gate.errors.append(RateLimited("Too many requests.", Trace(retry_at=until)))
     await deliver(outbox, clock)
@@ -75,7 +75,7 @@ async def test_refused_writes_are_retried_at_growing_intervals(
 
     outbox = ManualOutbox(send, state, Drafts(state), jitter=lambda: 1.0)
     for words in ("One", "Two"):
-        await outbox.add(comment(here, words), action="comment")
+        await add_write(outbox, comment(here, words), action="comment")
     for _ in range(600):
         clock.forward(seconds=1)
         await outbox.send_due()
@@ -107,7 +107,7 @@ async def test_writes_of_one_account_are_never_sent_by_another(
     account_is_known: bool,
 ) -> None:
     for words in ("One", "Two"):
-        await outbox.add(comment(here, words), action="comment")
+        await add_write(outbox, comment(here, words), action="comment")
     gate.errors.append(Unauthorized("The key was revoked."))
     await deliver(outbox, clock)
     await outbox.add_pending_comments([NewWrite(comment(here, "For a review"), "comment")])
@@ -116,7 +116,7 @@ async def test_writes_of_one_account_are_never_sent_by_another(
     client, other = await _outbox_of("jun", platform, state)
     if account_is_known:
         other.set_account(MIA, is_confirmed=False)  # The account was recorded in an earlier session.
-    await other.add(comment(here, "By Jun"), action="comment")
+    await add_write(other, comment(here, "By Jun"), action="comment")
     await deliver(other, clock)
     clock.forward(hours=2)
     await other.send_due()

@@ -21,7 +21,7 @@ from octavo.data.writes.machine import Basis
 from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
 from tests.data.conftest import MIA, ManualOutbox
-from tests.data.sends import RequestGate
+from tests.data.sends import RequestGate, add_write
 from tests.data.test_kills import TOXICS, serve_platform
 from tests.data.test_lost_answers import LossyConnection
 from tests.data.test_outbox import deliver, thread
@@ -56,7 +56,7 @@ async def test_idempotent_write_is_repeated_until_it_is_applied(
     ]
     again = outbox_with(outbox, line := LossyConnection(gate, applied=False, times=times))
     for change in changes:
-        await again.add(comments.Update(at=here, comment_id=about.id, **change), action="write")
+        await add_write(again, comments.Update(at=here, comment_id=about.id, **change), action="write")
     await deliver(again, clock)
     asked = []
     for _ in range(4 * times + 3):
@@ -73,7 +73,7 @@ async def test_applied_write_with_a_lost_response_is_found_within_seconds(
 ) -> None:
     about = await thread(ask, here, user="mia")
     again = outbox_with(outbox, line := LossyConnection(gate, applied=True, times=1))
-    await again.add(comments.Update(at=here, comment_id=about.id, resolved=True), action="resolve the thread")
+    await add_write(again, comments.Update(at=here, comment_id=about.id, resolved=True), action="resolve the thread")
     await deliver(again, clock)
     assert [each.state for each in again.entries] == ["unknown"]
     await step_later(again, clock, times=1, seconds=1)
@@ -93,7 +93,7 @@ async def test_lost_resolve_is_not_repeated_after_a_reopen_by_another_user(
         await ask(comments.Update(at=here, comment_id=about.id, resolved=True), "ada")
     clock.forward(seconds=60)
     again = outbox_with(outbox, line := LossyConnection(gate, applied=True, times=1))
-    entry = await again.add(comments.Update(at=here, comment_id=about.id, resolved=resolves), action="write")
+    entry = await add_write(again, comments.Update(at=here, comment_id=about.id, resolved=resolves), action="write")
     await deliver(again, clock)
     clock.forward(seconds=0.5)
     if resolves:
@@ -120,7 +120,7 @@ async def test_lost_edit_is_not_repeated_over_another_edit(
     again = outbox_with(outbox, line := LossyConnection(gate, applied=True, times=1))
     again.basis_for = lambda op: Basis(text="Version 1")
     edit = comments.Update(at=here, comment_id=mine.id, body=Markdown(markdown="Version 2"))
-    entry = await again.add(edit, action="edit the comment", draft_key="edit")
+    entry = await add_write(again, edit, action="edit the comment", draft_key="edit")
     await deliver(again, clock)
     clock.forward(seconds=0.5)
     await ask(comments.Update(at=here, comment_id=mine.id, body=Markdown(markdown=theirs)), "mia")
@@ -140,7 +140,7 @@ async def test_lost_reaction_is_repeated_after_new_replies(
 ) -> None:
     about = await thread(ask, here)
     again = outbox_with(outbox, LossyConnection(gate, applied=False, times=1))
-    await again.add(comments.Update(at=here, comment_id=about.id, added_reactions=("1f44d",)), action="react")
+    await add_write(again, comments.Update(at=here, comment_id=about.id, added_reactions=("1f44d",)), action="react")
     await deliver(again, clock)
     await ask(comments.CreateReply(at=here, comment_id=about.id, body=Markdown(markdown="So?")), "tom")
     await step_later(again, clock, times=3)
@@ -152,7 +152,7 @@ async def test_new_replies_do_not_stop_a_queued_resolve(
     outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:
     about = await thread(ask, here, user="mia")
-    await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=True), action="resolve the thread")
+    await add_write(outbox, comments.Update(at=here, comment_id=about.id, resolved=True), action="resolve the thread")
     clock.forward(seconds=outbox.undo_seconds)
     await outbox.step()
     gate.errors.extend([NotSent("Can't reach the server.")] * 2)
@@ -168,7 +168,7 @@ async def test_permanently_refused_write_is_reported_and_dropped(
 ) -> None:
     about = await thread(ask, here, user="mia")
     platform.refuse_next(comments.Update, status, "No.")
-    await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=True), action="resolve the thread")
+    await add_write(outbox, comments.Update(at=here, comment_id=about.id, resolved=True), action="resolve the thread")
     await deliver(outbox, clock)
     await step_later(outbox, clock, times=5)
     [left] = outbox.entries
@@ -183,7 +183,7 @@ async def test_text_of_a_permanently_refused_edit_is_kept(
 ) -> None:
     mine = await thread(ask, here, "Version 1", user="mia")
     edit = comments.Update(at=here, comment_id=mine.id, body=Markdown(markdown="Version 2"))
-    await outbox.add(edit, action="edit the comment", draft_key="edit")
+    await add_write(outbox, edit, action="edit the comment", draft_key="edit")
     await ask(comments.Delete(at=here, comment_id=mine.id), "mia")
     await deliver(outbox, clock)
     await step_later(outbox, clock, times=2, seconds=25 * 3600)
@@ -198,7 +198,7 @@ async def test_lost_writes_are_repeated_when_the_connection_is_back(
     lost = LossyConnection(gate, applied=False, times=1)
     again = outbox_with(outbox, lost)
     for each in about:
-        await again.add(comments.Update(at=here, comment_id=each.id, resolved=True), action="resolve the thread")
+        await add_write(again, comments.Update(at=here, comment_id=each.id, resolved=True), action="resolve the thread")
     clock.forward(seconds=again.undo_seconds)
     for _ in range(9):
         await again.step()
@@ -267,7 +267,7 @@ async def test_idempotent_writes_succeed_over_a_bad_connection(here: SpaceRef, a
                 {"added_reactions": ("1f44d",)},
                 {"body": Markdown(markdown=f"Edited {number}")},
             ):
-                added.append(await mine.add(comments.Update(**where, **change), action="write"))
+                added.append(await add_write(mine, comments.Update(**where, **change), action="write"))
         async with asyncio.timeout(60):
             check_entries()
             await settled.wait()

@@ -13,7 +13,7 @@ from octavo.api.operation import SpaceRef
 from octavo.data.drafts import Drafts
 from octavo.data.writes.machine import Basis, NewWrite
 from tests.data.conftest import MIA, ManualOutbox
-from tests.data.sends import RequestGate
+from tests.data.sends import RequestGate, add_write
 from tests.data.test_lost_answers import LossyConnection
 from tests.data.test_outbox import comment, deliver, thread
 from tests.server.asking import Ask, Clock
@@ -145,7 +145,7 @@ async def test_writes_added_together_are_undone_after_a_restart(
     how: str, outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:
     about = [await thread(ask, here, str(number), user="mia") for number in range(3)]
-    await outbox.add(comment(here, "First"), action="comment", draft_key="a")
+    await add_write(outbox, comment(here, "First"), action="comment", draft_key="a")
     await outbox.add_all(resolve_writes(here, about))
     if how == "quit":
         await outbox.close()

@@ -133,16 +133,9 @@ class Outbox:
             self._task = asyncio.get_running_loop().create_task(self._worker.run(), name="outbox")
             self._task.add_done_callback(self._on_worker_ended)
 
-    async def add(self, op: DurableWrite, *, action: str, draft_key: str = "") -> OutboxEntry:
-        """Add a write. It is on disk when this returns. The same transaction deletes the draft `draft_key`.
-
-        See NewWrite for `action`. Raises NotSaved.
-        """
-        (entry,) = await self.add_all((NewWrite(op, action, draft_key),))
-        return entry
-
     async def add_all(self, writes: Sequence[NewWrite]) -> tuple[OutboxEntry, ...]:
-        """Add writes that are undone together. Return the added entries, which are on disk.
+        """Add writes that are undone together, and delete their drafts in the same transaction. Return the added entries,
+        which are on disk.
 
         Raises NotSaved, and then no write is stored.
         """
