@@ -13,7 +13,7 @@ _INVISIBLE = re.compile(
 )
 """Invisible characters: soft hyphens, joiners, direction marks, variation selectors."""
 _SUBSTITUTES = str.maketrans({"ı": "i", "‘": "'", "’": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "‟": '"', "‐": "-"})
-"""Characters that keyboards lack, with the characters that users type instead."""
+"""Characters that keyboards lack, each with what users type instead."""
 _DOT_OF_I = re.compile("(?<=i)\u0307+")
 
 
@@ -138,8 +138,8 @@ def word_part_starts(text: str) -> list[int]:
 
 
 def word_parts(text: str) -> str:
-    """Return the parts of the words in `text`, such as `get Station Id` for `getStationId`. For each middle part, add the
-    rest of the word from there: `StationId`. Words without parts are left out."""
+    """Return the parts of the words in `text`, such as `get Station Id` for `getStationId`, and for each middle part
+    the rest of the word from there: `StationId`. Words without parts are left out."""
     found: dict[str, None] = {}
     for word in _WORD.findall(text):
         if word.islower() or word.isupper() or len(word) > MAX_SPLIT_WORD or not (starts := word_part_starts(word)):
@@ -165,7 +165,7 @@ def mentioned_urls(text: str) -> Iterator[str]:
 
 
 def end_after_mention(text: str, end: int) -> int:
-    """Return a position where `text` can be cut. It is `end`, or the end of the mention that contains `end`."""
+    """Return where `text` can be cut: at `end`, or at the end of the mention that contains `end`."""
     return next((found.end() for found in _MENTION.finditer(text) if found.start() < end < found.end()), end)
 
 

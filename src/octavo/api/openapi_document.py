@@ -247,11 +247,9 @@ def _adapt_list_schema(schema: Json) -> None:
 
 
 def _require_sent_fields(paths: Json, described: Json) -> None:
-    """Mark the fields that the embedded server always sends as required, and remove default values, which are never sent.
-
-    The models declare these fields as optional, because other servers may leave them out. Models that occur in a request
-    are not changed.
-    """
+    """Mark the fields that the embedded server always sends as required, and remove default values, which are never
+    sent. The models declare these fields as optional, because other servers may leave them out. Models in requests stay
+    as they are."""
     operations = [operation for methods in paths.values() for operation in methods.values()]
     in_responses = _referenced_names([operation["responses"] for operation in operations], described)
     requested = _referenced_names([operation.get("requestBody") for operation in operations], described)

@@ -457,12 +457,9 @@ async def walk_pages(
     max_pages: int = MAX_PAGES,
     max_items: int = MAX_ITEMS,
 ) -> AsyncGenerator[list[Item], None]:
-    """Yield the new items of each page. `fetch(cursor)` returns the items and the next cursor. The cursor is None at
-    the end of the list.
-
-    `start` is the first cursor, and `read` has the items of earlier pages. An item without identity always counts as
-    new. Raises PaginationError if the list does not end.
-    """
+    """Yield the new items of each page. `fetch(cursor)` returns the items and the next cursor, or None at the end of
+    the list. `start` is the first cursor, and `read` has the items of earlier pages. An item without identity always
+    counts as new. Raises PaginationError if the list does not end."""
     cursors: set[object] = set()
     seen = {identity(item) for item in read}
     count, pages, stale = len(read), 0, 0

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class _Shape(NamedTuple):
-    """A step of an error path. It says that the error applies only to one of several possible shapes of the value."""
+    """A step of an error path: the error applies only to one of several possible shapes of the value."""
 
     name: int | str
 
@@ -143,8 +143,8 @@ class _PartialValue:
 
 
 def _likely_errors(found: Sequence[_UnreadablePart]) -> list[_UnreadablePart]:
-    """Return the errors without those for unlikely shapes. If a value can have several shapes, only the errors of the
-    most similar shape count."""
+    """Return the errors without those for unlikely shapes. If a value can have several shapes, only the errors for the
+    most similar one count."""
     shapes: defaultdict[tuple[Any, ...], dict[Any, bool]] = defaultdict(dict)
     """The possible shapes of each value, by its path. A shape is True if it contradicts the tag of the value."""
     for path, kind in found:

@@ -44,7 +44,7 @@ _USUAL = bytes([0x09, 0x0A, *range(0x20, 0x7F)])
 
 
 def safe_text(value: str) -> str:
-    """Return `value`, sanitized. Line breaks and tabs are kept."""
+    """Return `value`, sanitized, with its line breaks and tabs."""
     if "\r" in value:
         value = value.replace("\r\n", "\n").replace("\r", "\n")
     # This is the fastest way to find unusual characters, even in megabytes of text.

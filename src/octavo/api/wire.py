@@ -157,10 +157,11 @@ def _decode_operation(route: Route, values: dict[str, str], query: str, body: di
 
 
 def _find_routes(path: str) -> list[tuple[Route, dict[str, str]]]:
-    """Return the routes of imported operations that match a path, and the values in the path. Those with fewer parameters
-    come first. Otherwise /content/pages would match /content/{anything}.
+    """Return the routes of imported operations that match a path, and the values in the path. Routes with fewer
+    parameters come first, because /content/{anything} matches /content/pages too.
 
-    No path of an area matches a route of another area, so it does not matter which other areas are imported."""
+    No path of an area matches a route of another area, so it does not matter which other areas are imported.
+    """
     found = [
         (route, {name: unquote(value) for name, value in match.groupdict().items()})
         for spec in tuple(SPECS.values())  # a copy, because another thread may import an area
@@ -223,7 +224,7 @@ def _encode_segment(value: str) -> str:
 
 @lru_cache(maxsize=500, typed=True)
 def _pairs(name: str, *values: Any) -> str:
-    """Return an encoded query field. The result is cached, because thousands of requests differ only in their path."""
+    """Return an encoded query field. Cached, because thousands of requests differ only in their path."""
     return urlencode([(name, _query_text(value)) for value in values])
 
 

@@ -101,7 +101,7 @@ def _plural(count: int, noun: str) -> str:
 def _field(error: ErrorDetails, given: Any) -> str:
     """Return the wire path of a field, such as `position.before.space` or `changes[0].title`.
 
-    The path of pydantic also contains the names of the types that it tried. So a name that is not in the body is left out,
+    The path of pydantic also has the names of the types that it tried. So a name that is not in the body is left out,
     unless it is the first name (a parameter of the path or query) or the name of a missing field.
     """
     parts, path, value = error["loc"], "", given

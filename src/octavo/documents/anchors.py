@@ -67,8 +67,8 @@ class Anchors:
 def match_anchor(wanted: str, anchors: Iterable[str]) -> str | None:
     """Return the anchor that a link to `wanted` leads to. None if no anchor matches.
 
-    An identical anchor is preferred. The second choice is an anchor that differs only in punctuation, case and accents.
-    The last choice may also differ in the words for `&`, `<` and `>`, which some programs write and others leave out.
+    An identical anchor comes first, then one that differs only in punctuation, case and accents, then one that also
+    differs in the words for `&`, `<` and `>`, which some programs write and others leave out.
     """
     candidates = list(anchors)
     if wanted in candidates:
@@ -113,8 +113,8 @@ def page_anchors(document: Document) -> PageAnchors:
 
 
 def is_missing(anchor: str, parts: Iterable[PageAnchors]) -> bool:
-    """Return whether a link to `anchor` leads nowhere on a page. `parts` are the anchors of the page and of the reusable
-    content in it. False if that is not known."""
+    """Return whether a link to `anchor` certainly leads nowhere on a page. `parts` are the anchors of the page and of
+    the reusable content in it."""
     if not anchor or anchor.startswith(_OTHER_FRAGMENTS):
         return False
     parts = list(parts)

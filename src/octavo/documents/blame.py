@@ -19,7 +19,7 @@ _MIN_ELSEWHERE = 25
 _MIN_PART = 12
 """Minimum length of a text in characters to be recognized as a part of a block that was split."""
 _MIN_SPLIT_SHARE = 0.9
-"""Share of the characters of a block that its parts must have, so that the block was split and not shortened."""
+"""A block was split, and not shortened, if its parts have at least this share of its characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class _Trail:
 
 
 class Blame(Generic[V]):
-    """The origins of the blocks of a page, as far as its older versions have been compared."""
+    """The origins of the blocks of a page, from the older versions that have been compared."""
 
     def __init__(self, page: str, document: Document) -> None:
         """`document` is the newest version of the page with the id `page`."""
@@ -55,7 +55,8 @@ class Blame(Generic[V]):
         self._documents = {page: document}
         self._trails = {block.key: _Trail(page, block.key, _text(block)) for block in self.blocks}
         self._arrived: dict[str, tuple[_Trail, str]] = {}
-        """Blocks that the last compared version may have moved here from another page, with their words."""
+        """Long blocks that the last compared version added, by key, each with its trail and its words.
+        `trace_to_other_pages` looks for them on other pages."""
 
     @property
     def pages(self) -> frozenset[str]:
@@ -63,12 +64,9 @@ class Blame(Generic[V]):
         return frozenset(trail.page for trail in self._trails.values())
 
     def compare(self, version: V, older: Mapping[str, Document | None]) -> bool:
-        """Find the blocks that `version` wrote. Return whether some of these blocks may have come from other pages: see
-        `trace_to_other_pages`.
-
-        `older` has each page that `version` changed, as it was before the change, by page id. None stands for a page
-        that `version` created.
-        """
+        """Find the blocks that `version` wrote. Return whether some may come from other pages: then call
+        `trace_to_other_pages`. `older` has each page that `version` changed, as it was before, by page id. None stands
+        for a page that `version` created."""
         self._arrived = {}
         for page, document in older.items():
             if page in self.pages:
@@ -116,8 +114,7 @@ NO_TEXT = Document("", (), "")
 
 
 class _TwoVersions:
-    """The blocks of two versions of a page. Each block of the newer version is paired with the block of the older
-    version that it comes from."""
+    """The blocks of two versions of a page, with the older block from which each newer block comes."""
 
     def __init__(self, older: Document, newer: Document) -> None:
         self._older = {block.key: block for block in written_blocks(older)}
@@ -128,8 +125,8 @@ class _TwoVersions:
         self._part_sources: dict[str, str] | None = None
 
     def _add_unpaired(self) -> None:
-        """Pair the remaining blocks whose words are equal. For example, these are the rows below a new paragraph that
-        splits their table."""
+        """Pair the remaining blocks whose words are equal, such as the rows below a new paragraph that splits their
+        table."""
         paired = set(self._old_keys.values())
         unpaired = {_words(block): key for key, block in self._older.items() if key not in paired}
         for key, block in self._newer.items():

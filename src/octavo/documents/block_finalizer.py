@@ -136,8 +136,8 @@ def _rewrite_expandable(draft: DraftBlock) -> list[DraftBlock]:
 
 
 def _rewrite_summary(draft: DraftBlock) -> list[DraftBlock]:
-    """Return a `title` draft with the text of the summary, and the children that cannot be part of a title. An
-    expandable uses the draft as its title. Elsewhere the draft becomes a paragraph."""
+    """Return a `title` draft with the text of the summary, and the children that cannot be in a title. The draft is the
+    title of an expandable, and becomes a paragraph elsewhere."""
     others = []
     for child in draft.children:
         if child.kind in ("paragraph", "heading"):
@@ -279,8 +279,8 @@ class BlockFinalizer:
 
 
 def _lines(draft: DraftBlock, blocks: tuple[Block, ...]) -> tuple[int, int]:
-    """Return the line range of a draft, including its blocks. If the range equals that of its first block, return the
-    same tuple to save memory."""
+    """Return the line range of a draft, including its blocks. If it equals that of the first block, return the same
+    tuple, to save memory."""
     if not blocks:
         return draft.first, max(draft.last, draft.first + 1)
     first_lines, (_, last_line) = blocks[0].lines, blocks[-1].lines
@@ -320,8 +320,8 @@ def _digest(draft: DraftBlock, first_child: str) -> str:
 
 
 def _normalized_text(text: str) -> Iterator[str]:
-    """Yield `text` in pieces with white space collapsed. Pieces are used because a list of all words would take ten
-    times the memory of the text."""
+    """Yield `text` in pieces, with white space collapsed. A list of all words would take ten times the memory of the
+    text."""
     if len(text) <= _SLICE_LENGTH:
         yield " ".join(text.split())
         return

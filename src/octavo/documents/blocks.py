@@ -401,9 +401,9 @@ MAX_BLOCK_PARTS = 60_000
 """Maximum number of tokens in a top-level block. A larger block and the rest of the page are shown as source."""
 
 MAX_LINE_VISITS = 60_000
-"""Maximum number of lines that the parser reads in a page. Lines in nested quotes count several times, because each
-level reads them again. In a long page, the limit is a tenth of the number of characters. The rest of the page is shown
-as source."""
+"""Maximum number of lines that the parser reads in a page. A line in nested quotes counts once for each level, because
+each reads it again. In a long page, the limit is a tenth of the number of characters. The rest of the page is shown as
+source."""
 
 MAX_ROW_LENGTH = 20_000
 """Maximum number of characters of a table row in Markdown."""
@@ -421,8 +421,7 @@ _MARK = re.compile(r"[*_\[\]<`&$:{~\\!\n]")
 
 
 class BlockTooLarge(Exception):
-    """Raised for a block that is too large: it has more than `MAX_BLOCK_PARTS` parts, or its page exceeds
-    `MAX_LINE_VISITS`."""
+    """Raised for a block with more than `MAX_BLOCK_PARTS` parts, or when its page exceeds `MAX_LINE_VISITS`."""
 
 
 def max_page_parts(length: int) -> int:

@@ -234,8 +234,8 @@ class ChangeKinds:
         self._add(entries, is_in_warning=False, are_steps=False)
 
     def of(self, entry: Entry) -> frozenset[ChangeKind]:
-        """Return the kinds of a change of the diff. For a changed container, the changes of its blocks do not count.
-        Empty if there is no such change."""
+        """Return the kinds of a change of the diff, for a changed container without the changes of its blocks. Empty if
+        there is no such change."""
         return self._by_entry.get(id(entry), NONE)
 
     @property

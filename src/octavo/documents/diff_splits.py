@@ -43,7 +43,7 @@ class _Side:
         self.counts = Counter(word.text for word in self.words)
 
     def nodes_of(self, texts: range) -> range | None:
-        """Return the indexes of the nodes that consist of these texts. None if a node has other texts too."""
+        """Return the indexes of the nodes that consist of these texts only. None if a node has other texts, too."""
         first, last = self.texts[texts.start][0], self.texts[texts.stop - 1][0]
         others = [at for at in (texts.start - 1, texts.stop) if 0 <= at < len(self.texts)]
         return None if any(first <= self.texts[at][0] <= last for at in others) else range(first, last + 1)
@@ -125,8 +125,8 @@ def _word_set(text: str) -> set[str]:
 
 
 def _divided_texts(old: _Side, new: _Side, ranges: Sequence[DiffRange]) -> list[tuple[range, range]]:
-    """Return the indexes of the old and the new texts of each group that has nearly the same words on both sides, but
-    divides them at other places. Groups with the most equal words are first. Groups may overlap."""
+    """Return the indexes of the old and the new texts of each group that has nearly the same words on both sides,
+    divided at other places. Groups with the most equal words come first, and may overlap."""
     shared: Counter[tuple[int, int]] = Counter()
     for each in ranges:
         for i, j in zip(range(each.i1, each.i2), range(each.j1, each.j2), strict=True) if each.equal else ():
@@ -159,8 +159,8 @@ def _groups(pairs: Collection[tuple[int, int]]) -> list[tuple[range, range]]:
 def _steps_around(
     steps: Sequence[DiffStep], old: Sequence[Node], old_range: range, new: Sequence[Node], new_range: range
 ) -> tuple[list[DiffStep] | None, list[DiffStep]]:
-    """Return the steps of the blocks before and after two ranges of blocks. The first value is None if a pair of blocks
-    is before one range and after the other."""
+    """Return the steps of the blocks before and after two ranges of blocks. Instead of the first, return None if a pair
+    of blocks is before one range and after the other."""
     old_places = {id(node): at for at, node in enumerate(old)}
     new_places = {id(node): at for at, node in enumerate(new)}
     before: list[DiffStep] = []
@@ -202,7 +202,7 @@ def _old_parts(
         for at in range(start, stop):
             word = old.words[at]
             if at > start and word.text != old.words[at - 1].text:
-                # There is no white space between two texts, so use that of the new version.
+                # Between two texts is no white space, so use that of the new version.
                 tokens += new.words[partners[at]].gap if at in partners else split_words((Run(" "),))
             elif at > start:
                 tokens += word.gap

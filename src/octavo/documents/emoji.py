@@ -39,7 +39,7 @@ _ALIASES = (
     *(("large_(.+_(?:circle|square))", r"\1"), ("digit_(.+)", r"\1"), ("male_(.+)", r"man_\1")),
     ("female_(.+)", r"woman_\1"),
 )
-"""Pairs of a pattern for names that other programs use, and the replacement that gives the usual name."""
+"""Pairs of a pattern for names in other programs, and the replacement that gives the usual name."""
 _FAMILY = re.compile(r"(?:(?:wo)?man_){1,2}(?:boy|girl)(?:_(?:boy|girl))?")
 _COUPLE = re.compile(r"((?:wo)?man)_(heart|kiss)_((?:wo)?man)")
 _PEOPLE = {"man": "1f468", "woman": "1f469", "boy": "1f466", "girl": "1f467"}
@@ -104,9 +104,8 @@ def api_code(character: str) -> str:
 
 
 def search(text: str, limit: int = MAX_FOUND) -> list[NamedEmoji]:
-    """Search emoji by a part of a name, or by the emoji itself. Exact names are first, then names that begin with the
-    text, then names with a word that begins with it, then all others. A call takes 40 ms: use a
-    thread."""
+    """Search emoji by a part of a name, or by the emoji itself. Exact names come first, then names that begin with the
+    text, then names with a word that does, then all others. A call takes 40 ms, so use a thread."""
     text = text.strip().strip(":")
     if (known := _known_characters().get(_without_style(text))) is not None:
         return [known]

@@ -51,7 +51,7 @@ _BLOCK_NAME_LIST = (
     "td template textarea tfoot th thead tr video xmp"
 )
 _TEXT_UNLESS_PAIRED = frozenset(_BLOCK_NAME_LIST.split())
-"""HTML elements whose tags count as text in a paragraph, unless it has both the opening and the closing tag."""
+"""HTML elements whose tags are text in a paragraph that does not have both the opening and the closing tag."""
 
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
@@ -159,7 +159,7 @@ class Placeholders:
 
     def end_in_paragraph(self, text: str, position: int) -> int | None:
         """Return the end of the placeholder at `position` in a paragraph. None if there is none. In a paragraph, some
-        HTML names count as placeholders too, as in `the <script> tag`."""
+        HTML names are placeholders too, as in `the <script> tag`."""
         if (match := _BARE_TAG.match(text, position)) is not None:
             name = match[2].lower()
             other = f"<{name}" if match[1] else f"</{name}"

@@ -42,7 +42,7 @@ _URL_OR_EMOJI = re.compile(
     r"(?:[\w.:-]{2,300}(?=[,;]https?://)|[^\s<>\"'`\u3000-\u303f\uff00-\uff0f\uff1a-\uff20]{2,2000}))"
     r"|:(?P<emoji>[a-z0-9+-][\w+-]{0,80}):(?::skin-tone-(?P<tone>[2-6]):)?"
 )
-"""A URL without a path ends before a comma or semicolon that begins the next URL of a list."""
+"""A URL without a path ends before a comma or semicolon after which another URL begins."""
 _MIN_NAME_LENGTH, _FLAG_LENGTH = 6, 4
 _MARKDOWN_HEADING = re.compile(r"\s*#{1,6}\s+")
 _INLINE_PICTURE = re.compile(r"\s*(?:<svg\b|<\?xml\b|data:image/)", re.IGNORECASE)
@@ -312,9 +312,9 @@ def _add_mark(marks: frozenset[str], mark: str) -> frozenset[str]:
 def _is_part_of_list(text: str, start: int, end: int) -> bool:
     """Return whether a text like `:name:` is part of a list such as `a:b:c`, and not an emoji.
 
-    A short name is part of a list if it touches a letter or digit on either side. A flag, which has a name of two
-    letters, is also part of a list if it touches another colon. A longer name is part of a list only if it touches
-    letters or digits on both sides."""
+    A short name is part of a list if it touches a letter or digit on either side, and a flag, whose name has two
+    letters, also if it touches another colon. A longer name must touch letters or digits on both sides.
+    """
     neighbors = (text[max(0, start - 1) : start], text[end : end + 1])
     sides = [side.isascii() and side.isalnum() for side in neighbors]
     is_flag = end - start == _FLAG_LENGTH and text[start + 1 : end - 1].isalpha()

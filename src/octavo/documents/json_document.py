@@ -40,7 +40,7 @@ def read_document(document: Any) -> Document:
 
 
 class _Node:
-    """A JSON block that is being read. Each part is returned only once, so that the remaining parts are known."""
+    """A JSON block that is being read. Each part is returned only once, so that the parts not read yet are known."""
 
     def __init__(self, raw: dict[str, Any], depth: int, reader: _JsonReader) -> None:
         self.raw, self.depth = raw, depth

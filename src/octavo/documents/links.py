@@ -106,7 +106,7 @@ class ChangeRequestLink:
 @dataclass(frozen=True, slots=True)
 class FileLink:
     """A link to a file of the same space. `file` is its id, and `name` its name in the link. If the files are unknown,
-    `file` may be empty, and `path` is the path in the space."""
+    `file` may be empty and `path` is the path in the space."""
 
     file: str
     name: str
@@ -188,11 +188,11 @@ Target = (
 
 
 def ids_by_path(pages: Iterable[tuple[str, str | None, str | None]]) -> dict[str, str]:
-    """Return the ids of pages by every path that a link can use.
+    """Return the ids of pages by every path that a link can use. `pages` has the id of each page, its path and the path
+    of its file, in tree order.
 
-    `pages` has the id of each page, its path and the path of its file, in tree order. If two pages share a path, the
-    first page gets it. The folder of an index file (`api/` for `api/README.md`) leads to the index page, unless another
-    page has that path.
+    A path that two pages share leads to the first. The folder of an index file (`api/` for `api/README.md`) leads to
+    the index page, unless another page has that path.
     """
     ids: dict[str, str] = {}
     folders: dict[str, str] = {}
@@ -352,7 +352,7 @@ def _resolve_relative(href: str, path: str, anchor: str | None, page_path: str, 
 
 
 def _missing_page(href: str, path: str, full_path: str, targets: SpaceIndex) -> Target:
-    """Return the target for a path that no page has. If the files are unknown, it may be a file, else it is broken."""
+    """Return the target for a path that no page has: perhaps a file if the files are unknown, else a broken link."""
     name = posixpath.basename(path)
     suffix = posixpath.splitext(name)[1]
     if targets.files is None and _SUFFIX.fullmatch(suffix) and suffix != ".md":

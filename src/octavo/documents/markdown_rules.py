@@ -353,8 +353,8 @@ def _end_of_element(state: StateBlock, name: str, position: int, start: int, end
 def _line_after(
     state: StateBlock, text: str, position: int, first_line: int, end_line: int, max_lines: int
 ) -> int | None:
-    """Find the first `text` after `position`, and return the line after its line. For `</table`, skip nested tables.
-    None if `text` is not found in the first `max_lines` lines from `first_line` on, or not before `end_line`."""
+    """Return the line after the line of the first `text` after `position`. For `</table`, skip nested tables. None if
+    `text` is not in the first `max_lines` lines from `first_line` on, or not before `end_line`."""
     finder: TextFinder = state.env["finder"]
     is_table = text == "</table"
     found = finder.element_end("table", position + 1)[0] if is_table else finder.find_after(text, position)
@@ -468,8 +468,8 @@ def many_brackets_rule(state: StateInline, silent: bool) -> bool:
 
 
 def mention_in_link_rule(state: StateInline, silent: bool) -> bool:
-    """Read a link whose text contains a mention without the outer link: only its text and the mention remain. The
-    platform writes such links, but CommonMark has no nested links and would show the brackets of the outer link."""
+    """Read a link whose text contains a mention as its text and the mention, without the outer link. The platform
+    writes such links, but CommonMark has no nested links and would show the brackets of the outer one."""
     if not state.src.startswith("[", state.pos) or (outer := _LINKED_MENTION.match(state.src, state.pos)) is None:
         return False
     if outer.end() > state.posMax:

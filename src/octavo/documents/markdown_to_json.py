@@ -65,8 +65,8 @@ _NODE_TYPES = {
     "footnote": "footnote",
     "unknown": "unknown",
 }
-"""JSON types of blocks that have only attributes and children. If the platform does not have a type, other programs
-show only its text."""
+"""JSON types of blocks that have only attributes and children. Other programs show only the text of a type that the
+platform does not have."""
 _VOID = {"divider"}
 
 

@@ -72,7 +72,7 @@ class Operation:
     bodies: tuple[Body, ...] = ()
     responses: tuple[Response, ...] = ()
     security: tuple[str, ...] = ()
-    """The accepted ways to authenticate, as text. A client needs only one of them."""
+    """The ways to authenticate, as text. A client needs only one of them."""
     curl: str = ""
     """A curl command that sends the request. Empty for webhooks."""
 
@@ -350,8 +350,8 @@ def _parse(text: str) -> Any:
 
 
 class _JsonConverter:
-    """Converts YAML values to JSON. Dates and keys become strings. A value with several references counts for each, to
-    limit the size."""
+    """Converts YAML values to JSON. Dates and keys become strings. To limit the size, a value counts once for each
+    reference to it."""
 
     def __init__(self) -> None:
         self._count = 0

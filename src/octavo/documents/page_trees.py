@@ -103,7 +103,8 @@ def source_path(page: Json) -> str:
 
 
 def link_base(page: Json) -> str:
-    """Return the argument `page_path` of `links.resolve` for a page. It ends with a slash if the page has children."""
+    """Return the argument `page_path` of `links.resolve` for a page, with a slash at the end if the page has
+    children."""
     is_folder = bool(page.get("pages")) and not (page.get("git") or {}).get("path")
     return f"{source_path(page)}/" if is_folder else source_path(page)
 
@@ -294,8 +295,7 @@ class DuplicatePage:
 
 
 def find_duplicates(main: Iterable[Page], after: Iterable[Page] | Pages) -> list[DuplicatePage]:
-    """Return the pages of `after` that have the title or slug of a sibling. Pairs that already exist in `main` are left
-    out."""
+    """Return the pages of `after` that have the title or slug of a sibling, without pairs that `main` has already."""
     new_nodes, before = _nodes(after), _nodes(main)
     old_names = {page["id"]: (page["title"], _wanted_slug(page)) for page in walk(before)}
     parents_before = parents(before)

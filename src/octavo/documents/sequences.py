@@ -59,7 +59,7 @@ def _rapidfuzz() -> Any:
 
 
 MAX_PAIRS = 50_000_000
-"""Maximum number of pairs for an exact comparison. It needs one bit of memory for each pair, and blocks all other
+"""Maximum number of pairs for an exact comparison, which takes a bit of memory for each pair, and blocks all other
 threads for about ten milliseconds. Larger ranges are compared by unique items, or split in halves."""
 
 
@@ -98,7 +98,7 @@ def diff_ranges(old: Sequence[Hashable], new: Sequence[Hashable], *, landmarks: 
 
 
 def unmoved_items(before: Sequence[T], after: Sequence[T]) -> set[T]:
-    """Return a largest set of items that keep their order. Each item occurs once in `before` and once in `after`."""
+    """Return as many items as possible that keep their order. Each item occurs once in `before` and once in `after`."""
     return {
         each
         for stretch in diff_ranges(before, after, landmarks=True)
@@ -131,7 +131,7 @@ def _matches(old: Sequence[Hashable], new: Sequence[Hashable], landmarks: bool) 
             continue
         is_small = (i2 - i1) * (j2 - j1) <= MAX_PAIRS
         if (landmarks or not is_small) and (places := _landmarks(a, i1, i2, b, j1, j2)):
-            # A gap includes the landmark before it, so the landmark is matched as the common beginning of the gap.
+            # A gap includes the landmark before it, which is then matched as the common beginning of the gap.
             edges = [(i1, j1), *places, (i2, j2)]
             gaps += [(i, k, j, m) for (i, j), (k, m) in pairwise(edges)]
         elif is_small:

@@ -70,8 +70,8 @@ class SourceBlock:
     move: Move | None = None
     """Set if this side moved the block here."""
     replaced_blocks: tuple[SourceBlock, ...] | None = None
-    """The real blocks of this side, if the other side moved this block away. They are merged at the new place. Here
-    they are replaced by the block of the base, so that this side seems unchanged."""
+    """The real blocks of this side, if the other side moved this block away. They are merged at the new place. Here,
+    the block of the base stands for them, so that this side seems unchanged."""
 
     @cached_property
     def source(self) -> str:
@@ -85,8 +85,9 @@ class SourceBlock:
         """Return the normalized text of the block. Blocks with equal keys differ at most in white space and the numbers
         of items.
 
-        The key of a moved block consists of `moved` and the key of its base block. So it differs from the keys of all
-        blocks that were not moved, and edits do not change it."""
+        The key of a moved block is `moved` and the key of its base block. So it differs from the keys of all other
+        blocks, and edits do not change it.
+        """
         if self.move is not None:
             return f"moved\0{self.move.base.key}"
         if self.children is None:
@@ -468,8 +469,7 @@ def _joined_lines(lines: list[str], kind: str = "line") -> tuple[SourceBlock, ..
 
 
 def _html_table(text: str) -> SourceBlock:
-    """Return an HTML table divided into rows. A table with a nested table or with text between its rows is not
-    divided."""
+    """Return an HTML table divided into rows. It is not divided if it has a nested table, or text between its rows."""
     body = _BODY.search(text)
     start = body.end() if body else 0
     rows = row_ranges(text, start)

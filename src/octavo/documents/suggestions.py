@@ -78,8 +78,8 @@ class AppliedSuggestion(NamedTuple):
 def apply_suggestion(page: str, key: str, original: str | None, suggested: str) -> AppliedSuggestion:
     """Replace the block `key` of `page` by `suggested`, unless the block was edited since the suggestion.
 
-    `original` is the source of the block when the suggestion was made. None if it is unknown: then nothing is
-    replaced. A moved block is found by `original`, unless several blocks have that source.
+    `original` is the source of the block when the suggestion was made. If it is None, nothing is replaced. A moved
+    block is found by `original`, unless several blocks have that source.
     """
     blocks = _sources_by_key(page)
     target = blocks.get(key)
@@ -232,7 +232,7 @@ class ThreadAnchors:
         return _group(threads, self._exact_key)
 
     def by_key(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
-        """Return the same as `by_exact_block`, but find blocks only by their keys."""
+        """Return the same as `by_exact_block`, with blocks found only by their keys."""
         return _group(
             threads, lambda thread: thread.target.node.id if self.has_block_of(thread) and thread.target.node else ""
         )
@@ -246,11 +246,9 @@ class ThreadAnchors:
         return _group(threads, lambda thread: self._exact_key(thread) or self._likely_key(thread))
 
     def has_other_words(self, thread: Comment) -> bool:
-        """Return whether the block of a thread, found by its key, has other words than the thread quotes.
-
-        Keys of the platform stay the same after an edit. White space and punctuation are ignored, and the quote may be
-        only the beginning of the block.
-        """
+        """Return whether the block of a thread, found by its key, has other words than the thread quotes: keys of the
+        platform stay the same after an edit. White space and punctuation are ignored, and the quote may be only the
+        beginning of the block."""
         node = thread.target.node
         if node is None or not node.preview or node.id not in self._keys:
             return False

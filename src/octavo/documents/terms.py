@@ -260,8 +260,8 @@ def _extended_terms(text: str, replacement: _Replacement, first: int, last: int)
 
 
 def with_plural(change: TermChange) -> tuple[TermChange, ...]:
-    """Return the change. If its terms are regular English singulars, also return the change of their plurals, and the
-    other way round. Code and numbers have no plural."""
+    """Return the change. If its terms are regular English singulars, also return that of their plurals, and the other
+    way round. Code and numbers have no plural."""
     if change.is_code or change.is_number:
         return (change,)
     for convert in (_plural, _singular):
@@ -544,8 +544,8 @@ def _is_other_quantity(change: TermChange, text: str, end: int) -> bool:
 
 
 def _has_accepted_case(change: TermChange, spelling: str) -> bool:
-    """Return whether `spelling` is an accepted spelling of the old term: the same letters in the same case or in upper
-    case. If the old term has no capitals, its words may also begin with capitals."""
+    """Return whether `spelling` has the letters of the old term in the same case or in upper case. If the old term has
+    no capitals, its words may also begin with capitals."""
     letters, old = "".join(filter(str.isalpha, spelling)), "".join(filter(str.isalpha, change.old))
     if change.is_number or letters == old:
         return not change.is_number or letters == old

@@ -120,8 +120,8 @@ class TopLevelBlock(NamedTuple):
 
 
 class _Window:
-    """The part of the source that the parser rules see. Searches for closing text use the whole source, so the results
-    are the same as if the whole source were parsed at once."""
+    """The part of the source that the parser rules see. Searches for closing text use the whole source, so that the
+    results are the same as without parts."""
 
     def __init__(
         self, tags: TagScanner, finder: TextFinder, start: int, length: int, source_length: int, line_visits: int
@@ -183,8 +183,8 @@ class _InlineState(StateInline):
 
 
 class _FootnoteDefinitions(dict[str, Any]):
-    """Footnote numbers by label. -1 stands for a definition without a number. It never replaces a number, because a
-    part of the source may be parsed twice."""
+    """Footnote numbers by label. -1 is for a definition without a number, and never replaces a number, because a part
+    of the source may be parsed twice."""
 
     def __setitem__(self, name: str, value: Any) -> None:
         if value != -1 or name not in self:
@@ -347,8 +347,8 @@ class TokenStream:
         return [position - start for position in self._formula_ends[low : high + 1]]
 
     def _without_notes(self, tokens: list[Token]) -> list[Token]:
-        """Remove footnote definitions from the tokens and store them for the end of the page. Nested footnotes are
-        moved out of their parent, because the plugin does not support nesting."""
+        """Remove footnote definitions from the tokens and store them for the end of the page. Nested ones are moved out
+        of their parent, because the plugin does not support nesting."""
         if not any(token.type == "footnote_reference_open" for token in tokens):
             return tokens
         remaining: list[Token] = []

@@ -117,8 +117,8 @@ class HtmlReader:
         return None
 
     def _text_element(self, piece: HtmlToken, element: Element) -> int | None:
-        """Read a paragraph, a heading or the title of an expandable. If the element is not closed, it stays open for
-        Markdown. Return the position after it if it was read as a whole, otherwise None."""
+        """Read a paragraph, a heading or the title of an expandable. If it was read as a whole, return the position
+        after it. If it is not closed, it stays open for Markdown, and the result is None."""
         self._flush()
         name = element.name
         key = f"html:{name}"
@@ -334,8 +334,8 @@ class Builder:
         self.tree.open(f"markdown:{kind}", self._draft(kind, attrs))
 
     def _lines_of_first_block(self) -> tuple[int, int]:
-        """Return the line range of the first block inside the current token. It is used for footnotes, whose tokens
-        have no lines."""
+        """Return the line range of the first block inside the current token. For footnotes, whose tokens have no
+        lines."""
         lines = next(
             (token.map for token in self._tokens[self._index : self._index + _MAX_LOOKAHEAD] if token.map), None
         )

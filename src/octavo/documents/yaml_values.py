@@ -62,7 +62,7 @@ def parse_yaml(text: str) -> YamlValue | None:
         node = loader.get_single_node()
         return _ValueReader(loader).read(node) if node is not None else None
     except yaml.MarkedYAMLError as error:
-        # For an unclosed list or text, PyYAML reports the end. Report the beginning, which is more useful.
+        # For an unclosed list or text, PyYAML reports the end. The beginning is more useful.
         starts_earlier = error.context is not None and ("flow" in error.context or "quoted" in error.context)
         mark = (error.context_mark if starts_earlier else None) or error.problem_mark or error.context_mark
         problem = " ".join(str(error.problem or error.context or "unreadable text").split())

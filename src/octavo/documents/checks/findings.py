@@ -204,9 +204,12 @@ class SourcePlaces:
         return [match.span(1) for match in definition.finditer(self._source)]
 
     def find_tag(self, tag: str, line: int) -> tuple[int, int]:
-        """Return the range of a tag that begins as `tag`, such as `{% hint`. For an opening tag, it is the first such
-        tag on the line or after it. For a closing tag, it is the last such tag before the end of the line, or else the
-        first after it. If there is no such tag, return the whole line."""
+        """Return the range of a tag that begins with `tag`, such as `{% hint`. Without such a tag, return the whole
+        line.
+
+        For an opening tag, it is the first one on the line or after it. For a closing tag, it is the last one before
+        the end of the line, else the first one after it.
+        """
         start = self._start_of(line)
         pattern = _tag_pattern(tag)
         if "{% end" in tag or tag.startswith("</"):

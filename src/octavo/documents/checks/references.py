@@ -59,7 +59,7 @@ class ReferenceCheck:
     pages: Mapping[str, CheckedPage]
     """The pages whose anchors are known, by the id that the index has for them."""
     includes: Mapping[str, CheckedPage] | None = None
-    """Reusable content by the path of its file. None if it is unknown. Then no include counts as missing."""
+    """Reusable content by the path of its file. If it is unknown (None), no include counts as missing."""
     paths_outside_root: Collection[str] = frozenset()
     """Paths of the files and folders outside the root of the pages, such as `../LICENSE`. Links to other parent folders
     are not checked."""
@@ -210,9 +210,8 @@ def _most_similar(name: str, names: Iterable[str]) -> str | None:
 
 
 def _most_similar_path(path: str, paths: Iterable[str], start: str) -> str | None:
-    """Return the path that `path` probably means, or None. The first choice is the same file name in the folder of the
-    page at `start`. The second is the only path with the same file name. The last is the path with the most similar
-    letters."""
+    """Return the path that `path` probably means, or None: first the same file name in the folder of the page at
+    `start`, then the only path with the same file name, then the path with the most similar letters."""
     candidates = list(paths)
     name = posixpath.basename(path).lower()
     same_name = [each for each in candidates if posixpath.basename(each).lower() == name]
@@ -307,8 +306,8 @@ class CheckedFolder:
     unlisted: Collection[str] = ()
     """Paths of the pages that are not in the table of contents."""
     tree_paths: Mapping[str, str] = field(default_factory=dict)
-    """The path of each page and group in the page tree, with the path of its file. Groups have no file: their own path
-    stands for it."""
+    """The path of each page and group in the page tree, with the path of its file, or its own path again if it is a
+    group."""
     repeated: tuple[tuple[str, str], ...] = ()
     """Pairs of files whose pages have the same path."""
     files: Collection[str] = ()
@@ -378,8 +377,7 @@ class CheckedFolder:
             seen.setdefault(path, place)
 
     def _at_entry(self, path: str, message: str, index: SpaceIndex) -> Finding:
-        """Return a finding about the path of a page. Its place is the entry of the page in the table of contents, or
-        else the file of the page."""
+        """Return a finding about the path of a page, at its entry in the table of contents, or else in its file."""
         place = next((place for page, place in self._listed_pages(index) if page == path), None)
         if place is None or self.summary is None:
             return finding("duplicate-path", message, path)
@@ -429,8 +427,8 @@ class CheckedFolder:
 
 
 def _names_at_start(url: str, names: Collection[str]) -> Iterator[str]:
-    """Yield the names in `names` with which `url` begins. The names are folded, and `url` is the text after
-    `.gitbook/assets/`. The end of the file name in it is unknown, because names can have spaces."""
+    """Yield the names in `names`, which are folded, with which `url` begins. `url` is the text after
+    `.gitbook/assets/`. Names can have spaces, so the end of the name in it is unknown."""
     for text in {fold(each).replace("\\", "") for each in (url, unescape(url), unquote(url), unquote(unescape(url)))}:
         yield from (text[:end] for end in range(1, min(len(text), _MAX_NAME) + 1) if text[:end] in names)
 

@@ -204,8 +204,8 @@ def read_layout(value: Any) -> Json:
 
 
 def _with_values(existing: str, values: Mapping[str, Any]) -> list[str]:
-    """Return the lines of front matter in which the keys of the API have `values`. Lines with the same value, and lines
-    with other keys, are unchanged."""
+    """Return the lines of front matter with `values` for the keys of the API. Lines with the same value, or with other
+    keys, stay as they are."""
     entries = list(_entries(existing))
     existing_keys = {key for key, _ in entries}
     result: list[tuple[str, list[str]]] = []
@@ -258,8 +258,8 @@ def _has_same_meaning(key: str, old: Any, value: Any) -> bool:
 
 
 def _with_unknown_parts(value: Any, old: Any) -> Any:
-    """Return `value` with the parts of `old` that `value` lacks, also in nested mappings. If one of them is not a
-    mapping, return `value` unchanged."""
+    """Return `value` with the parts that only `old` has, also in nested mappings. If one of them is no mapping, return
+    `value` as it is."""
     if not isinstance(value, dict) or not isinstance(old, dict):
         return value
     return {
@@ -286,7 +286,8 @@ _OWN_FILES = (SUMMARY, VARIABLES.as_posix())
 """Files that no page or file of a space may replace."""
 _APP_URL = "https://app.gitbook.com"
 _ALWAYS_REWRITTEN = re.compile(r"/(?:pages|files|s|spaces|o)/|https?:", re.IGNORECASE)
-"""Start of URLs that do not work in a folder. They are rewritten even if the path of the page stays the same."""
+"""Start of URLs that do not work in a folder, so that they are rewritten even if the path of the page stays the
+same."""
 
 
 @dataclass(frozen=True)
@@ -308,11 +309,8 @@ class FolderLayout:
         fixed_paths: Mapping[str, str] | None = None,
         reserved: Collection[str] = (),
     ) -> FolderLayout:
-        """Return the layout of a revision of `space`.
-
-        `fixed_paths` has the paths that do not change, by ID. A page or file that would get a path in `reserved`, the
-        paths of other files in the folder, gets a free path.
-        """
+        """Return the layout of a revision of `space`. `fixed_paths` has the paths that do not change, by ID. `reserved`
+        has the paths of other files in the folder, which no page or file gets."""
         paths: dict[str, str] = {}
         skipped: list[Problem] = []
         taken = {fold(path): path for path in (*_OWN_FILES, *(fixed_paths or {}).values(), *reserved)}

@@ -135,7 +135,7 @@ def _folder_entries(folder: Folder, readme: Path) -> list[Entry]:
 def _entries_below(folder: Folder, path: Path, index: Path | None) -> list[Entry]:
     """Return the entries for the files and folders in a folder, sorted by name, without its `index` page.
 
-    A subfolder becomes its README or index page. Without these pages, it becomes a group at the root and an empty page
+    A subfolder becomes its README or index page. If it has none, it becomes a group at the root and an empty page
     elsewhere, because groups cannot be nested.
     """
     entries = []
@@ -181,7 +181,7 @@ def _directory_entry(folder: Folder, path: Path) -> Entry | None:
 
 
 def _is_readable(folder: Folder, directory_entry: os.DirEntry[str], path: Path) -> bool:
-    """Return whether a directory entry may be read. Links that leave the folder or lead to folders may not."""
+    """Return whether a directory entry may be read. A link may not leave the folder, nor lead to a folder."""
     if not directory_entry.is_symlink():
         return True
     try:

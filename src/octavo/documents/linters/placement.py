@@ -51,8 +51,8 @@ class AddedRanges:
     lines: Mapping[int, tuple[tuple[int, int], ...]]
 
     def touches(self, place: Place, *, has_column: bool = True) -> bool:
-        """Return whether a place contains an added character, or the position of a deletion. If `has_column` is False,
-        any change on the lines of the place counts."""
+        """Return whether a place contains an added character, or the position of a deletion. If not `has_column`, any
+        change on the lines of the place counts."""
         return any(
             not has_column or _overlaps(start, end, *_columns_on(place, line))
             for line in range(place.line, place.end_line + 1)
@@ -182,8 +182,8 @@ def _text_in(lines: Sequence[str], place: Place) -> str:
 
 
 def _replacement(report: Report, lines: Sequence[str], finding: Finding) -> str | None:
-    """Return the replacement of a report. None if its range may be wrong: the range splits a word, or has other words
-    than the linter names. A wrong range would damage the text."""
+    """Return the replacement of a report. None if its range may be wrong, because it splits a word or has other words
+    than the linter names: replacing a wrong range would damage the text."""
     if report.replacement is None or not finding.words or (report.words and report.words != finding.words):
         return None
     first, last, place = lines[finding.place.line - 1], lines[finding.place.end_line - 1], finding.place
@@ -218,11 +218,12 @@ def added_ranges(before: str, after: str) -> AddedRanges:
 
 def _kept_ranges(before: str, after: str, numbers: Collection[int]) -> dict[int, list[tuple[int, int]]]:
     """Return the column ranges of `after` that are also in `before`, by line number, for the lines with the given
-    numbers.
+    numbers. A range is a whole line, or `_RUN` words in a row. It counts only if `after` does not have the same words
+    more often than `before`.
 
-    A range is a whole line, or `_RUN` words in a row. It counts only if `after` does not have the same words more
-    often than `before`. A range that includes the line break before it starts at column -1. A range that includes the
-    line break after it ends one column after its line."""
+    With the line break before it, a range starts at column -1. With the line break after it, it ends one column after
+    its line.
+    """
     old_lines, new_lines = before.split("\n"), after.split("\n")
     old_counts, new_counts = (Counter(map(str.strip, each)) for each in (old_lines, new_lines))
     kept: dict[int, list[tuple[int, int]]] = {
@@ -274,7 +275,7 @@ def _columns_on(place: Place, line: int) -> tuple[int, int]:
 
 
 def _overlaps(start: int, end: int, other_start: int, other_end: int) -> bool:
-    if start == end:  # A deletion is between two characters, so it touches both.
+    if start == end:  # A deletion is between two characters, and touches both.
         return other_start <= start <= other_end
     return start < other_end and other_start < end
 
