@@ -46,7 +46,7 @@ _LEFT_TO_RIGHT_TERMINALS = (
 )
 """Variables that are set by terminals which do not reorder right-to-left text."""
 _OTHER_VARIABLES = ("API_KEY", "BASE_URL", "SPACE", "READ_ONLY", "PAGER", *(f"{name.upper()}_DIR" for name in _FOLDERS))
-"""Variables that are not settings. Their names are listed without the prefix `OCTAVO_`."""
+"""Variables that are not settings, without the prefix `OCTAVO_`."""
 _EDITOR_VARIABLES = ("VISUAL", "EDITOR")
 _XDG = {name: f"XDG_{name.upper()}_HOME" for name in _FOLDERS}
 _NOT_WRITABLE = (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST)
@@ -183,7 +183,7 @@ class _Values:
         variables = [*known, *_OTHER_VARIABLES]
         for name in self._environ:
             own = name.removeprefix("OCTAVO_")
-            # Other programs may use the prefix, so only a name similar to a setting is reported.
+            # Other programs may use the prefix. Report only a name that is similar to a setting.
             if own != name and own not in variables and (meant := did_you_mean(own, variables)):
                 self.problems.append(
                     f"Octavo ignores the variable {name[:60]}.{meant.replace('mean ', 'mean OCTAVO_')}"

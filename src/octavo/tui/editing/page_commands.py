@@ -43,7 +43,7 @@ class EditablePages(Protocol):
 
     def why_no_page(self) -> str | None:
         """Return the reason why page commands do not apply to the selected item, for example because it is a space.
-        None if there is no such reason."""
+        None if they apply."""
 
     def refresh_drafts(self) -> None:
         """Update the marks of unsent drafts."""

@@ -80,8 +80,8 @@ class PageEdit:
     """Block at which the editor opens."""
 
     async def start(self) -> None:
-        """Open the page in the editor, or ask what to do if it has unsent drafts. Return when the editor was closed or
-        a dialog is open."""
+        """Open the page in the editor, or ask what to do with its unsent drafts. Return when the editor was closed or a
+        dialog is open."""
         try:
             await recover_drafts(self.app, self.space.space_id, self.page)
         except NotSaved as error:
@@ -216,8 +216,8 @@ class PageEdit:
         await self._edit(key, target, Raw(change(text.text)))
 
     async def _current_revision(self, target: TargetRequest) -> str | None:
-        """Return the current revision of the change request, or of main if the change request does not exist yet. None
-        if the server does not send a revision."""
+        """Return the current revision of the change request, or of main if it does not exist yet. None if the server
+        does not send a revision."""
         live = self.app.session.live
         if target.ref is not None:
             return (await live.fetch(change_requests.Get(at=target.ref))).revision
@@ -365,8 +365,8 @@ class PageEdit:
 
 
 def block_line(text: str, block: Block) -> int:
-    """Return the line number of a block in a text, starting at 1. This is the line of the block with the same key, else
-    of the most similar block, else the old line of the block. Takes as long as parsing the text."""
+    """Return the line of a block in a text, counted from 1: that of the block with the same key, else of the most
+    similar block, else the old line of the block. Takes as long as parsing the text."""
     document = parse(text)
     match = document.find(block.key) if block.key else None
     if match is None and (similar_key := ThreadAnchors(document).most_similar_key(block.plain())):

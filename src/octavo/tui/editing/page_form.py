@@ -169,8 +169,8 @@ class PageForm(ConfirmDialog):
         save_now: Callable[[Values], None],
         refused: Mapping[str, str],
     ) -> None:
-        """`validate` returns the error messages of values, by field. `refused` contains the error messages of the
-        server for `values`. The field "" is the whole form."""
+        """`validate` returns the error messages of values, by field. `refused` has those of the server for `values`.
+        The field "" is the whole form."""
         super().__init__(title, verb="Save", intro=intro, foot="")
         self._values, self._validate, self._keep_values, self._keep_values_now = dict(values), validate, save, save_now
         self._refused = dict(refused)

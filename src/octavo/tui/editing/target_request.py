@@ -53,9 +53,9 @@ def new_request_target(space: SpaceRef, subject: str) -> TargetRequest:
 async def choose_target(
     app: Shell, space: SpaceRef, subject: str, on_choice: Callable[[TargetRequest], Coroutine[Any, Any, None]]
 ) -> None:
-    """Ask for the change request that receives an edit, then call `on_choice`. The choices are the change request used
-    last, a new one, and other open change requests of the user. If only a new one is possible, the user is not asked.
-    Return when `on_choice` is done or the dialog is open."""
+    """Ask for the change request that receives an edit, then call `on_choice`. The choices are the one used last, a new
+    one, and other open change requests of the user. If only a new one is possible, it is taken without asking. Return
+    when `on_choice` is done or the dialog is open."""
     new_target = new_request_target(space, subject)
     try:
         with show_progress(app, "Loading your change requests…"):
@@ -118,7 +118,8 @@ def _status(app: Shell, change_request: ChangeRequest) -> str:
 
 
 async def ensure_started(app: Shell, target: TargetRequest) -> ChangeRequest | None:
-    """Return the change request of a target, and create it if it is new. None after showing the error if that fails."""
+    """Return the change request of a target, which is created if it is new. If that fails, show the error and return
+    None."""
     if target.change_request is not None:
         return target.change_request
     sent = await create(app.session.live, target.space, target.subject)

@@ -169,7 +169,7 @@ class TreeEdit:
             screen = self.app.screen
 
             def show_refusal(sentence: str, change_request: ChangeRequest) -> bool:
-                if self.app.screen is not screen:  # The user has moved on, so the form does not open again.
+                if self.app.screen is not screen:  # The user has moved on, so do not open the form again.
                     return False
                 # The first attempt may have created the change request.
                 reloaded = replace(
@@ -299,7 +299,7 @@ class TreeEdit:
         show_refusal: Callable[[str, ChangeRequest], bool] | None = None,
     ) -> None:
         """Send an edit and show the result. `hint` is added to the success message. `show_refusal` may show an error of
-        the server in another way and return True."""
+        the server in its own way and return True."""
         with show_progress(self.app, f"Saving to {loaded.target.title}…"):
             change_request = await target_request.ensure_started(self.app, loaded.target)
             if change_request is None:

@@ -285,7 +285,7 @@ class InboxScreen(ListView[InboxRow]):
         is_at_top = self.snapshot.is_first and self.rows.cursor == 0
         self.rows.show(visible_rows)
         if is_at_top and visible_rows:
-            self.rows.go_to(visible_rows[0].key)  # The cursor was not moved by the user, so it stays on the first row.
+            self.rows.go_to(visible_rows[0].key)  # The user has not moved the cursor, so it stays on the first row.
         if self.pending_selection is not None:
             self._select_pending()
         snapshot = self.snapshot
@@ -493,7 +493,7 @@ class InboxScreen(ListView[InboxRow]):
             self.shell.background(self.feed.loader.refresh())
 
     def back_to_list(self) -> None:
-        """Focus the list. If it has the focus already, clear the filters."""
+        """Focus the list, or clear its filters if it has the focus already."""
         if self.rows.has_focus and self.narrowing.filters:
             self.narrowing.replace()
         self.rows.focus()

@@ -56,8 +56,7 @@ def done_label(app: Shell, selected: SelectedRows) -> str | None:
 
 
 def mark_done(app: Shell, selected: SelectedRows) -> None:
-    """Remove rows from the inbox until something new happens. If the rows are done or snoozed already, move them back
-    to the inbox."""
+    """Remove rows from the inbox until something new happens, or move them back if they are done or snoozed."""
     if selected.is_removed:
         _move_back(app, selected)
         return

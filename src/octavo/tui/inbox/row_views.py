@@ -148,7 +148,7 @@ def filter_rows(rows: Iterable[InboxRow], filters: Sequence[RowFilter]) -> list[
 
 
 def reason_filter(reason: Reason) -> RowFilter:
-    """Return the filter for rows with a reason, including rows where it is not the main reason."""
+    """Return the filter for rows with a reason, even if it is not their main reason."""
     return RowFilter("Reason", HEADINGS[reason].lower(), reason, lambda row: reason in (row.reason, *row.other_reasons))
 
 
@@ -175,10 +175,11 @@ def tab_settings(
     filters: Sequence[RowFilter], query: str, reasons: Sequence[Reason], taken_names: Collection[str]
 ) -> tuple[str, list[str]]:
     """Return the TOML text that defines a tab with these filters, and the names of the filters that the settings cannot
-    express. The text is empty if the settings cannot express any of them.
+    express. The text is empty if they can express none.
 
     `query` is the search text. `reasons` are used if no filter by reason is active. `taken_names` are the names of
-    other tabs."""
+    other tabs.
+    """
     filters_by_kind = {active.kind: active for active in filters}
     reason_names = [filters_by_kind["Reason"].value] if "Reason" in filters_by_kind else list(reasons)
     space = filters_by_kind["Space"].value if "Space" in filters_by_kind else ""
@@ -196,7 +197,7 @@ def tab_settings(
 
 
 def _free_name(name: str, taken_names: Collection[str]) -> str:
-    """Return a unique name for a tab, with a number if needed, because TOML does not allow a table twice."""
+    """Return a name for a tab that no other has, with a number if needed, because TOML does not allow a table twice."""
     printable = " ".join("".join(each if each.isprintable() else " " for each in name).split())
     candidate, number = printable[:LONGEST_NAME].strip(), 2
     while candidate in taken_names:
@@ -323,7 +324,7 @@ class RowPreview(Vertical):
         elif comment is not None and isinstance(row.target, ThreadRef):
             self._show_pane(row, "thread")
             shown_comment = self.thread.comment
-            # The same thread is not shown again, because the preview may have loaded a newer version.
+            # Do not show the same thread again: the preview may have loaded a newer version.
             if shown_comment is None or shown_comment.id != comment.id:
                 self.thread.show(row.target.at, comment, title=row.context)
         else:
@@ -382,8 +383,8 @@ class RowPreview(Vertical):
         self.thread.clear()
 
     def scroll_by_page(self, direction: int) -> bool:
-        """Scroll the visible pane by one page. Return False if the pane is already at its end in this
-        direction, or if the preview is hidden."""
+        """Scroll the visible pane by one page. Return False if it cannot scroll further, or if the preview is
+        hidden."""
         if not self.display:
             return False
         pane = next((each for each in (self.summary, self.thread, self.text_pane) if each.display), None)

@@ -22,9 +22,7 @@ REPORTS_OF_ONE_PROCESS = 100
 
 def report_crash(folder: Path, error: BaseException, unsaved: str = "") -> Text:
     """Write a report of an error to a new file in `folder`, and return the text that is printed when the app ends.
-
-    `unsaved` is a sentence about the drafts that could not be saved. Empty if all were saved.
-    """
+    `unsaved` is a sentence about the drafts that could not be saved, or empty."""
     while isinstance(error, WorkerFailed):
         error = error.error  # The traceback of `WorkerFailed` does not contain the lines that raised the error.
     summary = safe_line(redact(f"{type(error).__name__}: {error}"))

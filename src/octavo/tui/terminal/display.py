@@ -138,11 +138,8 @@ def filters(settings: Settings) -> Iterator[LineFilter]:
 
 
 def reads_from_right(text: str) -> bool:
-    """Return whether a text is read from right to left.
-
-    More than half of the letters must be written from right to left, or more than a third if the first letter is one
-    of them. The first letter alone does not decide, because the first word may be foreign.
-    """
+    """Return whether a text is read from right to left: more than half of its letters are, or more than a third if the
+    first letter is. The first letter alone does not decide, because the first word may be foreign."""
     if text.isascii() or not FROM_RIGHT.search(text):
         return False
     sides = [FROM_RIGHT.match(letter) is not None for letter in _LETTER.findall(text)]

@@ -98,10 +98,8 @@ class PoliteThread:
         return work
 
     def wait(self, is_done: threading.Event) -> bool:
-        """Wait on the event loop for work that sets `is_done`, for at most `THREAD_WAIT`. Return whether it is set.
-
-        The work does not wait for a frame, because the event loop writes none meanwhile.
-        """
+        """Wait on the event loop for work that sets `is_done`, for at most `THREAD_WAIT`. Return whether it is set. The
+        work does not wait for a frame, because the event loop writes none now."""
         frame_written()
         return is_done.wait(THREAD_WAIT)
 
@@ -123,17 +121,15 @@ thread = PoliteThread()
 
 _ESCAPE, _PASTE_START, _PASTE_END = "\x1b", "\x1b[200~", "\x1b[201~"
 _UNFINISHED = re.compile(r"\x1b(\[(20{0,2})?|[O\]P_^X])?")
-"""Sequences that may be incomplete. The rest of a sequence arrives faster than anybody types."""
+"""Sequences that may be incomplete. The rest of one arrives faster than anybody types."""
 _SEQUENCE = re.compile(r"\x1b[\]P_^X][^\x07\x1b]*(\x07|\x1b\\)|\x1b[\[O\]P_^X][^\x1b]*", re.DOTALL)
 """An escape sequence of several characters, such as a response of the terminal. Other keys after an escape may be
 alt+key."""
 
 
 class EscapeOrAlt(Key):
-    """Alt+key, or escape followed by a key: terminals send the same bytes for both.
-
-    tmux sends the two keys together because it waits after an escape.
-    """
+    """Alt+key, or escape and then a key: terminals send the same bytes for both. tmux sends the two keys together,
+    because it waits after an escape."""
 
     def __init__(self, with_alt: Key, plain: Key) -> None:
         super().__init__(with_alt.key, with_alt.character)
@@ -220,10 +216,10 @@ _EXPLICIT, _IMPLICIT = "\x1b[8l", "\x1b[8h"
 
 
 class TerminalDriver(LinuxDriver):
-    """A driver that reads keys in an input thread. A pipe wakes the thread when it has to stop.
+    """A driver that reads keys in an input thread, which a pipe wakes when it has to stop.
 
-    Textual's thread checks every tenth of a second whether it has to stop. That would delay quitting, and starting an
-    editor, by a fifth of a second.
+    Textual's thread checks for this every tenth of a second, which would delay quitting, and starting an editor, by a
+    fifth of a second.
     """
 
     ESCAPE_DELAY = 0.1

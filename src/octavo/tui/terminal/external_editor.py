@@ -158,7 +158,8 @@ def option_to_wait(program: Sequence[str]) -> str:
 
 
 def at_line(program: Sequence[str], path: str, line: int) -> list[str]:
-    """Return the command that opens a file at a line, counted from 1. Without the line if the editor is unknown."""
+    """Return the command that opens a file at a line, counted from 1. If the editor is unknown, it opens the file at
+    the top."""
     name = PurePath(program[0]).name.lower().removesuffix(".exe").removesuffix(".appimage")
     # After --, an editor reads every argument as a file.
     if line > 1 and "--" not in program:
@@ -174,8 +175,8 @@ def at_line(program: Sequence[str], path: str, line: int) -> list[str]:
 
 
 QUICK_EXIT = 0.5
-"""Minimum number of seconds of an edit. An editor that exits sooner may have passed the file to another process that is
-still editing it."""
+"""Minimum number of seconds of an edit. An editor that exits sooner may have passed the file to another process that
+still edits it."""
 LARGEST = 1024 * 1024
 """Largest file that is read back from an editor, in bytes."""
 
@@ -261,7 +262,7 @@ def _run_suspended(app: App[Any], run: Callable[[Sequence[str]], Edited | NotEdi
     settings: Settings | None = getattr(app, "settings", None)
     command = settings.editor if settings is not None else ()
     try:
-        # The signals are ignored first and restored last, so that no ctrl+c reaches Octavo in between.
+        # Ignore the signals first and restore them last, so that no ctrl+c reaches Octavo in between.
         with ignored_keyboard_signals(), app.suspend():
             return run(command)
     except SuspendNotSupported:
@@ -295,12 +296,12 @@ def run_editor(
     line: int = 1,
     suffix: str = ".md",
 ) -> Edited | NotEdited:
-    """Run an editor on a new private file with `text`, and return the saved text.
+    """Run an editor on a new private file with `text`, and return the saved text. The editor is `command`, else the
+    editor of `environment`. The file name begins with `name`. If anything fails, the file is kept with `note`.
 
-    The editor is `command`, else the editor of `environment`. The file name begins with `name`. If anything fails, the
-    file is kept with `note`. `save_text` saves the text before the file is deleted, and returns why it could not, as a
-    sentence, or an empty string. With `save_text`, the result has the line ends and the byte order mark of `text`.
-    Without `save_text`, its lines end with \\n, and the last line has no end.
+    `save_text` saves the text before the file is deleted, and returns why it could not, as a sentence, or "". Then the
+    result has the line ends and the byte order mark of `text`. Without `save_text`, its lines end with \\n,
+    and the last line has no end.
     """
     program = list(command) or _editor(environment)
     if isinstance(program, NotEdited):
@@ -324,8 +325,8 @@ def _run(
     before: str | None,
     save_text: Callable[[str], str] | None,
 ) -> Edited | NotEdited:
-    """Run an editor on a file. `before` is the text in the file if this text is also saved elsewhere, else None.
-    Without `before`, an unchanged file is kept after a failure."""
+    """Run an editor on a file. `before` is the text in the file if it is also saved elsewhere. If it is None, the file
+    is kept after a failure, even if it is unchanged."""
     start, text = time.monotonic(), before if before is not None else _text_of(path)
     try:
         ended = subprocess.run(words, env=without_secrets(environment), check=False)

@@ -128,15 +128,15 @@ def run_on_item(
 
 
 async def run_in_thread(work: Callable[[Event], T]) -> T:
-    """Run `work` in a thread and return its result. `work` gets an event that is set when the calling task is
-    canceled. The task then ends after `work`, so that no program runs longer than Octavo."""
+    """Run `work` in a thread and return its result. `work` gets an event that is set when the calling task is canceled,
+    and the task ends after `work`, so that no program runs longer than Octavo."""
     cancelled = Event()
     running = asyncio.get_running_loop().run_in_executor(None, work, cancelled)
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
         cancelled.set()
-        # Retrieve the error of the cancelled program. Otherwise asyncio reports it, and the app crashes.
+        # Retrieve the error of the cancelled program. Otherwise asyncio would report it, and the app would crash.
         running.add_done_callback(lambda ended: None if ended.cancelled() else ended.exception())
         await asyncio.wait({running})
         raise

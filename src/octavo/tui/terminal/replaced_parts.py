@@ -10,7 +10,8 @@ from typing import Any
 from zlib import crc32
 
 PARTS: dict[tuple[type, str], int] = {}
-"""The parts of Textual that are replaced, each with the fingerprint of the part that the replacement was written for."""
+"""The parts of Textual that are replaced, each with the fingerprint of the part for which the replacement was
+written."""
 OTHER_PARTS: set[tuple[type, str]] = set()
 """The parts that are different in the installed Textual. They are left alone."""
 

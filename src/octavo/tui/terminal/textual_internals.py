@@ -59,7 +59,7 @@ class CachedStylesheet(Stylesheet):
 
 
 def is_being_removed(node: DOMNode) -> bool:
-    """Return whether a node is being removed or was removed. Its children and its key bindings may be gone already."""
+    """Return whether a node is being removed or was removed, so that its children and its key bindings may be gone."""
     return node._pruning or node._closing  # Textual sets only `_closing` for scroll bars.
 
 
@@ -110,11 +110,9 @@ async def _skip_late_mount(original: Callable[..., Any], widget: Widget, event: 
 
 @replaces(Widget, "refresh", 0x8965538B)
 def _forget_size(original: Callable[..., Widget], widget: Widget, *regions: Region, **options: bool) -> Widget:
-    """Forget the size of a widget at each `refresh(layout=True)`.
-
-    Textual forgets the size only at the first such refresh after a layout, and never before the widget is mounted. If
-    Textual computed the size between two refreshes, it kept this size and cut the widget off.
-    """
+    """Forget the size of a widget at each `refresh(layout=True)`. Textual does so only at the first one after a layout,
+    and never before the widget is mounted. A size that it computed between two refreshes stayed, and the widget was cut
+    off."""
     if options.get("layout"):
         if widget._layout_required:
             widget._layout_updates += 1
@@ -134,8 +132,8 @@ def _attached_widgets(original: Callable[..., Any], compositor: Compositor) -> d
 def _compare_with_last_layout(original: Callable[..., Any], compositor: Compositor, parent: Widget, size: Size) -> Any:
     """Compare a layout with the previous layout to find the widgets that become visible.
 
-    Textual compares with its newest map of regions. If a scroll has updated that map since the previous layout, the new
-    widgets are in it already, and Textual sends them no events with their size.
+    Textual compares with its newest map of regions. If a scroll has updated that map, it has the new widgets already,
+    and Textual sends them no events with their size.
     """
     compositor._full_map = getattr(compositor, "_octavo_last_map", {})
     result = original(compositor, parent, size)
@@ -170,7 +168,7 @@ def _report_crash(original: Callable[..., None], app: App[Any]) -> None:
 
 @replaces(App, "_close_all", 0x0B2D4406)
 async def _keep_widgets_at_end(original: Callable[..., Any], app: App[Any]) -> None:
-    """Remove no widgets if the app's attribute `ends_process` is true, which takes less time to quit."""
+    """If the app's attribute `ends_process` is true, remove no widgets, to quit faster."""
     if not getattr(app, "ends_process", False):
         await original(app)
 
@@ -205,8 +203,8 @@ def watchers_of(app: App[Any]) -> Iterable[list[tuple[DOMNode, object]]]:
 
 @replaces(Screen, "_compositor_refresh", 0xEA0E41F0)
 def _paint_unless_batched(original: Callable[..., None], screen: Screen[Any]) -> None:
-    """Paint nothing while the app batches updates. Textual renders the frame and throws it away: its changes are not
-    painted after the batch either."""
+    """Paint nothing while the app batches updates. Textual would render the frame and throw it away, and not paint its
+    changes after the batch either."""
     if not screen.app._batch_count:
         original(screen)
 

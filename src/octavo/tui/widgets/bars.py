@@ -116,7 +116,7 @@ class KeyBar(Widget):
         self._changed_commands: list[ActiveCommand] | None = None
         """Changed commands that are not drawn yet. None if there are none."""
         self._is_outdated = False
-        """True if bindings may have changed since the commands were read."""
+        """True if the bindings may have changed since the commands were read."""
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, lambda _: self._on_bindings_changed())
@@ -177,8 +177,8 @@ class KeyBar(Widget):
         for start, end, command in self._spans:
             if start <= event.x < end:
                 event.stop()
-                # The app runs the command, as for a key press. A closing screen waits for the handlers of its widgets,
-                # and so would wait for this command.
+                # The app runs the command, as for a key press. If the screen did, and closed, it would wait for the
+                # handlers of its widgets, and so for this command.
                 self.app.call_later(command.run)
 
 

@@ -40,7 +40,7 @@ _TITLE_BONUS, _SYNONYM_BONUS = 100.0, 90.0
 _WHOLE_WORD_SCORE = 50.0
 """Lowest score of a word that matches as a whole."""
 _MIN_QUERY_LENGTH = 2
-"""Shortest query that is searched outside the title: a single letter occurs in nearly every text."""
+"""Shortest query for which more than the title is searched. A single letter is in nearly every text."""
 _DOMAIN = re.compile(r"(?<=\w)@[\w.-]+")
 
 
@@ -65,7 +65,7 @@ class Choice(Generic[T]):
         """The reason why the item cannot be chosen, if there is one, followed by the detail of the item."""
         if not (self.detail and self.disabled_reason):
             return self.disabled_reason or self.detail
-        return f"{self.disabled_reason} {self.detail}"  # The reason comes first, because a row may cut the rest.
+        return f"{self.disabled_reason} {self.detail}"  # The reason comes first, because the rest may not fit a row.
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,8 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     """Noun for the number of choices, as in `285 commands`. Empty if only the number of matches is shown."""
     FOOT: ClassVar[str] = "enter choose"
     SHOWS_EXPLANATION: ClassVar[bool] = False
-    """True if the whole explanation of the selected choice is also shown below the list. A row often cuts it."""
+    """True if the whole explanation of the selected choice is also shown below the list, because it often does not fit
+    a row."""
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHOOSER,)
     accept: Callable[[Choice[T]], None]
     """Called with the selected choice when the user presses enter. Defined by each subclass."""
@@ -122,7 +123,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         self._listed_query = ""
         """Query whose matches are listed."""
         self.has_listed_choices = False
-        """True if the list shows the choices. `is_mounted` becomes True later."""
+        """True when the list shows the choices, which is before `is_mounted` becomes True."""
 
     def body(self) -> ComposeResult:
         self._choices = self.choices()
@@ -334,9 +335,8 @@ class Picker(Chooser[T | None, T]):
         is_loading: bool = False,
     ) -> None:
         """`on_preview` is called with each value that the cursor reaches, for example to preview a theme. `initial` is
-        selected first. `find_more` searches for choices that are not in the list, for lists too long to load. With
-        `is_loading`, the choices are still loading: the user can already type, and the caller passes them to
-        `show_loaded`."""
+        selected first. `find_more` searches for choices in lists too long to load. With `is_loading`, the choices are
+        still loading: the user can type, and the caller passes them to `show_loaded`."""
         super().__init__(title, choices, empty=empty, is_loading=is_loading)
         self._on_preview, self._initial, self._find_more = on_preview, initial, find_more
         self._search_timer: Timer | None = None

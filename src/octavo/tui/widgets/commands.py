@@ -63,13 +63,13 @@ R = TypeVar("R")
 
 
 _NO_KEY = "palette."
-"""Prefix of the placeholder key of a command without keys. No terminal sends such a key."""
+"""Beginning of the key that stands for a command without keys. No terminal sends such a key."""
 
 
 class StillLoading(str):
-    """Reason why a command cannot run now: its data is loading. Letters typed next still run commands, except after a
-    command that writes or takes text. Dialogs that confirm a write give plain strings as reasons, so that a held key
-    never confirms."""
+    """Reason why a command cannot run now: its data is loading. Letters typed next still run commands, unless the
+    command writes or takes text. Dialogs that confirm a write give plain strings as reasons, so that a held key never
+    confirms."""
 
     __slots__ = ()
 
@@ -107,8 +107,7 @@ class Command(Generic[T]):
     writes: bool | Callable[[Any, T], bool] = False
     """True if the command sends changes to the server, which read-only mode (`--read-only`) does not allow."""
     takes_text: bool = False
-    """True if the user types text after the key, although the command does not write. The letters must not run
-    commands."""
+    """True if the command does not write, but the user types text after the key. Then letters must not run commands."""
     id: str = ""
     """The complete id, if it is not made from the names of the group and the command."""
 
@@ -428,13 +427,13 @@ def _function_of(node: DOMNode, binding: Binding) -> object:
 
 
 def key_bar(screen: Screen[Any]) -> list[ActiveCommand]:
-    """Return the commands for the key bar, the most important first.
+    """Return the commands for the key bar, the most important first: those in `KEYBAR` of the focused widget and of the
+    screen, then the first command of the focused widget, the commands of its parents, its other commands, those of
+    other panes, and those of the app.
 
-    Commands in `KEYBAR` of the focused widget and of the screen come first. Then come the first command of the focused
-    widget, the commands of its parents, its other commands, those of other panes, and those of the app. Omitted are the
-    second of two keys with the same function, the `keys_named` of the screen, and commands that do not apply to their
-    target. A command that the user is not allowed to run stays, and its key says why. While the focused widget takes
-    all letters as text, only its `typing_keys` are returned.
+    Left out are the second of two keys with the same function, the `keys_named` of the screen, and commands that do not
+    apply to their target. A command that the user is not allowed to run stays, and its key says why. While the focused
+    widget takes all letters as text, only its `typing_keys` are returned.
     """
     hidden_keys: frozenset[str] = getattr(screen, "keys_named", frozenset())
     focused: DOMNode | None = screen.focused

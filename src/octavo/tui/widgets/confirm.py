@@ -25,7 +25,7 @@ from octavo.tui.widgets.text_inputs import DraftClock, LineInput, PathInput, Tex
 from octavo.tui.widgets.text_widgets import ChangingText, FactList
 
 READ_SECONDS = 0.5
-"""Seconds for which new content blocks confirming: a key pressed sooner was meant for the content before."""
+"""Seconds for which new content cannot be confirmed: a key pressed sooner was meant for the content before."""
 _SCROLL_KEYS = Binding.Group("scroll")
 
 
@@ -164,7 +164,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
             yield ChangingText(classes="confirm--why")
             word_input = LineInput(id="typed")
             word_input.select_on_focus = (
-                False  # `on_key` writes the first letter, and the second letter would replace a selection
+                False  # `on_key` writes the first letter. If it were selected, the second letter would replace it.
             )
             yield word_input
             with Horizontal(classes="confirm--buttons"):
@@ -240,7 +240,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
 
     @property
     def _is_key_delayed(self) -> bool:
-        """True for `READ_SECONDS` after the text of the dialog changed. The key does not confirm then, so that you read
+        """True for `READ_SECONDS` after the text of the dialog changed. The key then does not confirm, so that you read
         the text first."""
         if self._content_time is None or self._word:
             return False

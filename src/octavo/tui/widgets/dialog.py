@@ -49,11 +49,11 @@ class DialogFrame(Vertical):
 
 
 def prepare_screen(screen: Screen[Any], event: Event) -> bool:
-    """Prepare a screen for `event`, and return whether the screen should handle it.
+    """Prepare a screen for `event`, and return whether it should handle the event.
 
     Before the screen has widgets, it gets the breakpoint classes of the terminal's size: Textual sets them after the
     first layout, which shows panes in another width for a moment. A resize to a size that the terminal no longer has is
-    not handled: two queued sizes would alternate forever.
+    not handled, because two queued sizes would alternate forever.
     """
     app = screen.app
     if isinstance(event, Compose):

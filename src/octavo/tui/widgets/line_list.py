@@ -269,7 +269,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
             index = remaining if remaining is not None else 0 if self.query_text else old_cursor
         self.cursor = self._nearest_stop(index, 1)
         if keys and (not self.query_text or (remaining is not None and user_key in old_keys)):
-            # The selected item was removed. If it returns later, the cursor must not jump back to it.
+            # The selected item was removed. If it comes back later, the cursor must not jump to it.
             self.returning_key = self.key
         self.lay_out_again()
         if keys and had_items:
@@ -520,8 +520,8 @@ class ListState:
         return self._waiting is not None
 
     def show_loading(self, subject: str, *, cancel: str = "", titles: Sequence[str] = ()) -> None:
-        """Show that `subject` (such as "the comments of Mobile SDK") is loading, unless items are already shown. `titles`
-        are the first lines of the items if they are known."""
+        """Show that `subject` (such as "the comments of Mobile SDK") is loading, if no items are shown. `titles` are
+        the first lines of the items, if they are known."""
         if self._failure is not None:
             self._failure = None
             self._list.lay_out_again()
@@ -543,7 +543,7 @@ class ListState:
         self._list.lay_out_again()
 
     def show_unreadable(self, unreadable: int) -> None:
-        """Show an error if the list is empty because all its `unreadable` items could not be parsed."""
+        """If the list is empty because all its `unreadable` items could not be parsed, show an error."""
         if unreadable and not self._list.counts.loaded:
             message = f"{plural(unreadable, 'item')} could not be read"
             self.fail(

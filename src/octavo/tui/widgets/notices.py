@@ -104,10 +104,8 @@ class NoticeBoard:
 
 
 class Notices(Widget):
-    """Draws the notices over the lower right corner, or elsewhere at the right where they hide less.
-
-    Only the top screen draws them. A dialog also shows the screen below, so each notice would appear twice.
-    """
+    """Draws the notices over the lower right corner, or elsewhere at the right where they hide less. Only the top
+    screen draws them, because a dialog also shows the screen below."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"notices--bar", "notices--key"}
     ALLOW_SELECT = False
@@ -172,7 +170,7 @@ class Notices(Widget):
         notices = self._board.shown() if self.screen.is_active else ()
         self.display = bool(notices)
         if notices and self._timer is None:
-            # A smoothly moving bar would repaint too often, and would not move at all with animations off.
+            # A bar that moves smoothly would repaint too often, and would not move at all with animations off.
             self._timer = self.set_interval(1.0, self._update)
         elif not notices and self._timer is not None:
             self._timer.stop()

@@ -57,7 +57,7 @@ class SearchTexts(Generic[T]):
         self._last_search = None
 
     def prepare(self, seconds: float) -> bool:
-        """Prepare missing texts for about `seconds`. Return whether all texts are prepared."""
+        """Prepare missing texts for about `seconds`. Return whether all are prepared."""
         deadline = perf_counter() + seconds
         for start in range(0, len(self._items), _BATCH_SIZE):
             if self._prepare_at(range(start, min(start + _BATCH_SIZE, len(self._items)))) and perf_counter() > deadline:
@@ -156,7 +156,7 @@ def _match_letters(word: str, text: str) -> FuzzyMatch | None:
 
 def _find_next(letter: str, text: str, start: int) -> tuple[int, int] | None:
     """Return the index and the distance of the nearest `letter` from `start` on. None if there is none. The distance is
-    the number of skipped characters. For a letter that starts a word, it is 2 for each skipped word if this is less."""
+    the number of skipped characters, or 2 for each skipped word if the letter starts a word and this is less."""
     nearest_index = text.find(letter, start)
     if nearest_index < 0:
         return None

@@ -124,7 +124,7 @@ class TextEditor(TextArea):
         self._paste(self.app.clipboard)
 
     def delete(self, start: Location, end: Location, *, maintain_selection_offset: bool = True) -> EditResult:
-        """Delete the text in a range. A range that contains only an invisible cut is widened by one letter."""
+        """Delete the text in a range. If it has only an invisible cut, the range is widened by one letter."""
         navigator = self.navigator
         while start != end and not self.get_text_range(start, end):
             first, last = sorted((start, end))
@@ -145,10 +145,8 @@ class TextEditor(TextArea):
         return super().find_matching_bracket(bracket, search_from) if len(self.text) <= MAX_BRACKET_SEARCH else None
 
     def scroll_cursor_visible(self, center: bool = False, animate: bool = False) -> Offset:
-        """Scroll to the cursor, unless it is below the last line.
-
-        When lines are deleted, Textual hides the scroll bar and scrolls to the cursor before it moves the cursor up.
-        """
+        """Scroll to the cursor, unless it is below the last line: when lines are deleted, Textual hides the scroll bar
+        and scrolls to the cursor before it moves the cursor up."""
         if self.cursor_location[0] >= self.document.line_count:
             return Offset()
         return super().scroll_cursor_visible(center, animate)
@@ -463,7 +461,7 @@ class FilterLine(Widget):
     @on(Input.Changed)
     def _apply_typed(self, message: Input.Changed) -> None:
         message.stop()
-        # The message may be older than the current text. Its text would be written back into the input.
+        # The message may be older than the current text, and would write its text back into the input.
         self._apply(self._input.value)
 
     @on(FilterInput.Finished)

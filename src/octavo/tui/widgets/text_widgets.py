@@ -42,7 +42,7 @@ class FactList(Widget):
         self._cache: tuple[tuple[Fact, ...], int, list[Content]] = ((), 0, [])
         """Cached lines, with the facts and the width they were made for."""
         self.min_height = 0
-        """Smallest height in lines while there are facts, so that fewer facts need no new layout."""
+        """Smallest height in lines if there are facts, so that fewer facts need no new layout."""
 
     @property
     def facts(self) -> tuple[Fact, ...]:
@@ -163,8 +163,8 @@ class ScrollWidget(HasCommands, ScrollView):
 
 
 def _drawn_position(bar: ScrollBar, scroll_y: float) -> float:
-    """Return the position to draw `bar` at for `scroll_y`. The bar shows eighths of a cell. In a long text, several lines
-    therefore have the same position, and the bar is drawn only once for them."""
+    """Return the position at which `bar` is drawn for `scroll_y`, in eighths of a cell. In a long text, several lines
+    have the same one, and the bar is drawn only once for them."""
     height, lines, last = bar.size.height, bar.window_virtual_size, bar.window_virtual_size - bar.window_size
     if not 0 < scroll_y < last or not height:
         return scroll_y
@@ -179,8 +179,8 @@ _SKELETON = (19, 11, 15)
 
 
 class LoadingMessage:
-    """A first load: blank for 150 ms, then three gray bars, after 1 s a message, after 5 s the key that cancels. Instead
-    of the bars, `titles` of the items that load are shown at once if they are known."""
+    """A first load: blank for 150 ms, then three gray bars, after 1 s a message, after 5 s the key that cancels. If the
+    `titles` of the items are known, they are shown at once, in place of the bars."""
 
     def __init__(self, widget: Widget, subject: str, cancel: str = "", titles: Sequence[str] = ()) -> None:
         self.subject, self._cancel, self._titles = subject, cancel, titles

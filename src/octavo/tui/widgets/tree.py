@@ -20,8 +20,8 @@ from octavo.tui.widgets.short_texts import AnyText, highlight, safe, spread
 
 @dataclass(slots=True, eq=False)
 class TreeNode:
-    """A node of a tree, which must not be changed. It is not frozen because a frozen class doubles the time to create
-    100,000 nodes. `kind` is "page", "group", "link", "section" (a heading that the cursor skips) or another word."""
+    """A node of a tree, which must not be changed. (A frozen class would double the time to create 100,000 nodes.)
+    `kind` is "page", "group", "link", "section" (a heading that the cursor skips) or another word."""
 
     key: Hashable
     label: AnyText

@@ -13,7 +13,7 @@ import termaid
 SPACINGS = ((3, 2, None), (1, 1, None), (1, 1, 14), (1, 1, 9))
 """Cells between boxes, cells around a label, and the longest label in cells."""
 NARROW = 48
-"""Width in cells. No narrower drawings are made after a drawing of at most this width."""
+"""Width in cells. After a drawing of at most this width, no narrower ones are made."""
 
 
 def main() -> None:
