@@ -12,6 +12,7 @@ from octavo.api.bodies import document_text
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.content import Page, PageTree, Revision
+from octavo.api.links import Location
 from octavo.api.operation import ListPage, read
 from octavo.api.spaces import Space
 from octavo.api.users import User
@@ -120,3 +121,11 @@ def test_malformed_leaves_have_no_text(leaves: Any) -> None:
 
 def test_user_always_has_a_name() -> None:
     assert User.model_validate({"id": "u", "displayName": ""}).name == "u"
+
+
+def test_locations_of_links_share_equal_spaces_only() -> None:
+    first, same = (Location.model_validate({"space": {"id": "s", "title": "Tides"}}).space for _ in range(2))
+    renamed, other = (Location.model_validate({"space": {"id": id, "title": "Charts"}}).space for id in ("s", "charts"))
+    assert first is same
+    assert [each.title for each in (first, renamed, other) if each is not None] == ["Tides", "Charts", "Charts"]
+    assert [each.id for each in (first, renamed, other) if each is not None] == ["s", "s", "charts"]

@@ -1,8 +1,8 @@
 """Links on pages: their targets, broken links, and the links to a page or file."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.collections import Collection
@@ -13,6 +13,23 @@ from octavo.api.organizations import Organization
 from octavo.api.spaces import Space
 from octavo.api.text import Id, KnownValues, SafeAddress, SafeJson, SafeLine
 from octavo.api.users import User
+
+T = TypeVar("T", Organization, Space)
+_MOST_SHARED = 64
+"""Maximum number of organizations and spaces in `_shared`."""
+_shared: dict[tuple[type, str], Any] = {}
+
+
+def _share(value: T) -> T:
+    """Return the equal organization or space of an earlier location, if there is one. A list of 200 links names the same space
+    up to thousands of times."""
+    key = (type(value), value.id)
+    shared: T | None = _shared.get(key)
+    if shared is None or shared != value:
+        if len(_shared) >= _MOST_SHARED:
+            _shared.clear()
+        _shared[key] = shared = value
+    return shared
 
 
 class VersionContext(Model):
@@ -37,8 +54,8 @@ class Location(Model):
     kind: Annotated[
         SafeLine, KnownValues("file", "url", "page", "user", "collection", "space", "reusable-content", "openapi")
     ] = ""
-    organization: Organization | None = None
-    space: Space | None = None
+    organization: Annotated[Organization, AfterValidator(_share)] | None = None
+    space: Annotated[Space, AfterValidator(_share)] | None = None
     page: Page | None = None
     file: File | None = None
     collection: Collection | None = None
