@@ -648,3 +648,37 @@ async def test_text_matches_letters_that_look_alike(index: SearchIndex, pair: tu
     for hit in hits:
         assert " ".join(safe_text(there).split()) in hit.snippet  # The snippet has the original letters.
         assert set("".join(marked_words(hit))) >= set("".join(safe_text(there).split())) - set("-‐‑'’“”\"")
+
+
+async def test_letters_with_a_stroke_are_found_without_it(index: SearchIndex) -> None:
+    read_page(index, "The keeper of Łódź drank smørrebrød.", id="p1", title="Wały")
+    for typed, words in (("lodz", ["Łódź"]), ("Łódź", ["Łódź"]), ("smorrebrod", ["smørrebrød"]), ("waly", [])):
+        (hit, *_) = await find(index, typed)
+        assert marked_words(hit) == words
+
+
+def read_other_pages(index: SearchIndex) -> None:
+    for number in range(20):
+        read_page(index, "Ships pass by all day.", id=f"other-{number}", title="Ships")
+
+
+async def test_text_with_the_words_in_a_row_is_first(index: SearchIndex) -> None:
+    read_other_pages(index)
+    read_page(index, "A peer looks to a peer.", id="p1", title="Adding")
+    read_page(index, f"{'Ships pass by all day. ' * 3}Use it from peer to peer.", id="p2", title="Net")
+    assert await find_ids(index, "peer to peer") == ["p2", "p1"]
+
+
+async def test_page_named_like_the_words_is_first(index: SearchIndex) -> None:
+    read_page(index, "It has a queue.", id="p1", title="sgns::TransactionManager")
+    for number in range(2, 9):
+        body = "GetTransactionManagerState returns the state of the transaction manager. " * 3
+        read_page(index, body, id=f"p{number}", title=f"Node {number}")
+    assert (await find_ids(index, "transaction manager"))[0] == "p1"
+
+
+async def test_name_between_letters_without_spaces_counts_once(index: SearchIndex) -> None:
+    read_other_pages(index)
+    read_page(index, "Text.", id="p1", title="一、蓝莺IM和企业级ChatAI SDK")
+    read_page(index, "Text.", id="p2", title="蓝莺IM：自建聊天服务器")
+    assert await find_ids(index, "蓝莺IM") == ["p2", "p1"]

@@ -116,9 +116,18 @@ def from_index_text(text: str) -> str:
     return text if text.isascii() else text.replace(_JOINT, "").translate(_NO_SIGNS)
 
 
+STROKED = str.maketrans("łøđħŧ", "lodht")
+"""Letters whose strokes the tokenizer `unicode61` does not remove as it removes accents."""
+
+
+def fold_for_search(text: str) -> str:
+    """Return `text` folded and without strokes through letters, because keyboards lack letters such as `ł`."""
+    return fold(text).translate(STROKED)
+
+
 def fold_to_index_text(text: str) -> str:
     """Return `text` folded and in the form for `unicode61`. Indexes store text in this form."""
-    return to_index_text(fold(text))
+    return to_index_text(fold_for_search(text))
 
 
 _WORD = re.compile(r"[^\W_]+")

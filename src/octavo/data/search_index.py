@@ -29,7 +29,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
-from octavo.api.folding import fold, fold_to_index_text, from_index_text, to_index_text, word_parts
+from octavo.api.folding import fold_for_search, fold_to_index_text, from_index_text, to_index_text, word_parts
 from octavo.api.operation import SPECS, ChangeRequestRef, Discussion, Operation, SpaceRef, read
 from octavo.data.database import (
     Writer,
@@ -57,7 +57,7 @@ _removal_update = lazy("octavo.data.search_text:removal_update")
 
 _WHOLE_PAGE_LETTERS = 200_000
 """Number of indexed characters above which the index may not have the whole text of a page."""
-VERSION = 5
+VERSION = 6
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS documents (
     id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, space TEXT NOT NULL,
@@ -586,17 +586,23 @@ def _insert_passages(db: sqlite3.Connection, number: int, document: SearchDocume
             (number, part.part, _SEPARATOR.join(part.path), part.anchor, part.nth),
         ).lastrowid
         shown = _scalars(part.text)
-        columns = [fold_to_index_text(_scalars(text)) for text in (part.context, part.title)]
+        title, context = _scalars(part.title), _scalars(part.context)
+        columns = [fold_to_index_text(context), fold_to_index_text(f"{title} {_parts(title)}".rstrip())]
         # Most texts are indexed unchanged, because SQLite folds simple case and accents itself.
-        is_simple = fold(shown) == shown.lower()
+        is_simple = fold_for_search(shown) == shown.lower()
         columns += [to_index_text(shown), ""] if is_simple else [fold_to_index_text(shown), shown]
-        columns.insert(3, fold_to_index_text(word_parts(f"{_scalars(part.title)} {shown}")))
+        columns.insert(3, fold_to_index_text(_parts(shown)))
         db.execute(
             "INSERT INTO texts (rowid, context, title, words, parts, shown) VALUES (?, ?, ?, ?, ?, ?)",
             (passage, *columns),
         )
         letters += sum(map(len, columns))
     return letters
+
+
+def _parts(text: str) -> str:
+    """Return the parts of the words in `text`. A name between letters of a script without spaces is a word."""
+    return word_parts(to_index_text(text))
 
 
 def _scalars(text: str) -> str:
@@ -632,12 +638,13 @@ def _search(
         "SELECT document.kind, document.space, document.own_id, part, document.title, path, anchor, nth,"
         " document.change_request, document.page, document.node, document.thread, document.author, document.about,"
         " document.page_path, document.number, document.at, document.known_at, passage FROM ("
-        "  SELECT texts.rowid AS passage, document AS owner, part, path, anchor, nth, bm25(texts, 1.0, 8.0, 1.0, 0.5) AS rank"
+        "  SELECT texts.rowid AS passage, document AS owner, part, path, anchor, nth, "
+        "  bm25(texts, 1.0, 8.0, 1.0, 0.5) * iif(texts.rowid IN (SELECT rowid FROM texts WHERE texts MATCH ?), 2, 1) AS rank"
         "  FROM texts JOIN passages ON passages.id = texts.rowid JOIN documents document ON document.id = passages.document"
         f"  WHERE texts MATCH ? AND {where} ORDER BY texts.rowid DESC LIMIT ?"
         " ) JOIN documents document ON document.id = owner"
         " ORDER BY rank, document.known_at DESC, passage LIMIT ?",
-        [terms.expression, *values, MAX_RANKED, limit * 6],
+        [terms.whole_expression, terms.expression, *values, MAX_RANKED, limit * 6],
     ).fetchall()
     hits: list[Hit] = []
     hits_per_item: dict[tuple[str, ...], int] = {}

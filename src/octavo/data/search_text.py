@@ -27,12 +27,14 @@ from octavo.api.comments import List as ListComments
 from octavo.api.content import GetPage, ListPages, Page, PageTree
 from octavo.api.folding import (
     SIGNED,
+    STROKED,
     FoldedText,
     Range,
     diagram_labels,
     encode_mention,
     end_after_mention,
     fold,
+    fold_for_search,
     to_index_text,
     word_part_starts,
 )
@@ -70,7 +72,7 @@ class SearchTerms:
     """
 
     def __init__(self, typed: str) -> None:
-        words = fold(safety.safe_text(typed[:MAX_QUERY_LENGTH])).split()
+        words = fold_for_search(safety.safe_text(typed[:MAX_QUERY_LENGTH])).split()
         words = [word for word in words if any(map(str.isalnum, word))][:MAX_TERMS]
         self.terms = tuple(
             (word, len(word) > 2 or not word.isascii() or (len(word) == 2 and place == len(words) - 1))
@@ -91,6 +93,11 @@ class SearchTerms:
         terms = [_phrase(*term) for term in self.terms]
         any_term = " OR ".join(f"({term})" for term in terms)
         return " AND ".join([*(f"({term})" for term in terms), f"({{title words parts}} : ({any_term}))"])
+
+    @property
+    def whole_expression(self) -> str:
+        """Return the FTS5 query for texts in which the terms follow each other."""
+        return _phrase(" ".join(word for word, _ in self.terms), self.terms[-1][1])
 
     def ranges(self, text: str) -> tuple[Range, ...]:
         """Return the ranges of the terms in `text`, in order and without overlap."""
@@ -174,9 +181,9 @@ def _phrase(word: str, is_prefix: bool) -> str:
 
 @cache
 def _letter(letter: str) -> str:
-    """Return a letter without accents, as the tokenizer `unicode61` does."""
+    """Return a letter without accents and strokes, as the index has it."""
     parts = "".join(part for part in unicodedata.normalize("NFD", letter) if not "\u0300" <= part <= "\u036f")
-    return unicodedata.normalize("NFC", parts) or letter
+    return (unicodedata.normalize("NFC", parts) or letter).translate(STROKED)
 
 
 def _without_accents(folded: str) -> tuple[str, Sequence[int]]:

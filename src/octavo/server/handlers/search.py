@@ -15,7 +15,7 @@ from octavo.api import search
 from octavo.api.folding import (
     SIGNED,
     end_after_mention,
-    fold,
+    fold_for_search,
     from_index_text,
     mentioned_urls,
     to_index_text,
@@ -71,7 +71,7 @@ def _find_sections(world: World, spaces: list[str], query_text: str) -> list[Sea
 
 
 def _query_words(query_text: str) -> list[str]:
-    return _WORD.findall(fold(query_text))
+    return _WORD.findall(fold_for_search(query_text))
 
 
 def _present_space(world: World, space: Json, sections: Iterable[SearchHit], query_text: str) -> Json:
@@ -113,7 +113,9 @@ def _present_pages(world: World, space: Json, sections: Iterable[SearchHit], que
 def _partial_match_snippet(world: World, section: SearchHit, query_text: str) -> str:
     """Return the text around the first match inside a word. Used for sections in which no whole word matches."""
     body, words = from_index_text(world.store.section_body(section.partial_match_section)), _query_words(query_text)
-    starts = (at for at in word_part_starts(body) if any(fold(body[at : at + len(word)]) == word for word in words))
+    starts = (
+        at for at in word_part_starts(body) if any(fold_for_search(body[at : at + len(word)]) == word for word in words)
+    )
     start = max(0, next(starts, 0) - SNIPPET_LENGTH // 3)
     start = body.find(" ", start) + 1 if start else 0
     end = end_after_mention(body, start + SNIPPET_LENGTH)
