@@ -172,10 +172,10 @@ async def test_polls_become_less_frequent_without_key_presses(poller_run: Poller
 
 
 async def test_hidden_app_does_not_poll_and_polls_when_shown(poller_run: PollerRun, clock: Clock) -> None:
-    poller_run.live.syncer.on_terminal_hidden()
+    poller_run.live.syncer.set_hidden(True)
     clock.forward(hours=3)
     assert not poller_run.poller.is_due
-    poller_run.live.syncer.on_terminal_shown()
+    poller_run.live.syncer.set_hidden(False)
     poller_run.poller.on_key_pressed()
     assert poller_run.poller.is_due
 

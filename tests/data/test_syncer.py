@@ -431,13 +431,13 @@ class TestPlanners:
     ) -> None:
         seconds = [0.0]
         syncer = server.syncer(clock, low=lambda: seconds[0])
-        syncer.on_terminal_hidden()
+        syncer.set_hidden(True)
         run_wants(syncer, "inbox", [want("a", "inbox", Rank.VISIBLE)])
         run_wants(syncer, "offline", [want("b", "offline", Rank.OFFLINE)])
         await syncer.wait_all_idle()
         assert server.requests == ["b"]
         seconds[0] = 0.01
-        syncer.on_terminal_shown()
+        syncer.set_hidden(False)
         await run_ready_tasks()
         assert server.requests == ["b"]
         assert (await syncer.get(op("c"))).id == "c"

@@ -176,7 +176,7 @@ class InboxLoader:
     def rebuild(self) -> None:
         """Build the rows again soon, because their facts have changed."""
         if self._observers:
-            self._builder.schedule(self._pause if self.is_loading else 0.0)
+            self._builder.schedule(self._pause)
 
     @property
     def is_loading(self) -> bool:
@@ -340,7 +340,7 @@ class InboxLoader:
         self._errors.pop(name, None)
         if snapshot.error is not None:
             self._errors[name] = snapshot.error
-        self._builder.schedule(self._pause if self.is_loading else 0.0, is_stale=self._items(name) is not items)
+        self._builder.schedule(self._pause, is_stale=self._items(name) is not items)
         if self.is_loading or snapshot.loading or self._running is None:
             return
         if before is not None and _is_unreached(before) and not any(map(_is_unreached, self._lists.values())):
@@ -359,11 +359,12 @@ class InboxLoader:
 
     @property
     def _pause(self) -> float:
-        return BUILD_INTERVAL_LOADING if self.is_loading else BUILD_INTERVAL
+        """Seconds to wait before a build, because more responses arrive during a round."""
+        return BUILD_INTERVAL_LOADING if self.is_loading else 0.0
 
     def _on_progress(self, owner: str) -> None:
         if owner == OWNER:
-            self._builder.schedule(self._pause, is_stale=False)
+            self._builder.schedule(self._pause or BUILD_INTERVAL, is_stale=False)
 
     async def _build(self, is_stale: bool) -> Inbox | None:
         """Build the inbox from everything that is loaded. Return None if nothing has changed since the last build."""

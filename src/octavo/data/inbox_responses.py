@@ -161,7 +161,7 @@ class InboxBuilder:
                 await self._rescheduled.wait()
                 timer.cancel()
                 continue
-            is_stale, self._is_stale, self._is_due = self._is_stale and self.can_build, False, False
+            is_stale, self._is_stale, self._is_due = self._is_stale, False, False
             self._is_building = True
             try:
                 self.inbox = await self._build(is_stale) or self.inbox

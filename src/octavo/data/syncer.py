@@ -274,13 +274,9 @@ class Syncer(Generic[R]):
         self.queue.end_pause()
         self._schedule_pump()
 
-    def on_terminal_hidden(self) -> None:
+    def set_hidden(self, is_hidden: bool) -> None:
         """Start no requests of ranks VISIBLE and LATER while the terminal is hidden."""
-        self.is_hidden = True
-
-    def on_terminal_shown(self) -> None:
-        """Allow requests of all ranks again, because the terminal is visible."""
-        self.is_hidden = False
+        self.is_hidden = is_hidden
         self._schedule_pump()
 
     @property

@@ -111,7 +111,7 @@ class BackgroundRefresh:
             self._hooks.follow()
             self._app.workspace.inbox.start()
         if self._is_hidden:
-            session.live.syncer.on_terminal_hidden()
+            session.live.syncer.set_hidden(True)
         if self._timer is None and self._interval is not None:
             self._timer = self._app.set_interval(self._interval, self.refresh_if_due)
 
@@ -130,12 +130,12 @@ class BackgroundRefresh:
         if self._hooks is not None:
             return
         if self._session is not None:
-            self._session.live.syncer.on_terminal_hidden()
+            self._session.live.syncer.set_hidden(True)
 
     def on_terminal_shown(self) -> None:
         """Refresh everything, because the terminal got the focus."""
         if self._session is not None:
-            self._session.live.syncer.on_terminal_shown()
+            self._session.live.syncer.set_hidden(False)
         if self.poller is not None:
             self.poller.on_key_pressed()
             self.refresh_if_due()

@@ -102,11 +102,9 @@ class Composer(Dialog[str | None]):
         save_draft_now: Callable[[str], None],
         save_error: Callable[[], str] = str,
         verb: str = "send",
-        placeholder: str = "Write a comment",
         preview: Callable[[str], Widget] | None = None,
         editing_folder: Path | None = None,
         file_note: FileNote | None = None,
-        limit: int | None = None,
         members: MentionCandidates | None = None,
         can_add_to_review: bool = False,
         suggestion: str = "",
@@ -116,18 +114,17 @@ class Composer(Dialog[str | None]):
 
         `is_saved` is True if the draft is on disk. `preview` returns a widget that shows the rendered text.
         `editing_folder` is the folder for files of the external editor. None disables this editor. `file_note`
-        describes the text in such a file. `limit` is the maximum number of characters that can be sent. `save_error`
-        returns why nothing can be saved or sent. `members` can be mentioned. With `can_add_to_review`, the comment can
-        be added to the pending review, which sets `is_pending`. `suggestion` is the Markdown that starts a suggested
-        change. `replies` are quick replies."""
+        describes the text in such a file. `save_error` returns why nothing can be saved or sent. `members` can be
+        mentioned. With `can_add_to_review`, the comment can be added to the pending review, which sets `is_pending`.
+        `suggestion` is the Markdown that starts a suggested change. `replies` are quick replies."""
         super().__init__()
-        self._title, self._quoted, self._verb, self._placeholder = title, quoted, verb, placeholder
+        self._title, self._quoted, self._verb = title, quoted, verb
         self._initial_text = self._last_text = draft
         self._saved_text = draft if is_saved else ""
         self._mentions = MentionText()
         self._save_draft, self._save_draft_now, self._save_error = save_draft, save_draft_now, save_error
         self.preview: Callable[[str], Widget] | None = preview
-        self._limit, self._members = limit, members
+        self._members = members
         self.editing_folder: Path | None = editing_folder
         self._file_note = file_note
         self.can_add_to_review: bool = can_add_to_review
@@ -153,7 +150,7 @@ class Composer(Dialog[str | None]):
             if quoted:
                 lines = [Content.styled("┊ ", "$octavo-note") + safe(line) for line in quoted]
                 yield Static(Content("\n").join(lines), classes="composer--quoted")
-            self.text_area = TextEditor(self._mentions.to_text(self._initial_text), placeholder=self._placeholder)
+            self.text_area = TextEditor(self._mentions.to_text(self._initial_text), placeholder="Write a comment")
             yield self.text_area
             yield VerticalScroll(classes="composer--preview")
             with Horizontal(classes="composer--state"):
@@ -254,8 +251,6 @@ class Composer(Dialog[str | None]):
             return save_error
         if not self.text.strip():
             return "Write some text first."
-        if self._limit is not None and len(self.text) > self._limit:
-            return f"The text is {plural(len(self.text) - self._limit, 'character')} over the limit."
         return None
 
     @property
@@ -333,10 +328,7 @@ class Composer(Dialog[str | None]):
             result.update(safe(text).stylize(style))
 
     def _show_count(self, count: int) -> None:
-        limit = f" of {self._limit}" if self._limit is not None and count > self._limit * 0.8 else ""
-        over = self._limit is not None and count > self._limit
-        text = Content(f"{count}{limit} character{'' if count == 1 and not limit else 's'}")
-        self.query_one(".composer--count", Static).update(text.stylize("bold $error") if over else text)
+        self.query_one(".composer--count", Static).update(Content(plural(count, "character")))
         self.refresh_bindings()
 
     def send(self) -> None:
