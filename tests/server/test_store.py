@@ -156,6 +156,16 @@ def test_only_the_hash_of_a_key_is_stored(tmp_path: Path) -> None:
     assert b"secret-key" not in b"".join(file.read_bytes() for file in tmp_path.iterdir())
 
 
+def test_known_key_is_not_written_again(tmp_path: Path) -> None:
+    path = tmp_path / "library.db"
+    for user, is_written in (("ada", True), ("ada", False), ("bo", True)):
+        store = Store(path)
+        before = Path(f"{path}-wal").read_bytes()
+        store.add_key("secret-key", user)
+        assert (Path(f"{path}-wal").read_bytes() != before, store.user_of("secret-key")) == (is_written, user)
+        store.close()
+
+
 def test_library_is_readable_by_its_owner_only_and_persistent(tmp_path: Path) -> None:
     path = tmp_path / "data" / "library.db"
     store = Store(path)
