@@ -197,7 +197,7 @@ def test_missing_folder_and_a_path_outside_are_refused(tmp_path: Path) -> None:
     assert not (tmp_path.parent / "outside.md").exists()
 
 
-def test_cancelled_linter_is_killed(tmp_path: Path) -> None:
+def test_linter_is_killed_before_its_cancelled_task_ends(tmp_path: Path) -> None:
     code = f"import os, time\nopen({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)\n"
 
     async def start_and_cancel() -> None:
@@ -205,6 +205,7 @@ def test_cancelled_linter_is_killed(tmp_path: Path) -> None:
         await asyncio.to_thread(wait_until_written, tmp_path / "pid")
         task.cancel()
         await asyncio.wait([task])
+        with pytest.raises(ProcessLookupError):
+            os.kill(int((tmp_path / "pid").read_text()), 0)
 
     asyncio.run(start_and_cancel())
-    wait_until_ended(tmp_path / "pid")

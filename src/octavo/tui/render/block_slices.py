@@ -88,7 +88,7 @@ class SliceBounds(NamedTuple):
 
 def slice_bounds(block: Block) -> SliceBounds | None:
     """Return the position of a slice in its block. None if `block` is not a slice."""
-    bounds = block.attrs.get("cut")
+    bounds = block.attrs.get("slice")
     return bounds if isinstance(bounds, SliceBounds) else None
 
 
@@ -174,13 +174,13 @@ def _with_bounds(piece: Block, *, is_first: bool, is_last: bool) -> Block:
     last = whole.lines[1] if is_last else children[-1].lines[1] if children else piece.lines[1]
     bounds = bounds._replace(is_first=is_first, is_last=is_last)
     runs = piece.runs if is_first or not children else ()
-    return piece._replace(attrs={**piece.attrs, "cut": bounds}, runs=runs, lines=(first, max(first, last)))
+    return piece._replace(attrs={**piece.attrs, "slice": bounds}, runs=runs, lines=(first, max(first, last)))
 
 
 def _slice_of(block: Block, children: Iterable[Block], start: int, *, is_continuation: bool = False) -> Block:
     """Return a slice with some children of a block. With `is_continuation`, it starts inside its first child."""
     above = block.children[start - 1] if start and not is_continuation else None
-    return block._replace(children=tuple(children), attrs={**block.attrs, "cut": SliceBounds(block, start, above)})
+    return block._replace(children=tuple(children), attrs={**block.attrs, "slice": SliceBounds(block, start, above)})
 
 
 def _split_children(block: Block, limit: float, group_size: int = 1) -> Iterator[Block]:
@@ -225,7 +225,7 @@ def _split_rows(table: Block, limit: float) -> Iterator[Block]:
         bounds = slice_bounds(piece)
         assert bounds is not None, "the block must be a slice of another block"
         yield from _split_long_cells(
-            piece._replace(attrs={**piece.attrs, "cut": bounds._replace(whole_block=table)}), limit
+            piece._replace(attrs={**piece.attrs, "slice": bounds._replace(whole_block=table)}), limit
         )
 
 
@@ -253,7 +253,7 @@ def _split_long_cells(piece: Block, limit: float) -> Iterator[Block]:
         for cell in (row.children or (row,)) if short is not row else ():
             for rest in islice(_split_runs(cell.runs, limit), 1, None) if _is_long_cell(cell, limit) else ():
                 yield Block(
-                    "paragraph", {"cut": SliceBounds(whole_block(row), 0)}, runs=rest, lines=row.lines, key=row.key
+                    "paragraph", {"slice": SliceBounds(whole_block(row), 0)}, runs=rest, lines=row.lines, key=row.key
                 )
 
 
@@ -271,7 +271,7 @@ def shorten_row(row: Block, limit: float = SLICE_COST) -> Block:
 
 def _replace_cells(row: Block, cells: Iterable[Block]) -> Block:
     """Return a row with other cells. The cursor treats it as the original row."""
-    attrs = {**row.attrs, "cut": SliceBounds(whole_block(row), 0, is_first=True, is_last=True)}
+    attrs = {**row.attrs, "slice": SliceBounds(whole_block(row), 0, is_first=True, is_last=True)}
     return row._replace(children=tuple(cells), attrs=attrs)
 
 
@@ -281,7 +281,7 @@ def _is_long_cell(cell: Block, limit: float) -> bool:
 
 def _split_paragraph(block: Block, limit: float) -> Iterator[Block]:
     for runs in _split_runs(block.runs, limit):
-        yield block._replace(runs=runs, attrs={**block.attrs, "cut": SliceBounds(block, 0)})
+        yield block._replace(runs=runs, attrs={**block.attrs, "slice": SliceBounds(block, 0)})
 
 
 def _split_captioned(block: Block, limit: float) -> Iterator[Block]:
@@ -291,7 +291,7 @@ def _split_captioned(block: Block, limit: float) -> Iterator[Block]:
         first, *rest = _split_runs(block.runs, limit)
         yield _slice_of(block._replace(runs=first), (), 0)
         for runs in rest:
-            yield Block("paragraph", {"cut": SliceBounds(block, 0)}, runs=runs, lines=block.lines, key=block.key)
+            yield Block("paragraph", {"slice": SliceBounds(block, 0)}, runs=runs, lines=block.lines, key=block.key)
     yield from _split_children(block, limit)
 
 
@@ -364,7 +364,7 @@ def _split_code(block: Block, limit: float) -> Iterator[Block]:
             text_part, next_start = text[start:next_start], next_start
         lines = (first_line + row_index if row_index else block.lines[0], first_line + row_index + max(1, rows))
         bounds = SliceBounds(block, row_index, is_partial_row=continues_row or not rows, continues_row=continues_row)
-        yield block._replace(text=text_part, attrs={**block.attrs, "cut": bounds}, lines=lines)
+        yield block._replace(text=text_part, attrs={**block.attrs, "slice": bounds}, lines=lines)
         continues_row, start, row_index = not rows, next_start, row_index + rows
 
 
@@ -383,7 +383,7 @@ def _split_formula(block: Block, limit: float) -> Iterator[Block]:
 def _formula_slices(block: Block, text: str, limit: float) -> Iterator[Block]:
     """Yield slices of one part of a formula, split at spaces if the part is too long."""
     for runs in _split_runs([Run(text)], limit):
-        attrs = {**block.attrs, "cut": SliceBounds(block, 0)}
+        attrs = {**block.attrs, "slice": SliceBounds(block, 0)}
         yield block._replace(text=runs[0].text, attrs=attrs)
 
 
@@ -394,7 +394,7 @@ def _split_plain_text(block: Block, limit: float) -> Iterator[Block]:
     for piece in _split_code(inner, limit):
         bounds = slice_bounds(piece)
         assert bounds is not None, "the block must be a slice of another block"
-        yield piece._replace(kind=block.kind, attrs={**block.attrs, "cut": bounds._replace(whole_block=block)})
+        yield piece._replace(kind=block.kind, attrs={**block.attrs, "slice": bounds._replace(whole_block=block)})
 
 
 def _split_integration(block: Block, limit: float) -> Iterator[Block]:

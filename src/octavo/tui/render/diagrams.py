@@ -37,7 +37,7 @@ def render_diagram(context: LayoutContext, block: Block, width: int) -> list[Lin
     title = str(block.attrs.get("title") or "").strip() or title
     if drawn is not None and drawn.drawings:
         return _render_drawing(context, block, drawn.drawings, title, width, _SIDEWAYS.match(source) is not None)
-    attrs = {"language": "mermaid", "title": title, "cut": slice_bounds(block)}
+    attrs = {"language": "mermaid", "title": title, "slice": slice_bounds(block)}
     source_lines = code.render_code(
         context, Block("code", attrs, text=block.text or text, lines=block.lines, key=block.key), width
     )

@@ -307,7 +307,7 @@ def _within_parent(block: Block, path: Sequence[Block]) -> Block:
         return path[-1]._replace(children=(block,))
     at, count = max(0, _child_index(block, path[-1])), len(path[-1].children)
     bounds = SliceBounds(path[-1], at, None, at == 0, at == count - 1)
-    return path[-1]._replace(children=(block,), attrs={**path[-1].attrs, "cut": bounds})
+    return path[-1]._replace(children=(block,), attrs={**path[-1].attrs, "slice": bounds})
 
 
 def _render_entry(

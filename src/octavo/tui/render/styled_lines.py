@@ -341,7 +341,7 @@ def shift_cells(parts: Iterable[BlockCells], offset: int) -> list[BlockCells]:
     return [BlockCells(start + offset, end + offset, block) for start, end, block in parts]
 
 
-def block_cells(line: Line, width: int) -> list[BlockCells]:
+def cells_of_blocks(line: Line, width: int) -> list[BlockCells]:
     """Return the ranges of cells that belong to blocks, on a line of at most `width` cells."""
     if isinstance(line, SplitLine) and line.block_cells:
         return list(line.block_cells)
@@ -350,7 +350,7 @@ def block_cells(line: Line, width: int) -> list[BlockCells]:
 
 def line_blocks(line: Line) -> list[Block]:
     """Return the blocks of a line."""
-    return [part.block for part in block_cells(line, 0)]
+    return [part.block for part in cells_of_blocks(line, 0)]
 
 
 def block_at_cell(line: Line, cell: int) -> Block | None:

@@ -20,8 +20,8 @@ from octavo.tui.render.styled_lines import (
     Line,
     Piece,
     SplitLine,
-    block_cells,
     cells,
+    cells_of_blocks,
     flatten_emoji,
     indent,
     pad,
@@ -412,7 +412,9 @@ def render_columns(context: LayoutContext, block: Block, width: int) -> list[Lin
             if at:
                 pieces.append(Piece(" " * COLUMN_GAP, PLAIN, None, True))
             if number < len(lines):
-                cell_ranges += shift_cells(block_cells(lines[number], widths[at]), sum(widths[:at]) + COLUMN_GAP * at)
+                cell_ranges += shift_cells(
+                    cells_of_blocks(lines[number], widths[at]), sum(widths[:at]) + COLUMN_GAP * at
+                )
                 pieces += lines[number].pieces
                 if at + 1 < count:
                     pieces = pad(pieces, sum(widths[: at + 1]) + COLUMN_GAP * at)
