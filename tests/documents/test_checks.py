@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -10,8 +11,8 @@ from hypothesis import strategies as st
 
 from octavo.documents.anchors import match_anchor
 from octavo.documents.blocks import sanitize
-from octavo.documents.checks.findings import Place, SourcePlaces, matches_path, read_page
-from octavo.documents.checks.references import CheckedFolder
+from octavo.documents.checks.findings import Finding, Place, SourcePlaces, matches_path, read_page
+from octavo.documents.checks.references import CheckedFolder, LazyPages
 from octavo.documents.source_reader import parse
 
 
@@ -57,8 +58,7 @@ def test_columns_count_the_characters_of_the_file(before: str, after: str) -> No
 
 def test_unusual_line_separators_do_not_move_lines() -> None:
     text = "a\u2028b\n\n[x](gone.md)"
-    folder = CheckedFolder((read_page("a.md", text),))
-    (found,) = folder.findings()
+    (found,) = _findings({"a.md": text})
     assert (found.rule, found.words) == ("link", "gone.md")
 
 
@@ -141,7 +141,7 @@ def test_anchor_of_a_heading_ignores_names_in_angle_brackets() -> None:
 @pytest.mark.before_release
 def test_hundreds_of_faults_on_a_page_are_all_found() -> None:
     text = "".join(f"[x](gone{number}.md) [x](#a{number}) {{% hint %}}\n\n" for number in range(300))
-    found = list(CheckedFolder((read_page("a.md", text),)).findings())
+    found = _findings({"a.md": text})
     assert len([each for each in found if each.rule == "link"]) == 300
     assert len([each for each in found if each.rule == "anchor"]) == 300
 
@@ -160,26 +160,46 @@ def test_hundreds_of_faults_on_a_page_are_all_found() -> None:
     ids=["entity", "apostrophe", "entity in a URL", "escapes", "case", "accents", "long name"],
 )
 def test_file_is_used_however_its_name_is_written(name: str, url: str) -> None:
-    folder = CheckedFolder(
-        (read_page("README.md", url),), files=[f".gitbook/assets/{name}", ".gitbook/assets/spare.png"]
-    )
-    assert [each.path for each in folder.findings() if each.rule == "unused-file"] == [".gitbook/assets/spare.png"]
+    found = _findings({"README.md": url}, files=[f".gitbook/assets/{name}", ".gitbook/assets/spare.png"])
+    assert [each.path for each in found if each.rule == "unused-file"] == [".gitbook/assets/spare.png"]
 
 
 def test_redirect_to_a_page_is_no_loop_because_the_page_comes_first() -> None:
-    pages = tuple(read_page(path, "# Page") for path in ("a.md", "b/README.md", "README.md"))
+    pages = dict.fromkeys(("a.md", "b/README.md", "README.md"), "# Page")
     redirects = "redirects:\n  a: a.md\n  b: b/README.md\n  c: ./a.md\n  d: e\n  e: d\n  f: f.md\n"
     redirects += "  readme: README.md\n  g: README.md\n  old/g: g.md\n"
-    found = list(CheckedFolder(pages, configuration=redirects).findings())
+    found = _findings(pages, configuration=redirects)
     assert [each.words for each in found if each.rule == "redirect-loop"] == ["d", "e"]
     assert [each.words for each in found if each.rule == "link"] == ["f"]
 
 
 def test_page_in_the_same_folder_is_suggested_before_others_with_its_name() -> None:
-    links = read_page("docs/10/a.md", "[b](/docs/b.md) [index](/docs/old/README.md) [a](../8/a.md)")
-    others = [
-        read_page(path, "# Page")
-        for path in ("docs/9/b.md", "docs/10/b.md", "docs/10/README.md", "README.md", "docs/9/a.md")
-    ]
-    found = CheckedFolder((links, *others)).findings()
+    links = {"docs/10/a.md": "[b](/docs/b.md) [index](/docs/old/README.md) [a](../8/a.md)"}
+    others = ("docs/9/b.md", "docs/10/b.md", "docs/10/README.md", "README.md", "docs/9/a.md")
+    found = _findings(links | dict.fromkeys(others, "# Page"))
     assert [each.suggestion for each in found if each.rule == "link"] == ["b.md", None, "../9/a.md"]
+
+
+def _findings(texts: dict[str, str], **fields: Any) -> list[Finding]:
+    """Return the findings of all files of a folder, in the order of paths."""
+    folder = CheckedFolder(LazyPages(texts), **fields)
+    return [each for path in sorted(folder.paths) for each in folder.findings_in(path)]
+
+
+class _RecordedTexts(dict[str, str]):
+    """Texts by path, with the paths whose texts were taken."""
+
+    def __init__(self, texts: dict[str, str]) -> None:
+        super().__init__(texts)
+        self.taken: list[str] = []
+
+    def __getitem__(self, path: str) -> str:
+        self.taken.append(path)
+        return super().__getitem__(path)
+
+
+def test_file_is_checked_without_reading_pages_whose_headings_it_does_not_link_to() -> None:
+    texts = _RecordedTexts({"a.md": "[b](b.md) [c](c.md#gone) [d](d.md)", "b.md": "# B", "c.md": "# C"})
+    found = list(CheckedFolder(LazyPages(texts)).findings_in("a.md"))
+    assert [each.rule for each in found] == ["anchor", "link"]
+    assert texts.taken == ["a.md", "c.md"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import posixpath
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +23,7 @@ from octavo.data.live import Live
 from octavo.data.loaders import find_page, get_page_source, page_markdown
 from octavo.documents import links, page_trees
 from octavo.documents.checks.findings import DEFAULT_RULES, RULES, CheckedPage, Finding, RuleChoice, read_page
-from octavo.documents.checks.references import INDEX, CheckedFolder, ReferenceCheck
+from octavo.documents.checks.references import INDEX, CheckedFolder, LazyPages, ReferenceCheck
 from octavo.documents.folders.folder import (
     IGNORED_FOLDERS,
     INCLUDES,
@@ -92,9 +92,12 @@ class CheckReport:
     """A sentence for each file or group of pages that was not checked completely."""
 
 
-def check_folder(path: Path, *, follows_urls: bool = False) -> CheckReport:
-    """Return the findings in a folder. With `follows_urls`, links to websites are checked too. Raises OSError if it is not
-    a folder or cannot be opened."""
+def check_folder(
+    path: Path, *, follows_urls: bool = False, on_file: Callable[[Sequence[Finding]], None] | None = None
+) -> CheckReport:
+    """Return the findings in a folder. With `follows_urls`, links to websites are checked too. `on_file` is called with the
+    other findings of each file as soon as they are known, in the order of paths. Raises OSError if it is not a folder or
+    cannot be opened."""
     folder = read_folder(path)
     root = os.path.relpath(folder.root, folder.top)
     checked = _FolderReader(folder).read_all()
@@ -102,19 +105,27 @@ def check_folder(path: Path, *, follows_urls: bool = False) -> CheckReport:
     def path_from_top(path: str) -> str:
         return posixpath.normpath(posixpath.join(root, path))
 
-    pages = (*checked.pages, *checked.includes)
-    paths = {page.path: _page_path(page.path) for page in checked.pages}
-    found = list(checked.findings())
-    incomplete_notes = [f"{each.path} {each.message}" for each in folder.problems]
+    def from_top(findings: Iterable[Finding]) -> Iterator[Finding]:
+        for each in findings:
+            page = _page_path(each.path) if each.path in checked.pages else ""
+            yield replace(each, path=path_from_top(each.path), page=page)
+
+    found: list[Finding] = []
+    for each in sorted(checked.paths, key=path_from_top):
+        of_file = list(from_top(checked.findings_in(each)))
+        found += of_file
+        if on_file is not None:
+            on_file(of_file)
+    incomplete_notes = [f"{problem.path} {problem.message}" for problem in folder.problems]
     if follows_urls:
         urls = dict.fromkeys(url for page in checked.all_pages for url in checked.references.external_urls(page))
         if len(urls) > MAX_URLS:
             incomplete_notes.append(f"Only {MAX_URLS:,} of {len(urls):,} links to websites were checked.")
         broken = broken_urls(list(urls)[:MAX_URLS], Fetcher())
-        found += [each for page in checked.all_pages for each in checked.references.external_findings(page, broken)]
-    findings = tuple(replace(each, path=path_from_top(each.path), page=paths.get(each.path, "")) for each in found)
-    texts = {path_from_top(page.path): page.text for page in checked.all_pages}
-    return CheckReport(findings, len(pages), texts, tuple(incomplete_notes))
+        for page in checked.all_pages:
+            found += from_top(checked.references.external_findings(page, broken))
+    texts = {path_from_top(each): text for each, text in checked.texts.items()}
+    return CheckReport(tuple(found), len(checked.pages) + len(checked.includes), texts, tuple(incomplete_notes))
 
 
 class _FolderReader:
@@ -135,9 +146,9 @@ class _FolderReader:
         files, others = self._find_files({*pages, *includes})
         configuration = Path(os.path.relpath(folder.top / _CONFIGURATION, folder.root))
         return CheckedFolder(
-            tuple(self._read(pages)),
-            tuple(self._read(path for path in includes if path not in pages)),
-            next(self._read(filter(None, [folder.summary])), None),
+            self._read(pages),
+            self._read(path for path in includes if path not in pages),
+            self._read([folder.summary])[_posix(folder.summary)] if folder.summary else None,
             [_posix(path) for path in unlisted],
             dict(_tree_paths(folder, folder.entries)),
             tuple(_repeated_paths(folder)),
@@ -153,9 +164,8 @@ class _FolderReader:
             self._texts[path] = self._folder.text(path) or ""
         return self._texts[path]
 
-    def _read(self, paths: Iterable[Path]) -> Iterator[CheckedPage]:
-        for path in paths:
-            yield read_page(_posix(path), self._text(path))
+    def _read(self, paths: Iterable[Path]) -> LazyPages:
+        return LazyPages({_posix(path): self._text(path) for path in paths})
 
     def _find_includes(self, pages: Sequence[Path]) -> dict[Path, None]:
         """Return the files of reusable content: the files in the folder `INCLUDES`, and the files that pages

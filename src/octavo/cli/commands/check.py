@@ -8,7 +8,7 @@ import os
 import posixpath
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -185,6 +185,11 @@ def _compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
+def terminal_lines(findings: Sequence[Finding], texts: Mapping[str, str]) -> str:
+    on_terminal = sys.stdout is not None and sys.stdout.isatty()
+    return text_lines(findings, colors=on_terminal and not os.environ.get("NO_COLOR"))
+
+
 FORMATS: Mapping[str, Callable[[Sequence[Finding], Mapping[str, str]], str]] = {
     "json": json_text,
     "ndjson": ndjson_lines,
@@ -193,6 +198,12 @@ FORMATS: Mapping[str, Callable[[Sequence[Finding], Mapping[str, str]], str]] = {
     "github": github_commands,
 }
 """Formats for programs. Each function gets the findings, and the text of each file by path."""
+LINE_FORMATS: Mapping[str, Callable[[Sequence[Finding], Mapping[str, str]], str]] = {
+    "text": terminal_lines,
+    "ndjson": ndjson_lines,
+    "github": github_commands,
+}
+"""Formats with a line for each finding, which is printed while other files are still checked."""
 
 
 NEVER = "never"
@@ -251,13 +262,20 @@ def _run_on_folder(options: argparse.Namespace, path: Path) -> int:
             f"Could not check {_target_label(options.target)}: {name} needs a REF, such as handbook/7.", USAGE
         )
     rules = choose_rules(options.rules, options.ignored, path)
+    prefix = "" if options.target in (".", "./") else readable_name(options.target)
+    follows_urls = NETWORK in rules.rules
+    prints_early = options.format in LINE_FORMATS and not follows_urls
+
+    def print_early(findings: Sequence[Finding]) -> None:
+        write_out(LINE_FORMATS[options.format](_reported(findings, rules, prefix), {}))
+
     try:
-        report = check_folder(path, follows_urls=NETWORK in rules.rules)
+        report = check_folder(path, follows_urls=follows_urls, on_file=print_early if prints_early else None)
     except OSError as error:
         raise Failure(
             f"Could not check {_target_label(options.target)}: {(error.strerror or 'unknown').lower()}.", USAGE
         ) from None
-    return _finish(options, rules, report, "" if options.target in (".", "./") else readable_name(options.target))
+    return _finish(options, rules, report, prefix, is_printed=prints_early)
 
 
 def _run_on_ref(options: argparse.Namespace) -> int:
@@ -284,31 +302,31 @@ def _run_on_ref(options: argparse.Namespace) -> int:
         raise Failure(f"{hint}{failure}", code, error=failure.error) from failure
 
 
-def _finish(options: argparse.Namespace, rules: RuleChoice, report: CheckReport, prefix: str) -> int:
-    """Print the findings that the rules report, and return the exit code."""
-    tell(*report.incomplete_notes)
-    findings = [
+def _reported(findings: Collection[Finding], rules: RuleChoice, prefix: str) -> list[Finding]:
+    """Return the findings that the rules report, sorted, with paths that begin with `prefix`."""
+    return [
         replace(each, path=posixpath.normpath(posixpath.join(prefix, each.path)))
-        for each in sorted_findings(report.findings)
+        for each in sorted_findings(findings)
         if rules.applies(each)
     ]
-    texts = {posixpath.normpath(posixpath.join(prefix, name)): text for name, text in report.texts.items()}
-    print_findings(findings, options.format, texts, report.page_count)
+
+
+def _finish(
+    options: argparse.Namespace, rules: RuleChoice, report: CheckReport, prefix: str, *, is_printed: bool = False
+) -> int:
+    """Print the findings that the rules report, unless they are printed, and return the exit code."""
+    tell(*report.incomplete_notes)
+    findings = _reported(report.findings, rules, prefix)
+    if not is_printed:
+        texts = {posixpath.normpath(posixpath.join(prefix, name)): text for name, text in report.texts.items()}
+        write_out({**FORMATS, **LINE_FORMATS}[options.format](findings, texts))
+    if options.format == "text":
+        write_out(summary_line(findings, report.page_count))
     return FAILED if options.fail_on != NEVER and has_at_least(findings, options.fail_on) else 0
 
 
 def _target_label(target: str) -> str:
     return safe_line(readable_name(target))
-
-
-def print_findings(findings: Sequence[Finding], format_name: str, texts: Mapping[str, str], files: int) -> None:
-    """Print the findings. The format `text` also prints their numbers. `texts` has the texts of the files by path."""
-    if format_name in FORMATS:
-        write_out(FORMATS[format_name](findings, texts))
-        return
-    on_terminal = sys.stdout is not None and sys.stdout.isatty()
-    write_out(text_lines(findings, colors=on_terminal and not os.environ.get("NO_COLOR")))
-    write_out(summary_line(findings, files))
 
 
 CHECK = Command(

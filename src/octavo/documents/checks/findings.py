@@ -158,14 +158,17 @@ def has_at_least(findings: Collection[Finding], severity: Severity) -> bool:
 
 _MAX_TARGET = 2_000
 """Maximum number of characters of a URL that is searched for."""
+_MAX_BEFORE = 200
+"""Maximum number of characters before a URL that `_BEFORE` matches."""
 _BEFORE = (
-    r"""(?:=\s*["'“”]?|\{%-?\s*[\w-]+\s+["'“”]?)""",
-    r"""(?:\]\(\s*<?|<)""",
-    r"""(?:^|[\s("'<=“”:])""",
+    r"""(?:=\s*["'“”]?|\{%-?\s*[\w-]+\s+["'“”]?)\Z""",
+    r"""(?:\]\(\s*<?|<)\Z""",
+    r"""(?:^|[\s("'<=“”:])\Z""",
 )
 """Text before a URL: an attribute of a tag, else the syntax of links and images, else any text that ends a word. The first
 match wins, because a tag can repeat its URL as a link, for programs that do not know the tag."""
 _AFTER = r"""(?![^\s)"'>“”])"""
+_DEFINITION = r"[ \t>]*\[[^\]\n]+\]:[ \t]*<?"
 _ENTITIES = {"&": "(?:amp|#38|#x26)", '"': "(?:quot|#34|#x22)", "'": "(?:#39|#x27|apos)", "<": "lt", ">": "gt"}
 
 
@@ -194,14 +197,22 @@ class SourcePlaces:
         ranges of its definitions. Empty if the URL is not found."""
         if not url.strip() or len(url) > _MAX_TARGET:
             return []
-        pattern = "".join(map(_pattern_of, url))
         first, last = self._start_of(lines[0]), self._start_of(lines[1])
+        found = list(_occurrences(url, self._source[first:last]))
         for before in _BEFORE:
-            found = re.finditer(f"{before}({pattern}){_AFTER}", self._source[first:last])
-            if places := [(match.start(1) + first, match.end(1) + first) for match in found]:
+            places = [
+                (first + start, first + end)
+                for start, end in found
+                if re.search(before, self._source[max(first, first + start - _MAX_BEFORE) : first + start])
+            ]
+            if places:
                 return places
-        definition = re.compile(rf"^[ \t>]*\[[^\]\n]+\]:[ \t]*<?({pattern}){_AFTER}", re.MULTILINE)
-        return [match.span(1) for match in definition.finditer(self._source)]
+        definition, source = re.compile(_DEFINITION), self._source
+        return [
+            (start, end)
+            for start, end in _occurrences(url, source)
+            if definition.fullmatch(source, source.rfind("\n", 0, start) + 1, start)
+        ]
 
     def find_tag(self, tag: str, line: int) -> tuple[int, int]:
         """Return the range of a tag that begins with `tag`, such as `{% hint`. Without such a tag, return the whole
@@ -244,6 +255,22 @@ def _column_in_file(text: str, column: int, *, is_end: bool) -> int:
     find = bisect_left if is_end else bisect_right
     found = find(range(len(text) + 1), column, key=lambda length: len(sanitize(text[:length])))
     return min(found if is_end else max(0, found - 1), len(text))
+
+
+def _occurrences(url: str, text: str) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of a URL in a text, where the text may escape characters or write them as entities."""
+    after = re.compile(_AFTER)
+    is_plain = not ("\\" in text or "&" in text or " " in url)
+    pattern = "" if is_plain else "".join(map(_pattern_of, url))
+    spans = _find_all(url, text) if is_plain else (match.span() for match in re.finditer(pattern, text))
+    return (span for span in spans if after.match(text, span[1]))
+
+
+def _find_all(part: str, text: str) -> Iterator[tuple[int, int]]:
+    start = text.find(part)
+    while start >= 0:
+        yield start, start + len(part)
+        start = text.find(part, start + 1)
 
 
 def _pattern_of(character: str) -> str:

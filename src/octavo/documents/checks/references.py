@@ -17,7 +17,15 @@ from urllib.parse import unquote
 from octavo.api.folding import fold
 from octavo.documents.anchors import PageAnchors, is_missing
 from octavo.documents.blocks import Document
-from octavo.documents.checks.findings import CheckedPage, Finding, Place, RuleChoice, finding, sorted_findings
+from octavo.documents.checks.findings import (
+    CheckedPage,
+    Finding,
+    Place,
+    RuleChoice,
+    finding,
+    read_page,
+    sorted_findings,
+)
 from octavo.documents.links import (
     AnchorLink,
     BrokenLink,
@@ -63,6 +71,8 @@ class ReferenceCheck:
     paths_outside_root: Collection[str] = frozenset()
     """Paths of the files and folders outside the root of the pages, such as `../LICENSE`. Links to other parent folders
     are not checked."""
+    page_paths: Collection[str] | None = None
+    """Paths of all pages, for suggestions. None if `pages` has all of them."""
     _anchors: dict[str, list[PageAnchors]] = field(default_factory=dict, compare=False, repr=False)
 
     def findings(self, page: CheckedPage) -> Iterator[Finding]:
@@ -123,7 +133,8 @@ class ReferenceCheck:
             return self._include_problem(page, reference.target)
         match resolve(reference.target, page.base, self.index):
             case PageLink(page=linked, anchor=anchor):
-                return self._anchor_problem(page, reference.target, self.pages.get(linked), anchor or "")
+                linked_page = self.pages.get(linked) if anchor else None
+                return self._anchor_problem(page, reference.target, linked_page, anchor or "")
             case AnchorLink(anchor=anchor) if page.path not in (self.includes or ()):
                 return self._anchor_problem(page, reference.target, page, anchor)
             case BrokenLink(path=path) if path:
@@ -181,7 +192,8 @@ class ReferenceCheck:
         url, _, anchor = reference.target.partition("#")
         if posixpath.normpath(posixpath.join(posixpath.dirname(page.path), url)) in (self.index.files or ()):
             return None  # Files exported from the platform can have names with percent signs.
-        candidates = self.index.files or {} if rule != "link" else {each.path: "" for each in self.pages.values()}
+        page_paths = [each.path for each in self.pages.values()] if self.page_paths is None else self.page_paths
+        candidates = self.index.files or () if rule != "link" else page_paths
         message = f"no {_NOUNS[rule]} at “{unquote(url)}”"
         return self._with_suggestion(rule, message, page, path, candidates, f"#{anchor}" if anchor else "")
 
@@ -294,12 +306,34 @@ INDEX = re.compile(r"(?:^|/)(?:readme|index)$", re.IGNORECASE)
 """The end of the path of an index page, which is the page of its folder: `readme` or `index`."""
 
 
+class LazyPages(Mapping[str, CheckedPage]):
+    """Pages by path. A page is read when it is first needed, because reading all pages of a large folder takes long."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self.texts = texts
+        self._pages: dict[str, CheckedPage] = {}
+
+    def __getitem__(self, path: str) -> CheckedPage:
+        if path not in self._pages:
+            self._pages[path] = read_page(path, self.texts[path])
+        return self._pages[path]
+
+    def __contains__(self, path: object) -> bool:
+        return path in self.texts
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.texts)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
 @dataclass(frozen=True)
 class CheckedFolder:
     """A folder of pages. Paths begin at the root of the pages."""
 
-    pages: tuple[CheckedPage, ...]
-    includes: tuple[CheckedPage, ...] = ()
+    pages: LazyPages
+    includes: LazyPages = field(default_factory=lambda: LazyPages({}))
     """Reusable content."""
     summary: CheckedPage | None = None
     """The table of contents. None if the folders are the table of contents."""
@@ -321,28 +355,51 @@ class CheckedFolder:
     @property
     def all_pages(self) -> tuple[CheckedPage, ...]:
         """Pages, reusable content, and the table of contents."""
-        return (*self.pages, *self.includes, *filter(None, (self.summary,)))
+        return (*self.pages.values(), *self.includes.values(), *filter(None, (self.summary,)))
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The texts of pages, reusable content, and the table of contents, by path."""
+        summary = {} if self.summary is None else {self.summary.path: self.summary.text}
+        return {**self.pages.texts, **self.includes.texts, **summary}
 
     @cached_property
     def references(self) -> ReferenceCheck:
         """The check of the references of all pages."""
-        by_file = ((page.path, None, page.path) for page in self.pages)
+        by_file = ((path, None, path) for path in self.pages)
         ids = ids_by_path((*by_file, *((file, path, None) for path, file in self.tree_paths.items())))
         index = SpaceIndex(ids, frozenset(), {path: path for path in self.files})
-        includes = {page.path: page for page in self.includes}
-        return ReferenceCheck(index, {page.path: page for page in self.pages}, includes, self.paths_outside_root)
+        return ReferenceCheck(index, self.pages, self.includes, self.paths_outside_root, tuple(self.pages))
 
-    def findings(self) -> Iterator[Finding]:
-        """Yield the findings of all rules but `external-link`, in no order."""
-        for page in (*self.pages, *self.includes):
+    @property
+    def paths(self) -> set[str]:
+        """The paths of the files that may have findings."""
+        return {*self.texts, *self._findings_about_files}
+
+    def findings_in(self, path: str) -> Iterator[Finding]:
+        """Yield the findings in a file, of all rules but `external-link`, in no order."""
+        yield from self._findings_about_files.get(path, ())
+        page = self.pages.get(path) or self.includes.get(path)
+        if page is not None:
             yield from page.findings
-        for page in self.all_pages:
+        if page is None and self.summary is not None and path == self.summary.path:
+            page = self.summary
+        if page is not None:
             yield from self.references.findings(page)
+
+    @cached_property
+    def _findings_about_files(self) -> dict[str, list[Finding]]:
+        """The findings that need no page, by path."""
         index = self.references.index
-        yield from self._unlisted()
-        yield from self._repeated_paths(index)
-        yield from self._unused_files()
-        yield from self._redirects(index)
+        found: dict[str, list[Finding]] = {}
+        for each in (
+            *self._unlisted(),
+            *self._repeated_paths(index),
+            *self._unused_files(),
+            *self._redirects(index),
+        ):
+            found.setdefault(each.path, []).append(each)
+        return found
 
     def _unlisted(self) -> Iterator[Finding]:
         if self.summary is not None:
@@ -357,28 +414,33 @@ class CheckedFolder:
             message = f"{path} is already on line {first.line}"
             yield finding("duplicate-path", message, self.summary.path if self.summary else path, place)
 
-    def _listed_pages(self, index: SpaceIndex) -> Iterator[tuple[str, Place]]:
-        """Yield the path and the place of each entry of the table of contents that links to a page. Links to headings
-        are left out."""
+    def _places_of_entries(self, index: SpaceIndex, wanted: Collection[str] | None = None) -> dict[str, list[Place]]:
+        """Return the places of the entries of the table of contents that link to a page, by the path of the page. Only
+        pages in `wanted` are looked up, or pages with several entries if it is None. Links to headings are left out."""
         if self.summary is None:
-            return
-        places = self.summary.places()
+            return {}
+        entries: dict[str, list[PageReference]] = {}
         for reference in self.summary.references:
             target = resolve(reference.target, self.summary.path, index)
             if isinstance(target, PageLink) and not target.anchor:
-                for found in places.find_url(reference.target, reference.lines)[:1]:
-                    yield target.page, places.place(*found)
+                entries.setdefault(target.page, []).append(reference)
+        places = self.summary.places()
+        return {
+            path: [
+                places.place(*found) for each in references for found in places.find_url(each.target, each.lines)[:1]
+            ]
+            for path, references in entries.items()
+            if (len(references) > 1 if wanted is None else path in wanted)
+        }
 
     def _repeated_entries(self, index: SpaceIndex) -> Iterator[tuple[str, Place, Place]]:
-        seen: dict[str, Place] = {}
-        for path, place in self._listed_pages(index):
-            if path in seen:
-                yield path, seen[path], place
-            seen.setdefault(path, place)
+        for path, places in self._places_of_entries(index).items():
+            for place in places[1:]:
+                yield path, places[0], place
 
     def _at_entry(self, path: str, message: str, index: SpaceIndex) -> Finding:
         """Return a finding about the path of a page, at its entry in the table of contents, or else in its file."""
-        place = next((place for page, place in self._listed_pages(index) if page == path), None)
+        place = next(iter(self._places_of_entries(index, (path,)).get(path, [])), None)
         if place is None or self.summary is None:
             return finding("duplicate-path", message, path)
         return finding("duplicate-path", message, self.summary.path, place)
@@ -388,7 +450,7 @@ class CheckedFolder:
         for path in self.files:
             if _ASSETS in path:
                 assets.setdefault(fold(path.rpartition(_ASSETS)[2]).replace("\\", ""), []).append(path)
-        urls = (match[1] for page in self.all_pages for match in _ASSET_URL.finditer(page.text))
+        urls = (match[1] for text in self.texts.values() for match in _ASSET_URL.finditer(text))
         used = {name for url in urls for name in _names_at_start(url, assets)}
         for path in (path for name, paths in assets.items() if name not in used for path in paths):
             yield finding("unused-file", "no page uses this file", path)
