@@ -8,7 +8,7 @@ import pytest
 from textual.screen import ModalScreen
 
 from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS
-from octavo.tui.app.menus import _to_table
+from octavo.tui.app.menus import _go_to_table
 from octavo.tui.app.sign_in import SignInScreen
 from octavo.tui.reader.three_way_view import ThreeWayView
 from octavo.tui.review.conflict_choices import MergedPreviewScreen
@@ -119,7 +119,7 @@ def name_of(value: object) -> str:
         return value.id
     if not isinstance(value, partial):
         return str(value)
-    mode, _, what, command = value.args[2:] if _to_table in value.args else ("", "", "", value.args[-1])
+    mode, _, what, command = value.args[2:] if _go_to_table in value.args else ("", "", "", value.args[-1])
     return " ".join(filter(None, (mode, what, command)))
 
 

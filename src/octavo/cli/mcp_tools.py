@@ -188,7 +188,7 @@ class Toolbox:
             raise ToolError("Too many proposed notes in this change request. A person has to decide about some first.")
         self._proposed_count += len(result.added)
         paths = await self.paths(at)
-        return {"proposed": [proposed_row(each, paths) for each in result.added], "known": result.known}
+        return {"proposed": [proposed_row(each, paths) for each in result.added], "known": result.known_count}
 
     async def paths(self, at: ChangeRequestRef) -> dict[str, str]:
         """Return the paths of the pages of a change request by their ids."""

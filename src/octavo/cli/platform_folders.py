@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from octavo import redaction
 from octavo.cli.demo_roles import DEFAULT_ROLE
-from octavo.client.private_files import NotPrivate, private_folder, read_private, write_private
+from octavo.client.private_files import NotPrivate, create_private_folder, read_private, write_private
 from octavo.data.database import lock_file
 from octavo.settings import Settings, in_words
 
@@ -54,7 +54,7 @@ class PlatformFolder:
 
     def read_key(self) -> SecretStr:
         """Return the API key of the user. The first call creates the key. Raises OSError."""
-        private_folder(self.path)
+        create_private_folder(self.path)
         if not self.key_file.exists():
             write_private(self.key_file, os.urandom(32).hex())
         key = read_private(self.key_file).strip()
@@ -63,7 +63,7 @@ class PlatformFolder:
 
     def lock_shared(self) -> Callable[[], None]:
         """Lock the folder for shared use, and return the function that unlocks it. Raises OSError."""
-        private_folder(self.path)
+        create_private_folder(self.path)
         try:
             return lock_file(self._lock, shared=True) or (lambda: None)
         except OSError:
@@ -73,7 +73,7 @@ class PlatformFolder:
     def lock_alone(self) -> Callable[[], None] | None:
         """Lock the folder for exclusive use, and return the function that unlocks it. None if another program uses it.
         Raises OSError."""
-        private_folder(self.path)
+        create_private_folder(self.path)
         return lock_file(self._lock)
 
     @property

@@ -67,7 +67,7 @@ class ImportResult:
 
     placed: tuple[PlacedNote, ...] = ()
     added: tuple[ProposedNote, ...] = ()
-    known: int = 0
+    known_count: int = 0
     """Number of notes that were proposed before."""
     over_limit: int = 0
     """Number of notes that were not added, because the change request has too many."""
@@ -204,7 +204,7 @@ def result_row(result: ImportResult) -> dict[str, Any]:
             {"id": each.id, "page": each.page, "block": each.block, "placed": each.placed, "source": each.source}
             for each in result.added
         ],
-        "known": result.known,
+        "known": result.known_count,
         "overLimit": result.over_limit,
         "notPlaced": [
             {"line": each.note.line, "page": each.note.page, "reason": each.problem} for each in result.not_placed
@@ -216,7 +216,7 @@ def summary(result: ImportResult, count: int, *, is_dry: bool) -> str:
     """Return the result in one sentence, such as `30 notes: 27 proposed, 1 already there, 2 not placed.`"""
     placed_count = len(result.placed) - len(result.not_placed)
     parts = [f"{placed_count} can be placed" if is_dry else f"{len(result.added)} proposed"]
-    parts += [f"{result.known} already there"] * bool(result.known)
+    parts += [f"{result.known_count} already there"] * bool(result.known_count)
     parts += [f"{len(result.not_placed)} not placed"] * bool(result.not_placed)
     parts += [f"{result.over_limit} over the limit of {MAX_NOTES}"] * bool(result.over_limit)
     return f"{count} {'note' if count == 1 else 'notes'}: {', '.join(parts)}."

@@ -229,25 +229,25 @@ def settle_seconds(origin: str) -> float:
 class LocalRemains(NamedTuple):
     """Numbers of drafts and changes that remain on this machine after signing out."""
 
-    drafts: int
-    queued: int
+    draft_count: int
+    queued_count: int
     """Queued changes that are sent after the next sign-in."""
-    undecided: int
+    undecided_count: int
     """Queued changes that are sent only if you decide to send them."""
 
     def sentences(self) -> list[str]:
         """Return sentences about these drafts and changes."""
         sentences: list[str] = []
-        if self.drafts:
-            drafts = "1 unsent draft remains" if self.drafts == 1 else f"{self.drafts} unsent drafts remain"
+        if self.draft_count:
+            drafts = "1 unsent draft remains" if self.draft_count == 1 else f"{self.draft_count} unsent drafts remain"
             sentences.append(f"{drafts} on this computer.")
-        if writes := self.queued:
+        if writes := self.queued_count:
             queued = "1 change is" if writes == 1 else f"{writes} changes are"
             sentences.append(
                 f"{queued} queued and not sent yet. Octavo sends queued changes when you sign in again. If you sign in "
                 "more than a day later, press ! in Octavo to decide whether to send the changes."
             )
-        if writes := self.undecided:
+        if writes := self.undecided_count:
             waiting = "1 change needs" if writes == 1 else f"{writes} changes need"
             sentences.append(f"{waiting} your decision. Sign in again, then press ! in Octavo.")
         return sentences

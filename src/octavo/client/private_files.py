@@ -14,7 +14,7 @@ class NotPrivate(OSError):
     """The file was not read, because it is not a private file of the user. The message is a sentence."""
 
 
-def private_folder(path: Path) -> None:
+def create_private_folder(path: Path) -> None:
     """Create the folder `path` and its missing parents, accessible only by the owner. Existing folders are not
     changed."""
     for folder in reversed([path, *path.parents]):
@@ -25,7 +25,7 @@ def private_folder(path: Path) -> None:
 
 def write_private(path: Path, text: str | bytes) -> None:
     """Replace the file with `text`, completely and durably, with mode 0600. Raises OSError."""
-    private_folder(path.parent)
+    create_private_folder(path.parent)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:

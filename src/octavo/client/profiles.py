@@ -25,7 +25,7 @@ from pydantic import SecretStr
 from octavo import redaction
 from octavo.api.safety import safe_line
 from octavo.client.origin import DEFAULT, host_of, origin_of
-from octavo.client.private_files import private_folder, read_private, write_private
+from octavo.client.private_files import create_private_folder, read_private, write_private
 from octavo.settings import did_you_mean
 from octavo.untrusted_input import parse_json, read_toml
 
@@ -100,7 +100,7 @@ class Accounts:
 
     def _change(self, change: Callable[[], object]) -> None:
         try:
-            private_folder(self._path.parent)
+            create_private_folder(self._path.parent)
             lock_file = os.open(self._path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         except OSError:
             change()

@@ -80,7 +80,7 @@ class RunBuilder:
         self._kind = "text"
         self._attrs: Mapping[str, Any] = NO_ATTRS
 
-    def text(self, text: str) -> None:
+    def add_text(self, text: str) -> None:
         """Add text. URLs in it become links, and emoji names become emoji."""
         if self.runs and self.runs[-1].kind == "break" and "code" not in self._marks:
             text = text.lstrip(" \t")
@@ -112,13 +112,13 @@ class RunBuilder:
             position = end
         self._write(text[position:], "text", self._link, self._attrs)
 
-    def special(self, kind: str, text: str, attrs: Mapping[str, Any] = NO_ATTRS) -> None:
+    def add_special(self, kind: str, text: str, attrs: Mapping[str, Any] = NO_ATTRS) -> None:
         """Add a run that is not plain text, such as an icon. Line breaks in its text become spaces, because a
         tag may span several lines."""
         if not self._invisible_depth:
             self.runs.append(Run(safe_text(text).replace("\n", " "), self._marks, self._link, kind, attrs))
 
-    def line_break(self) -> None:
+    def add_line_break(self) -> None:
         """Add a line break. Does nothing in an invisible element."""
         if self._invisible_depth:
             return
@@ -126,14 +126,14 @@ class RunBuilder:
             self.runs[-1] = last._replace(text=last.text.rstrip(" \t"))  # white space at the end of a line is invisible
         self.runs.append(Run("\n", kind="break"))
 
-    def image(self, src: str | None, alt: str, attrs: Mapping[str, Any] = NO_ATTRS) -> None:
+    def add_image(self, src: str | None, alt: str, attrs: Mapping[str, Any] = NO_ATTRS) -> None:
         """Add an image. An alternative text that consists of image data is left out."""
         image_attrs = {"src": clean_url(src) or "", **{key: value for key, value in attrs.items() if value}}
         if self._dark_source:
             image_attrs["dark"] = self._dark_source
-        self.special("image", "" if _INLINE_PICTURE.match(alt) else alt, image_attrs)
+        self.add_special("image", "" if _INLINE_PICTURE.match(alt) else alt, image_attrs)
 
-    def html_text(self, text: str) -> None:
+    def add_html_text(self, text: str) -> None:
         """Add text from HTML. White space is collapsed, except in `<pre>`."""
         if "\n" in text and any(each.name == "pre" for each in self._open):
             self._add_preformatted(text)
@@ -142,18 +142,18 @@ class RunBuilder:
         at_start = not self.runs or self.runs[-1].kind == "break"
         if at_start and (heading := _MARKDOWN_HEADING.match(collapsed)) and "code" not in self._marks:
             self.push("h4")
-            self.text(collapsed[heading.end() :].strip())
+            self.add_text(collapsed[heading.end() :].strip())
             self.pop("h4")
             return
-        self.text(collapsed.lstrip() if at_start else collapsed)
+        self.add_text(collapsed.lstrip() if at_start else collapsed)
 
     def _add_preformatted(self, text: str) -> None:
         for number, line in enumerate(text.split("\n")):
             if number and self.runs:
-                self.line_break()
-            self.text(line)
+                self.add_line_break()
+            self.add_text(line)
 
-    def element(self, element: Element) -> None:
+    def read_element(self, element: Element) -> None:
         """Open, close or add an HTML element."""
         name = element.name
         if name in _INVISIBLE_ELEMENTS:
@@ -161,9 +161,9 @@ class RunBuilder:
                 0, self._invisible_depth + (-1 if element.is_closing else not element.is_self_closing)
             )
         elif name == "br":
-            self.line_break()
+            self.add_line_break()
         elif name == "img" and not element.is_closing:
-            self._html_image(element)
+            self._add_html_image(element)
         elif name == "picture":
             self._dark_source = None
         elif name == "source":
@@ -221,17 +221,17 @@ class RunBuilder:
                 return
         self.runs.append(Run(text, self._marks, link, kind, attrs))
 
-    def _html_image(self, element: Element) -> None:
+    def _add_html_image(self, element: Element) -> None:
         html_attrs = element.attrs
         attrs: dict[str, Any] = {name: html_attrs.get(name, "") for name in ("width", "height", "title")}
         attrs["size"] = html_attrs.get("data-size", "")
         attrs["drawing"] = "gitbook-drawing" in html_attrs.get("class", "")
-        self.image(html_attrs.get("src"), html_attrs.get("alt", ""), attrs)
+        self.add_image(html_attrs.get("src"), html_attrs.get("alt", ""), attrs)
         self._dark_source = None
 
     def _begin_block(self, element: Element) -> None:
         if self.runs and self.runs[-1].kind != "break" and element.name not in ("ul", "ol"):
-            self.line_break()
+            self.add_line_break()
         if element.name == "li":
             lists = [each for each in self._open if each.name in ("ul", "ol")]
             bullet = "• "
@@ -241,8 +241,8 @@ class RunBuilder:
             self._write("  " * (len(lists) - 1) + bullet, "text", self._link, self._attrs)
         if element.attrs.get("data-tag") == "hint":
             style = element.attrs.get("data-style", "info")
-            self.special("icon", "", {"name": _HINT_ICONS.get(style, "circle-info")})
-            self.text(" ")
+            self.add_special("icon", "", {"name": _HINT_ICONS.get(style, "circle-info")})
+            self.add_text(" ")
 
     def _open_element_for(self, element: Element) -> _OpenElement:
         name, html_attrs = element.name, element.attrs
@@ -252,13 +252,13 @@ class RunBuilder:
             return _OpenElement(name, kind="button", attrs=_button_attrs(html_attrs))
         if name == "i" and html_attrs.get("class", "").startswith("fa"):
             icon = html_attrs["class"].split()[-1].removeprefix("fa-")
-            self.special("icon", "", {"name": icon})
+            self.add_special("icon", "", {"name": icon})
             return _OpenElement(name, kind="icon", attrs={"name": icon})
         if name == "span" and html_attrs.get("data-tag") == "emoji":
             code = html_attrs.get("data-code", "")
             if not (character := emoji.from_code(code)):
                 return _OpenElement(name, kind="emoji", attrs={"code": code})
-            self.special("emoji", character, {"code": code})
+            self.add_special("emoji", character, {"code": code})
             return _OpenElement(name, kind="icon")
         if name == "code" and "expression" in html_attrs.get("class", ""):
             return _OpenElement(name, kind="expression")
@@ -389,7 +389,7 @@ def runs_of_tokens(tokens: Sequence[Token] | None) -> tuple[Run, ...]:
     builder = RunBuilder()
     for token in tokens or ():
         if token.type == "platform_tag":
-            builder.special("expression", token.content)
+            builder.add_special("expression", token.content)
         else:
             write_token(builder, token)
     return builder.take()
@@ -406,21 +406,21 @@ def write_token(builder: RunBuilder, token: Token) -> None:
         builder.pop(_ELEMENTS.get(token.type[:-6], ""))
 
 
-def _code(builder: RunBuilder, token: Token) -> None:
+def _write_code(builder: RunBuilder, token: Token) -> None:
     builder.push("code")
-    builder.special("code", token.content)
+    builder.add_special("code", token.content)
     builder.pop("code")
 
 
-def _html(builder: RunBuilder, token: Token) -> None:
+def _write_html(builder: RunBuilder, token: Token) -> None:
     if tag := parse_element(token.content):
-        builder.element(tag)
+        builder.read_element(tag)
     elif not token.content.startswith("<!--"):
-        builder.text(token.content)
+        builder.add_text(token.content)
 
 
-def _image(builder: RunBuilder, token: Token) -> None:
-    builder.image(_text(token, "src"), _plain_text(token.children), {"title": _text(token, "title")})
+def _write_image(builder: RunBuilder, token: Token) -> None:
+    builder.add_image(_text(token, "src"), _plain_text(token.children), {"title": _text(token, "title")})
 
 
 def _plain_text(tokens: Sequence[Token] | None) -> str:
@@ -431,9 +431,9 @@ def _plain_text(tokens: Sequence[Token] | None) -> str:
     )
 
 
-def _footnote(builder: RunBuilder, token: Token) -> None:
+def _write_footnote(builder: RunBuilder, token: Token) -> None:
     label = str(token.meta.get("label") or token.meta.get("id", 0) + 1)
-    builder.special("footnote", label, {"label": label})
+    builder.add_special("footnote", label, {"label": label})
 
 
 def _text(token: Token, name: str) -> str:
@@ -441,15 +441,15 @@ def _text(token: Token, name: str) -> str:
 
 
 _WRITERS: dict[str, Callable[[RunBuilder, Token], None]] = {
-    "text": lambda builder, token: builder.text(token.content),
-    "softbreak": lambda builder, token: builder.text(" "),
-    "hardbreak": lambda builder, token: builder.line_break(),
-    "code_inline": _code,
-    "html_inline": _html,
-    "image": _image,
-    "platform_math": lambda builder, token: builder.special("math", token.content),
-    "platform_tag_in_text": lambda builder, token: builder.special("expression", token.content),
-    "platform_source": lambda builder, token: builder.special("text", token.content),
-    "footnote_ref": _footnote,
+    "text": lambda builder, token: builder.add_text(token.content),
+    "softbreak": lambda builder, token: builder.add_text(" "),
+    "hardbreak": lambda builder, token: builder.add_line_break(),
+    "code_inline": _write_code,
+    "html_inline": _write_html,
+    "image": _write_image,
+    "platform_math": lambda builder, token: builder.add_special("math", token.content),
+    "platform_tag_in_text": lambda builder, token: builder.add_special("expression", token.content),
+    "platform_source": lambda builder, token: builder.add_special("text", token.content),
+    "footnote_ref": _write_footnote,
     "footnote_anchor": lambda builder, token: None,
 }

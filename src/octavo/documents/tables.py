@@ -116,7 +116,7 @@ class HtmlTable:
         element = piece.element
         if element is None:
             if self._cell:
-                _cell_text(self._cell.builder, piece.text)
+                _add_cell_text(self._cell.builder, piece.text)
             elif piece.text.strip():
                 self._add_outside_text(piece.text)
         elif element.name == "table":
@@ -124,7 +124,7 @@ class HtmlTable:
             if self._table is None:
                 self._table = element
             elif self._cell and not element.is_closing:
-                self._cell.builder.line_break()
+                self._cell.builder.add_line_break()
         elif self._depth > 1 and self._cell:
             self._read_nested(element)
         elif element.name in ("thead", "tbody", "tfoot"):
@@ -140,9 +140,9 @@ class HtmlTable:
             options = self._options.setdefault(len(self._rows[-1]) - 1, {})
             options[element.attrs.get("value", "")] = element.attrs.get("label", "")
         elif self._cell:
-            self._cell.builder.element(element)
+            self._cell.builder.read_element(element)
         elif self._caption and element.name != "caption":
-            self._caption.element(element)
+            self._caption.read_element(element)
 
     def _begin_cell(self, element: Element, line: int) -> None:
         self._cell = None
@@ -157,15 +157,15 @@ class HtmlTable:
         if self._cell is None:
             return
         if element.name not in ("tr", "td", "th"):
-            self._cell.builder.element(element)
+            self._cell.builder.read_element(element)
         elif not element.is_closing and element.name == "tr":
-            self._cell.builder.line_break()
+            self._cell.builder.add_line_break()
         elif not element.is_closing:
-            self._cell.builder.text(" | ")
+            self._cell.builder.add_text(" | ")
 
     def _add_outside_text(self, text: str) -> None:
         self._caption = self._caption or RunBuilder()
-        self._caption.html_text(text)
+        self._caption.add_html_text(text)
 
     def _column(self, head: list[_Cell], index: int) -> TableColumn:
         if index >= len(head):
@@ -191,11 +191,11 @@ def _is_fence(line: str) -> bool:
     return mark.startswith(_FENCE) and "`" not in mark.lstrip("`")
 
 
-def _cell_text(builder: RunBuilder, text: str) -> None:
+def _add_cell_text(builder: RunBuilder, text: str) -> None:
     """Add text to a cell. Some authors write Markdown fences in cells: these become lines of code."""
     fences = sum(map(_is_fence, text.split("\n"))) if _FENCE in text else 0
     if fences == 0 or fences % 2:
-        builder.html_text(text)
+        builder.add_html_text(text)
         return
     is_code = False
     prose: list[str] = []
@@ -203,19 +203,19 @@ def _cell_text(builder: RunBuilder, text: str) -> None:
         if _is_fence(line):
             is_code = not is_code
             if is_code and " ".join(prose).strip():
-                builder.html_text(" ".join(prose).rstrip())
+                builder.add_html_text(" ".join(prose).rstrip())
             prose = []
         elif is_code:
             if builder.runs and builder.runs[-1].kind != "break":
-                builder.line_break()
+                builder.add_line_break()
             builder.push("code")
-            builder.special("code", line)
+            builder.add_special("code", line)
             builder.pop("code")
         else:
             prose.append(line)
     if " ".join(prose).strip():
-        builder.line_break()
-        builder.html_text(" ".join(prose))
+        builder.add_line_break()
+        builder.add_html_text(" ".join(prose))
 
 
 def _is_header(rows: list[list[_Cell]]) -> bool:

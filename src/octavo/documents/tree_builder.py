@@ -45,7 +45,7 @@ class HtmlReader:
                 resume = piece.end
                 self._advance(piece.start)
                 if piece.element is None:
-                    self._text(piece)
+                    self._read_text(piece)
                 elif (after := self._read_tag(piece, piece.element)) is not None:
                     resume = after
                     break
@@ -57,7 +57,7 @@ class HtmlReader:
         self._line += self._raw.count("\n", self._counted_to, position)
         self._counted_to = position
 
-    def _text(self, piece: HtmlToken) -> None:
+    def _read_text(self, piece: HtmlToken) -> None:
         if words := piece.text.strip():
             raw = self._raw[piece.start : piece.end]
             if not self._has_words:
@@ -65,7 +65,7 @@ class HtmlReader:
             self._builder_end = self._line + raw.rstrip().count("\n")
             self._has_words = True
         if words or self._builder:
-            self._open_builder().html_text(piece.text)
+            self._open_builder().add_html_text(piece.text)
 
     def _open_builder(self) -> RunBuilder:
         if self._builder is None:
@@ -92,7 +92,7 @@ class HtmlReader:
         if name in ("table", "pre", "figure") and not element.is_closing:
             self._flush()
             end, after = self._finder.element_end(name, piece.end)
-            read_whole = {"table": self._table, "pre": self._code, "figure": self._figure}[name]
+            read_whole = {"table": self._read_table, "pre": self._read_code, "figure": self._read_figure}[name]
             read_whole(piece, element, end)
             return after
         if name in _HIDDEN and not element.is_closing and not element.is_self_closing:
@@ -102,7 +102,7 @@ class HtmlReader:
             return self._text_element(piece, element)
         if name == "details" or name in _GROUPS or name in _LISTS:
             self._flush()
-            self._container(element)
+            self._read_container(element)
         elif name == "hr":
             self._flush()
             self._add(DraftBlock("divider"))
@@ -111,7 +111,7 @@ class HtmlReader:
         elif name in ("table", "thead", "tbody", "tr", "td", "th", "figure", "figcaption", "html"):
             self._flush()
         else:
-            self._open_builder().element(element)
+            self._open_builder().read_element(element)
             if not element.is_closing:
                 self._builder_end = self._line
         return None
@@ -145,12 +145,12 @@ class HtmlReader:
         builder = RunBuilder()
         for piece in html_tokens(self._raw, start, end):
             if piece.element:
-                builder.element(piece.element)
+                builder.read_element(piece.element)
             else:
-                builder.html_text(piece.text)
+                builder.add_html_text(piece.text)
         return builder
 
-    def _container(self, element: Element) -> None:
+    def _read_container(self, element: Element) -> None:
         key = f"html:{element.name}"
         if element.is_closing:
             if not self._tree.close(key, self._line + 1) and element.name == "details":
@@ -160,20 +160,20 @@ class HtmlReader:
             return
         self._tree.open(key, DraftBlock(*_container_kind(element), first=self._line))
 
-    def _table(self, piece: HtmlToken, element: Element, end: int) -> None:
+    def _read_table(self, piece: HtmlToken, element: Element, end: int) -> None:
         table = HtmlTable(self._raw[piece.start : end], self._line)
         if outside := table.outside_text():
             self._add(DraftBlock("paragraph", runs=outside, last=table.last))
         self._add(table.draft())
 
-    def _code(self, piece: HtmlToken, element: Element, end: int) -> None:
+    def _read_code(self, piece: HtmlToken, element: Element, end: int) -> None:
         inner = self._raw[piece.end : end]
         draft = _html_code(inner, element)
         draft.text_line = self._line + inner.count("\n", 0, code.end() if (code := _CODE.match(inner)) else 0)
         draft.last = self._line + 1 + self._raw.count("\n", piece.start, end)
         self._add(draft)
 
-    def _figure(self, piece: HtmlToken, element: Element, end: int) -> None:
+    def _read_figure(self, piece: HtmlToken, element: Element, end: int) -> None:
         caption_start, after = end, end
         if match := re.compile(r"<figcaption[^<>]*>", re.IGNORECASE).search(self._raw, piece.end, end):
             caption_start, after = match.start(), match.end()
@@ -348,14 +348,14 @@ class Builder:
             notes.first = min(note.first for note in notes.children)
             notes.last = max(note.last for note in notes.children)
 
-    def _paragraph(self, token: Token) -> None:
+    def _add_paragraph(self, token: Token) -> None:
         level = int(token.tag[1]) if token.type == "heading_open" else 0
         inline = self._tokens[self._index]
         self._index += 2
         parts, anchors = runs_and_tags(inline.children)
         for part in parts:
             if isinstance(part, Tag):
-                self._tag(part)
+                self._add_tag(part)
             elif level:
                 attrs: dict[str, Any] = {"level": level, "id": anchors[0]} if anchors else {"level": level}
                 self._add_words("heading", attrs, part)
@@ -368,7 +368,7 @@ class Builder:
         draft.runs = runs
         self.tree.add(draft)
 
-    def _table(self, token: Token) -> None:
+    def _add_table(self, token: Token) -> None:
         start = self._index
         while self._tokens[self._index].type != "table_close":
             self._index += 1
@@ -376,7 +376,7 @@ class Builder:
         table.first, table.last = self._lines
         self.tree.add(table)
 
-    def _code(self, token: Token) -> None:
+    def _add_code(self, token: Token) -> None:
         info = token.info.strip()
         language, _, options = info.partition(" ")
         attrs: dict[str, Any] = {"language": language}
@@ -393,25 +393,25 @@ class Builder:
             draft.text_line = draft.first + (token.type == "fence")
             self.tree.add(draft)
 
-    def _math(self, token: Token) -> None:
+    def _add_math(self, token: Token) -> None:
         draft = self._draft("math", text=token.content)
         draft.text_line = draft.first + token.meta["opening"]
         self.tree.add(draft)
 
-    def _divider(self, token: Token) -> None:
+    def _add_divider(self, token: Token) -> None:
         self.tree.add(self._draft("divider"))
 
-    def _html(self, token: Token) -> None:
+    def _add_html(self, token: Token) -> None:
         if token.content.count("<") <= MAX_MARKS:
             HtmlReader(self.tree, token.content, self._lines[0]).read()
             return
         self.tree.report(self._lines[0], "This block has too much HTML, so it is shown as source.")
         self.tree.add(self._draft("code", {"language": "html", "source": True}, token.content.rstrip("\n")))
 
-    def _tag_token(self, token: Token) -> None:
-        self._tag(token.meta["tag"])
+    def _add_tag_token(self, token: Token) -> None:
+        self._add_tag(token.meta["tag"])
 
-    def _tag(self, tag: Tag) -> None:
+    def _add_tag(self, tag: Tag) -> None:
         first, last = self._lines
         if tag.closes:
             self._close(tag.closes, last)
@@ -448,15 +448,15 @@ class Builder:
 _MAX_LOOKAHEAD = 4
 """Number of tokens that are searched for the first line of a footnote."""
 _READERS: dict[str, Callable[[Builder, Token], None]] = {
-    "paragraph_open": Builder._paragraph,
-    "heading_open": Builder._paragraph,
-    "table_open": Builder._table,
-    "fence": Builder._code,
-    "code_block": Builder._code,
-    "hr": Builder._divider,
-    "platform_math": Builder._math,
-    "platform_html": Builder._html,
-    "platform_tag": Builder._tag_token,
+    "paragraph_open": Builder._add_paragraph,
+    "heading_open": Builder._add_paragraph,
+    "table_open": Builder._add_table,
+    "fence": Builder._add_code,
+    "code_block": Builder._add_code,
+    "hr": Builder._add_divider,
+    "platform_math": Builder._add_math,
+    "platform_html": Builder._add_html,
+    "platform_tag": Builder._add_tag_token,
     "footnote_block_close": Builder._close_footnotes,
 }
 

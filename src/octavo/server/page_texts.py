@@ -225,10 +225,10 @@ def _condition_tags(text: str, scanner: TagScanner, code: Sequence[tuple[int, in
 
 
 def _render_conditions(parts: Sequence[str | _If], variables: Mapping[str, Mapping[str, Any]], fixed_only: bool) -> str:
-    out: list[str] = []
+    texts: list[str] = []
     for part in parts:
         if isinstance(part, str):
-            out.append(part)
+            texts.append(part)
             continue
         values = [evaluate(each.expression or "", variables, fixed_only=fixed_only) for each in part.branches]
         first = next((index for index, value in enumerate(values) if isinstance(value, _Unknown) or value), None)
@@ -236,11 +236,11 @@ def _render_conditions(parts: Sequence[str | _If], variables: Mapping[str, Mappi
             continue
         if isinstance(values[first], _Unknown):
             for branch in part.branches:
-                out += [branch.opening, _render_conditions(branch.inner, variables, fixed_only)]
-            out.append(part.closing)
+                texts += [branch.opening, _render_conditions(branch.inner, variables, fixed_only)]
+            texts.append(part.closing)
         else:
-            out.append(_render_conditions(part.branches[first].inner, variables, fixed_only).strip("\n"))
-    return "".join(out)
+            texts.append(_render_conditions(part.branches[first].inner, variables, fixed_only).strip("\n"))
+    return "".join(texts)
 
 
 # Expressions

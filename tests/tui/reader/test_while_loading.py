@@ -451,7 +451,7 @@ async def test_long_copy_and_late_note_do_not_block_keys() -> None:
     async with app.run_test(size=(80, 20)):
         app.pane.show_markdown("Once.[^late]\n\n" + made_page(400_000) + "\n\n[^late]: The note.\n", key="p")
         start = time.perf_counter()
-        app.pane.navigation.with_footnote("late", lambda note: None)
+        app.pane.navigation.call_with_footnote("late", lambda note: None)
         with pytest.raises(CopyPending):
             app.pane.get_selection(Selection(None, None))
         assert time.perf_counter() - start < 0.15
@@ -728,7 +728,7 @@ WITH_NOTE = "Said once.[^late]\n\n" + PAGE + "\n\n[^late]: The note.\n"
 async def test_late_footnote_opens_unless_moved(label: str, keys: tuple[str, ...], found: list[str | None]) -> None:
     shown: list[Block | None] = []
     async with loading_page(WITH_NOTE) as (app, pilot):
-        app.pane.navigation.with_footnote(label, shown.append)
+        app.pane.navigation.call_with_footnote(label, shown.append)
         assert app.explained == ["The rest of this page is still loading."]
         await pilot.press(*keys)
         assert shown == []
@@ -736,14 +736,14 @@ async def test_late_footnote_opens_unless_moved(label: str, keys: tuple[str, ...
         words = [note and note.plain().strip() for note in shown]
         assert words == found
         shown.clear()
-        app.pane.navigation.with_footnote("late", shown.append)
+        app.pane.navigation.call_with_footnote("late", shown.append)
         assert shown == [app.pane.contents.footnote("late")]
 
 
 async def test_later_request_of_footnote_or_heading_wins() -> None:
     shown: list[Block | None] = []
     async with loading_page(WITH_NOTE) as (app, pilot):
-        app.pane.navigation.with_footnote("late", shown.append)
+        app.pane.navigation.call_with_footnote("late", shown.append)
         assert not app.pane.navigation.go_to_anchor("section-70")
         await finish_loading(app, pilot)
         assert "Section 70" in row_text(app.pane, 1)

@@ -242,7 +242,7 @@ def _logout(settings: Settings, options: argparse.Namespace) -> int:
     _say(f"Signed out of {signed_out.profile.origin} (profile {signed_out.profile.name}). Deleted the {deleted}.")
     for each in remains.sentences():
         _say(each)
-    if remains.drafts:
+    if remains.draft_count:
         _say("To delete the drafts too, run: octavo auth logout --drafts")
     if signed_out.current:
         _say(f"The current profile is now {signed_out.current}.")

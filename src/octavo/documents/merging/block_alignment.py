@@ -153,14 +153,14 @@ def _without_moves(block: SourceBlock, old: Blocks) -> tuple[str, ...]:
     return (*WORD.findall(block.head), *(word for child in block.children or () for word in _without_moves(child, old)))
 
 
-def _are_related(old: SourceBlock, new: SourceBlock, shared: int, shorter_length: int) -> bool:
-    """Return whether two blocks with `shared` equal words belong in one hunk. `shorter_length` is the number of words
+def _are_related(old: SourceBlock, new: SourceBlock, shared_count: int, shorter_length: int) -> bool:
+    """Return whether two blocks with `shared_count` equal words belong in one hunk. `shorter_length` is the number of words
     of the shorter block."""
-    if shared < _MIN_SHARED * shorter_length:
+    if shared_count < _MIN_SHARED * shorter_length:
         return False
     kinds = {old.kind, new.kind}
-    is_part_of_container = shared == shorter_length and "container" in kinds
-    return len(kinds) == 1 or shared >= 3 or is_part_of_container
+    is_part_of_container = shared_count == shorter_length and "container" in kinds
+    return len(kinds) == 1 or shared_count >= 3 or is_part_of_container
 
 
 Region: TypeAlias = Versions[slice]

@@ -244,7 +244,7 @@ def palette_entries(app: Shell, screen: Screen[Any]) -> list[Choice[PaletteValue
             if id in listed_ids or group.name in ("list", "tree") or command.name in CURSOR_COMMANDS:
                 continue
             listed_ids.add(id)
-            go, path_ids = partial(_start, app, _to_command, mode, opener, id), (f"view.{mode}", opener, id)
+            go, path_ids = partial(_start, app, _go_to_command, mode, opener, id), (f"view.{mode}", opener, id)
             right = " ".join(keys[each] for each in path_ids if keys.get(each))
             if (entry := (command.help.partition(",")[0], right)) not in shown:
                 shown.add(entry)
@@ -282,7 +282,7 @@ def _choices_of(
     app: Shell, mode: str, kind: Resource[Any], parent_table: str, keys: Mapping[str, str]
 ) -> Iterator[Choice[PaletteValue]]:
     def choice(title: str, detail: str, suffix: str = "", command: str = "") -> Choice[PaletteValue]:
-        go = partial(_start, app, _to_table, mode, parent_table, kind.plural, command)
+        go = partial(_start, app, _go_to_table, mode, parent_table, kind.plural, command)
         name = f"{mode} {suffix or kind.plural}"
         return Choice(go, title, detail, keys[f"view.{mode}"], mode.upper(), synonyms=SYNONYMS.get(name, ""), view=mode)
 
@@ -299,7 +299,7 @@ def _start(app: Shell, work: Callable[..., Coroutine[Any, Any, None]], *parts: s
     app.background(work(app, *parts))
 
 
-async def _to_command(app: Shell, mode: str, opener: str, id: str) -> None:
+async def _go_to_command(app: Shell, mode: str, opener: str, id: str) -> None:
     """Go to a view and run the command `id`. If `opener` is not empty, first run this command, which opens the screen
     that has `id`."""
     view = await _to_view(app, mode)
@@ -312,7 +312,7 @@ async def _to_command(app: Shell, mode: str, opener: str, id: str) -> None:
     await _run(app, id)
 
 
-async def _to_table(app: Shell, mode: str, parent_table: str, table: str, id: str) -> None:
+async def _go_to_table(app: Shell, mode: str, parent_table: str, table: str, id: str) -> None:
     """Go to a table of Sites or Admin, and run a command there. A child table is opened from the selected row of
     `parent_table`."""
     view = cast("BrowserScreen", await _to_view(app, mode))

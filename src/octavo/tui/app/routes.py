@@ -80,13 +80,13 @@ def go(shell: Shell, route: Route) -> None:
     """Show the screen of a route."""
     match route:
         case ToPage():
-            _to_page(shell, route)
+            _go_to_page(shell, route)
         case ToCollection():
-            _to_collection(shell, route)
+            _go_to_collection(shell, route)
         case ToAccess(at=at):
-            _to_access(shell, at)
+            _go_to_access(shell, at)
         case ToChangeRequest():
-            _to_change_request(shell, route)
+            _go_to_change_request(shell, route)
         case ToSearch(query=query):
             shell.push_screen(screen(SEARCH, query))
         case ToThread():
@@ -99,7 +99,7 @@ def go(shell: Shell, route: Route) -> None:
             raise TypeError(f"Octavo has no screen for {route}")
 
 
-def _to_page(shell: Shell, route: ToPage) -> None:
+def _go_to_page(shell: Shell, route: ToPage) -> None:
     if shell.workspace.spaces.value is not None and shell.workspace.space(route.space) is None:
         if shell.session.kind == "folder":
             shell.say("This link points outside this folder.", tone="care")
@@ -125,7 +125,7 @@ def _to_page(shell: Shell, route: ToPage) -> None:
     shell.background(show())
 
 
-def _to_collection(shell: Shell, route: ToCollection) -> None:
+def _go_to_collection(shell: Shell, route: ToCollection) -> None:
     shell.history.record()
 
     async def show() -> None:
@@ -141,7 +141,7 @@ def _to_collection(shell: Shell, route: ToCollection) -> None:
     shell.background(show())
 
 
-def _to_access(shell: Shell, at: SpaceRef | CollectionRef) -> None:
+def _go_to_access(shell: Shell, at: SpaceRef | CollectionRef) -> None:
     kind, key = ("spaces", at.space_id) if isinstance(at, SpaceRef) else ("collections", at.collection_id)
     shell.history.record()
 
@@ -168,7 +168,7 @@ async def _content(shell: Shell, route: ToPage | None = None) -> ContentScreen:
     return content
 
 
-def _to_change_request(shell: Shell, route: ToChangeRequest) -> None:
+def _go_to_change_request(shell: Shell, route: ToChangeRequest) -> None:
     change_request = route.change_request
     if change_request is None:
 

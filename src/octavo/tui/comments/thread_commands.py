@@ -88,13 +88,13 @@ class BulkSelection(NamedTuple):
 
     action: str
     threads: tuple[Thread, ...]
-    skipped: int = 0
+    skipped_count: int = 0
     reason: str = ""
 
     @property
     def skipped_note(self) -> str:
         """The end of a message: how many selected threads were skipped, and why. Empty if none."""
-        return f" Skipped {plural(self.skipped, 'other thread')}: {self.reason}" if self.skipped else ""
+        return f" Skipped {plural(self.skipped_count, 'other thread')}: {self.reason}" if self.skipped_count else ""
 
 
 def select_actionable(app: Shell, action: str, selected: Sequence[Thread]) -> BulkSelection:

@@ -42,7 +42,7 @@ class ThreadSource(NamedTuple):
     key: str
     at: Discussion
     name: str
-    open: int
+    open_count: int
 
 
 def space_sources(items: Iterable[Space]) -> list[ThreadSource]:
@@ -69,7 +69,7 @@ def change_request_sources(items: Iterable[ChangeRequest], spaces: Iterable[Spac
 def sources_to_load(sources: Sequence[ThreadSource], requested: Collection[str], limit: int) -> list[ThreadSource]:
     """Return at most `limit` sources to load: those that are already `requested`, then those with open comments, then
     the others."""
-    return sorted(sources, key=lambda source: (source.key not in requested, source.open <= 0))[:limit]
+    return sorted(sources, key=lambda source: (source.key not in requested, source.open_count <= 0))[:limit]
 
 
 class ThreadLoader:

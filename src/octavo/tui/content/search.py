@@ -200,7 +200,7 @@ class SearchScreen(Dialog[None]):
         if self._initial_text:
             self._search_locally()
         self._subscriptions.follow("organizations", ListOrganizations(), self._show_organizations)
-        self.shell.workspace.with_organization(self._set_organization)
+        self.shell.workspace.call_with_organization(self._set_organization)
 
     def _show_organizations(self, snapshot: Snapshot[ListPage[Organization]]) -> None:
         self._organizations = snapshot

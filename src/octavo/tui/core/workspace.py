@@ -317,7 +317,7 @@ class Workspace:
             self._session.state.set_fact(_SUMMARY_COUNTS, saved)
         self._publish_frame()
 
-    def with_organization(self, action: Callable[[Organization], object]) -> None:
+    def call_with_organization(self, action: Callable[[Organization], object]) -> None:
         """Call `action` with the current organization, or wait until the organization is loaded."""
         if self.organization is not None:
             action(self.organization)

@@ -98,7 +98,7 @@ class PageEditing:
 
     def show_menu(self) -> None:
         """Open a menu that renames, moves, describes or deletes the selected page, or adds a page."""
-        self._tree_edit().menu()
+        self._tree_edit().show_menu()
 
     def delete(self) -> None:
         """Delete the selected page."""

@@ -62,12 +62,12 @@ class TreeEdit:
     on_saved: Callable[[ChangeRequest], None] | None = None
     """Called with the change request after the edit was saved."""
 
-    def menu(self) -> None:
+    def show_menu(self) -> None:
         """Open a menu with the edits of the page."""
         choices: list[Choice[MenuAction]] = [
             Choice(self.rename, "Rename", "change the title"),
             Choice(self.move, "Move", "change the position or the parent page"),
-            Choice(self.details, "Details", "change the slug, description, icon, or visibility"),
+            Choice(self.edit_details, "Details", "change the slug, description, icon, or visibility"),
             Choice(self.insert, "New page", "add a page under or after this page"),
             Choice(self.delete, "Delete", "delete the page and all its subpages"),
         ]
@@ -86,9 +86,9 @@ class TreeEdit:
         """Ask for a new position, then move the page."""
         await self._load_tree_of_target(f"Move {self.title}", self._move)
 
-    async def details(self) -> None:
+    async def edit_details(self) -> None:
         """Open the form for the details of the page, such as slug and description."""
-        await self._load_tree_of_target(f"Edit the details of {self.title}", self._details)
+        await self._load_tree_of_target(f"Edit the details of {self.title}", self._open_details_form)
 
     async def delete(self) -> None:
         """Ask for confirmation, then delete the page and its subpages."""
@@ -139,7 +139,7 @@ class TreeEdit:
 
         self._ask_title(f"New title for {old_title}", "Rename", draft, on_renamed)
 
-    def _details(self, loaded: LoadedTree, errors: Mapping[str, str] = MappingProxyType({})) -> None:
+    def _open_details_form(self, loaded: LoadedTree, errors: Mapping[str, str] = MappingProxyType({})) -> None:
         """Open the form. `errors` contains the error messages of the server for the values in the draft, by field."""
         page = loaded.tree.find(self.page)
         if page is None:
@@ -177,7 +177,7 @@ class TreeEdit:
                     target=TargetRequest(self.space, change_request=change_request),
                     revision=loaded.revision or change_request.revision,
                 )
-                self._details(reloaded, page_form.server_errors(sentence, field_names) or {"": sentence})
+                self._open_details_form(reloaded, page_form.server_errors(sentence, field_names) or {"": sentence})
                 return True
 
             self.app.background(

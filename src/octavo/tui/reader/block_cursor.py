@@ -162,16 +162,16 @@ class BlockCursor(PanePart):
         viewport, virtual_lines = self.viewport, self.viewport.virtual_lines
         if not len(virtual_lines):
             return []
-        out: list[BlockSpan] = []
+        spans: list[BlockSpan] = []
         unit, start = viewport.top.unit_index, -viewport.top.line
         rows, sticky_rows = viewport.row_count, viewport.contents.sticky_rows(viewport.top)
         while unit < len(virtual_lines) and start < rows:
-            out += [
+            spans += [
                 span for span in self.spans_of(unit) if start + span.last >= sticky_rows and start + span.first < rows
             ]
             start += len(virtual_lines.lines(unit))
             unit += 1
-        return viewport.contents.reachable_spans(out)
+        return viewport.contents.reachable_spans(spans)
 
     def layout_changed(self) -> None:
         """Select a visible block if a resize or a new layout moved the selected block below the last row."""
@@ -421,15 +421,15 @@ class Clickables(PanePart):
         """Return the visible clickable spans. Their `line` counts rows of the pane."""
         viewport = self.viewport
         covered = viewport.contents.sticky_rows(viewport.top)
-        out = []
+        spans = []
         for y, (unit, _, line) in enumerate(viewport.visible_rows[: viewport.row_count]):
             margin = viewport.contents.margin_of(unit)
             if y >= covered:
-                out += [
+                spans += [
                     each._replace(line=y, start=each.start + margin, end=each.end + margin)
                     for each in clickable_spans([line])
                 ]
-        return out
+        return spans
 
     def block_of(self, clickable: ClickableSpan) -> Block | None:
         """Return the block of a visible clickable span. None if the span is outside all blocks."""

@@ -282,7 +282,7 @@ class DiffNavigation:
 
     # Threads, changes and collapsed lines
 
-    def next_thread(self, step: int) -> None:
+    def go_to_next_thread(self, step: int) -> None:
         """Go to the next or previous open thread, also on other pages."""
         if self.contents.shows_source and self.contents.has_open_threads:
             explain(self.pane, "The source diff shows no threads. Press \\ to switch to the rendered diff.")
@@ -432,7 +432,7 @@ class DiffNavigation:
         self.contents.context_size.decrease()
         self.builder.build()
 
-    def next_layout(self) -> None:
+    def switch_layout(self) -> None:
         """Switch to the next layout."""
         self.contents.choose_next_layout()
         self.builder.build()
@@ -520,9 +520,9 @@ DIFF_THREADS: Commands[DiffNavigation] = Commands(
     "diff",
     (
         Command("next_thread", "t", "Next thread", "Go to the next open thread",
-                run=lambda _, diff: diff.next_thread(1), why_not=_why_no_thread, is_available=_allows_comments),
+                run=lambda _, diff: diff.go_to_next_thread(1), why_not=_why_no_thread, is_available=_allows_comments),
         Command("prev_thread", "T", "Previous thread", "Go to the previous open thread",
-                run=lambda _, diff: diff.next_thread(-1), why_not=_why_no_thread, is_available=_allows_comments, shown=False),
+                run=lambda _, diff: diff.go_to_next_thread(-1), why_not=_why_no_thread, is_available=_allows_comments, shown=False),
     ),
     find=lambda view: view.navigation,
 )  # fmt: skip
@@ -544,7 +544,7 @@ LAYOUT: Commands[DiffNavigation] = Commands(
                 run=lambda _, diff: diff.show_more_context()),
         Command("fold", "minus", "Less context", "Show fewer unchanged lines", run=lambda _, diff: diff.show_less_context(), shown=False),
         Command("layout", "vertical_line", "Split/unified", "Switch between split and unified diff",
-                run=lambda _, diff: diff.next_layout(), why_not=lambda _, diff: diff.contents.why_no_other_layout, shown=False, key_display="|"),
+                run=lambda _, diff: diff.switch_layout(), why_not=lambda _, diff: diff.contents.why_no_other_layout, shown=False, key_display="|"),
         Command("source", "backslash", "Source", "Switch between rendered and source diff",
                 run=lambda _, diff: diff.show_source(toggle=True), shown=False,
                 why_not=lambda _, diff: diff.contents.why_one_page_only("The source diff shows")),

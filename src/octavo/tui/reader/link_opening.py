@@ -487,4 +487,4 @@ def _show_note(app: Shell, view: PageView, label: str, follow: Callable[[LinkFol
         else:
             _show_dialog(app, view.contents.deferred, note, follow)
 
-    view.navigation.with_footnote(label, show)
+    view.navigation.call_with_footnote(label, show)

@@ -322,7 +322,7 @@ class PageNavigation:
 
     # Jumps to content that is not parsed yet
 
-    def with_footnote(self, label: str, show: Callable[[Block | None], None]) -> None:
+    def call_with_footnote(self, label: str, show: Callable[[Block | None], None]) -> None:
         """Call `show` with a footnote when it is parsed, or with None if the page has no such footnote. Never called if
         the user moves before that."""
         if (note := self.contents.footnote(label)) is not None or self.contents.is_fully_parsed:

@@ -32,7 +32,7 @@ def cells_by_column(rows: Sequence[Block]) -> list[list[Block | None]]:
     reaches beyond the last column of the table ends there."""
     if not has_merged_cells(rows):
         return [list(row.children) for row in rows]
-    out: list[list[Block | None]] = []
+    grid: list[list[Block | None]] = []
     rows_taken: list[int] = []
     for row in rows:
         row_cells: list[Block | None] = []
@@ -44,10 +44,10 @@ def cells_by_column(rows: Sequence[Block]) -> list[list[Block | None]]:
             rows_taken[len(row_cells) : len(row_cells) + span] = [int(cell.attrs.get("rowspan", 1))] * span
             row_cells += [cell, *[None] * (span - 1)]
         rows_taken = [max(0, rows_left - 1) for rows_left in rows_taken]
-        out.append(row_cells)
+        grid.append(row_cells)
     # Authors write `colspan="100"` for "all the way across".
-    count = max([at + 1 for row_cells in out for at, cell in enumerate(row_cells) if cell is not None], default=0)
-    return [row_cells[:count] for row_cells in out]
+    count = max([at + 1 for row_cells in grid for at, cell in enumerate(row_cells) if cell is not None], default=0)
+    return [row_cells[:count] for row_cells in grid]
 
 
 SLICE_COST = 6000

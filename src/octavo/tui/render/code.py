@@ -232,7 +232,7 @@ def token_style(kind: str, styles: Styles) -> Style:
 
 
 def _without_tabs(tokens: Tokens) -> Tokens:
-    out: Tokens = []
+    result: Tokens = []
     for row in tokens:
         column = 0
         line = []
@@ -240,8 +240,8 @@ def _without_tabs(tokens: Tokens) -> Tokens:
             expanded = (" " * column + text).expandtabs(4)[column:] if "\t" in text else text
             column += len(expanded)
             line.append((kind, expanded))
-        out.append(line)
-    return out
+        result.append(line)
+    return result
 
 
 def render_prompt(context: LayoutContext, block: Block, width: int) -> list[Line]:

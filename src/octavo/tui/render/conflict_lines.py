@@ -397,15 +397,15 @@ def _sides(context: LayoutContext, conflict: ConflictView, decision: ConflictDec
         columns.append([label, *(_mute(line, styles) if chosen and not is_taken else line for line in text)])
     if not is_wide:
         return [line for column in columns for line in ([Line([])] if column is not columns[0] else []) + column]
-    out = []
+    lines = []
     rule = Piece(f" {styles.glyphs.down} ", styles.line, None, True)
     for row in zip_longest(*columns):
         pieces: list[Piece] = []
         for number, line in enumerate(row):
             pieces += [rule] if number else []
             pieces += pad(line.pieces if line is not None else [], room)
-        out.append(Line(pieces))
-    return out
+        lines.append(Line(pieces))
+    return lines
 
 
 def _side_label(styles: Styles, name: str, key: str, is_taken: bool) -> Line:
@@ -421,7 +421,7 @@ def _side_label(styles: Styles, name: str, key: str, is_taken: bool) -> Line:
 def _side(context: LayoutContext, units: Sequence[DiffUnit], width: int, source: str) -> list[Line]:
     """Render the text of a side, with the words that differ from the base marked."""
     side_widths = SideWidths.new_side_only(width + _NUMBER_WIDTH)
-    out: list[Line] = []
+    all_lines: list[Line] = []
     for unit in units:
         lines: list[Line] = []
         for piece in split_unit(unit):
@@ -430,10 +430,10 @@ def _side(context: LayoutContext, units: Sequence[DiffUnit], width: int, source:
                 for line in _without_numbers(render_diff_unit(context, piece, side_widths))
                 if line.text.strip()
             ]
-            if len(out) + len(lines) > _SIDE_LINES:
-                return _shorten([*out, *lines], source, context.styles, width)
-        out += [*([Line([])] if out and lines else []), *lines]
-    return out
+            if len(all_lines) + len(lines) > _SIDE_LINES:
+                return _shorten([*all_lines, *lines], source, context.styles, width)
+        all_lines += [*([Line([])] if all_lines and lines else []), *lines]
+    return all_lines
 
 
 def _shorten(lines: list[Line], source: str, styles: Styles, width: int) -> list[Line]:

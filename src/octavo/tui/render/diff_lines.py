@@ -456,13 +456,13 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
     glyphs = styles.glyphs
     rail = [Piece(" " * indent + glyphs.rail + " ", styles.note, None, True)]
     inner = width - indent - 2
-    out = [Line(list(rail))]
+    lines = [Line(list(rail))]
     for thread, numbering in threads:
         block = Block("thread", {"open": thread.is_open}, text=thread.text, key=thread.key)
         if thread.sign:
             rule = Piece(f"{thread.sign} {thread.author}  ", styles.warning)
             message = Piece(" ".join(thread.text.split()), styles.muted)
-            out += [Line([*rail, *line], block if thread.key else None) for line in wrap([rule, message], inner)]
+            lines += [Line([*rail, *line], block if thread.key else None) for line in wrap([rule, message], inner)]
             continue
         head = [
             Piece(
@@ -481,28 +481,28 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
         head = truncate(head, inner - len(numbering) - 2, glyphs.more)
         room = inner - width_of(head) - len(numbering)
         head += [Piece(" " * max(1, room), PLAIN, None, True), Piece(numbering, styles.muted, None, True)]
-        out.append(Line([*rail, *head], block))
+        lines.append(Line([*rail, *head], block))
         if thread.word_change:
             change = f"words moved to {thread.moved_to}" if thread.moved_to else WORD_CHANGES[thread.word_change]
             note = truncate([Piece(change, styles.warning)], inner, glyphs.more)
-            out.append(Line([*rail, *note], block))
+            lines.append(Line([*rail, *note], block))
         if thread.quote:
             quoted = truncate([Piece(f"on “{thread.quote}”", styles.muted + Style(italic=True))], inner, glyphs.more)
-            out.append(Line([*rail, *quoted], block))
-        out += [Line([*rail, *line], block) for line in _message_lines([], thread, styles, inner)]
+            lines.append(Line([*rail, *quoted], block))
+        lines += [Line([*rail, *line], block) for line in _message_lines([], thread, styles, inner)]
         hidden = thread.reply_count - len(thread.shown_replies)
         if hidden > 0:
             which = "earlier" if thread.shown_replies else "more"
             words = f"  {hidden} {which} {'reply' if hidden == 1 else 'replies'}"
-            out.append(Line([*rail, Piece(words, styles.muted, None, True)], block))
+            lines.append(Line([*rail, Piece(words, styles.muted, None, True)], block))
         for answer in thread.shown_replies:
             name = [Piece(f"{glyphs.reply} {answer.author} {glyphs.between} {answer.age}  ", styles.note)]
             for number, line in enumerate(_message_lines(name, answer, styles, inner - 4)):
-                out.append(Line([*rail, Piece("  " if number == 0 else "    ", PLAIN, None, True), *line], block))
-        out.append(Line(list(rail)))
+                lines.append(Line([*rail, Piece("  " if number == 0 else "    ", PLAIN, None, True), *line], block))
+        lines.append(Line(list(rail)))
     if threads and threads[-1][0].sign:
-        out.append(Line(list(rail)))
-    return out
+        lines.append(Line(list(rail)))
+    return lines
 
 
 def _message_lines(
@@ -548,22 +548,22 @@ def lines_with_suggestions(
 ) -> list[Line]:
     """Return the lines of a comment. `compared` has a comparison for each suggestion in `text`. `notes` has lines to
     show below the label of each, or is empty."""
-    out: list[Line] = []
+    lines: list[Line] = []
     text_lines, start = text.split("\n"), 0
 
     def add_text_until(end: int) -> None:
         section = keep_quoted_lines("\n".join(text_lines[start:end]))
         if section.strip():
-            out.extend(lay_out(parse(section).blocks, width, styles, source=section).lines)
-            out.append(Line([]))
+            lines.extend(lay_out(parse(section).blocks, width, styles, source=section).lines)
+            lines.append(Line([]))
 
     for number, (suggestion, comparison) in enumerate(zip(find_suggestions(text), compared, strict=True)):
         add_text_until(suggestion.lines[0])
-        out.append(Line([Piece("Suggested change", styles.muted)]))
-        out += [*(notes[number] if notes else ()), *_diff_lines(comparison, width, styles), Line([])]
+        lines.append(Line([Piece("Suggested change", styles.muted)]))
+        lines += [*(notes[number] if notes else ()), *_diff_lines(comparison, width, styles), Line([])]
         start = suggestion.lines[1]
     add_text_until(len(text_lines))
-    return out[:-1]
+    return lines[:-1]
 
 
 def _diff_lines(compared: PageComparison, width: int, styles: Styles) -> list[Line]:

@@ -95,18 +95,18 @@ def _rewrite_note(size: ChangeSize, side: str) -> str:
 
 def build_source_diff(hunks: Sequence[SourceHunk]) -> DiffUnits:
     """Return the units of a source diff."""
-    out = DiffUnits()
+    diff_units = DiffUnits()
 
     def units() -> Iterator[DiffUnit]:
         for hunk in hunks:
             if hunk.skipped:
                 text = f"{hunk.skipped} {'line' if hunk.skipped == 1 else 'lines'} unchanged"
                 yield DiffUnit("label", text=text)
-            yield from source_units(hunk.lines, out.count)
-            out.count += 1
+            yield from source_units(hunk.lines, diff_units.count)
+            diff_units.count += 1
 
-    out.remaining = units()
-    return out
+    diff_units.remaining = units()
+    return diff_units
 
 
 @dataclass

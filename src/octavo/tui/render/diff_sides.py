@@ -70,28 +70,28 @@ class SideBySideLine(Line):
 
 def join_sides(parts: Iterable[SidePair], side_widths: SideWidths, styles: Styles) -> list[Line]:
     """Return the lines of all pairs: side by side in a split diff, else the old side above the new side."""
-    out: list[Line] = []
+    lines: list[Line] = []
     for pair in parts:
         if side_widths.is_split:
-            out += _side_by_side(pair, side_widths, styles)
+            lines += _side_by_side(pair, side_widths, styles)
         else:
-            out += pair.new if pair.is_same or side_widths.only_new else [*pair.old, *pair.new]
-    return out
+            lines += pair.new if pair.is_same or side_widths.only_new else [*pair.old, *pair.new]
+    return lines
 
 
 def merge_replacements(parts: Iterable[SidePair], side_widths: SideWidths) -> list[SidePair]:
     """Merge consecutive changes, so that all removed lines are above all added lines. In a split diff, a pair with
     added lines stays as it is, so that its lines stay side by side."""
-    out: list[SidePair] = []
+    pairs: list[SidePair] = []
     for pair in parts:
-        last = out[-1] if out else None
+        last = pairs[-1] if pairs else None
         stays_beside = side_widths.is_split and last is not None and bool(last.new and pair.old)
         if last is not None and not last.is_same and not pair.is_same and not stays_beside:
             last.old += pair.old
             last.new += pair.new
         else:
-            out.append(pair)
-    return out
+            pairs.append(pair)
+    return pairs
 
 
 def blank_line(side_widths: SideWidths, styles: Styles) -> Line:
@@ -101,16 +101,16 @@ def blank_line(side_widths: SideWidths, styles: Styles) -> Line:
 
 def _side_by_side(pair: SidePair, side_widths: SideWidths, styles: Styles) -> list[Line]:
     rule = Piece(f" {styles.glyphs.down} ", styles.line, None, True)
-    out: list[Line] = []
+    lines: list[Line] = []
     for old, new in zip_longest(pair.old, pair.new):
         left = pad(old.pieces if old is not None else [], side_widths.side)
         # If both sides are the same, only the right side has a block, so that the cursor visits it once.
         old_block = old.block if old is not None and not pair.is_same else None
         pieces = [*left, rule, *(new.pieces if new is not None else [Piece("", PLAIN)])]
-        out.append(
+        lines.append(
             SideBySideLine(pieces, new.block if new is not None else None, None, old_block, side_widths.side + SIDE_GAP)
         )
-    return out
+    return lines
 
 
 def diff_block_at(line: Line, cell: int) -> Block | None:
@@ -165,7 +165,7 @@ def add_gutter_on(
     glyph = {"-": styles.glyphs.minus, " ": styles.glyphs.down, ">": styles.glyphs.into}.get(sign, sign)
     sign_styles = {"+": styles.success, "-": styles.error, "~": styles.warning, ">": styles.warning}
     sign_style = sign_styles.get(sign, styles.line) + Style(bold=sign != " ")
-    out = []
+    all_lines = []
     label = f"{'' if number is None else number:>4} "
     for line in lines:
         pieces = [
@@ -177,11 +177,11 @@ def add_gutter_on(
                 for piece in line.pieces
             ),
         ]
-        out.append(
+        all_lines.append(
             Line(pad(with_background(background, pieces), width, background) if background else pieces, line.block)
         )
         label = "     "
-    return out
+    return all_lines
 
 
 def _is_box_background(piece: Piece, styles: Styles) -> bool:
@@ -232,7 +232,7 @@ def render_setting_changes(
 ) -> list[SidePair]:
     """Render each changed setting on one line, or on two if the values do not fit, each on its side. Several settings
     of code share a line."""
-    out: list[SidePair] = []
+    pairs: list[SidePair] = []
     line = ""
     for setting in changed:
         first, comma, rest = setting.name.partition(",")
@@ -250,9 +250,9 @@ def render_setting_changes(
         if cells(text) <= side_widths.text_width:
             longer = f"{line} {styles.glyphs.between} {text.removeprefix('code ')}"
             if line and kind == "code" and cells(longer) <= side_widths.text_width:
-                out.pop()
+                pairs.pop()
                 text = longer
-            out += note_sides([text], styles, side_widths, block)
+            pairs += note_sides([text], styles, side_widths, block)
             line = text
             continue
         line = ""
@@ -265,8 +265,8 @@ def render_setting_changes(
                 [Line(part, block) for part in wrap(pieces, side_widths.text_width - cells(prefix))] if pieces else []
             )
             sides.append(add_gutter(hang_indent(lines, prefix, styles), sign, None, styles, side_widths.side))
-        out.append(SidePair(sides[0], sides[1]))
-    return out
+        pairs.append(SidePair(sides[0], sides[1]))
+    return pairs
 
 
 def _shorten_values(old: str | None, new: str | None) -> tuple[str | None, str | None]:

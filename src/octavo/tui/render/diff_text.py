@@ -105,13 +105,13 @@ def _word_styles(styles: Styles) -> dict[str, Style]:
 
 def _mark_words(words: Iterable[model.TextPart], op: str, styles: Styles, base: Style | None = None) -> list[Piece]:
     """Return the old side (`op` is `delete`) or the new side (`insert`) of a changed text, with the changes marked."""
-    out: list[Piece] = []
+    pieces: list[Piece] = []
     by_op = _word_styles(styles)
     side = list(_words_of_side(words, op))
     for (word, _), part in zip(side, render_each_run([run for _, run in side], styles, base), strict=True):
         style = by_op.get(word.op)
-        out += part if style is None else [piece._replace(style=piece.style + style) for piece in part]
-    return out
+        pieces += part if style is None else [piece._replace(style=piece.style + style) for piece in part]
+    return pieces
 
 
 def render_code_change(
@@ -207,7 +207,7 @@ def _pieces(tokens: Sequence[tuple[str, str]], words: Sequence[tuple[Style, str]
     """Return a line of code with syntax colors, its changed words marked, and tabs as spaces."""
     marks = iter(words)
     mark, left = next(marks, (PLAIN, ""))
-    out: list[Piece] = []
+    pieces: list[Piece] = []
     at = 0
     for kind, text in tokens:
         while text:
@@ -215,10 +215,10 @@ def _pieces(tokens: Sequence[tuple[str, str]], words: Sequence[tuple[Style, str]
             part, text, left = text[:length], text[length:], left[length:]
             expanded = (" " * at + part).expandtabs(4)[at:]
             at += len(expanded)
-            out.append(Piece(flatten_emoji(expanded), token_style(kind, styles) + mark))
+            pieces.append(Piece(flatten_emoji(expanded), token_style(kind, styles) + mark))
             if not left:
                 mark, left = next(marks, (PLAIN, ""))
-    return out or [Piece("", styles.text)]
+    return pieces or [Piece("", styles.text)]
 
 
 _MOST_COLUMNS = 40
@@ -408,11 +408,11 @@ def _column_title(column: TableColumn | None) -> tuple[Run, ...]:
 
 
 def _row_cells(row: Block, indexes: Sequence[int | None], pairs: Sequence[model.ColumnPair], styles: Styles) -> Cells:
-    out = []
+    result = []
     for index, pair in zip(indexes, pairs, strict=True):
         cell = row.children[index] if index is not None and index < len(row.children) else None
-        out.append(cell_pieces(cell, pair.new or pair.old or _NO_COLUMN, styles))
-    return out
+        result.append(cell_pieces(cell, pair.new or pair.old or _NO_COLUMN, styles))
+    return result
 
 
 def _cell_side(cell: model.CellChange, pair: model.ColumnPair, op: str, styles: Styles) -> list[Piece]:

@@ -203,18 +203,18 @@ def render_integration(context: LayoutContext, block: Block, width: int) -> list
     left = [Piece(f"{styles.glyphs.diamond} ", styles.muted, None, True), Piece(name, styles.strong)]
     arguments = dict(block.attrs.get("arguments") or {})
     url = next((str(value) for key, value in arguments.items() if key in ("url", "src", "href")), "")
-    out = []
+    result = []
     if has_start(block):
-        out += render_bar(context, left, [Piece("integration", styles.muted, None, True)], width)
-        out += _render_arguments(arguments, styles, width)
+        result += render_bar(context, left, [Piece("integration", styles.muted, None, True)], width)
+        result += _render_arguments(arguments, styles, width)
     if url and link_destination(url) is LinkDestination.OUTSIDE and has_start(block):
         spot = Clickable("link", url)
         rows = [Line(part) for part in wrap([Piece(url, styles.link, spot)], width - 3)]
-        out += indent(rows, blank := [Piece("   ", PLAIN, None, True)], blank)
+        result += indent(rows, blank := [Piece("   ", PLAIN, None, True)], blank)
     if block.text:
         rows = [Line(part) for row in block.text.split("\n") for part in wrap([Piece(row, styles.text)], width - 4)]
-        out += box(rows, width, styles, background=styles.panel, edges=(has_start(block), has_end(block)))
-    return out + context.flow(block.children, width)
+        result += box(rows, width, styles, background=styles.panel, edges=(has_start(block), has_end(block)))
+    return result + context.flow(block.children, width)
 
 
 def render_unknown(context: LayoutContext, block: Block, width: int) -> list[Line]:
@@ -238,15 +238,15 @@ def render_unknown(context: LayoutContext, block: Block, width: int) -> list[Lin
 
 
 def _render_arguments(arguments: dict[str, object], styles: Styles, width: int) -> list[Line]:
-    out = []
+    lines = []
     for key, value in arguments.items():
         if key in ("url", "src", "href", "content"):
             continue
         text = " ".join(str(value).split())
         blank = [Piece("   ", PLAIN, None, True)]
         rows = wrap([Piece(f"{key}  ", styles.muted), Piece(text, styles.text)], width - 3)
-        out += indent([Line(row) for row in rows], blank, blank)
-    return out
+        lines += indent([Line(row) for row in rows], blank, blank)
+    return lines
 
 
 _NARROWEST, _WIDEST = 24, 100
@@ -264,7 +264,7 @@ def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]
     card_width = (room - (count - 1)) // count
     columns = visible_columns(block)
     has_titles = not block.attrs.get("titles_hidden") and any(plain_text(column.title).strip() for _, column in columns)
-    out: list[Line] = []
+    all_lines: list[Line] = []
     for start in range(0, len(block.children), count):
         group = block.children[start : start + count]
         bodies = [_card_text(card, columns, has_titles, card_width - 4, context) for card in group]
@@ -280,8 +280,8 @@ def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]
                 BlockCells(at * (card_width + 1), at * (card_width + 1) + card_width, whole_block(card))
                 for at, card in enumerate(group)
             )
-            out.append(SplitLine(pieces, None, None, tuple(parts)))
-    return out
+            all_lines.append(SplitLine(pieces, None, None, tuple(parts)))
+    return all_lines
 
 
 def _card_text(
@@ -371,21 +371,21 @@ def render_figure(context: LayoutContext, block: Block, width: int) -> list[Line
     images = [child for child in block.children if child.kind == "image"]
     per_row = min(len(whole_block(block).children), 3, (width + GAP) // (LEAST_SIDE_BY_SIDE + GAP))
     align = str(block.attrs.get("align") or "")
-    out: list[Line] = []
+    lines: list[Line] = []
     if per_row < 2:
         for image in images:
-            out += [
-                *([Line([])] if out or not has_start(block) else []),
+            lines += [
+                *([Line([])] if lines or not has_start(block) else []),
                 *_align(render_image(context, image, width), align, width),
             ]
-        return out
+        return lines
     image_width = (width - GAP * (per_row - 1)) // per_row
     for start in range(0, len(images), per_row):
         row = images[start : start + per_row]
         most_lines = max(len(_frame_lines(context, image, image_width, None)) for image in row)
-        out += [Line([])] if out or not has_start(block) else []
-        out += _side_by_side([_image_frame(context, image, image_width, most_lines) for image in row], image_width)
-    return out
+        lines += [Line([])] if lines or not has_start(block) else []
+        lines += _side_by_side([_image_frame(context, image, image_width, most_lines) for image in row], image_width)
+    return lines
 
 
 def render_image(context: LayoutContext, block: Block, width: int) -> list[Line]:
@@ -411,9 +411,9 @@ def _image_frame(context: LayoutContext, block: Block, width: int, least: int = 
     )
     title = [sign, Piece(_shown_name(src, width) or "image", styles.muted, clickable, True)]
     right = [Piece(facts, styles.muted, None, True)] if facts else []
-    out = box(rows, width, styles, title=title, right=right)
+    result = box(rows, width, styles, title=title, right=right)
     caption = [] if _frames_caption(block) else wrap(_caption(context, block), width - 4)
-    return out + [Line([Piece("  ", PLAIN, None, True), *line]) for line in caption if line]
+    return result + [Line([Piece("  ", PLAIN, None, True), *line]) for line in caption if line]
 
 
 def _caption(context: LayoutContext, block: Block) -> list[Piece]:
@@ -501,14 +501,14 @@ def _align(lines: list[Line], align: str, width: int) -> list[Line]:
 
 
 def _side_by_side(sides: Sequence[list[Line]], width: int) -> list[Line]:
-    out = []
+    lines = []
     for number in range(max(map(len, sides))):
         pieces: list[Piece] = []
         for at, side in enumerate(sides):
             pieces = pad(pieces, at * (width + GAP))
             pieces = pieces + (side[number].pieces if number < len(side) else [])
-        out.append(Line(pieces))
-    return out
+        lines.append(Line(pieces))
+    return lines
 
 
 HALF = "▀"
@@ -562,7 +562,7 @@ def _line(value: object) -> str:
 def render_half_blocks(image: ScaledPicture) -> list[list[Piece]]:
     """Render an image with two pixels in each cell: the foreground color for the upper one, the background color for
     the lower one."""
-    out: list[list[Piece]] = []
+    rows: list[list[Piece]] = []
     row_bytes, data = image.columns * 3, image.pixels
     for top in range(0, image.rows, 2):
         upper = data[top * row_bytes : (top + 1) * row_bytes]
@@ -583,8 +583,8 @@ def render_half_blocks(image: ScaledPicture) -> list[list[Piece]]:
             )
             row.append(Piece(HALF * ((next_pixel - start) // 3), style, None, True))
             start = next_pixel
-        out.append(row)
-    return out
+        rows.append(row)
+    return rows
 
 
 @lru_cache(maxsize=4096)  # A color takes 400 bytes. Without a limit, the colors of photographs would take 25 MB.

@@ -158,7 +158,7 @@ class _FormulaLayout:
     def row(self, items: _PartReader, until: str = "", *, below: bool = False) -> FormulaBox:
         """Return the parts up to the command `until`, side by side. `below` is True for the lower half of a
         fraction."""
-        out: list[FormulaBox] = []
+        boxes: list[FormulaBox] = []
         while items:
             item = items.upcoming
             name = _command_name(item)
@@ -166,15 +166,15 @@ class _FormulaLayout:
                 break
             items.read_next()
             if name in _FRACTION_SEPARATORS and not below:
-                return self._fraction_box(join_boxes(out), self.row(items, until, below=True), name)
+                return self._fraction_box(join_boxes(boxes), self.row(items, until, below=True), name)
             if item in ("^", "_"):
-                while out and out[-1].text.isspace():
-                    out.pop()
+                while boxes and boxes[-1].text.isspace():
+                    boxes.pop()
                 under, over = self._read_scripts(items, item)
-                out.append(self._box_with_scripts(out.pop() if out else EMPTY_BOX, under, over))
+                boxes.append(self._box_with_scripts(boxes.pop() if boxes else EMPTY_BOX, under, over))
             else:
-                out.append(self._part_box(item, items, out))
-        return join_boxes(out)
+                boxes.append(self._part_box(item, items, boxes))
+        return join_boxes(boxes)
 
     def _part_box(self, part: LatexPart, following: _PartReader, before: Sequence[FormulaBox]) -> FormulaBox:
         """Return the box of a part, with the parts after it that belong to it, such as the scripts of an operator."""
@@ -355,20 +355,20 @@ def _sign_with_spaces(sign: str) -> FormulaBox:
 
 def _plain_text(parts: LatexParts) -> str:
     """Return the text of an argument, with its spaces."""
-    out = ""
+    result = ""
     for part in parts:
         match part:
             case LatexCommand():
-                out += (
+                result += (
                     "".join(map(_plain_text, part.arguments))
                     if part.arguments
                     else command_sign(part.name) + part.blanks
                 )
             case LatexGroup() | LatexEnvironment():
-                out += _plain_text(part.parts)
+                result += _plain_text(part.parts)
             case _:
-                out += part
-    return out
+                result += part
+    return result
 
 
 def _with_parentheses(text: str) -> str:

@@ -220,15 +220,15 @@ class ThreadMarks:
     def paths_at(self, keys: set[str], part: Block | None = None) -> dict[str, list[tuple[Block, ...]]]:
         """Return the path to each block with threads, by the key of the innermost visible block on it, which gets the
         mark. `keys` are the keys of the visible blocks. With `part`, return only paths into this slice."""
-        out: dict[str, list[tuple[Block, ...]]] = {}
+        result: dict[str, list[tuple[Block, ...]]] = {}
         within = {child.key for child in part.children} if part is not None else None
         for path in self._paths:
             if within is not None and within.isdisjoint(block.key for block in path):
                 continue
             owner = next((block.key for block in reversed(path) if block.key in keys), None)
             if owner is not None:
-                out.setdefault(owner, []).append(path)
-        return out
+                result.setdefault(owner, []).append(path)
+        return result
 
 
 _RENDERERS: dict[str, Callable[[LayoutContext, Block, int], list[Line]]] = {

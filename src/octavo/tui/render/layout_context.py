@@ -66,7 +66,7 @@ def render_runs(
 def _collapse_blanks(runs: Iterable[Run]) -> list[Run]:
     """Return runs with repeated spaces collapsed, as in a browser, except at the start of a line, where they are an
     indent."""
-    out: list[Run] = []
+    collapsed: list[Run] = []
     before = "\n"
     for run in runs:
         text = run.text
@@ -77,8 +77,8 @@ def _collapse_blanks(runs: Iterable[Run]) -> list[Run]:
             text = indent + _BLANKS.sub(" ", words)
             run = run._replace(text=text)
         before = text[-1:] or (before if run.kind == "text" else "\ufffc")
-        out.append(run)
-    return out
+        collapsed.append(run)
+    return collapsed
 
 
 def render_each_run(
@@ -86,7 +86,7 @@ def render_each_run(
 ) -> list[list[Piece]]:
     """Return the styled text of each run."""
     background = styles.text if base is None else base
-    out: list[list[Piece]] = []
+    pieces_of_runs: list[list[Piece]] = []
     clickable: Clickable | None = None
     all_runs = list(runs)
     for index, run in enumerate(all_runs):
@@ -109,8 +109,8 @@ def render_each_run(
         )
         if replacement is not None:
             run = run._replace(text=replacement, kind="text")
-        out.append(_render_run(run, styles, background, clickable, (first, last), targets))
-    return out
+        pieces_of_runs.append(_render_run(run, styles, background, clickable, (first, last), targets))
+    return pieces_of_runs
 
 
 def _same_link(first: Run, second: Run) -> bool:
@@ -254,7 +254,7 @@ def _render_link(
     before, words = text[: len(text) - len(words)], words.rstrip() if last else words
     if first and last and not words:
         return [Piece(text, style)]
-    out = [Piece(before, style)] if before else []
+    result = [Piece(before, style)] if before else []
     after = text[len(before) + len(words) :]
     glyphs = styles.glyphs
     sign: Piece | None = None
@@ -270,9 +270,9 @@ def _render_link(
             sign = Piece(glyphs.outside, styles.accent, clickable, True)
         case _:
             piece = Piece(words, style + styles.link, clickable)
-    out += [piece] if words else []
-    out += [sign] if sign and last else []
-    return [*out, Piece(after, style)] if after else out
+    result += [piece] if words else []
+    result += [sign] if sign and last else []
+    return [*result, Piece(after, style)] if after else result
 
 
 def superscript(text: str) -> str:
@@ -458,23 +458,23 @@ class LayoutContext:
         # The text is centered in the pane, so only half of the spare cells are right of it.
         self.spare = 0 if not is_open else spare // 2 if self.depth == 0 else spare
         self.depth += 1
-        out: list[Line] = []
+        all_lines: list[Line] = []
         previous = above
         for block in blocks:
             self.block_above = previous
             lines = self.render_block(self, block, width)
             if not lines:
                 continue
-            out += (
+            all_lines += (
                 []
                 if previous is None
                 else [Line([]) for _ in range(0 if is_tight else blank_lines_between(previous, block))]
             )
-            out += lines
+            all_lines += lines
             previous = block
         self.depth -= 1
         self.spare = spare
-        return out
+        return all_lines
 
     def flow_children(self, block: Block, width: int, *, is_open: bool = False) -> list[Line]:
         """Render the children of a block or slice, one below the other."""

@@ -81,18 +81,18 @@ def render_openapi(context: LayoutContext, block: Block, width: int) -> list[Lin
     sign = (styles.glyphs.opened if is_open else styles.glyphs.closed) if opens else " "
     method, address, summary = _summary_parts(block, operation, styles, clickable)
     right = f"from {title if attrs.get('spec') else file_name(title)}" if title and variant != "file" else ""
-    out = _render_bar(
+    result = _render_bar(
         context, [Piece(f"{sign} ", styles.accent, clickable, True), *method], address, summary, right, width
     )
     if details and not attrs.get("spec"):
         details = [*wrap_text(f"from {title}", styles.muted, width - 2), *details]
     if problem:
         blank = [Piece("  ", PLAIN, None, True)]
-        out += indent(
+        result += indent(
             [Line(line) for line in wrap([Piece(problem, styles.muted, None, True)], width - 2)], blank, blank
         )
     rail = [Piece(f"{styles.glyphs.down} ", styles.line, None, True)]
-    return [*out, *indent(details, rail, rail), *context.flow(block.children, width)]
+    return [*result, *indent(details, rail, rail), *context.flow(block.children, width)]
 
 
 def operation_query(specification: Specification, block: Block) -> OperationQuery:
@@ -242,51 +242,51 @@ def wrap_address(left: list[Piece], address: Piece, width: int) -> list[list[Pie
 
 def _render_operation(context: LayoutContext, operation: Operation, width: int) -> list[Line]:
     styles = context.styles
-    out: list[Line] = []
+    lines: list[Line] = []
     if operation.deprecated:
-        out += wrap_text("Deprecated: may be removed in the future.", styles.warning, width)
+        lines += wrap_text("Deprecated: may be removed in the future.", styles.warning, width)
     if operation.server:
-        out += wrap_text(operation.server + operation.path, styles.muted, width)
-    out += _render_markdown(context, operation.description, width, gap=bool(out))
+        lines += wrap_text(operation.server + operation.path, styles.muted, width)
+    lines += _render_markdown(context, operation.description, width, gap=bool(lines))
     if operation.security:
-        out += _group_heading("authentication", styles, out)
-        out += wrap_text("; or ".join(operation.security), styles.text, width)
+        lines += _group_heading("authentication", styles, lines)
+        lines += wrap_text("; or ".join(operation.security), styles.text, width)
     for location, words in _LOCATIONS.items():
         given = [each.field for each in operation.parameters if each.location == location]
         if given:
-            out += _group_heading(words, styles, out)
+            lines += _group_heading(words, styles, lines)
             for each in given:
-                out += _render_field(context, each, width)
+                lines += _render_field(context, each, width)
     for body in operation.bodies:
-        out += _group_heading(f"body{', required' if body.required else ''}", styles, out)
-        out += _render_body(context, body, width)
+        lines += _group_heading(f"body{', required' if body.required else ''}", styles, lines)
+        lines += _render_body(context, body, width)
     if operation.responses:
-        out += _group_heading("responses", styles, out)
+        lines += _group_heading("responses", styles, lines)
         shown: set[SchemaField] = set()
         for response in operation.responses:
-            out += _render_response(context, response, width, shown)
+            lines += _render_response(context, response, width, shown)
     if operation.curl:
-        out += [*_group_heading("curl command", styles, out, "press y to copy")]
+        lines += [*_group_heading("curl command", styles, lines, "press y to copy")]
         for row in operation.curl.split("\n"):
-            out += indent(
+            lines += indent(
                 [Line(part) for part in wrap([Piece(row, styles.code)], width - 4)], [Piece("  ")], [Piece("    ")]
             )
-    return out
+    return lines
 
 
 def _render_schemas(
     context: LayoutContext, specification: Specification, names: Iterable[str], width: int
 ) -> list[Line]:
-    out: list[Line] = []
+    lines: list[Line] = []
     for name in names:
         schema = specification.schema(name)
-        out += [Line([])] if out else []
+        lines += [Line([])] if lines else []
         if schema is None:
-            out += wrap_text(f"{specification.title} has no schema {name}.", context.styles.muted, width)
+            lines += wrap_text(f"{specification.title} has no schema {name}.", context.styles.muted, width)
             continue
-        out += wrap_text(name, context.styles.strong, width)
-        out += _render_schema(context, schema, width)
-    return out
+        lines += wrap_text(name, context.styles.strong, width)
+        lines += _render_schema(context, schema, width)
+    return lines
 
 
 def _render_all_operations(context: LayoutContext, specification: Specification, width: int) -> list[Line]:
@@ -313,16 +313,16 @@ def _render_response(context: LayoutContext, response: Response, width: int, sho
     good = response.status.startswith(("1", "2", "3"))
     head = [Piece(response.status, (styles.success if good else styles.error) + Style(bold=True))]
     head += [Piece("  ", PLAIN, None, True), Piece(" ".join(response.description.split()), styles.text)]
-    out = indent([Line(part) for part in wrap(head, width - 2)], [Piece("  ")], [Piece("       ")])
+    all_lines = indent([Line(part) for part in wrap(head, width - 2)], [Piece("  ")], [Piece("       ")])
     for body in response.bodies:
         if body.schema is not None and body.schema in shown:
             lines = wrap_text(f"{body.media}  {body.schema.type}, as above", styles.muted, width - 4)
         else:
             lines = _render_body(context, body, width - 4)
-        out += indent(lines, [Piece("    ")], [Piece("    ")])
+        all_lines += indent(lines, [Piece("    ")], [Piece("    ")])
         if body.schema is not None and body.schema.children:
             shown.add(body.schema)
-    return out
+    return all_lines
 
 
 def _render_body(context: LayoutContext, body: Body, width: int) -> list[Line]:
@@ -331,20 +331,20 @@ def _render_body(context: LayoutContext, body: Body, width: int) -> list[Line]:
     head = [Piece(body.media, styles.muted)]
     if schema is not None and schema.type not in ("object", "any"):
         head += [Piece("  ", PLAIN, None, True), Piece(schema.type, styles.muted)]
-    out = [Line(part) for part in wrap(head, width)]
-    out += _render_markdown(context, body.description, width)
-    return out + (_render_schema(context, schema, width) if schema is not None else [])
+    result = [Line(part) for part in wrap(head, width)]
+    result += _render_markdown(context, body.description, width)
+    return result + (_render_schema(context, schema, width) if schema is not None else [])
 
 
 def _render_schema(context: LayoutContext, schema: SchemaField, width: int) -> list[Line]:
     """Render the content of a schema, without its name."""
     styles = context.styles
-    out = _render_markdown(context, schema.description, width)
+    result = _render_markdown(context, schema.description, width)
     if schema.note:
-        out += wrap_text(schema.note, styles.muted, width)
+        result += wrap_text(schema.note, styles.muted, width)
     for child in schema.children:
-        out += _render_field(context, child, width)
-    return out + (
+        result += _render_field(context, child, width)
+    return result + (
         wrap_text(f"{styles.glyphs.more} {schema.cut_off_reason}", styles.muted, width) if schema.cut_off_reason else []
     )
 
@@ -372,9 +372,9 @@ def _render_field(context: LayoutContext, schema_field: SchemaField, width: int)
     if schema_field.cut_off_reason:
         description_lines += wrap_text(f"{styles.glyphs.more} {schema_field.cut_off_reason}", styles.muted, width - 4)
     child_lines = [line for child in schema_field.children for line in _render_field(context, child, width - 2)]
-    out = indent([Line(part) for part in wrap(head, width - 2)], [Piece("  ")], [Piece("    ")])
+    result = indent([Line(part) for part in wrap(head, width - 2)], [Piece("  ")], [Piece("    ")])
     return [
-        *out,
+        *result,
         *indent(description_lines, [Piece("    ")], [Piece("    ")]),
         *indent(child_lines, [Piece("  ")], [Piece("  ")]),
     ]
@@ -414,7 +414,7 @@ def render_operation_parts(context: LayoutContext, block: Block, width: int, sho
     """Render sections, parameters and responses, with a heading above each group. `shown_group` needs none, because the
     caller shows its name."""
     styles, is_continued = context.styles, not has_start(block)
-    out: list[Line] = []
+    lines: list[Line] = []
     above = (child_above(block) or block.children[0]) if is_continued else None
     group = _group_name(above) if above is not None else shown_group
     for child in block.children:
@@ -432,12 +432,12 @@ def render_operation_parts(context: LayoutContext, block: Block, width: int, sho
         if not body:
             continue
         if has_start(child) and (label != group or not label):
-            out += [Line([])] if out or is_continued else []
+            lines += [Line([])] if lines or is_continued else []
             name = [Piece(label.upper(), styles.muted + Style(bold=True), None, True)]
-            out += [Line(line) for line in wrap(name, width)] if label else []
+            lines += [Line(line) for line in wrap(name, width)] if label else []
         group = label
-        out += body
-    return out
+        lines += body
+    return lines
 
 
 def _group_name(child: Block) -> str:

@@ -82,7 +82,7 @@ def restyle(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
 def text_between(lines: Sequence[Line], margin: int, start: tuple[int, int] | None, end: tuple[int, int] | None) -> str:
     """Return the text of lines from `start` to `end`, without decorations. A position is a line number and a column of
     the pane. None is the first or the last position."""
-    out: list[str] = []
+    texts: list[str] = []
     for number, line in enumerate(lines):
         low = start[1] - margin if start is not None and start[0] == number else 0
         high = end[1] - margin if end is not None and end[0] == number else 1 << 30
@@ -93,8 +93,8 @@ def text_between(lines: Sequence[Line], margin: int, start: tuple[int, int] | No
             if not is_decoration or (part and not part.strip() and kept):
                 kept += part
             at += len(text)
-        out.append(kept.rstrip())
-    return "\n".join(out)
+        texts.append(kept.rstrip())
+    return "\n".join(texts)
 
 
 def bottom_line(
@@ -263,7 +263,7 @@ def match_spans(lines: Sequence[Line], needle: str) -> list[MatchSpan]:
         texts.append("\n")
         length += 1
     starts = [place[0] for place in pieces]
-    out: list[MatchSpan] = []
+    spans: list[MatchSpan] = []
     folded = FoldedText("".join(texts))
     for nth, match in enumerate(pattern(needle).finditer(folded.text)):
         first, last = folded.original_range(match.start(), match.end())
@@ -272,9 +272,9 @@ def match_spans(lines: Sequence[Line], needle: str) -> list[MatchSpan]:
             start, number, cell, text = pieces[index]
             low, high = max(0, first - start), min(len(text), last - start)
             if high > low:
-                out.append(MatchSpan(number, cell + cells(text[:low]), cell + cells(text[:high]), nth))
+                spans.append(MatchSpan(number, cell + cells(text[:low]), cell + cells(text[:high]), nth))
             index += 1
-    return out
+    return spans
 
 
 U = TypeVar("U")

@@ -120,7 +120,7 @@ def width_of(pieces: Iterable[Piece]) -> int:
 def crop(pieces: Iterable[Piece], start: int, end: int) -> list[Piece]:
     """Return the styled text in the cells from `start` up to, but not including, `end`. If an edge cuts a wide
     character, a space takes its place."""
-    out: list[Piece] = []
+    line_pieces: list[Piece] = []
     column = 0
     for piece in pieces:
         if column >= end:
@@ -137,9 +137,9 @@ def crop(pieces: Iterable[Piece], start: int, end: int) -> list[Piece]:
                     head = set_cell_size(text, low)
                     kept = text.startswith(head)
                     text = text[len(head) :] if kept else " " + text[len(head) :]
-            out.append(piece._replace(text=text))
+            line_pieces.append(piece._replace(text=text))
         column += width
-    return out
+    return line_pieces
 
 
 def truncate(pieces: Sequence[Piece], width: int, more: str = "…") -> list[Piece]:
@@ -148,9 +148,16 @@ def truncate(pieces: Sequence[Piece], width: int, more: str = "…") -> list[Pie
         return list(pieces)
     if width < 1:
         return []
-    out = crop(pieces, 0, width - 1)
-    out.append(Piece(more, out[-1].style if out else PLAIN, out[-1].clickable if out else None, True))
-    return out
+    line_pieces = crop(pieces, 0, width - 1)
+    line_pieces.append(
+        Piece(
+            more,
+            line_pieces[-1].style if line_pieces else PLAIN,
+            line_pieces[-1].clickable if line_pieces else None,
+            True,
+        )
+    )
+    return line_pieces
 
 
 def pan_pieces(pieces: Sequence[Piece], start: int, width: int, more: str, *, at_words: bool = False) -> list[Piece]:
@@ -202,12 +209,12 @@ def with_background(background: Style, pieces: Iterable[Piece]) -> list[Piece]:
 
 def indent(lines: Iterable[Line], first: list[Piece], rest: list[Piece]) -> list[Line]:
     """Return lines with a prefix: `first` before the first line, and `rest` before the other lines."""
-    out = []
+    all_lines = []
     prefix = first
     for line in lines:
-        out.append(line.prepend(prefix))
+        all_lines.append(line.prepend(prefix))
         prefix = rest
-    return out
+    return all_lines
 
 
 def wrap_text(text: str, style: Style, width: int) -> list[Line]:
@@ -270,13 +277,13 @@ def box(
 
     side = Piece(glyphs.down, edge, None, True)
     gap = Piece(" ", background, None, True)
-    out = [edged(glyphs.top_left, glyphs.top_right, title, right)] if edges[0] else []
+    result = [edged(glyphs.top_left, glyphs.top_right, title, right)] if edges[0] else []
     for line in lines:
         body = pad(with_background(background, line.pieces) if background else line.pieces, inner, background)
         framed = line.prepend([side, gap])
         framed.pieces = [side, gap, *body, gap, side]
-        out.append(framed)
-    return [*out, edged(glyphs.bottom_left, glyphs.bottom_right, (), foot)] if edges[1] else out
+        result.append(framed)
+    return [*result, edged(glyphs.bottom_left, glyphs.bottom_right, (), foot)] if edges[1] else result
 
 
 def hidden_columns_text(left: int, right: int, glyphs: Glyphs) -> str:
@@ -295,21 +302,21 @@ def rule(width: int, styles: Styles, sign: str | None = None, style: Style | Non
 
 def clickable_spans(lines: Iterable[Line]) -> list[ClickableSpan]:
     """Return the ranges in lines that can be clicked, in reading order."""
-    out: list[ClickableSpan] = []
+    spans: list[ClickableSpan] = []
     for number, line in enumerate(lines):
         column = 0
         for text, _, clickable, _ in line.pieces:
             wide = cells(text)
             if clickable is not None and wide:
-                last = out[-1] if out else None
+                last = spans[-1] if spans else None
                 if last is not None and last.clickable is clickable and last.line == number and last.end == column:
-                    out[-1] = last._replace(end=column + wide)
+                    spans[-1] = last._replace(end=column + wide)
                 else:
-                    out.append(
+                    spans.append(
                         ClickableSpan(number, column, column + wide, clickable.kind, clickable.target, clickable)
                     )
             column += wide
-    return out
+    return spans
 
 
 def segments(pieces: Iterable[Piece], base: Style) -> list[Segment]:
@@ -422,21 +429,21 @@ def wrap_items(pieces: Sequence[Piece], width: int) -> list[list[Piece]]:
     text = "".join([piece.text for piece in pieces])
     if (cells(text) <= width and "\n" not in text) or not _ITEM.search(text):
         return wrap(pieces, width)
-    out: list[list[Piece]] = []
+    rows: list[list[Piece]] = []
     line_start = 0
     for line in text.split("\n"):
         line_pieces = _slice_pieces(pieces, [(line_start, line_start + len(line))])[0]
         line_start += len(line) + 1
         item = _ITEM.match(line)
-        is_icon = not out and line.startswith("*")  # In ASCII, an icon can look like a bullet.
+        is_icon = not rows and line.startswith("*")  # In ASCII, an icon can look like a bullet.
         indent_width = cells(item.group()) if item is not None and not is_icon else 0
         if not indent_width or indent_width > width // 2:
-            out += wrap(line_pieces, width)
+            rows += wrap(line_pieces, width)
             continue
         first, *rest = wrap(crop(line_pieces, indent_width, cells(line)), width - indent_width)
-        out.append([*crop(line_pieces, 0, indent_width), *first])
-        out += [[Piece(" " * indent_width, PLAIN, None, True), *continuation] for continuation in rest]
-    return out
+        rows.append([*crop(line_pieces, 0, indent_width), *first])
+        rows += [[Piece(" " * indent_width, PLAIN, None, True), *continuation] for continuation in rest]
+    return rows
 
 
 def fit_title(title: Sequence[Piece], lines: list[Line], width: int) -> tuple[Sequence[Piece], list[Line]]:
@@ -515,7 +522,7 @@ def _split_long_word(word: str, width: int) -> list[int]:
         ends = [0, *(end for _, end, _ in graphemes)]
         edges = [0, *accumulate(size for _, _, size in graphemes)]
     breaks = _NO_BREAK if _OPAQUE_ID.fullmatch(word) else _INNER_BREAK
-    out: list[int] = []
+    indexes: list[int] = []
     first = 0
     while edges[-1] - edges[first] > width:
         last = first + 1
@@ -529,9 +536,9 @@ def _split_long_word(word: str, width: int) -> list[int]:
         rest = breaks.split(word[start + at :], maxsplit=1)[0]
         if at > (full - start) // 3 or (at > 1 and cells(rest) < width):
             last = next((index for index in range(first + 1, last + 1) if ends[index] == start + at), last)
-        out.append(ends[last])
+        indexes.append(ends[last])
         first = last
-    return out
+    return indexes
 
 
 def _last_break(breaks: re.Pattern[str], word: str, start: int, end: int) -> int:
@@ -544,7 +551,7 @@ def _last_break(breaks: re.Pattern[str], word: str, start: int, end: int) -> int
 
 
 def _slice_pieces(pieces: Sequence[Piece], spans: Sequence[tuple[int, int]]) -> list[list[Piece]]:
-    out: list[list[Piece]] = []
+    rows: list[list[Piece]] = []
     index = begin = 0
     for start, end in spans:
         line: list[Piece] = []
@@ -559,5 +566,5 @@ def _slice_pieces(pieces: Sequence[Piece], spans: Sequence[tuple[int, int]]) -> 
                 line.append(piece if text == piece.text else piece._replace(text=text))
             offset += len(piece.text)
             at += 1
-        out.append(line)
-    return out
+        rows.append(line)
+    return rows

@@ -293,7 +293,7 @@ def row_lines(row: list[list[Piece]], table_grid: TableGrid) -> list[list[Piece]
     parts: list[list[list[Piece]]] = [
         wrap_items(cell, width) if cell else [[]] for cell, width in zip(row, table_grid.widths, strict=True)
     ]
-    out = []
+    wrapped = []
     for number in range(max(map(len, parts), default=0)):
         line: list[Piece] = []
         for at, lines in enumerate(parts):
@@ -303,8 +303,8 @@ def row_lines(row: list[list[Piece]], table_grid: TableGrid) -> list[list[Piece]
             line += pad(part, table_grid.widths[at], PLAIN, table_grid.aligns[at])
         while line and line[-1].is_decoration and not line[-1].text.strip():
             line.pop()
-        out.append(line)
-    return out
+        wrapped.append(line)
+    return wrapped
 
 
 _FIRST_ROWS, _LONGEST_ROWS, _SAMPLE_TEXT = 60, 8, 20_000
@@ -453,24 +453,26 @@ def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]
             for line in lines
         ]
 
-    out = [Line(line, block) for row in table_grid.head for line in visible_lines(row)]
+    all_lines = [Line(line, block) for row in table_grid.head for line in visible_lines(row)]
     if table_grid.head and has_start(block):
-        out.append(Line(row_rule, block))
+        all_lines.append(Line(row_rule, block))
     body = zip(table_grid.body, table_grid.rows, strict=True)
     for index, (row, row_block) in enumerate(body, first_index(block)):
         lines = visible_lines(row)
         if striped and index % 2:
             lines = [pad(with_background(styles.surface, line), across + 2, styles.surface) for line in lines]
         elif has_tall_rows and not striped and index:
-            out.append(Line(row_rule, out[-1].block if out else whole_block(row_block)))
-        out += [Line(line, whole_block(row_block)) for line in lines]
+            all_lines.append(Line(row_rule, all_lines[-1].block if all_lines else whole_block(row_block)))
+        all_lines += [Line(line, whole_block(row_block)) for line in lines]
     if table_grid.omitted_rows:
         omitted_text = f"{glyphs.more} {table_grid.omitted_rows} more {'row' if table_grid.omitted_rows == 1 else 'rows'} not shown (see the page source)"
-        out.append(Line([blank, Piece(omitted_text, styles.muted, None, True)], block))
+        all_lines.append(Line([blank, Piece(omitted_text, styles.muted, None, True)], block))
     if overflow and has_end(block):
         note = hidden_columns_text(*table_grid.hidden_columns(pan, table_width - 2), glyphs)
-        out.append(Line(truncate([Piece(note.rjust(table_width - 1), styles.muted, None, True)], table_width), block))
-    return out
+        all_lines.append(
+            Line(truncate([Piece(note.rjust(table_width - 1), styles.muted, None, True)], table_width), block)
+        )
+    return all_lines
 
 
 def _fit_table(
@@ -498,14 +500,14 @@ def _sample_rows(block: Block) -> Block:
     last_first = range(len(block.children) - 1, -1, -1)
     longest = [nlargest(_LONGEST_ROWS, last_first, key=lengths.__getitem__) for lengths in by_column]
     sample: dict[int, Block] = {}
-    left: float = _SAMPLE_TEXT
+    remaining_cost: float = _SAMPLE_TEXT
     for index in (
         *(index for ranked in zip(*longest, strict=True) for index in ranked),
         *range(min(_FIRST_ROWS, len(block.children))),
     ):
-        if index not in sample and (left > 0 or not sample):
+        if index not in sample and (remaining_cost > 0 or not sample):
             sample[index] = shorten_row(block.children[index])
-            left -= layout_cost(sample[index], _SAMPLE_TEXT)
+            remaining_cost -= layout_cost(sample[index], _SAMPLE_TEXT)
     return block._replace(children=tuple(sample[index] for index in sorted(sample)))
 
 
@@ -548,7 +550,7 @@ def render_record(context: LayoutContext, block: Block, width: int) -> list[Line
     name_width = min(_WIDEST_NAME, max(map(cells, names), default=0))
     if width < 2 * name_width or width < 40:
         name_width = 0
-    out: list[Line] = []
+    lines: list[Line] = []
     for name, column, cell in zip(names, columns, block.children, strict=True):
         value = cell_pieces(cell, column, styles, None, context.link_targets) or [
             Piece("empty", styles.muted, None, True)
@@ -559,11 +561,11 @@ def render_record(context: LayoutContext, block: Block, width: int) -> list[Line
             nothing: list[Piece] = []
             for first, second in zip_longest(name_lines, value_lines, fillvalue=nothing):
                 gap = Piece(" " * (name_width + 2 - sum(cells(piece.text) for piece in first)), PLAIN, None, True)
-                out.append(Line([*first, gap, *second], cell))
+                lines.append(Line([*first, gap, *second], cell))
         else:
-            out += [Line(part, cell) for part in wrap([Piece(name, styles.muted)], width)]
-            out += [Line([Piece("  ", PLAIN, None, True), *part], cell) for part in wrap_items(value, width - 2)]
-    return out
+            lines += [Line(part, cell) for part in wrap([Piece(name, styles.muted)], width)]
+            lines += [Line([Piece("  ", PLAIN, None, True), *part], cell) for part in wrap_items(value, width - 2)]
+    return lines
 
 
 def copied_text(block: Block) -> str:

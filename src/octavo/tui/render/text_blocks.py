@@ -59,12 +59,12 @@ def render_page_title(context: LayoutContext, block: Block, width: int) -> list[
 def render_source(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render lines of source with their line numbers."""
     styles = context.styles
-    out: list[Line] = []
+    lines: list[Line] = []
     for number, row in enumerate(block.text.split("\n"), block.lines[0] + 1):
         first = [Piece(f"{number:>5} ", styles.muted, None, True)]
         parts = wrap([Piece(row.expandtabs(4), styles.text)], width - 6)
-        out += indent([Line(part) for part in parts], first, [Piece("      ", PLAIN, None, True)])
-    return out
+        lines += indent([Line(part) for part in parts], first, [Piece("      ", PLAIN, None, True)])
+    return lines
 
 
 def render_heading(context: LayoutContext, block: Block, width: int) -> list[Line]:
@@ -107,7 +107,7 @@ def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
     level = context.list_depth
     loose = context.shared_by_slices("loose", whole, is_loose)
     margin = 1 if level == 0 else 0
-    out: list[Line] = []
+    lines: list[Line] = []
     context.list_depth = level + 1
     # All bullets of a list are on one side, even if some items begin with a Latin word.
     sample = whole.children[:_SAMPLE_ITEMS]
@@ -125,17 +125,17 @@ def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
         for line in body:
             if line.block is None or line.block.kind == "paragraph":
                 line.block = list_item
-        if loose and not is_continued and (out or first_index(block)):
-            out.append(Line([]))
+        if loose and not is_continued and (lines or first_index(block)):
+            lines.append(Line([]))
         hanging = [Piece(" " * mark_width, PLAIN, None, True)]
         if from_right or _starts_right_to_left(item):
             for at, line in enumerate(body):
                 side = [Piece(f" {mark}" + " " * margin, style, None, True)] if not at else hanging
-                out.append(Line([*pad(line.pieces, width - mark_width, PLAIN, "right"), *side], line.block))
+                lines.append(Line([*pad(line.pieces, width - mark_width, PLAIN, "right"), *side], line.block))
             continue
-        out += indent(body, [Piece(" " * margin + mark + " ", style, None, True)], hanging)
+        lines += indent(body, [Piece(" " * margin + mark + " ", style, None, True)], hanging)
     context.list_depth = level
-    return out
+    return lines
 
 
 def item_marker(block: Block, position: int, level: int, styles: Styles) -> str:
@@ -190,44 +190,46 @@ def render_math(context: LayoutContext, block: Block, width: int) -> list[Line]:
     if stacked is not None:
         return [Line([Piece("    ", PLAIN, None, True), Piece(row, styles.text)]) for row in stacked]
     rows = [row for row in re.split(r"\\\\(?:\[[^\]]*\])?", block.text) if row.strip()]
-    out = []
+    lines = []
     for row in rows:
         text = _format_inline(row, ascii=styles.ascii)
         for pieces in wrap([Piece(text, styles.text)], width - 4) if text else ():
-            out.append(Line([Piece("    ", PLAIN, None, True), *pieces]))
-    return out
+            lines.append(Line([Piece("    ", PLAIN, None, True), *pieces]))
+    return lines
 
 
 def render_footnotes(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render the footnotes at the end of a page, below a short rule."""
     styles = context.styles
-    out = [rule(min(width, 20), styles)] if has_start(block) else []
+    lines = [rule(min(width, 20), styles)] if has_start(block) else []
     for number, note in enumerate(block.children, 1 + first_index(block)):
         label = str(note.attrs.get("label") or number)
         mark = f"[{label}] " if styles.ascii or not label.isdigit() else superscript(label) + " "
         body = context.flow_children(note, width - len(mark)) or [Line([])]
         if has_start(note) and _starts_right_to_left(note):
             body[0].pieces.append(Piece(f" {mark[:-1]}", styles.accent, None, True))
-            out += [Line([*pad(line.pieces, width, PLAIN, "right")], line.block) for line in body]
+            lines += [Line([*pad(line.pieces, width, PLAIN, "right")], line.block) for line in body]
             continue
         blank = [Piece(" " * len(mark), PLAIN, None, True)]
-        out += indent(body, [Piece(mark, styles.accent, None, True)] if has_start(note) else blank, blank)
-    return out
+        lines += indent(body, [Piece(mark, styles.accent, None, True)] if has_start(note) else blank, blank)
+    return lines
 
 
 def render_conflict_block(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render both sides of a conflict in the text, each below its name."""
     styles, glyphs = context.styles, context.styles.glyphs
     bar = [Piece(glyphs.bar + " ", styles.error, None, True)]
-    out = [Line([Piece(f"{glyphs.no} Conflict", styles.error + styles.strong, None, True)])] if has_start(block) else []
+    result = (
+        [Line([Piece(f"{glyphs.no} Conflict", styles.error + styles.strong, None, True)])] if has_start(block) else []
+    )
     for side in block.children:
         name = str(side.attrs.get("name") or "other side")
         if has_start(side):
             name_lines = wrap([Piece(name, styles.error, None, True)], width - 5)
             dashes = [Piece(f"{glyphs.across * 2} ", styles.error, None, True)]
-            out += indent(map(Line, name_lines), dashes, [Piece("   ", PLAIN, None, True)])
-        out += context.flow_children(side, width - 2)
-    return indent(out, bar, bar)
+            result += indent(map(Line, name_lines), dashes, [Piece("   ", PLAIN, None, True)])
+        result += context.flow_children(side, width - 2)
+    return indent(result, bar, bar)
 
 
 def render_condition(context: LayoutContext, block: Block, width: int) -> list[Line]:
@@ -241,10 +243,10 @@ def render_condition(context: LayoutContext, block: Block, width: int) -> list[L
     rest = [child for child in block.children if child.kind != "else"]
     body = context.flow(rest, width - 2, above=child_above(block), is_open=True)
     head = [Line(pieces) for pieces in wrap(label, width - 2)] if has_start(block) else []
-    out = indent([*head, *body], rail, rail)
+    lines = indent([*head, *body], rail, rail)
     for child in block.children:
-        out += render_condition(context, child, width) if child.kind == "else" else []
-    return out
+        lines += render_condition(context, child, width) if child.kind == "else" else []
+    return lines
 
 
 NARROWEST_COLUMN, COLUMN_GAP = 30, 3
@@ -282,12 +284,12 @@ def render_hint(context: LayoutContext, block: Block, width: int) -> list[Line]:
     context.has_background = was_tinted
     if was_tinted:  # the outer hint adds the background
         return [line.prepend(bar) for line in [*head, *body]]
-    out = []
+    lines = []
     for line in [*head, *body]:
-        out.append(
+        lines.append(
             Line([*bar, *pad(with_background(styles.surface, line.pieces), width - 2, styles.surface)], line.block)
         )
-    return out
+    return lines
 
 
 def _is_title(children: Sequence[Block]) -> bool:
@@ -342,12 +344,12 @@ def render_tabs(context: LayoutContext, block: Block, width: int) -> list[Line]:
     wide = width_of(rows[-1])
     if len(block.children) > 1 and wide + len(count) + 1 <= width:
         rows[-1].append(Piece(count.rjust(width - wide), styles.muted, None, True))
-    out = [Line(names) for names in rows]
+    result = [Line(names) for names in rows]
     if one_row:
-        out.append(Line([*underline, Piece(glyphs.across * (width - width_of(underline)), styles.line, None, True)]))
+        result.append(Line([*underline, Piece(glyphs.across * (width - width_of(underline)), styles.line, None, True)]))
     else:
-        out.append(rule(width, styles))
-    return [*out, *body]
+        result.append(rule(width, styles))
+    return [*result, *body]
 
 
 def render_stepper(context: LayoutContext, block: Block, width: int) -> list[Line]:
@@ -355,7 +357,7 @@ def render_stepper(context: LayoutContext, block: Block, width: int) -> list[Lin
     styles, glyphs = context.styles, context.styles.glyphs
     count = len(whole_block(block).children)
     digits = len(str(count))
-    out: list[Line] = []
+    all_lines: list[Line] = []
     blank = " " * (digits - 1)
     for number, step in enumerate(block.children, 1 + first_index(block)):
         children, is_continued = step.children, not has_start(step)
@@ -379,10 +381,10 @@ def render_stepper(context: LayoutContext, block: Block, width: int) -> list[Lin
         mark = [Piece(f" {str(number).rjust(digits)} ", styles.button, None, True), Piece(" ", PLAIN, None, True)]
         side = " " if is_last else glyphs.down
         rail = [Piece(f" {blank}{side}  ", styles.line, None, True)]
-        out += indent(lines, rail if is_continued else mark, rail)
+        all_lines += indent(lines, rail if is_continued else mark, rail)
         if not is_last and has_end(step):
-            out.append(Line([Piece(f" {blank}{side}", styles.line, None, True)]))
-    return out
+            all_lines.append(Line([Piece(f" {blank}{side}", styles.line, None, True)]))
+    return all_lines
 
 
 def render_columns(context: LayoutContext, block: Block, width: int) -> list[Line]:
@@ -404,7 +406,7 @@ def render_columns(context: LayoutContext, block: Block, width: int) -> list[Lin
         return context.flow([child for column in block.children for child in column.children], width, is_open=True)
     widths = _column_widths(shares, free)
     columns = [context.flow(column.children, wide) for column, wide in zip(block.children, widths, strict=True)]
-    out: list[Line] = []
+    all_lines: list[Line] = []
     for number in range(max(map(len, columns))):
         pieces: list[Piece] = []
         cell_ranges: list[BlockCells] = []
@@ -420,8 +422,8 @@ def render_columns(context: LayoutContext, block: Block, width: int) -> list[Lin
                     pieces = pad(pieces, sum(widths[: at + 1]) + COLUMN_GAP * at)
             elif at + 1 < count:
                 pieces.append(Piece(" " * widths[at], PLAIN, None, True))
-        out.append(SplitLine(pieces, None, None, tuple(cell_ranges)))
-    return out
+        all_lines.append(SplitLine(pieces, None, None, tuple(cell_ranges)))
+    return all_lines
 
 
 def _column_widths(shares: Sequence[float], free: int) -> list[int]:
@@ -456,16 +458,16 @@ def render_expandable(context: LayoutContext, block: Block, width: int) -> list[
 
 def render_updates(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render the entries of a changelog, in the order of the page."""
-    out: list[Line] = []
+    lines: list[Line] = []
     style = str(block.attrs.get("format") or "full")
     for index, update in enumerate(block.children, first_index(block)):
         if not has_start(update):
-            out += context.flow_children(update, width, is_open=True)
+            lines += context.flow_children(update, width, is_open=True)
             continue
         if index:
-            out.append(Line([]))
-        out += render_update(context, update, width, style)
-    return out
+            lines.append(Line([]))
+        lines += render_update(context, update, width, style)
+    return lines
 
 
 def render_update(context: LayoutContext, update: Block, width: int, style: str) -> list[Line]:

@@ -73,7 +73,7 @@ class Checks:
     """True if main already has all changes."""
     must_be_current: bool = False
     """True if a merge rule requires that the change request is up to date with main."""
-    unlisted: int = 0
+    unlisted_count: int = 0
     """Number of changes that are missing in `changes`."""
     names_with_markers: tuple[str, ...] = ()
     """Titles of pages that would have conflict markers after the merge."""
@@ -86,7 +86,7 @@ class Checks:
     @property
     def why_no_effect(self) -> str:
         """Reason why a merge would change nothing, in a sentence. Empty if it would change something."""
-        return ALREADY_ON_MAIN if self.is_on_main else "" if self.changes or self.unlisted else NO_CHANGES
+        return ALREADY_ON_MAIN if self.is_on_main else "" if self.changes or self.unlisted_count else NO_CHANGES
 
     @property
     def can_merge(self) -> bool:

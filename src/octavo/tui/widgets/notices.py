@@ -44,12 +44,12 @@ class Notice(NamedTuple):
     text: str
     tone: Tone
     seconds: float
-    started: float
+    started_at: float
     undo: bool
 
     def seconds_left(self, now: float) -> float:
         """Return the seconds until the notice disappears."""
-        return max(0.0, self.started + self.seconds - now)
+        return max(0.0, self.started_at + self.seconds - now)
 
 
 class NoticeBoard:
