@@ -225,7 +225,7 @@ def names_in(module: str) -> set[str]:
 
 def test_names_of_lazy_imports_exist() -> None:
     for module in FILES:
-        for node in ast.walk(tree(module)):
+        for node in nodes(module):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 name, _, value = node.value.partition(":")
                 if name in FILES and "." in name and value:
@@ -294,8 +294,14 @@ def tree(module: str) -> ast.Module:
 
 
 @cache
+def nodes(module: str) -> tuple[ast.AST, ...]:
+    """Return all nodes of the syntax tree of a module."""
+    return tuple(ast.walk(tree(module)))
+
+
+@cache
 def imports(module: str) -> frozenset[str]:
-    return frozenset(_imports(ast.walk(tree(module))))
+    return frozenset(_imports(nodes(module)))
 
 
 @cache
@@ -306,7 +312,7 @@ def imported_for_types(module: str) -> frozenset[str]:
     ]
     inside = [node for block in blocks for node in ast.walk(block)]
     known = {*map(id, inside)}
-    outside = [node for node in ast.walk(tree(module)) if id(node) not in known]
+    outside = [node for node in nodes(module) if id(node) not in known] if inside else []
     only_for_types = frozenset(_imports(inside)) - frozenset(_imports(outside))
     return frozenset(name for name in only_for_types if name.rpartition(".")[0] == module.rpartition(".")[0])
 

@@ -18,7 +18,7 @@ from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from octavo.tui.terminal import replaced_parts, textual_internals
-from tests.test_layers import FILES, imports, tree
+from tests.test_layers import FILES, imports, nodes, tree
 from tests.tui.widgets.scratch import until
 
 INTERNALS = textual_internals.__name__
@@ -69,7 +69,6 @@ def overrides(module: str) -> set[str]:
 def uses(module: str) -> set[str]:
     """Return the private names of Textual that a module uses: on its own classes, on other objects, or as imported
     modules."""
-    source = tree(module)
     found = {each for each in imports(module) if each.startswith("textual._")}
     for name, kind in classes_of_module(module).items():
         own = {each for base in (name, *base_classes(name)) for each in our_classes().get(base, NO_FACTS).defines}
@@ -77,9 +76,9 @@ def uses(module: str) -> set[str]:
         found |= {f"{name}.{each}" for each in kind.uses & theirs - own}
     # The class of an object other than `self` is not known here. A name that none of our classes defines counts as a
     # name of Textual.
-    elsewhere = {node.attr for node in ast.walk(source) if isinstance(node, ast.Attribute) and not is_self(node.value)}
+    elsewhere = {node.attr for node in nodes(module) if isinstance(node, ast.Attribute) and not is_self(node.value)}
     own = {each for kind in classes_of_module(module).values() for each in kind.defines}
-    texts = {node.value for node in ast.walk(source) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    texts = {node.value for node in nodes(module) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
     found |= {each for each in texts if each.startswith("__") and each.isidentifier() and not each.endswith("__")}
     elsewhere |= texts - {"_id"}  # the end of the names of many fields
     return found | (elsewhere & {it for kind in textual_classes().values() for it in kind.defines} - own)
