@@ -43,6 +43,7 @@ def test_terminal_gets_a_table_cut_to_its_width(demo: CommandLine) -> None:
     assert max(map(len, lines)) <= 90
 
 
+@pytest.mark.before_release
 def test_colors_are_off_if_the_terminal_or_the_user_says_so(demo: CommandLine) -> None:
     for environ, options in (({"NO_COLOR": "1"}, ()), ({"TERM": "dumb"}, ()), ({}, ("--color", "never"))):
         with demo.terminal("--demo", "changes", *options, environ=environ) as shown:

@@ -76,6 +76,7 @@ def test_mistakes_end_before_the_app(demo: CommandLine, arguments: tuple[str, ..
     assert said in ran.err
 
 
+@pytest.mark.before_release
 def test_folder_shows_its_first_titles_before_it_is_loaded(tmp_path: Path) -> None:
     folder = tmp_path / "notes"
     folder.mkdir()

@@ -26,6 +26,7 @@ async def test_page_title_over_300_characters_is_not_sent(stage: Stage) -> None:
         assert [getattr(each, "title", None) for each in edits] == ["Time"]
 
 
+@pytest.mark.before_release
 async def test_title_of_new_page_over_300_characters_is_not_sent(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("/", *"time and", "enter", "M", "down", "down", "down", "enter")
@@ -37,6 +38,7 @@ async def test_title_of_new_page_over_300_characters_is_not_sent(stage: Stage) -
         assert not run.gate.sent(content.Edit)
 
 
+@pytest.mark.before_release
 async def test_subject_over_100_characters_is_not_sent(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("3", "ctrl+n")

@@ -58,6 +58,7 @@ async def test_selected_places_of_a_renamed_term_are_edited_and_undone(stage: St
         await run.see("3 places")
 
 
+@pytest.mark.before_release
 async def test_rename_of_all_places_takes_six_keys(stage: Stage) -> None:
     async with stage.play() as run:
         await rename(run, "gale lantern")
