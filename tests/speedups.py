@@ -40,7 +40,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widget import Widget
 
-from octavo.tui.terminal.driver import thread
+from octavo.tui.terminal.polite_thread import thread
 
 T = TypeVar("T")
 

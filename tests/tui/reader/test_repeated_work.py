@@ -16,7 +16,7 @@ from octavo.tui.render import diff_sequence
 from octavo.tui.render.comparison import compare
 from octavo.tui.render.painting import LaidUnits, UnitLayout, lay_out_units
 from octavo.tui.render.threads import ThreadSummary
-from octavo.tui.terminal import driver
+from octavo.tui.terminal import polite_thread
 from tests.tui.reader.panes import PaneApp, screen
 
 PAGE = "\n\n".join(f"## Section {number}\n\nParagraph {number} says a little." for number in range(400))
@@ -85,7 +85,7 @@ async def test_page_at_a_restored_position_is_laid_out_once(laid_again: list[int
 
 
 async def test_tab_chosen_while_loading_drops_older_heights(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driver, "THREAD_WAIT", 60.0)
+    monkeypatch.setattr(polite_thread, "THREAD_WAIT", 60.0)
     monkeypatch.setattr(page_loading, "FIRST_BLOCKS", 210)
     tabs = (
         '{% tabs %}\n{% tab title="A" %}\nOne.\n{% endtab %}\n\n'

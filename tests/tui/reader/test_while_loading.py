@@ -26,7 +26,7 @@ from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_position import START, ReadingPosition, rows_from
 from octavo.tui.render.comparison import compare
 from octavo.tui.render.painting import text_between
-from octavo.tui.terminal import driver
+from octavo.tui.terminal import polite_thread
 from tests.benchmarks.texts import made_page
 from tests.tui.reader.panes import P, PaneApp, bar_column, screen, wait_for_diff, wait_for_layout
 from tests.tui.widgets.scratch import until
@@ -76,7 +76,7 @@ async def loading_page(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(page_loading, "FIRST_BLOCKS", blocks)
         patch.setattr(page_loading, "SHORT_PAGE", 2_000)
-        patch.setattr(driver, "THREAD_WAIT", 60.0)
+        patch.setattr(polite_thread, "THREAD_WAIT", 60.0)
         async with app.run_test(size=size) as pilot:
             app.pane.show_markdown(markdown, title="Long", key="p")
             await pilot.pause()
@@ -100,7 +100,7 @@ async def page_without_lines() -> AsyncIterator[tuple[PaneApp[HeldPage], Pilot[N
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(page_loading, "FIRST_BLOCKS", 12)
         patch.setattr(page_loading, "SHORT_PAGE", 2_000)
-        patch.setattr(driver, "THREAD_WAIT", 0.0)
+        patch.setattr(polite_thread, "THREAD_WAIT", 0.0)
         async with app.run_test(size=(80, 20)) as pilot:
             app.pane.show_markdown(PAGE, title="Long", key="p")
             await pilot.pause()
@@ -589,7 +589,7 @@ async def test_keys_before_the_first_lines_of_a_diff_are_not_lost(keys: str) -> 
     new = PAGE.replace("Paragraph 20 ", "It ").replace("Paragraph 40 ", "It ").replace("Paragraph 60 ", "It ")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(diff_contents, "SHORT_PAGE", 2_000)
-        patch.setattr(driver, "THREAD_WAIT", 0.0)
+        patch.setattr(polite_thread, "THREAD_WAIT", 0.0)
         async with app.run_test(size=(80, 12)) as pilot:
             app.pane.show(compare(PAGE, new), key="p")
             await pilot.press(*keys.split(","))

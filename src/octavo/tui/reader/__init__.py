@@ -32,7 +32,7 @@ Opened from a page:
 How a page of 1 MB gets on screen:
 
 1. `PageView.show_markdown` calls `PageLoader.load`. `PageLoad.steps` parses the Markdown block by block in a thread, which
-   pauses from each key until a frame is written (`terminal/driver.py`). Pages below 6 KB are parsed without the thread.
+   pauses from each key until a frame is written (`terminal/polite_thread.py`). Pages below 6 KB are parsed without the thread.
 2. After 24 blocks, the first screen is ready: `PageLoader._show` gives its units to `PageContents` and calls
    `Reader.reset_lines`. The event loop waits at most 20 ms for this. After that, `LinePainter.keep_frame` keeps the old
    frame for 60 ms, and `PageLoader._show_first_screen` shows the first screen when it is ready. Until then, keys that move

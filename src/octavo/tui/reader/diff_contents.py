@@ -25,7 +25,7 @@ from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.painting import KEPT_WHOLE, LaidUnits, UnitLayout, lay_out_units
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.threads import ThreadSummary
-from octavo.tui.terminal import driver
+from octavo.tui.terminal.polite_thread import Work, thread
 from octavo.tui.widgets.text_widgets import empty_lines
 
 WIDEST = 108
@@ -289,7 +289,7 @@ class DiffBuilder:
         laid out, or None for a short diff."""
         self.pane, self.contents, self._show_units = pane, contents, show_units
         self._build: _Build | None = None
-        self._work: driver.Work | None = None
+        self._work: Work | None = None
         self._on_shown: Callable[[], object] | None = None
 
     def build(self, on_shown: Callable[[], object] | None = None) -> None:
@@ -303,8 +303,8 @@ class DiffBuilder:
             return
         self.contents.is_building = True
         self._build = build = _Build(changes, self.pane.viewport.background.prepare(self.pane.viewport.folds, size))
-        self._work = driver.thread.begin(self._steps(build), self.pane.viewport.raise_later)
-        if driver.thread.wait(build.is_done):
+        self._work = thread.begin(self._steps(build), self.pane.viewport.raise_later)
+        if thread.wait(build.is_done):
             self._show(build)
 
     def stop(self) -> None:

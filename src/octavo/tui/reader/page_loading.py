@@ -20,7 +20,7 @@ from octavo.tui.reader.viewport import SHORT_PAGE
 from octavo.tui.render.layout import PageUnit, split_into_units
 from octavo.tui.render.layout_context import Folds, path_to_block
 from octavo.tui.render.painting import LaidUnits, UnitLayout, lay_out_units
-from octavo.tui.terminal.driver import Work, thread
+from octavo.tui.terminal.polite_thread import Work, thread
 
 FIRST_BLOCKS = 24
 """Number of blocks on the first screen."""

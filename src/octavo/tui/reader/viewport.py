@@ -44,7 +44,7 @@ from octavo.tui.render.painting import (
 )
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import Styles
-from octavo.tui.terminal.driver import Work, thread
+from octavo.tui.terminal.polite_thread import Work, thread
 from octavo.tui.terminal.textual_internals import crash
 from octavo.tui.widgets.commands import HostApp, StillLoading
 from octavo.tui.widgets.text_widgets import ScrollWidget
@@ -487,7 +487,7 @@ class Viewport:
 
 
 class BackgroundLayout:
-    """Layout of units before they are visible, in the thread of `terminal/driver.py`, which pauses from each key to the
+    """Layout of units before they are visible, in the thread of `terminal/polite_thread.py`, which pauses from each key to the
     next frame. Also lays out units again when deferred content, such as link titles, arrives."""
 
     def __init__(self, viewport: Viewport) -> None:

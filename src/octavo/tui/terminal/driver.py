@@ -1,6 +1,4 @@
-"""The terminal driver: it stops faster than Textual's, and continues from the picture shown while Octavo was loading. Also the
-thread for long work, which pauses until the screen has shown the effect of the last key.
-"""
+"""The terminal driver: it stops faster than Textual's, and continues from the picture shown while Octavo was loading."""
 
 from __future__ import annotations
 
@@ -8,15 +6,14 @@ import os
 import re
 import selectors
 import signal
-import threading
 from codecs import getincrementaldecoder
-from collections.abc import Callable, Generator, Iterator
-from contextvars import copy_context
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
 from textual.drivers.linux_driver import LinuxDriver
 from textual.events import Key
 
+from octavo.tui.terminal.polite_thread import frame_written, pause_until_frame
 from octavo.tui.terminal.textual_internals import ParseError, XTermParser, key_events
 
 if TYPE_CHECKING:
@@ -24,100 +21,6 @@ if TYPE_CHECKING:
     from textual.message import Message
 
     from octavo.first_picture import FirstPicture
-
-THREAD_WAIT = 0.02
-"""Seconds that the event loop waits for new work of the background thread before it shows what is there."""
-_LONGEST_WAIT = 0.1
-"""Longest time for which work waits for a frame, in seconds."""
-_is_written = threading.Event()
-_is_written.set()
-
-
-def pause_until_frame() -> None:
-    """Let the background thread wait before its next step, until a frame is written or for `_LONGEST_WAIT`. Returns at
-    once. Called when a key is read."""
-    _is_written.clear()
-
-
-def frame_written() -> None:
-    """Let the background thread continue after `pause_until_frame`. Called when a frame is written to the terminal."""
-    _is_written.set()
-
-
-class Work:
-    """A piece of work for the thread: steps that run until there are no more, or until it is stopped."""
-
-    def __init__(self, steps: Iterator[object], on_error: Callable[[Exception], object]) -> None:
-        """`on_error` is called in the thread with an error that ends the steps."""
-        self._steps, self._on_error = steps, on_error
-        self._context = copy_context()
-        self.is_stopped = False
-
-    def stop(self) -> None:
-        """Run no more steps."""
-        self.is_stopped = True
-
-    def step(self) -> bool:
-        """Run one step, after the next frame if one is expected. Return whether there may be more steps."""
-        if not _is_written.wait(_LONGEST_WAIT):
-            _is_written.set()  # The key changed nothing on the screen.
-        if self.is_stopped:
-            return False
-        try:
-            self._context.run(next, self._steps)
-        except StopIteration:
-            return False
-        except Exception as error:  # noqa: BLE001  # The caller gets the error.
-            self._context.run(self._on_error, error)
-            return False
-        return True
-
-
-class PoliteThread:
-    """A thread that does the newest work first. It is started when the first work begins."""
-
-    def __init__(self) -> None:
-        self._works: list[Work] = []
-        self._has_work = threading.Condition()
-        self._thread: threading.Thread | None = None
-
-    @property
-    def is_idle(self) -> bool:
-        """Return True if no work is waiting or running."""
-        return not self._works
-
-    def begin(self, steps: Iterator[object], on_error: Callable[[Exception], object], *, soon: bool = True) -> Work:
-        """Run steps in the thread: before all other work if `soon`, else after it. Return the work, to stop it."""
-        work = Work(steps, on_error)
-        with self._has_work:
-            self._works.insert(len(self._works) if soon else 0, work)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="octavo-reading", daemon=True)
-                self._thread.start()
-            self._has_work.notify()
-        return work
-
-    def wait(self, is_done: threading.Event) -> bool:
-        """Wait on the event loop for work that sets `is_done`, for at most `THREAD_WAIT`. Return whether it is set. The
-        work does not wait for a frame, because the event loop writes none now."""
-        frame_written()
-        return is_done.wait(THREAD_WAIT)
-
-    def _run(self) -> None:
-        while True:
-            with self._has_work:
-                while not self._works:
-                    self._has_work.wait()
-                work = self._works[-1]
-            if not work.step():
-                with self._has_work:
-                    self._works.remove(work)
-                del work  # Otherwise its page stays in memory until the next work.
-
-
-thread = PoliteThread()
-"""The only `PoliteThread` of the app."""
-
 
 _ESCAPE, _PASTE_START, _PASTE_END = "\x1b", "\x1b[200~", "\x1b[201~"
 _UNFINISHED = re.compile(r"\x1b(\[(20{0,2})?|[O\]P_^X])?")
