@@ -18,7 +18,7 @@ from octavo.api.bodies import Body
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment, Reply, Target, TargetNode, TargetPage
 from octavo.api.content import Git, Page, PageTree
-from octavo.api.folding import Range, encode_mention, mentioned_urls, with_titles
+from octavo.api.folding import Range, encode_mention, mentioned_urls, with_formulas, with_titles
 from octavo.api.operation import SPECS, ChangeRequestRef, ListPage, Next, OrganizationRef, SpaceRef, read
 from octavo.api.safety import safe_text
 from octavo.api.users import User
@@ -682,3 +682,23 @@ async def test_name_between_letters_without_spaces_counts_once(index: SearchInde
     read_page(index, "Text.", id="p1", title="一、蓝莺IM和企业级ChatAI SDK")
     read_page(index, "Text.", id="p2", title="蓝莺IM：自建聊天服务器")
     assert await find_ids(index, "蓝莺IM") == ["p2", "p1"]
+
+
+async def test_formula_of_a_snippet_is_whole_and_in_its_own_notation(index: SearchIndex) -> None:
+    formula = r"\frac{tide_{1}*x}{2} \ge \{a\,|\,b\}"
+    read_page(
+        index, f"{'Some words. ' * 20}The **height** is $$\\alpha {formula}$$ at noon. {'More words. ' * 20}", id="p1"
+    )
+    read_page(index, f"Two lines:\n\n$$\n{formula}\n= beta\n$$\n\nAnd gamma.", id="p2")
+    (hit,) = await find(index, "alpha", snippet_length=60)
+    assert f"is $$\\alpha {formula}$$" in hit.snippet
+    (hit,) = await find(index, "gamma")
+    assert hit.snippet == f"Two lines: $$ {formula} = beta $$ And gamma."
+
+
+def test_formulas_of_a_text_are_replaced_and_marked_as_a_whole() -> None:
+    text = "Let $$a_1$$ be $$b$$ here"
+    marks = (Range(0, 3), Range(6, 7), Range(20, 24))
+    words, moved = with_formulas(text, lambda source: f"<{source}!>", marks)
+    assert words == "Let <a_1!> be <b!> here"
+    assert [words[start:end] for start, end in moved] == ["Let", "<a_1!>", " her"]

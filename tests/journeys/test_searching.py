@@ -257,3 +257,20 @@ async def test_snippet_of_a_local_result_shows_titles_of_mentioned_pages(stage: 
         await run.until(lambda: bool(searched._local_hits))
         assert [hit.snippet for hit in searched._local_hits] == ["Read Overview, then install CLI."]
         assert [[hit.snippet[a:b] for a, b in hit.marks] for hit in searched._local_hits] == [["then", "install"]]
+
+
+async def test_snippet_of_a_local_result_shows_formulas_as_the_page_does(stage: Stage, tmp_path: Path) -> None:
+    async with open_folder_with_equal_titles(stage, tmp_path / "pages") as run:
+        spaces = run.app.workspace.spaces.value
+        assert spaces is not None
+        (space,) = (each.id for each in spaces.items)
+        op = content.GetPage(at=SpaceRef(space_id=space), page_id="tide", format="markdown")
+        run.app.session.search_index.add(
+            op, content.Page(id="tide", title="Tide", markdown="Add $$A_i, g_i$$ zylinder.")
+        )
+        run.app.session.search_index.flush()
+        await run.press("s", *"zylinder")
+        searched = run.app.screen
+        assert isinstance(searched, SearchScreen)
+        await run.until(lambda: bool(searched._local_hits))
+        assert [hit.snippet for hit in searched._local_hits] == ["Add Aᵢ, gᵢ zylinder."]

@@ -183,24 +183,49 @@ def with_titles(
 ) -> tuple[str, tuple[Range, ...]]:
     """Return `text` with page titles in place of mentions, and the new ranges of `marks`. If `title` returns None, the
     last part of the URL is used."""
+
+    def words(found: re.Match[str]) -> str:
+        address = _address(found[0])
+        return title(address) or address.partition("#")[0].rstrip("/").rpartition("/")[2].removesuffix(".md") or address
+
+    return _replace(_MENTION, words, text, marks)
+
+
+FORMULA = re.compile(r"\$\$([^$]{1,1000})\$\$")
+"""A formula in a text, in LaTeX."""
+
+
+def with_formulas(
+    text: str, layout: Callable[[str], str], marks: Iterable[Range] = ()
+) -> tuple[str, tuple[Range, ...]]:
+    """Return `text` with the formulas that `layout` makes of their LaTeX, and the new ranges of `marks`. A mark inside a
+    formula becomes a mark of the formula."""
+    return _replace(FORMULA, lambda found: layout(found[1]), text, marks)
+
+
+def _replace(
+    pattern: re.Pattern[str], words: Callable[[re.Match[str]], str], text: str, marks: Iterable[Range]
+) -> tuple[str, tuple[Range, ...]]:
+    """Return `text` with `words` in place of the matches of `pattern`, and the new ranges of `marks`."""
     pieces: list[str] = []
     moved = list(marks)
     last = shift = 0
-    for found in _MENTION.finditer(text):
-        address = _address(found[0])
-        words = (
-            title(address) or address.partition("#")[0].rstrip("/").rpartition("/")[2].removesuffix(".md") or address
-        )
-        pieces += [text[last : found.start()], words]
+    for found in pattern.finditer(text):
+        new = words(found)
+        pieces += [text[last : found.start()], new]
         last = found.end()
-        at = found.start() + shift
-        change = len(words) - len(found[0])
+        start, end = found.start() + shift, found.end() + shift
+        change = len(new) - (end - start)
         moved = [
-            Range(each.start + change, each.end + change) if each.start >= at + len(found[0]) else each
+            each
+            if each.end <= start
+            else Range(each.start + change, each.end + change)
+            if each.start >= end
+            else Range(min(each.start, start), max(each.end, end) + change)
             for each in moved
         ]
         shift += change
-    return "".join([*pieces, text[last:]]), tuple(moved)
+    return "".join([*pieces, text[last:]]), tuple(dict.fromkeys(moved))
 
 
 def _address(found: str) -> str:

@@ -26,6 +26,7 @@ from octavo.api.comments import Get as GetComment
 from octavo.api.comments import List as ListComments
 from octavo.api.content import GetPage, ListPages, Page, PageTree
 from octavo.api.folding import (
+    FORMULA,
     SIGNED,
     STROKED,
     FoldedText,
@@ -150,7 +151,10 @@ class SearchTerms:
         if start:  # move the start to the beginning of a word, if possible
             space = text.find(" ", start, first)
             start = space + 1 if space >= 0 else start
+        formulas = [Range(*found.span()) for found in FORMULA.finditer(text)]
+        start = next((each.start for each in formulas if each.start < start < each.end), start)
         end = end_after_mention(text, min(len(text), start + length))
+        end = next((each.end for each in formulas if each.start < end < each.end), end)
         head, tail = "…" if start else "", "…" if end < len(text) else ""
         shift = len(head) - start
         return f"{head}{text[start:end]}{tail}", tuple(
@@ -259,7 +263,7 @@ def sections(markdown: str, title: str) -> Iterator[Passage]:
 
 def _lines(markdown: str) -> Iterator[tuple[int, str]]:
     """Yield the heading level and the text of each line. The level is 0 for text and -1 for code. A diagram yields its
-    labels."""
+    labels, and a formula one line."""
     lines = markdown.split("\n")
     start = 0
     if lines[0].rstrip() == "---":
@@ -268,10 +272,16 @@ def _lines(markdown: str) -> Iterator[tuple[int, str]]:
     fence = ""
     is_diagram = False
     pending: str | None = None
+    formula: list[str] = []
     for line in lines[start:]:
         found = _FENCE.match(line)
         if fence:
-            if fence == "%}" and fence in line:
+            if fence == "$$":
+                formula.append(line.strip())
+                if fence in line:
+                    yield -1, " ".join(formula)
+                    fence, formula = "", []
+            elif fence == "%}" and fence in line:
                 fence, line = "", line.partition(fence)[0]
                 yield -1, diagram_labels(line)
             elif found and found[1].startswith(fence) and not line[found.end() :].strip():
@@ -292,12 +302,15 @@ def _lines(markdown: str) -> Iterator[tuple[int, str]]:
             source, closes, _ = line[diagram.end() :].partition("%}")
             fence, is_diagram = "" if closes else "%}", True
             yield -1, " ".join(map(diagram_labels, source.replace("\\n", "\n").split("\n")))
+        elif line.strip().startswith("$$") and line.count("$$") == 1:
+            fence, formula = "$$", [line.strip()]
         elif heading := _HEADING.match(line):
             yield len(heading[1]), line[heading.end() :].rstrip().rstrip("#")
         elif not line.strip() or _LIST_OR_QUOTE.match(line):
             yield 0, line
         else:
             pending = line  # the next line may make this line a heading
+    yield from ((-1, line) for line in formula)
     if pending is not None:
         yield 0, pending
 
@@ -306,13 +319,17 @@ def _visible_text(line: str) -> str:
     """Return the visible text of a line, without Markdown syntax, tags and URLs."""
     if _RULE_OF_TABLE.match(line):
         return ""
-    line = _MARKER.sub("", line)
-    line = _LINK.sub(_link_text, line)
-    line = _MENTION.sub(lambda found: f" {encode_mention(unescape(found[1]))} ", line)
-    line = _TAG.sub(lambda tag: f" {' '.join(_TEXT_ATTRIBUTE.findall(tag[0]))} ", line)
-    line = _INLINE_MARKUP.sub("", line).replace("|", " ") if not line.isspace() else ""
+    pieces = FORMULA.split(_MARKER.sub("", line))  # Every second piece is a formula.
+    line = "".join(f"$${piece}$$" if at % 2 else _without_markup(piece) for at, piece in enumerate(pieces))
     # Decoding character references may produce control characters, so sanitize after it.
     return safety.safe_text(" ".join((unescape(line) if "&" in line else line).split()))
+
+
+def _without_markup(text: str) -> str:
+    text = _LINK.sub(_link_text, text)
+    text = _MENTION.sub(lambda found: f" {encode_mention(unescape(found[1]))} ", text)
+    text = _TAG.sub(lambda tag: f" {' '.join(_TEXT_ATTRIBUTE.findall(tag[0]))} ", text)
+    return _INLINE_MARKUP.sub("", text).replace("|", " ")
 
 
 def _link_text(match: re.Match[str]) -> str:

@@ -12,7 +12,7 @@ from octavo.api.change_requests import Get, ListOfOrganization, Status
 from octavo.api.comments import List as ListThreads
 from octavo.api.content import ListPages
 from octavo.api.errors import NotFound
-from octavo.api.folding import fold
+from octavo.api.folding import fold, with_formulas
 from octavo.api.operation import ChangeRequestRef, Discussion, OrganizationRef
 from octavo.api.safety import safe_line
 from octavo.cli.commands import Command
@@ -24,12 +24,15 @@ from octavo.concurrency import gather_bounded
 from octavo.data.loaders import all_items
 from octavo.data.queries import PAGE_LIMIT, UNDECIDED, change_requests_of
 from octavo.data.search_index import Hit, HitKind
+from octavo.lazy_import import lazy
 from octavo.settings import did_you_mean
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
     from octavo.api.spaces import Space
     from octavo.tui.core.session import Session
+
+_format_inline = lazy("octavo.tui.render.formulas:format_inline")
 
 FIELDS = (
     Field("ref", "string"),
@@ -136,7 +139,7 @@ class Search:
             "title": title,
             "space": {"id": space.id, "title": space.title},
             "path": own.get("page") or None,
-            "snippet": _excerpt(snippet, self._words),
+            "snippet": _excerpt(with_formulas(snippet, _format_inline)[0], self._words),
             "url": own.get("url"),
         }
 

@@ -20,7 +20,7 @@ from textual.widgets import Input, Static
 from octavo.api import search, urls
 from octavo.api.change_requests import ChangeRequest, Status
 from octavo.api.errors import ApiError, Unreachable
-from octavo.api.folding import Range, mentioned_urls, with_titles
+from octavo.api.folding import Range, mentioned_urls, with_formulas, with_titles
 from octavo.api.operation import ChangeRequestRef, ListPage, OrganizationRef, SpaceRef
 from octavo.api.organizations import List as ListOrganizations
 from octavo.api.organizations import Organization
@@ -34,6 +34,7 @@ from octavo.tui.content.search_results import (
     PageTitles,
     SearchResult,
     change_request_results,
+    format_inline,
     link_results,
     page_results,
     server_page_results,
@@ -263,7 +264,7 @@ class SearchScreen(Dialog[None]):
             self._is_searching = False
 
     async def _with_titles(self, hit: search_index.Hit) -> search_index.Hit:
-        """Return a result whose snippet has the titles of mentioned pages instead of links."""
+        """Return a result whose snippet has the titles of mentioned pages instead of links, and laid out formulas."""
         titles: dict[str, str | None] = {}
         for url in mentioned_urls(hit.snippet):
             match (await self._page_titles(hit.space)).target(url, hit.id):
@@ -272,6 +273,7 @@ class SearchScreen(Dialog[None]):
                 case links.SpaceLink(space=space, page=page) if page:
                     titles[url] = (await self._page_titles(space)).title(page)
         snippet, marks = with_titles(hit.snippet, titles.get, hit.marks)
+        snippet, marks = with_formulas(snippet, format_inline, marks)
         return replace(hit, snippet=snippet, marks=marks)
 
     async def _page_titles(self, space: str) -> PageTitles:

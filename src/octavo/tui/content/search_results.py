@@ -9,14 +9,17 @@ from typing import Literal
 
 from octavo.api import search, urls
 from octavo.api.change_requests import ChangeRequest
-from octavo.api.folding import Range, fold
+from octavo.api.folding import Range, fold, with_formulas
 from octavo.api.spaces import Space
 from octavo.data import search_index
 from octavo.data.search_index import PageName
 from octavo.data.search_text import SearchTerms
 from octavo.documents import links
 from octavo.documents.anchors import slug
+from octavo.lazy_import import lazy
 from octavo.tui.widgets.short_texts import short_age
+
+format_inline = lazy("octavo.tui.render.formulas:format_inline")
 
 MAX_PATH = 32
 """Maximum number of characters of a path. Paths are shown for pages with equal titles."""
@@ -104,6 +107,7 @@ def server_page_results(page: search.PageHit, space: str, space_title: str, term
     results = []
     for section in sections:
         text, marks = terms.excerpt(section.body, EXCERPT_LENGTH)
+        text, marks = with_formulas(text, format_inline, marks)
         has_own_title = section.title and section.title != page.title
         title = f"{page.title} › {section.title}" if has_own_title else page.title
         results.append(make_result(title, space_title, text, section.path.partition("#")[2], marks=marks))
