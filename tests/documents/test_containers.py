@@ -222,6 +222,12 @@ CASES = {
     ),
     "fence of math": ("```math\nx\n```", "math 'x'"),
     "divider": ("a\n\n***\n\nb", "paragraph a\ndivider\nparagraph b"),
+    "list below a wide number": (
+        "9.  a\n    * b\n10.  c\n    * d\n        * e\n    * f\n\n11.  g\n\n    h\n",
+        "list [ordered=9]\n  item\n    paragraph a\n    list\n      item\n        paragraph b\n  item\n    paragraph c\n"
+        "    list\n      item\n        paragraph d\n        list\n          item\n            paragraph e\n"
+        "      item\n        paragraph f\n  item\n    paragraph g\n    paragraph h",
+    ),
     "lists": (
         "3. a\n4. b\n   * [x] done\n   * [ ] open\n",
         "list [ordered=3]\n  item\n    paragraph a\n  item\n    paragraph b\n    list\n      task [checked=True]\n"

@@ -9,7 +9,7 @@ from bisect import bisect_left, bisect_right
 from typing import Any
 
 from markdown_it.common.utils import isMdAsciiPunct, isPunctChar, isWhiteSpace
-from markdown_it.rules_block import StateBlock, fence
+from markdown_it.rules_block import StateBlock, fence, list_block
 from markdown_it.rules_block.table import escapedSplit, getLine, table
 from markdown_it.rules_inline import StateInline
 from markdown_it.rules_inline.state_inline import Delimiter, Scanned
@@ -204,6 +204,40 @@ def fence_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     _push_rest(state, state.src.index("{%", state.bMarks[line]), line)
     state.line = line + 1
     return True
+
+
+_NUMBER = r"\d{1,9}[.)][ ]{1,4}(?=\S)"
+_USUAL_INDENT = 4
+"""Indentation of the children of a list item, however wide its number is, in the Markdown of many editors."""
+
+
+def list_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Parse a list. Items with a wide number, such as `10.  Ten`, also contain the lists and paragraphs that are indented
+    by four columns. CommonMark wants five there, and would read them as code or as part of the first paragraph."""
+    position = state.bMarks[start] + state.tShift[start]
+    if not silent and state.src[position : position + 1].isdigit() and not state.is_code_block(start):
+        _indent_below_wide_numbers(state, start, end)
+    return list_block(state, start, end, silent)
+
+
+def _indent_below_wide_numbers(state: StateBlock, start: int, end: int) -> None:
+    number_pattern = re.compile(_NUMBER)
+    indent, missing, is_first = state.sCount[start], 0, False
+    for line in range(start, end):
+        if state.isEmpty(line):
+            continue
+        position = state.bMarks[line] + state.tShift[line]
+        if state.sCount[line] <= indent:
+            number = number_pattern.match(state.src, position)
+            if state.sCount[line] < indent or number is None:
+                return
+            missing, is_first = max(0, number.end() - position - _USUAL_INDENT), True
+        elif missing:
+            is_usual = state.sCount[line] == indent + _USUAL_INDENT
+            if (is_first and not is_usual) or state.src.startswith(("```", "~~~"), position):
+                missing = 0
+            is_first = False
+            state.sCount[line] += missing
 
 
 def _push_tag(state: StateBlock, tag: Tag, first: int, last: int) -> None:
