@@ -345,3 +345,13 @@ def test_note_of_a_moved_row_is_true_of_both_positions() -> None:
     found = rows(head + one + two, head + two + one)
     assert [each.split()[0] for each in found if "keeper" in each or "harbour" in each].count("→") == 2
     assert row("moved", found).strip() == "~ 1 row moved. → marks the old position (faint) and the new position."
+
+
+def test_each_moved_row_counts_once_in_the_notes_of_tables() -> None:
+    head = "| Name | Use |\n| - | - |\n"
+    one, two, three = (
+        f"| The {name} | counts the ships in the {name} |\n" for name in ("big lighthouse", "old harbour", "new lock")
+    )
+    tables = (f"{head}{{}}\nText.\n\n{head}| c | d |\n{{}}").format
+    found = rows(tables(one + two + three, ""), tables(two + one, three))
+    assert sum("1 row moved." in each for each in found) == 2

@@ -333,7 +333,9 @@ def _table_notes(
         side_widths,
         new,
     )
-    moved = len({entry.number for entry in table.rows if isinstance(entry, model.MovedBlock)})
+    moves = [entry for entry in table.rows if isinstance(entry, model.MovedBlock)]
+    # The old and the new position of a row may be in two tables, or in two slices of a long table.
+    moved = sum(entry.is_arrival for entry in moves) or len(moves)
     rows_moved, places = ("1 row", "position") if moved == 1 else (f"{moved} rows", "positions")
     text = f"{rows_moved} moved. {styles.glyphs.into} marks the old {places} (faint) and the new {places}."
     return parts + note_sides([text] * bool(moved), styles, side_widths, new)
