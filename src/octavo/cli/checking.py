@@ -227,8 +227,8 @@ def _repeated_paths(folder: Folder) -> Iterator[tuple[str, str]]:
 
 
 def _tree_paths(folder: Folder, entries: Iterable[Entry], parent: str = "") -> Iterator[tuple[str, str]]:
-    """Yield two paths for each page and group in the page tree: its own, and that of its file, or its own again if it
-    has no file. Pages whose file is missing are left out."""
+    """Yield two paths for each page and group in the page tree: its own, and that of its file. Without a file, both are
+    its own. Pages whose file is missing are left out."""
     for entry in entries:
         if entry.kind != "link":
             path = posixpath.join(parent, _slug(entry))

@@ -186,7 +186,7 @@ def _new_note(note: Note, page: Page, place: NotePlace) -> NewNote:
 
 def _body(note: Note, place: NotePlace) -> str:
     """Return the text of the comment. If the block was deleted, or was found only by similarity, the text begins with
-    the quote of the note, and its suggestion is a code block, which cannot be applied."""
+    the quote of the note. Its suggestion is then a code block, which cannot be applied."""
     is_sure = place.placed != "likely" and place.side == "after"
     parts = [note.text]
     if not is_sure and note.quote:

@@ -67,8 +67,8 @@ class Anchors:
 def match_anchor(wanted: str, anchors: Iterable[str]) -> str | None:
     """Return the anchor that a link to `wanted` leads to. None if no anchor matches.
 
-    An identical anchor comes first, then one that differs only in punctuation, case and accents, then one that also
-    differs in the words for `&`, `<` and `>`, which some programs write and others leave out.
+    An identical anchor comes first, then one that differs only in punctuation, case and accents. The last choice may
+    also differ in the words for `&`, `<` and `>`, which some programs write and others leave out.
     """
     candidates = list(anchors)
     if wanted in candidates:

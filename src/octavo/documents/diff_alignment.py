@@ -115,8 +115,8 @@ def _join_across_islands(ranges: Sequence[DiffRange], old: Sequence[Node], new: 
 def _renumbered_headings(
     short: Sequence[int], ranges: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]
 ) -> set[int]:
-    """Return the indexes in `ranges` of headings such as “Step 4” that are equal only because steps were renumbered: a
-    long equal block is before the heading on one side, and after it on the other."""
+    """Return the indexes in `ranges` of headings such as “Step 4” that are equal only because steps were renumbered.
+    Then a long equal block is before the heading on one side, and after it on the other."""
     series = [Counter(form for node in nodes if (form := _number_pattern(node))) for nodes in (old, new)]
     numbered = [
         index

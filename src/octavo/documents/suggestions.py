@@ -246,8 +246,8 @@ class ThreadAnchors:
         return _group(threads, lambda thread: self._exact_key(thread) or self._likely_key(thread))
 
     def has_other_words(self, thread: Comment) -> bool:
-        """Return whether the block of a thread, found by its key, has other words than the thread quotes: keys of the
-        platform stay the same after an edit. White space and punctuation are ignored, and the quote may be only the
+        """Return whether the block of a thread, found by its key, has other words than the thread quotes. (Keys of the
+        platform stay the same after an edit.) White space and punctuation are ignored, and the quote may be only the
         beginning of the block."""
         node = thread.target.node
         if node is None or not node.preview or node.id not in self._keys:

@@ -383,8 +383,8 @@ def _walk(top: Path) -> Iterator[str]:
 
 
 def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
-    """Yield the old and the new path of each renamed file: a missing file and a new file with the same text, position
-    in the table of contents or title, or with mostly equal words."""
+    """Yield the old and the new path of each renamed file: a missing file and a new file that are alike. They have the
+    same text, title or position in the table of contents, or mostly equal words."""
     folder = files.folder
     missing = {
         file.path: file

@@ -49,8 +49,8 @@ def expand_includes(store: Store, text: str, page: Json, revision: Json) -> str:
     """Return `text` with reusable content inserted between each include tag and an end tag. The tag of empty content is
     removed.
 
-    If the content is missing, includes itself or exceeds a limit, nothing is inserted: an include tag of the page stays
-    as it is, and a nested one gets only an end tag.
+    Nothing is inserted if the content is missing, includes itself or exceeds a limit. Then an include tag of the page
+    stays as it is, and a nested one gets only an end tag.
     """
     if "include" not in text or not revision["reusableContents"]:
         return text

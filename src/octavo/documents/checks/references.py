@@ -222,8 +222,8 @@ def _most_similar(name: str, names: Iterable[str]) -> str | None:
 
 
 def _most_similar_path(path: str, paths: Iterable[str], start: str) -> str | None:
-    """Return the path that `path` probably means, or None: first the same file name in the folder of the page at
-    `start`, then the only path with the same file name, then the path with the most similar letters."""
+    """Return the path that `path` probably means. None if there is none. The same file name in the folder of the page
+    at `start` is best, then the only path with the same file name. Otherwise, the letters decide."""
     candidates = list(paths)
     name = posixpath.basename(path).lower()
     same_name = [each for each in candidates if posixpath.basename(each).lower() == name]
@@ -340,8 +340,8 @@ class CheckedFolder:
     unlisted: Collection[str] = ()
     """Paths of the pages that are not in the table of contents."""
     tree_paths: Mapping[str, str] = field(default_factory=dict)
-    """The path of each page and group in the page tree, with the path of its file, or its own path again if it is a
-    group."""
+    """The path of each page and group in the page tree, with the path of its file. A group has no file, so both are its
+    own."""
     repeated: tuple[tuple[str, str], ...] = ()
     """Pairs of files whose pages have the same path."""
     files: Collection[str] = ()

@@ -183,7 +183,7 @@ def _text_in(lines: Sequence[str], place: Place) -> str:
 
 def _replacement(report: Report, lines: Sequence[str], finding: Finding) -> str | None:
     """Return the replacement of a report. None if its range may be wrong, because it splits a word or has other words
-    than the linter names: replacing a wrong range would damage the text."""
+    than the linter names. Replacing a wrong range would damage the text."""
     if report.replacement is None or not finding.words or (report.words and report.words != finding.words):
         return None
     first, last, place = lines[finding.place.line - 1], lines[finding.place.end_line - 1], finding.place

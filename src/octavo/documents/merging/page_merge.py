@@ -379,8 +379,8 @@ class _PageMerge:
         return MergedBlock("table", head, before if pieces or tail else "", pieces, "", tail)
 
     def _merge_moves_in(self, block: SourceBlock, side: int) -> str | Conflict | MergedBlock:
-        """Return a block of one side, with the changes that the other side made to text which this side moved: to the
-        block itself or to blocks in it."""
+        """Return a block of one side, with the other side's changes to text that this side moved. The text is the block
+        itself, or in it."""
         if block.replaced_blocks is not None:
             return join(block.replaced_blocks)
         if block.move is not None:

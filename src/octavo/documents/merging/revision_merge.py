@@ -404,9 +404,9 @@ class MergePrediction:
 def pages_to_read(revisions: RevisionTriple, touched: Collection[str] | None) -> list[str]:
     """Return the ids of the pages whose text is needed for a prediction, in the order of the change request.
 
-    Not needed are pages whose document ids show the result, for example because two versions have the same id. Without
-    document ids, a page is needed if it is in `touched`, which has the ids of the pages that the change request
-    changed, or if `touched` is None.
+    Not needed are pages whose document ids show the result, for example because two versions have the same id. A page
+    without document ids is needed if it is in `touched`, or if `touched` is None. `touched` has the ids of the pages
+    that the change request changed.
     """
     base, main, request = ({page.id: page for page in revision.walk()} for revision in revisions)
     found = []

@@ -161,8 +161,8 @@ def present_link(world: World, link: Json) -> Json:
 
 
 def _is_redundant(world: World, link: Json) -> bool:
-    """Return whether an invite link is not needed: its target is deleted, or another link to the target gives a higher
-    role, or gives the same role and is older."""
+    """Return whether an invite link is not needed. Either its target is deleted, or another link to the target gives a
+    higher role, or the same role for longer."""
     if _target_kind(link) and _find_target(world, link) is None:
         return True
     others = list(world.store.all(f"/orgs/{link['organization']}/link-invites"))

@@ -239,8 +239,8 @@ class LinkSurvey:
         return LinkTarget("ok", "openapi", slug) if exists else LinkTarget("broken", "url", slug)
 
     def _find_document(self, collection: str, name: str) -> Json | None:
-        """Return a document by ID. None if it does not exist, or if `name` is not a valid ID: it comes from a page and
-        can be any text, so it is checked before it becomes part of a path."""
+        """Return a document by ID. None if it does not exist, or if `name` is not a valid ID. `name` is any text from a
+        page, so it is checked before it becomes part of a path."""
         return self._world.store.find(f"/{collection}/{name}") if ID_PATTERN.fullmatch(name) else None
 
     def _reusable_target(self, reference: str, page: Json) -> LinkTarget:

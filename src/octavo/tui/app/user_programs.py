@@ -288,8 +288,8 @@ def add_custom_commands(app: Shell) -> tuple[str, ...]:
 def usable_keys(
     settings: Settings, keys_of_user: Mapping[str, str], app: type[DOMNode]
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return the keys that each custom command can use, by its name, and a sentence for each key that it cannot use:
-    because the key belongs to a command of the app class `app`, of a view in which the custom command works, or to an
+    """Return the keys that each custom command can use, by its name, and a sentence for each key that it cannot use.
+    Such a key belongs to a command of the app class `app` or of a view in which the custom command works, or to an
     earlier custom command. `keys_of_user` has the keys that the user has set, by command id."""
     accepted: dict[str, str] = {}
     problems: list[str] = []

@@ -96,8 +96,8 @@ class Suggestions(ABC, Generic[T]):
 
     @abstractmethod
     def final_value(self, typed: str) -> T | str | None:
-        """Return the result with which the list closes because of the typed text: a suggestion whose name is complete,
-        or the typed text if no suggestion can match any more. None to keep the list open."""
+        """Return the result with which the typed text closes the list. This is a suggestion whose name is complete, or
+        the typed text if no suggestion can match any more. None to keep the list open."""
 
 
 class Autocomplete(Chooser["T | str", T]):

@@ -298,8 +298,8 @@ _COUNT_FACT = "count of the inbox"
 class InboxFeed:
     """Loads the inbox of the current organization until the session ends.
 
-    Loading starts when the user opens the inbox. If the user opened it in an earlier run, it starts with the first
-    background refresh, and the inbox has the count of that run until then.
+    Loading starts when the user opens the inbox, or with the first background refresh if the user opened it in an
+    earlier run. Until then, the inbox shows the count of that run.
     """
 
     def __init__(self, app: HostApp[Any], on_comments_read: Callable[[str, ListPage[Comment]], None]) -> None:

@@ -289,8 +289,8 @@ class Workspace:
             self._publish_frame()
 
     def open_thread_count(self, change_request: ChangeRequest) -> int:
-        """Return the number of open threads of a change request: the open comments that the server counts, without
-        summaries of reviews, as soon as these are loaded."""
+        """Return the number of open threads of a change request. The open comments that the server counts include
+        summaries of reviews, which are subtracted as soon as they are loaded."""
         return max(0, change_request.comments - self._summary_counts.get(change_request.id, 0))
 
     def record_open_comments(

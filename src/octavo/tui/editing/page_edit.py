@@ -365,8 +365,8 @@ class PageEdit:
 
 
 def block_line(text: str, block: Block) -> int:
-    """Return the line of a block in a text, counted from 1: that of the block with the same key, else of the most
-    similar block, else the old line of the block. Takes as long as parsing the text."""
+    """Return the line of a block in a text, counted from 1. The block with the same key is best, then the most similar
+    block, then the old line. Takes as long as parsing the text."""
     document = parse(text)
     match = document.find(block.key) if block.key else None
     if match is None and (similar_key := ThreadAnchors(document).most_similar_key(block.plain())):

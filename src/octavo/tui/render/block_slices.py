@@ -443,9 +443,12 @@ _log = logging.getLogger(__name__)
 
 
 def run_guarded(work: Callable[[], T], fallback: Callable[[], T]) -> T:
-    """Return the result of `work`. If it raises an exception, log it and return the result of `fallback`, so that a bug
-    in the layout of one block does not hide the rest of the page. Apart from the keyring, only this function catches
-    `Exception`. `MemoryError` is raised again, because the block did not cause it."""
+    """Return the result of `work`. If it raises an exception, log it and return the result of `fallback`. So a bug in
+    the layout of one block does not hide the rest of the page.
+
+    Apart from the keyring, only this function catches `Exception`. `MemoryError` is raised again, because the block did
+    not cause it.
+    """
     try:
         return work()
     except MemoryError:

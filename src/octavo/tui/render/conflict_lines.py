@@ -449,7 +449,7 @@ def _shorten(lines: list[Line], source: str, styles: Styles, width: int) -> list
 
 
 def _against_base(piece: Piece) -> Piece:
-    """Return a piece with its number of unchanged lines, if it has one, followed by “from the base”: a side of a
+    """Return a piece with its number of unchanged lines, if it has one, followed by “from the base”. A side of a
     conflict is not compared with main."""
     return (
         piece._replace(text=_UNCHANGED_COUNT.sub(r"\1 \2 unchanged from the base", piece.text))

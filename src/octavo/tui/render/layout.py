@@ -92,7 +92,7 @@ class CopyUrlRequested(Message):
 def source_blocks(source: str, blocks: Iterable[Block] = (), selected: Block | None = None) -> list[Block]:
     """Return the source of a page as blocks of lines. Long lines are split.
 
-    A source block begins at the first line of each block in `blocks` and of `selected`, and has the key of that block,
+    A source block begins at the first line of each block in `blocks` and of `selected`. It has the key of that block,
     so that the cursor can move there.
     """
     out: list[Block] = []

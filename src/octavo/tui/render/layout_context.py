@@ -205,8 +205,8 @@ def _run_style(run: Run, styles: Styles, background: Style) -> Style:
 
 
 def _with_script_letters(run: Run, text: str, styles: Styles, style: Style) -> tuple[str, Style]:
-    """Return the text of a run and its style, with superscript and subscript marked: by small characters, by `^` or `_`
-    in ASCII, or by a muted style if the text is long and has letters."""
+    """Return the text of a run and its style, with superscript and subscript marked. Small characters mark them, or `^`
+    and `_` in ASCII. Long text with letters is muted instead."""
     if "sup" in run.marks or "sub" in run.marks:
         if len(text) > _LONGEST_SCRIPT and any(char.isalpha() for char in text):
             style += styles.muted  # Words in superscript letters are hard to read.

@@ -194,7 +194,7 @@ def _images_without_text(after: Mapping[str, str], before: Mapping[str, str]) ->
 async def check_reverts(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, trees: MergeTrees, changed: Sequence[str]
 ) -> tuple[Fact, ...]:
-    """Return the row of the lines that the merge would revert without a conflict: main changed them after the change
+    """Return the row of the lines that the merge would revert without a conflict. Main changed them after the change
     request was created, but the change request still has the old lines. Empty if there are none."""
     if change_request.revision_initial in (None, change_request.base):
         return ()  # The change request was never updated from main.

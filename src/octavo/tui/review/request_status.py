@@ -192,9 +192,9 @@ def first_line(
     """Return the first line of a change request: number, title, space, author, status and reviews. A narrow line omits
     facts, then truncates the title, and always has the status.
 
-    `conflicts` is the number of pages that may conflict with main, `unresolved` that of pages with conflict markers,
-    `pending` that of your pending comments, and `proposed` that of notes by programs. `is_on_main` is True if main
-    already has all changes.
+    `conflicts` is the number of pages that may conflict with main, and `unresolved` the number of pages with conflict
+    markers. `pending` is the number of your pending comments, and `proposed` the number of notes by programs.
+    `is_on_main` is True if main already has all changes.
     """
     author = change_request.created_by.name if change_request.created_by else ""
     done = merged_by(change_request) if change_request.status == "merged" else short_age(change_request.updated_at)
@@ -410,8 +410,8 @@ class StatusLoader:
         self._follow_threads(request_id)
 
     def _follow_threads(self, request_id: str) -> None:
-        """Load the open threads and keep them current, if their number cannot be taken from the comment count: when a
-        review has an open comment, or when the change request is merged or archived. Without comments, nothing is
+        """Load the open threads and keep them current, if the comment count does not give their number. This is so if a
+        review has an open comment, or if the change request is merged or archived. Without comments, nothing is
         loaded."""
         change_request, facts = self._followed[request_id], self._facts.get(request_id)
         counts_threads = change_request.status not in UNDECIDED or any(

@@ -1,7 +1,8 @@
-"""What Textual does not show by itself: pictures, by kitty's protocol or as sixels, with the optional extra `images`, and line
-filters, which change each line before it is painted, for ASCII symbols and right-to-left text.
+"""What Textual does not show by itself.
 
-Start at `filters`. `reads_from_right` also decides how a page is laid out.
+Pictures, by kitty's protocol or as sixels, with the optional extra `images`. Line filters, which change each line
+before it is painted, for ASCII symbols and right-to-left text. Start at `filters`. `reads_from_right` also decides how
+a page is laid out.
 """
 
 from __future__ import annotations

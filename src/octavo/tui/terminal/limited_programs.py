@@ -128,8 +128,8 @@ def run_on_item(
 
 
 async def run_in_thread(work: Callable[[Event], T]) -> T:
-    """Run `work` in a thread and return its result. `work` gets an event that is set when the calling task is canceled,
-    and the task ends after `work`, so that no program runs longer than Octavo."""
+    """Run `work` in a thread and return its result. `work` gets an event that is set when the calling task is canceled.
+    The task ends after `work`, so that no program runs longer than Octavo."""
     cancelled = Event()
     running = asyncio.get_running_loop().run_in_executor(None, work, cancelled)
     try:
