@@ -60,10 +60,10 @@ class FoldedText:
 
 def _letters(text: str) -> Iterator[Range]:
     start = 0
-    for at in range(1, len(text)):
-        if not _is_continuation(text[at]):
-            yield Range(start, at)
-            start = at
+    for index in range(1, len(text)):
+        if not _is_continuation(text[index]):
+            yield Range(start, index)
+            start = index
     if text:
         yield Range(start, len(text))
 

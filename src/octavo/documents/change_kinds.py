@@ -435,8 +435,8 @@ def _fact_kinds(old: TextFacts, new: TextFacts) -> Iterator[ChangeKind]:
 def _kinds_of_text(words: Sequence[TextPart]) -> Iterator[ChangeKind]:
     sides = [[part for part in words if part.op != op] for op in ("insert", "delete")]
     old, new = (
-        "".join((part.old or part.run).text if at == 0 else part.run.text for part in side)
-        for at, side in enumerate(sides)
+        "".join((part.old or part.run).text if index == 0 else part.run.text for part in side)
+        for index, side in enumerate(sides)
     )
     is_changed = any(part.op in ("insert", "delete") and _has_content(part.run) for part in words)
     if is_changed or old.split() != new.split():  # White space that joins or splits words changes them.

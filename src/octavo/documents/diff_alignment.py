@@ -407,7 +407,7 @@ def moved_sections(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
 
 
 def _heading_sections(nodes: Sequence[Node]) -> Iterator[_Section]:
-    starts = [at for at, node in enumerate(nodes) if node.kind == "heading"]
+    starts = [index for index, node in enumerate(nodes) if node.kind == "heading"]
     for start, end in zip(starts, [*starts[1:], len(nodes)], strict=False):
         yield _Section(("heading", fold(nodes[start].text)), nodes[start:end])
 

@@ -94,8 +94,8 @@ def _rewrites(
     for operation, parts in zip(operations, expanded, strict=True):
         part_ids = set(map(id, parts))
         matched_indexes = [
-            at
-            for at, (part, other) in enumerate(pairs)
+            index
+            for index, (part, other) in enumerate(pairs)
             if part is not None and id(part) in part_ids and other is not None
         ]
         if not matched_indexes:

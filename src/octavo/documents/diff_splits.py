@@ -38,8 +38,8 @@ class _Side:
 
     def __init__(self, nodes: Iterable[Node | None]) -> None:
         self.nodes = [node for node in nodes if node is not None]
-        self.texts = [(at, text) for at, node in enumerate(self.nodes) for text in text_blocks(node)]
-        self.words = [word for at, (_, text) in enumerate(self.texts) for word in _words(at, text)]
+        self.texts = [(index, text) for index, node in enumerate(self.nodes) for text in text_blocks(node)]
+        self.words = [word for index, (_, text) in enumerate(self.texts) for word in _words(index, text)]
         self.counts = Counter(word.text for word in self.words)
 
     def nodes_of(self, texts: range) -> range | None:
@@ -161,8 +161,8 @@ def _steps_around(
 ) -> tuple[list[DiffStep] | None, list[DiffStep]]:
     """Return the steps of the blocks before and after two ranges of blocks. Instead of the first, return None if a pair
     of blocks is before one range and after the other."""
-    old_places = {id(node): at for at, node in enumerate(old)}
-    new_places = {id(node): at for at, node in enumerate(new)}
+    old_places = {id(node): position for position, node in enumerate(old)}
+    new_places = {id(node): position for position, node in enumerate(new)}
     before: list[DiffStep] = []
     after: list[DiffStep] = []
     for step in steps:
@@ -193,18 +193,18 @@ def _old_parts(
         if each.equal
         for i, j in zip(range(each.i1, each.i2), range(each.j1, each.j2), strict=True)
     }
-    first_words = [next(at for at, word in enumerate(new.words) if word.text == text) for text in new_texts]
-    old_places = [at for at, word in enumerate(old.words) if word.text in old_texts]
+    first_words = [next(index for index, word in enumerate(new.words) if word.text == text) for text in new_texts]
+    old_places = [index for index, word in enumerate(old.words) if word.text in old_texts]
     starts = [old_places[0], *(_old_place(ranges, place) for place in first_words[1:]), old_places[-1] + 1]
     parts: dict[int, Node] = {}
     for text, (start, stop) in zip(new_texts, pairwise(starts), strict=True):
         tokens: list[Token] = []
-        for at in range(start, stop):
-            word = old.words[at]
-            if at > start and word.text != old.words[at - 1].text:
+        for index in range(start, stop):
+            word = old.words[index]
+            if index > start and word.text != old.words[index - 1].text:
                 # Between two texts is no white space, so use that of the new version.
-                tokens += new.words[partners[at]].gap if at in partners else split_words((Run(" "),))
-            elif at > start:
+                tokens += new.words[partners[index]].gap if index in partners else split_words((Run(" "),))
+            elif index > start:
                 tokens += word.gap
             tokens.append(word.token)
         lines = old.texts[old.words[min(start, len(old.words) - 1)].text][1].block.lines

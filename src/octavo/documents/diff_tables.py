@@ -250,7 +250,7 @@ def _join_step(row: DiffStep, others: Sequence[DiffStep], columns: Sequence[Colu
     parts = [node for step in others if (node := step.old if is_join else step.new) is not None]
     many, one = (row.old, row.new) if is_join else (row.new, row.old)
     indices = [(pair.old_index, pair.new_index) if is_join else (pair.new_index, pair.old_index) for pair in columns]
-    column_of = {mine: at for at, (mine, _) in enumerate(indices) if mine is not None}
+    column_of = {mine: position for position, (mine, _) in enumerate(indices) if mine is not None}
     joined_cells = _joined_cells(row, columns, is_join=is_join)
     runs = [cell.block.runs if (cell := cell_at(many, index)) else () for index, _ in indices]
     for part in parts:
@@ -291,12 +291,12 @@ def _find_cell(text: str, cells: Sequence[tuple[str, str]]) -> int | None:
     """Return the index of the cell in `_joined_cells` that contains `text`, or that is most similar to the text of the
     first row followed by `text`. None if there is no such cell."""
     best, found = 0.0, None
-    for at, (cell, rest) in enumerate(cells):
+    for index, (cell, rest) in enumerate(cells):
         if not cell:
             continue
         similarity = 1.0 if text in cell else text_similarity(f"{rest} {text}".strip(), cell, _MIN_CELL_SIMILARITY)
         if similarity > max(best, text_similarity(rest, cell)):
-            best, found = similarity, at
+            best, found = similarity, index
     return found
 
 

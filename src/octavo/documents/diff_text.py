@@ -257,8 +257,12 @@ def diff_lines(old: str, new: str) -> tuple[LineChange, ...]:
 def _replaced_lines(before: Sequence[str], after: Sequence[str], diff_range: DiffRange) -> Iterator[LineChange]:
     _, i, i2, j, j2 = diff_range
     for next_i, next_j in [*_line_pairs(before[i:i2], after[j:j2], i, j), (i2, j2)]:
-        yield from (LineChange("delete", old=before[at], old_number=at, new_number=j) for at in range(i, next_i))
-        yield from (LineChange("insert", new=after[at], old_number=next_i, new_number=at) for at in range(j, next_j))
+        yield from (
+            LineChange("delete", old=before[index], old_number=index, new_number=j) for index in range(i, next_i)
+        )
+        yield from (
+            LineChange("insert", new=after[index], old_number=next_i, new_number=index) for index in range(j, next_j)
+        )
         if next_i < i2:
             yield _changed_line(before, after, next_i, next_j)
         i, j = next_i + 1, next_j + 1
@@ -272,11 +276,13 @@ def _line_pairs(old: Sequence[str], new: Sequence[str], i: int, j: int) -> list[
     if not old or not new:
         return []
     if len(old) * len(new) <= _MAX_LINE_PAIRS and sum(map(len, old)) * sum(map(len, new)) <= _MAX_CHARACTER_PAIRS:
-        worth = [{at: value for at, line in enumerate(new) if (value := _pair_value(each, line))} for each in old]
+        worth = [{index: value for index, line in enumerate(new) if (value := _pair_value(each, line))} for each in old]
         return [(i + one, j + other) for one, other in best_pairs(worth, len(new))]
     if len(old) == len(new):
         return [
-            (i + at, j + at) for at, (each, line) in enumerate(zip(old, new, strict=True)) if _pair_value(each, line)
+            (i + index, j + index)
+            for index, (each, line) in enumerate(zip(old, new, strict=True))
+            if _pair_value(each, line)
         ]
     return []
 

@@ -350,7 +350,7 @@ class _Reader:
         return self._paragraph(at, stop, depth)
 
     def _end_of_front_matter(self) -> int:
-        return next((at for at, line in enumerate(self._lines) if at and line.rstrip() == "---"), 0)
+        return next((index for index, line in enumerate(self._lines) if index and line.rstrip() == "---"), 0)
 
     def _front_matter(self, end: int) -> SourceBlock:
         starts = [at for at in range(1, end) if at == 1 or FIELD.match(self._lines[at])]

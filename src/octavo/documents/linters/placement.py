@@ -248,7 +248,7 @@ def _kept_ranges(before: str, after: str, numbers: Collection[int]) -> dict[int,
 
 def _runs(words: Sequence[str]) -> list[tuple[str, ...]]:
     """Return each `_RUN` words in a row."""
-    return list(zip(*(words[at:] for at in range(_RUN)), strict=False))
+    return list(zip(*(words[index:] for index in range(_RUN)), strict=False))
 
 
 def _without(ranges: Iterable[tuple[int, int]], kept: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:

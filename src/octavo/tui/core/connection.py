@@ -137,7 +137,7 @@ class Subscriptions:
         if not internals.is_whole(owner):
             return False
         stack = owner.app.screen_stack
-        bottom = max((at for at, screen in enumerate(stack) if not screen.is_modal), default=0)
+        bottom = max((index for index, screen in enumerate(stack) if not screen.is_modal), default=0)
         return owner.screen in stack[bottom:]
 
     def stop(self) -> None:

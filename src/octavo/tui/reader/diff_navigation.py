@@ -27,7 +27,9 @@ from octavo.tui.widgets.commands import Command, Commands
 
 def change_at(units: Sequence[DiffUnit], index: int) -> int:
     """Return the index of the last unit with a change at or above the unit `index`. -1 if there is none."""
-    return next((at for at in range(min(index, len(units) - 1), -1, -1) if units[at].change_number >= 0), -1)
+    return next(
+        (position for position in range(min(index, len(units) - 1), -1, -1) if units[position].change_number >= 0), -1
+    )
 
 
 def change_indexes(units: Sequence[DiffUnit], *, by_risk: bool) -> list[int]:

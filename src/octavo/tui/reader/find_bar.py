@@ -309,8 +309,8 @@ class FindBar(PanePart):
         styles, margin = self.viewport.text_styles, self.viewport.contents.margin_of(unit_index)
         spans: list[tuple[int, int, Style]] = []
         found = self._match_spans(unit_index)  # Sorted by line, so that the matches of one line are found by bisection.
-        for at in range(bisect_left(found, number, key=attrgetter("line")), len(found)):
-            if (mark := found[at]).line != number:
+        for index in range(bisect_left(found, number, key=attrgetter("line")), len(found)):
+            if (mark := found[index]).line != number:
                 break
             style = styles.hit_now if (unit_index, mark.nth) == self._current else styles.hit
             spans.append((mark.start + margin, mark.end + margin, style))

@@ -466,7 +466,7 @@ def sticky_head(viewport: Viewport, top: LinePosition) -> TableHead:
         kinds = _kinds(lines)
     if not kinds or kinds[-1] != "row" or "table" not in kinds:
         return NO_HEAD
-    rule_line = max(at for at, kind in enumerate(kinds) if kind == "table")
+    rule_line = max(index for index, kind in enumerate(kinds) if kind == "table")
     table, head_start = lines[rule_line].block, rule_line
     while head_start and lines[head_start - 1].block is table:
         head_start -= 1

@@ -80,7 +80,9 @@ class ConflictContents(Contents):
         """Replace the conflicts and texts that are shown. `sides` has the names of the two sides."""
         self.pieces, self.sides = pieces, sides
         self.conflicts = [each for each in pieces if not isinstance(each, UnconflictedText)]
-        self._numbers = {name: at for at, name in enumerate(dict.fromkeys(each.name for each in self.conflicts), 1)}
+        self._numbers = {
+            name: index for index, name in enumerate(dict.fromkeys(each.name for each in self.conflicts), 1)
+        }
         self._blocks = {each.key: Block("conflict", key=each.key) for each in self.conflicts}
 
     def clear(self) -> None:
@@ -99,7 +101,7 @@ class ConflictContents(Contents):
 
     def index_of(self, conflict: ConflictView | PageConflict | None) -> int:
         """Return the index of a conflict among those shown. -1 if it is not shown."""
-        return next((at for at, each in enumerate(self.conflicts) if each is conflict), -1)
+        return next((index for index, each in enumerate(self.conflicts) if each is conflict), -1)
 
     # Units
 
@@ -180,7 +182,9 @@ class ConflictContents(Contents):
 
     def find_unit(self, near: int, key: str) -> int:
         units = self.viewport.virtual_lines.units
-        return next((at for at, each in enumerate(units) if each.block is not None and each.block.key == key), near)
+        return next(
+            (index for index, each in enumerate(units) if each.block is not None and each.block.key == key), near
+        )
 
     def wide_blocks(self, span: BlockSpan) -> Iterable[Block]:
         unit = self.viewport.virtual_lines.units[span.unit_index]

@@ -46,7 +46,9 @@ def cells_by_column(rows: Sequence[Block]) -> list[list[Block | None]]:
         rows_taken = [max(0, rows_left - 1) for rows_left in rows_taken]
         grid.append(row_cells)
     # Authors write `colspan="100"` for "all the way across".
-    count = max([at + 1 for row_cells in grid for at, cell in enumerate(row_cells) if cell is not None], default=0)
+    count = max(
+        [index + 1 for row_cells in grid for index, cell in enumerate(row_cells) if cell is not None], default=0
+    )
     return [row_cells[:count] for row_cells in grid]
 
 

@@ -237,7 +237,7 @@ def _list_prefix(block: Block, path: Sequence[Block], styles: Styles) -> str:
 
 def _child_index(block: Block, parent: Block) -> int:
     """Return the index of a block among the children of its parent. -1 if it is not a child."""
-    return next((at for at, each in enumerate(parent.children) if each is whole_block(block)), -1)
+    return next((index for index, each in enumerate(parent.children) if each is whole_block(block)), -1)
 
 
 def _expand_all(block: Block) -> list[Block]:

@@ -332,12 +332,12 @@ class _UnitBuilder:
         if not first.is_arrival:
             self._add(self._change("entry", first.new, first, self._kinds_of(moves))._replace(removed=olds, added=news))
             return
-        for at, move in enumerate(moves.moves):
-            is_covered = at > 0 and move.parts is None and not move.settings
+        for index, move in enumerate(moves.moves):
+            is_covered = index > 0 and move.parts is None and not move.settings
             change = -1 if is_covered else self._next_number()
             kinds = self._kinds.of(move)
-            unit = DiffUnit("entry", move.new, None, move, change_number=change, follows_move=at > 0, kinds=kinds)
-            self._add(unit if at else unit._replace(removed=olds, added=news))
+            unit = DiffUnit("entry", move.new, None, move, change_number=change, follows_move=index > 0, kinds=kinds)
+            self._add(unit if index else unit._replace(removed=olds, added=news))
             self._add_block_threads((move.new, move.old))
             self._note_heading(move.new)
 
@@ -385,12 +385,12 @@ class _UnitBuilder:
 
     def _add_unchanged(self, olds: Sequence[Block], news: Sequence[Block]) -> None:
         start = 0
-        for at, (old, new) in enumerate(zip(olds, news, strict=True)) if self._threads else ():
+        for index, (old, new) in enumerate(zip(olds, news, strict=True)) if self._threads else ():
             has_threads = [each.key in self._threads for each in new.walk()]
             if not any(has_threads):
                 continue
-            self._add_unchanged_range(olds[start:at], news[start:at])
-            start = at + 1
+            self._add_unchanged_range(olds[start:index], news[start:index])
+            start = index + 1
             if any(has_threads[1:]) and new.kind in _EXPANDABLE_KINDS and len(old.children) == len(new.children):
                 with self._enter(old, new):
                     self._add_unchanged(old.children, new.children)
@@ -406,10 +406,10 @@ class _UnitBuilder:
     def _add_unchanged_range(self, olds: Sequence[Block], news: Sequence[Block]) -> None:
         level = self._containers[-1]
         starts, section_paths = [0], [level.section_path]
-        for at, new in enumerate(news):
+        for index, new in enumerate(news):
             if new.kind == "heading":
                 self._note_heading(new)
-                starts += [at, at + 1]
+                starts += [index, index + 1]
                 section_paths += [level.names, level.section_path]
         if news:
             self._placed_units.append(

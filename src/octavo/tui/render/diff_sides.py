@@ -275,7 +275,7 @@ def _shorten_values(old: str | None, new: str | None) -> tuple[str | None, str |
     if old is None or new is None or min(len(old), len(new)) <= _LONGEST_VALUE:
         return old, new
     same_length = next(
-        (at for at, (old_char, new_char) in enumerate(zip(old, new, strict=False)) if old_char != new_char),
+        (index for index, (old_char, new_char) in enumerate(zip(old, new, strict=False)) if old_char != new_char),
         len(min(old, new, key=len)),
     )
     start = max(0, same_length - _EXCERPT_LEAD)

@@ -153,8 +153,8 @@ class DiffUnits:
     def units_at_line(self, line: int) -> list[int]:
         """Return the indexes of the units that may show a line of either version."""
         return [
-            at
-            for at, (first, end) in enumerate(zip(self._first_lines, self._end_lines, strict=True))
+            index
+            for index, (first, end) in enumerate(zip(self._first_lines, self._end_lines, strict=True))
             if first <= line < end
         ]
 
@@ -224,8 +224,8 @@ def pair_replacements(entries: Sequence[Entry]) -> Iterator[Entry | Replacement]
             removed += [entry] if isinstance(entry, RemovedBlock) else []
             added += [entry] if isinstance(entry, AddedBlock) else []
             continue
-        for at in range(0, min(len(removed), len(added)), MOST_PAIRED):
-            old, new = removed[at : at + MOST_PAIRED], added[at : at + MOST_PAIRED]
+        for index in range(0, min(len(removed), len(added)), MOST_PAIRED):
+            old, new = removed[index : index + MOST_PAIRED], added[index : index + MOST_PAIRED]
             yield Replacement(tuple(each.block for each in old), tuple(each.block for each in new), (*old, *new))
         paired = MOST_PAIRED * math.ceil(min(len(removed), len(added)) / MOST_PAIRED)
         yield from removed[paired:]

@@ -277,8 +277,8 @@ def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]
             for line in row:
                 pieces += [*([Piece(" ", PLAIN, None, True)] if pieces else []), *line.pieces]
             parts = (
-                BlockCells(at * (card_width + 1), at * (card_width + 1) + card_width, whole_block(card))
-                for at, card in enumerate(group)
+                BlockCells(index * (card_width + 1), index * (card_width + 1) + card_width, whole_block(card))
+                for index, card in enumerate(group)
             )
             all_lines.append(SplitLine(pieces, None, None, tuple(parts)))
     return all_lines
@@ -336,14 +336,14 @@ def _card_frame(
         title = [Piece(named, styles.muted + Style(italic=True), Clickable("image", str(cover)), True)]
     foot = [Piece(styles.glyphs.into, styles.accent, clickable, True)] if clickable else []
     rows = []
-    for at, line in enumerate([*lines, *[[] for _ in range(height - len(lines))]]):
+    for index, line in enumerate([*lines, *[[] for _ in range(height - len(lines))]]):
         rows.append(
             Line(
                 [
                     piece
                     if piece.clickable or clickable is None or not piece.text.strip()
                     else piece._replace(
-                        clickable=clickable, style=piece.style + styles.link if at in heading else piece.style
+                        clickable=clickable, style=piece.style + styles.link if index in heading else piece.style
                     )
                     for piece in line
                 ]
@@ -504,8 +504,8 @@ def _side_by_side(sides: Sequence[list[Line]], width: int) -> list[Line]:
     lines = []
     for number in range(max(map(len, sides))):
         pieces: list[Piece] = []
-        for at, side in enumerate(sides):
-            pieces = pad(pieces, at * (width + GAP))
+        for index, side in enumerate(sides):
+            pieces = pad(pieces, index * (width + GAP))
             pieces = pieces + (side[number].pieces if number < len(side) else [])
         lines.append(Line(pieces))
     return lines

@@ -108,9 +108,9 @@ def _gap(left: FormulaBox, right: FormulaBox) -> str:
     last, first = left.text[-1:], right.text[:1]
     if _BAR in (last, first) and last not in _SEPARATORS and first not in _SEPARATORS:
         return " "
-    for at, row in enumerate(left.rows):
-        beside = at - left.baseline + right.baseline
-        if at != left.baseline and 0 <= beside < len(right.rows) and " " not in (row[-1:], right.rows[beside][:1]):
+    for index, row in enumerate(left.rows):
+        beside = index - left.baseline + right.baseline
+        if index != left.baseline and 0 <= beside < len(right.rows) and " " not in (row[-1:], right.rows[beside][:1]):
             return "  "
     return ""
 
@@ -120,8 +120,8 @@ def stack(parts: Sequence[FormulaBox], base: int) -> FormulaBox:
     width = max(part.width for part in parts)
     rows: list[str] = []
     line = 0
-    for at, part in enumerate(parts):
-        if at == base:
+    for index, part in enumerate(parts):
+        if index == base:
             line = len(rows) + part.baseline
         left = (width - part.width) // 2
         rows += [" " * left + row + " " * (width - left - cells(row)) for row in part.rows]
@@ -170,15 +170,15 @@ def align_columns(rows: Sequence[Sequence[FormulaBox]], gap: str = "", *, pairs:
     """Return rows of cells in aligned columns. With `pairs`, the first, third, … column is right-aligned. If `gap` is
     empty, a blank line is above each later row of several lines."""
     column_count = max(map(len, rows), default=0)
-    widths = [max((row[at].width for row in rows if at < len(row)), default=0) for at in range(column_count)]
+    widths = [max((row[index].width for row in rows if index < len(row)), default=0) for index in range(column_count)]
     lines = [
         join_boxes(
             [
                 part
-                for at, box in enumerate(row)
+                for index, box in enumerate(row)
                 for part in (
-                    (FormulaBox((gap if at else "",))),
-                    box.pad(widths[at], right=pairs and column_count > 1 and at % 2 == 0),
+                    (FormulaBox((gap if index else "",))),
+                    box.pad(widths[index], right=pairs and column_count > 1 and index % 2 == 0),
                 )
             ],
             apart=False,
@@ -219,8 +219,8 @@ def add_root(degree: str, inside: FormulaBox) -> FormulaBox:
     """Return a box below a root sign."""
     indent = " " * max(1, cells(degree) + 1)
     rows = [f"{indent}┌{_BAR * inside.width}"]
-    for at, row in enumerate(inside.rows):
-        side = f"{degree}√".rjust(len(indent)) if at == len(inside.rows) - 1 else indent
+    for index, row in enumerate(inside.rows):
+        side = f"{degree}√".rjust(len(indent)) if index == len(inside.rows) - 1 else indent
         rows.append(f"{side}│{row}")
     return FormulaBox(tuple(rows), inside.baseline + 1)
 

@@ -145,7 +145,7 @@ class _FormulaLayout:
                 rows[-1][-1].append(part)
         apart = "matrix" in environment or environment in ("cases", "array")
         cells = [[self.row(_PartReader(tuple(cell))) for cell in row] for row in rows]
-        cells = [[box.strip() if apart or at % 2 == 0 else box for at, box in enumerate(row)] for row in cells]
+        cells = [[box.strip() if apart or index % 2 == 0 else box for index, box in enumerate(row)] for row in cells]
         cells = [row for row in cells if any(box.width for box in row)]
         left, right = _ENVIRONMENT_BRACKETS.get(environment, ("", ""))
         if not self._is_stacked:

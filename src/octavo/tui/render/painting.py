@@ -73,8 +73,8 @@ def restyle(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
     edges = sorted({0, width, *(start for start, _, _ in clipped_spans), *(end for _, end, _ in clipped_spans)})
     added_styles = [Style()] * len(edges)
     for start, end, style in clipped_spans:
-        for at in range(bisect_left(edges, start), bisect_left(edges, end)):
-            added_styles[at] += style
+        for index in range(bisect_left(edges, start), bisect_left(edges, end)):
+            added_styles[index] += style
     parts = zip(Segment.divide(strip, edges[1:]), added_styles, strict=False)
     return Strip([Segment(text, (own or Style()) + style) for part, style in parts for text, own, _ in part], width)
 

@@ -124,7 +124,7 @@ class TableGrid:
     def hidden_columns(self, pan: int, available_width: int) -> tuple[int, int]:
         """Return how many columns begin left of cell `pan`, and how many end right of the `available_width` cells after
         it."""
-        ends = [end + COLUMN_GAP * at for at, end in enumerate(accumulate(self.widths))]
+        ends = [end + COLUMN_GAP * index for index, end in enumerate(accumulate(self.widths))]
         left = sum(end - width < pan for end, width in zip(ends, self.widths, strict=True))
         return left, sum(end > pan + available_width for end in ends)
 
@@ -143,7 +143,7 @@ def fit_columns(
     text. Words are broken only if the table does not fit otherwise.
     """
     every = head + body
-    texts = [[cell_text(row[at]) for row in every] for at in range(len(aligns))]
+    texts = [[cell_text(row[index]) for row in every] for index in range(len(aligns))]
     sizes = [list(map(_natural_width, column)) for column in texts]
     natural = [
         _readable_width(column, max(column_sizes, default=1)) for column, column_sizes in zip(texts, sizes, strict=True)
@@ -183,10 +183,10 @@ def fit_columns(
             widths, [min(width, word) for width, word in zip(widths, words, strict=True)], text_sizes, available_width
         )
         widths = tight if _excess(tight, available_width) <= 0 else widths
-    broken = {at: word for at, (_, word, _) in enumerate(longest_of) if word > widths[at]}
+    broken = {index: word for index, (_, word, _) in enumerate(longest_of) if word > widths[index]}
     if broken and _excess(widths, available_width) <= 0:
         least = _widths_around_words(every, widths, broken, available_width)
-        most = [least[at] if at in broken else wide for at, wide in enumerate(natural)]
+        most = [least[index] if index in broken else wide for index, wide in enumerate(natural)]
         widths = _share_widths(most, least, text_sizes, available_width)
     return TableGrid(head, body, aligns, widths)
 
@@ -296,11 +296,11 @@ def row_lines(row: list[list[Piece]], table_grid: TableGrid) -> list[list[Piece]
     wrapped = []
     for number in range(max(map(len, parts), default=0)):
         line: list[Piece] = []
-        for at, lines in enumerate(parts):
-            if at:
+        for index, lines in enumerate(parts):
+            if index:
                 line.append(Piece(" " * COLUMN_GAP, PLAIN, None, True))
             part = lines[number] if number < len(lines) else []
-            line += pad(part, table_grid.widths[at], PLAIN, table_grid.aligns[at])
+            line += pad(part, table_grid.widths[index], PLAIN, table_grid.aligns[index])
         while line and line[-1].is_decoration and not line[-1].text.strip():
             line.pop()
         wrapped.append(line)
@@ -400,8 +400,8 @@ def grid_for(
             body.append(row_cells)
             body_rows.append(row)
     aligns = [
-        column.align or ("right" if column.type == "number" or _reads_from_right(body, at) else None)
-        for at, (_, column) in enumerate(columns)
+        column.align or ("right" if column.type == "number" or _reads_from_right(body, position) else None)
+        for position, (_, column) in enumerate(columns)
     ]
     hints = [column.width // _PIXELS_PER_CELL if column.width else 0 for _, column in columns]
 
@@ -585,9 +585,9 @@ def copied_text(block: Block) -> str:
 
 def _row_text(row: Block, columns: tuple[TableColumn, ...]) -> str:
     fields = []
-    for at, cell in enumerate(row.children):
+    for index, cell in enumerate(row.children):
         value = cell.attrs.get("value")
-        column = columns[at] if at < len(columns) else TableColumn()
+        column = columns[index] if index < len(columns) else TableColumn()
         text = plain_text(cell.runs)
         if column.type == "select":
             text = ", ".join(select_labels(cell, column))

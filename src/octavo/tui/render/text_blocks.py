@@ -129,8 +129,8 @@ def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
             lines.append(Line([]))
         hanging = [Piece(" " * mark_width, PLAIN, None, True)]
         if from_right or _starts_right_to_left(item):
-            for at, line in enumerate(body):
-                side = [Piece(f" {mark}" + " " * margin, style, None, True)] if not at else hanging
+            for index, line in enumerate(body):
+                side = [Piece(f" {mark}" + " " * margin, style, None, True)] if not index else hanging
                 lines.append(Line([*pad(line.pieces, width - mark_width, PLAIN, "right"), *side], line.block))
             continue
         lines += indent(body, [Piece(" " * margin + mark + " ", style, None, True)], hanging)
@@ -410,18 +410,18 @@ def render_columns(context: LayoutContext, block: Block, width: int) -> list[Lin
     for number in range(max(map(len, columns))):
         pieces: list[Piece] = []
         cell_ranges: list[BlockCells] = []
-        for at, lines in enumerate(columns):
-            if at:
+        for index, lines in enumerate(columns):
+            if index:
                 pieces.append(Piece(" " * COLUMN_GAP, PLAIN, None, True))
             if number < len(lines):
                 cell_ranges += shift_cells(
-                    cells_of_blocks(lines[number], widths[at]), sum(widths[:at]) + COLUMN_GAP * at
+                    cells_of_blocks(lines[number], widths[index]), sum(widths[:index]) + COLUMN_GAP * index
                 )
                 pieces += lines[number].pieces
-                if at + 1 < count:
-                    pieces = pad(pieces, sum(widths[: at + 1]) + COLUMN_GAP * at)
-            elif at + 1 < count:
-                pieces.append(Piece(" " * widths[at], PLAIN, None, True))
+                if index + 1 < count:
+                    pieces = pad(pieces, sum(widths[: index + 1]) + COLUMN_GAP * index)
+            elif index + 1 < count:
+                pieces.append(Piece(" " * widths[index], PLAIN, None, True))
         all_lines.append(SplitLine(pieces, None, None, tuple(cell_ranges)))
     return all_lines
 
