@@ -137,7 +137,7 @@ class UnchangedBlocks:
 
 @dataclass(frozen=True, slots=True)
 class AddedBlock:
-    """An added block. With entries, it is a container that was added around blocks of which some existed before."""
+    """An added block. With entries, it is a container that was added, while some of its blocks existed before."""
 
     block: Block
     entries: tuple[Entry, ...] = ()
@@ -145,8 +145,8 @@ class AddedBlock:
 
 @dataclass(frozen=True, slots=True)
 class RemovedBlock:
-    """A removed block. With entries, which cover all its blocks, it is a container that was removed from around blocks
-    of which some remain."""
+    """A removed block. With entries, it is a container that was removed, while some of its blocks remain. The entries
+    cover all its blocks."""
 
     block: Block
     entries: tuple[Entry, ...] = ()

@@ -227,8 +227,8 @@ def _is_part_of_row(step: DiffStep, row: DiffStep, columns: Sequence[ColumnPair]
 
 
 def _joined_cells(row: DiffStep, columns: Sequence[ColumnPair], *, is_join: bool) -> list[tuple[str, str]]:
-    """Return two texts for each cell of the row that was joined, or that will be split: its own, and that of this cell
-    in the first of the other rows. If both rows have the same text there, both are empty."""
+    """Return two texts for each cell of the row that was joined, or that will be split: the text of the cell, and the
+    text of this cell in the first of the other rows. If both rows have the same text there, both are empty."""
     first, whole = (row.old, row.new) if is_join else (row.new, row.old)
     assert first is not None
     assert whole is not None

@@ -140,8 +140,8 @@ def _code_in_tag(state: StateBlock, tag: Tag, start: int, line: int) -> bool:
 
 
 def _reopened_line(state: StateBlock, tag: Tag, end: int) -> int:
-    """Return the first line between `tag` and the position `end` on which another tag with the same name opens, which
-    shows that `tag` was not closed. -1 if there is no such line."""
+    """Return the first line between `tag` and the position `end` on which another tag with the same name opens. Such a
+    line shows that `tag` was not closed. -1 if there is none."""
     position = tag.end
     while (position := state.src.find("{%", position, end)) >= 0:
         other = state.env["tags"].tag_at(position)

@@ -220,8 +220,8 @@ def include_targets(markdown: str) -> Iterator[str]:
 
 
 def slug_source(path: PurePath) -> str:
-    """Return the name from which the slug of a page is made: that of its file, or for an index page that of the
-    folder."""
+    """Return the name from which the slug of a page is made: the name of its file, or of the folder for an index
+    page."""
     is_index = path.stem.lower() in ("readme", "index")
     return path.parent.name if is_index and path.parent.name else path.stem
 

@@ -199,7 +199,7 @@ class BlockCursor(PanePart):
 
     def scroll_into_view(self) -> None:
         """Scroll as little as needed to show the whole selected block. A block higher than the pane stays in place
-        while the user reads it, which means that it begins near the top row or above, and fills a third of the pane."""
+        while the user reads it: it begins near the top row or above, and fills a third of the pane."""
         if (selected := self.current()) is None:
             return
         unit, first, last, block = selected

@@ -59,9 +59,9 @@ class Comparison:
         """If `opens_at_review`, a change request that was edited after your last review opens with the later changes
         only.
 
-        `on_change` is called when the changed pages or `error_text` change, `on_diff` when a page was compared, and
-        `on_reviews` when the reviews or the predicted conflicts change. `on_new_base` is called when the changes since
-        another old revision are loaded.
+        `on_change` is called when the changed pages or `error_text` change. `on_diff` is called when a page was
+        compared, and `on_reviews` when the reviews or the predicted conflicts change. `on_new_base` is called when the
+        changes since another old revision are loaded.
         """
         self._view = view
         self._on_change, self._on_diff, self._on_reviews, self._on_new_base = (

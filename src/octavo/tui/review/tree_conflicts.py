@@ -140,8 +140,8 @@ def _conflicting_fields(page_id: str, trees: Sequence[PageTree]) -> FieldSides:
 
 
 def settings_of(fields: FieldSides, *, is_main: bool) -> tuple[AttributeChange, ...]:
-    """Return the fields with their values in main and after a choice: that of main if `is_main`, else that of this
-    change request."""
+    """Return the fields with their values in main and after a choice. If `is_main`, main was chosen, else this change
+    request."""
     return tuple(
         AttributeChange(name.replace("_", " "), _format_value(main), _format_value(main if is_main else mine))
         for name, (main, mine) in fields.items()
