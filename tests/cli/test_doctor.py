@@ -265,6 +265,7 @@ def test_terminal_with_narrow_emoji_is_found_by_its_cursor(home: CommandLine, mo
     assert "! Widths     the terminal draws 🎉 ⚓ in 1 column instead of 2" in out
 
 
+@pytest.mark.before_release("62;4;52--Sixel")
 @pytest.mark.parametrize(
     ("attributes", "kitty", "graphics"),
     [(b"62;22", b"", "none, so Octavo"), (b"62;4;52", b"", "Sixel"), (b"62;52", b"\x1b_Gi=31;OK\x1b\\", "Kitty")],
@@ -284,6 +285,7 @@ def test_terminal_is_asked_for_graphics_and_the_clipboard(
     assert f"✓ Clipboard  {copied}" in out
 
 
+@pytest.mark.before_release("environ1-screen ignores OSC 52")
 @pytest.mark.parametrize(
     ("environ", "text"),
     [({"TERM": "linux"}, "this terminal ignores OSC 52"), ({"STY": "1.pts"}, "screen ignores OSC 52")],

@@ -55,6 +55,7 @@ def test_help_in_a_pipe_loads_neither_textual_nor_the_operations(arguments: list
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
+@pytest.mark.before_release("60")
 @pytest.mark.parametrize("columns", [60, 80])
 def test_topic_in_a_terminal_fits_its_width(columns: int) -> None:
     command = [sys.executable, "-m", "octavo", "help", "exit-codes"]

@@ -120,6 +120,7 @@ def test_terminal_asks_before_merging(demo: CommandLine) -> None:
     assert demo.run("merge", "harbour-api/7", "--read-only", "--yes", "--demo").code == 5
 
 
+@pytest.mark.before_release
 def test_script_of_the_help_topic_reviews_waits_and_merges(demo: CommandLine) -> None:
     (script,) = re.findall(r"```sh\n(.*?)```", text_of("scripts"), re.S)
     lines = script.splitlines()

@@ -201,6 +201,7 @@ async def test_narrow_top_bar_keeps_its_tabs_while_cached_data_is_shown(stage: S
         await run.see("1 Inbox 17  2 Content 3 Changes 7 4 Comments 72 5 Sites 6 Admin", "○ DEMO")
 
 
+@pytest.mark.before_release
 async def test_number_of_changed_pages_is_missing_until_it_is_known(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("7 of 7")
