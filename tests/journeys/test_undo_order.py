@@ -6,6 +6,7 @@ from octavo.api import comments, reviews
 from octavo.api.content import Edit
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_comments import select_first_paragraph
+from tests.journeys.test_inbox import NOOR
 from tests.journeys.test_pending_comments import add_pending_comment
 from tests.journeys.test_reviewing import open_change_request
 from tests.journeys.test_suggesting import page_of_times, ref_of_seven, suggest
@@ -130,3 +131,21 @@ async def test_edit_of_a_pending_comment_is_named_by_undo(stage: Stage) -> None:
         await run.see("Say which zone. UTC?")
         await run.press("u")
         await run.hear("Canceled: comment · Time and time zones.")
+
+
+async def test_writes_of_another_account_are_not_undone_after_a_switch(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        at = await ref_of_seven(run)
+        await suggest(run, at, "All times in requests", "All times are in UTC.")
+        await open_review(run)
+        await run.press("t")
+        await run.see("Suggested change", "+ All times are in UTC.")
+        await run.press("ampersand")
+        await run.hear("Applied the suggestion to Time and time zones.")
+        await run.sent()
+        run.platform.world.store.add_key(f"key-of-{NOOR}", NOOR)
+        session, _ = stage._session(run.app.settings, NOOR, "", run.platform, 30.0, False, "", NOOR)
+        await run.app.show_session(session, "content")
+        await run.press("u")
+        await run.hear("Nothing to undo.")
+        assert "All times are in UTC." in (await page_of_times(run, at))[1]
