@@ -201,6 +201,13 @@ def test_right_to_left_footnotes_have_their_numbers_at_the_right() -> None:
     assert lines[-1].text == "הערה ¹".rjust(40)
 
 
+def test_annotated_words_have_the_number_of_their_note() -> None:
+    note = '<a data-footnote-ref href="#user-content-fn-{0}">{1}</a>'
+    page = f"{note.format(2, 'b')} and {note.format(1, 'a')}\n\n[^1]: One\n[^2]: Two\n"
+    for look, marks in ((Styles.plain(), "b² and a¹"), (Styles.plain(ascii=True), "b[2] and a[1]")):
+        assert lay_out(parse(page).blocks, 40, look).lines[0].text.rstrip() == marks
+
+
 def test_image_with_a_data_url_is_called_an_image() -> None:
     data = "data:image/png;base64,iVBORw0KGgo/AAAA//8="
     svg = "<svg xmlns=&#x22;a&#x22;><path/></svg>"

@@ -180,12 +180,13 @@ def _render_special_run(
         case "button":
             return _render_button(run, text.strip(), styles, background, clickable, targets)
         case "footnote":
-            note = Clickable("note", str(attrs.get("label") or text))
-            if attrs.get("inline"):
-                dotted = Piece(text, background + Style(underline=True), clickable or note)
-                return [dotted, Piece(glyphs.note, styles.accent, note if clickable else dotted.clickable, True)]
-            mark = f"[{text}]" if styles.ascii or not text.isdigit() else superscript(text)
-            return [Piece(mark, styles.accent, note)]
+            label = str(attrs.get("label") or text)
+            note = Clickable("note", label)
+            mark = f"[{label}]" if styles.ascii or not label.isdigit() else superscript(label)
+            if not attrs.get("inline"):
+                return [Piece(mark, styles.accent, note)]
+            underlined = Piece(text, background + Style(underline=True), clickable or note)
+            return [underlined, Piece(mark, styles.accent, note, True)]
     return None
 
 

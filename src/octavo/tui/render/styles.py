@@ -70,7 +70,6 @@ class Glyphs(NamedTuple):
     more: str = "…"
     between: str = "·"
     minus: str = "−"
-    note: str = "†"
     left: str = "‹"
     right: str = "›"
 
@@ -107,7 +106,6 @@ ASCII = Glyphs(
     more="~",
     between="-",
     minus="-",
-    note="*",
     left="<",
     right=">",
 )
