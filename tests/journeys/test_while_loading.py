@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from octavo.api import comments, content
+from octavo.api.operation import ListPage
 from octavo.server.app import Platform
 from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.reader.page_view import PageView
@@ -199,6 +200,17 @@ async def test_narrow_top_bar_keeps_its_tabs_while_cached_data_is_shown(stage: S
     run.clock.forward(minutes=6)
     async with stage.play(start="inbox", size=(80, 24), shut=True) as run:
         await run.see("1 Inbox 17  2 Content 3 Changes 7 4 Comments 72 5 Sites 6 Admin", "○ DEMO")
+
+
+async def test_first_counted_comments_do_not_replace_the_saved_counts(stage: Stage) -> None:
+    """The preview of the inbox may count the comments of a change request before any other data is loaded."""
+    async with stage.play(start="inbox") as run:
+        await run.see("4 Comments 72")
+        workspace, session = run.app.workspace, run.app.session
+        workspace.reset()
+        workspace.follow(session)
+        workspace.record_open_comments("refused-times", ListPage[comments.Comment](items=()))
+        assert len(session.state.get_fact("open words of reviews")) > 1
 
 
 @pytest.mark.before_release
