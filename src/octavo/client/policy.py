@@ -261,8 +261,8 @@ def refusal(host: str, status: int, message: str, again: str = "", method: str =
         return f"{host} reported an error ({status}){': ' + said if said else '.'} {step}"
     if said:
         return said
-    known = _WITHOUT_A_WORD.get(status, "{host} refused the API request ({status}) and gave no reason.")
-    return known.format(host=host, status=status)
+    sentence = _WITHOUT_A_WORD.get(status, "{host} refused the API request ({status}) and gave no reason.")
+    return sentence.format(host=host, status=status)
 
 
 def retry_sentence(moment: datetime, now: datetime) -> str:

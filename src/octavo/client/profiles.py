@@ -342,11 +342,11 @@ def resolve(
 def _profile_named(profiles: Profiles, name: str) -> Profile:
     found = profiles.get(name)
     if found is None:
-        known = ", ".join(profiles.entries) or "none yet"
+        names = ", ".join(profiles.entries) or "none yet"
         # The unreadable file may contain the profile, so do not suggest to sign in.
         step = profiles.problem or "Sign in to create a profile."
         raise ValueError(
-            f"The profile {safe_line(name)!r} does not exist.{did_you_mean(name, profiles.entries)} Profiles: {known}. {step}"
+            f"The profile {safe_line(name)!r} does not exist.{did_you_mean(name, profiles.entries)} Profiles: {names}. {step}"
         )
     return found
 

@@ -107,8 +107,8 @@ def search(text: str, limit: int = MAX_FOUND) -> list[NamedEmoji]:
     """Search emoji by a part of a name, or by the emoji itself. Exact names come first, then names that begin with the
     text, then names with a word that does, then all others. A call takes 40 ms, so use a thread."""
     text = text.strip().strip(":")
-    if (known := _known_characters().get(_without_style(text))) is not None:
-        return [known]
+    if (named := _known_characters().get(_without_style(text))) is not None:
+        return [named]
     query = "_".join(fold(text).replace("-", "_").split())
     if not _NAME.fullmatch(query):
         return []

@@ -112,9 +112,9 @@ class FolderMerge:
                 self._merge_text(wanted)
         for file in self._deleted_files:
             self._remove(file)
-        known = {file.id for file in (*self._tracked.values(), *self._deleted_files)}
+        read_ids = {file.id for file in (*self._tracked.values(), *self._deleted_files)}
         for file in self.folder.files.values():
-            if file.id and file.id not in known:
+            if file.id and file.id not in read_ids:
                 self._tracked[file.path] = file  # This pull did not read the file.
         self._write()
 
@@ -170,10 +170,10 @@ class FolderMerge:
     def _server_entries(self, base: Entries) -> Entries:
         """Return the table of contents of the space. If the title of a page has not changed since the last pull, its
         entry keeps the title that it had there."""
-        known = {entry.id: entry for entry in walk_entries(base)}
+        base_by_id = {entry.id: entry for entry in walk_entries(base)}
         files = {file.id: file for file in self.folder.files.values() if file.kind == "page"}
         for entry in walk_entries(self.layout.entries):
-            before, file = known.get(entry.id), files.get(entry.id)
+            before, file = base_by_id.get(entry.id), files.get(entry.id)
             if before is not None and file is not None:
                 title = page_file_title(self._base(file) or "") or before.title
                 entry.title = before.title if title == entry.title else entry.title
@@ -360,10 +360,10 @@ async def export_changes(folder: PulledFolder, reader: SpaceReader) -> tuple[lis
         elif text_digest(text_of(data)) != text_digest(new):
             changes.append(ExportChange("M", path, encode_like(new, data)))
     source = read_folder(folder.top)
-    known = set(layout.paths.values())
+    layout_paths = set(layout.paths.values())
     for entry in walk_entries(source.entries):
         path = entry.path.as_posix() if entry.path is not None else ""
-        if path and path not in known and folder.data(path) is not None:
+        if path and path not in layout_paths and folder.data(path) is not None:
             changes.append(ExportChange("D", path))
     for file in revision.files:
         path = layout.paths.get(file.id, "")

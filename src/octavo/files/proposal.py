@@ -151,12 +151,12 @@ class Proposal:
 
     def _recognize_new_pages(self, base: Revision) -> None:
         """Set the IDs of the new pages in the folder that the change request already has."""
-        known: dict[str, str] = {}
+        ids_by_path: dict[str, str] = {}
         if self._is_known:
-            known = {path: stored["id"] for path, stored in self.folder.proposal.get("pages", {}).items()}
+            ids_by_path = {path: stored["id"] for path, stored in self.folder.proposal.get("pages", {}).items()}
             if not self.folder.proposal.get("isComplete"):
-                known |= self._find_by_title(base)
-        for path, name in known.items():
+                ids_by_path |= self._find_by_title(base)
+        for path, name in ids_by_path.items():
             if path not in self.folder.files and all(file.id != name for file in self.folder.files.values()):
                 self._rename_entry(f"{NEW_PAGE}{path}", name)
 
@@ -295,7 +295,7 @@ class _Sender:
 
     async def _send_files(self) -> None:
         self.files = dict(self.plan.sent_files)
-        known = {file.id for file in self._head.files}
+        file_ids_before = {file.id for file in self._head.files}
         paths = list(self.plan.new_files)
         for path in paths:
             data = self.plan.new_files[path]
@@ -304,7 +304,7 @@ class _Sender:
             file = NewFile(name=name, content_type=kind, base64=b64encode(data).decode())
             await self._add(InsertFiles(files=(file,)), len(data) * 4 // 3)
         await self._flush()
-        made = [file for file in self._head.files if file.id not in known]
+        made = [file for file in self._head.files if file.id not in file_ids_before]
         for path in paths:
             name = PurePosixPath(path).name
             found = next(
@@ -375,9 +375,9 @@ class _Sender:
         """Send the changes so far as one edit, and find the IDs of its new pages."""
         if not self._changes:
             return
-        known = {page.id for page in self._head.walk()}
+        page_ids_before = {page.id for page in self._head.walk()}
         head = await self.proposal.apply(self._changes)
-        made = [page for page in head.walk() if page.id not in known]
+        made = [page for page in head.walk() if page.id not in page_ids_before]
         for name, parent, title in self._inserted:
             above = {page.id: _id(head.parent_of(page.id)) for page in made}
             found = next((page for page in made if above[page.id] == parent and page.title == single_line(title)), None)

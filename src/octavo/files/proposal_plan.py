@@ -129,8 +129,8 @@ class ProposalPlanner:
 
     async def plan(self) -> ProposalPlan:
         """Return the changes. Raises ApiError, OSError or NotPulled."""
-        known = {file.id: self.local.current_path(file) for file in self.baseline.files.values() if file.id}
-        layout = FolderLayout.of(self.head, self.folder.space, known)
+        paths_by_id = {file.id: self.local.current_path(file) for file in self.baseline.files.values() if file.id}
+        layout = FolderLayout.of(self.head, self.folder.space, paths_by_id)
         plan = ProposalPlan(FolderLinkTargets(layout))
         self._plan_tree(plan)
         self._plan_files(plan)
@@ -210,8 +210,8 @@ class ProposalPlanner:
 
     def _without_unknown_pages(self, entries: Entries) -> Entries:
         """Return the entries, without those that are no pages of the space, such as list items without a link."""
-        known = self.baseline.pages.keys()
-        unknown = {each.id for each in walk_entries(entries) if each.kind == "document" and each.id not in known}
+        page_ids = self.baseline.pages.keys()
+        unknown = {each.id for each in walk_entries(entries) if each.kind == "document" and each.id not in page_ids}
         return without_entries(entries, unknown)
 
     def _note_conflicts(self, plan: ProposalPlan, order: PageOrder) -> None:
@@ -236,13 +236,13 @@ class ProposalPlanner:
     # Files
 
     def _plan_files(self, plan: ProposalPlan) -> None:
-        known = {self.local.current_path(file) for file in self.baseline.files.values()}
-        for path in self.local.data.keys() - known:
+        baseline_paths = {self.local.current_path(file) for file in self.baseline.files.values()}
+        for path in self.local.data.keys() - baseline_paths:
             if not path.endswith(PAGE_SUFFIXES) and path != SUMMARY:
                 self._plan_file(plan, path, self.local.data[path])
         for path in self._linked_files(plan):
             if (
-                path not in (known | plan.new_files.keys() | plan.sent_files.keys())
+                path not in (baseline_paths | plan.new_files.keys() | plan.sent_files.keys())
                 and (data := self.folder.data(path)) is not None
             ):
                 self._plan_file(plan, path, data)
@@ -383,12 +383,13 @@ class FolderLinkTargets:
         A link in `server_markdown` gets the form that it has there. Any other link stays relative if it leads to the
         same page on the server, and else has the ID of its target.
         """
-        known: dict[str, str] = {}
+        new_urls: dict[str, str] = {}
         if page is not None:
             for url in link_urls(server_markdown):
-                known.setdefault(self.layout.url_in_folder(url, page) or url, url)
+                new_urls.setdefault(self.layout.url_in_folder(url, page) or url, url)
         return change_outside_code(
-            markdown, lambda part: rewrite_links(part, lambda url: known.get(url) or self._server_url(url, path, page))
+            markdown,
+            lambda part: rewrite_links(part, lambda url: new_urls.get(url) or self._server_url(url, path, page)),
         )
 
     def _server_url(self, url: str, path: str, page: Page | None) -> str | None:

@@ -177,11 +177,11 @@ def _matter_of(page: Page, cover: str) -> Iterator[tuple[str, Any]]:
 
 def _written_layout(layout: Json) -> Json:
     """Return a layout in the form of front matter. Empty if all its parts equal those in `DEFAULT_LAYOUT`."""
-    known = {name: layout[name] for name in page_trees.DEFAULT_LAYOUT if name in layout}
-    if all(known[name] == page_trees.DEFAULT_LAYOUT[name] for name in known):
+    set_parts = {name: layout[name] for name in page_trees.DEFAULT_LAYOUT if name in layout}
+    if all(set_parts[name] == page_trees.DEFAULT_LAYOUT[name] for name in set_parts):
         return {}
     written: Json = {}
-    for name, value in known.items():
+    for name, value in set_parts.items():
         if name == "coverSize":
             written.setdefault("cover", {})["size"] = value
         else:

@@ -255,12 +255,12 @@ class DiffNavigation:
         """Return the span of a block, else of a block with the same key. None if neither is visible."""
         same_key: BlockSpan | None = None
         tries = _MOST_SLICES
-        known: dict[int, bool] = {}
+        contains_by_id: dict[int, bool] = {}
 
         def contains(top: Block) -> bool:
-            if id(top) not in known:  # Cached: all slices of a table have the same block.
-                known[id(top)] = top.has(block.key)
-            return known[id(top)]
+            if id(top) not in contains_by_id:  # Cached: all slices of a table have the same block.
+                contains_by_id[id(top)] = top.has(block.key)
+            return contains_by_id[id(top)]
 
         units, scope = self.contents.shown_diff.units, self.scope
         is_page_block = block.kind and block.kind not in NOT_BLOCKS  # Other rows have no source lines.

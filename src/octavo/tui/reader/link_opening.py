@@ -102,8 +102,8 @@ def set_link_targets(shown: ShownPage) -> None:
         context = LinkContext(tree, space.ref, app_origins(page), shell.session.kind == "folder")
 
     def title_of_space(space_id: str) -> LinkTitle | None:
-        known = shell.workspace.space(space_id)
-        return LinkTitle(known.title or "Untitled", to_emoji(known.emoji), "space") if known is not None else None
+        space = shell.workspace.space(space_id)
+        return LinkTitle(space.title or "Untitled", to_emoji(space.emoji), "space") if space is not None else None
 
     if before is not None and before.page_id == page.id and before.context is context:
         return

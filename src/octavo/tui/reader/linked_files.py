@@ -223,10 +223,10 @@ async def load_from_link(
     try:
         if isinstance(target, links.FileLink) and location is not None:
             return await _file(session, location, target)
-        known = await session.live.cached_or_fetch(openapi.List(at=at, limit=100))
+        specifications = await session.live.cached_or_fetch(openapi.List(at=at, limit=100))
     except (ApiError, ValueError) as error:
         return Specification(error=f"Could not load the OpenAPI specification {address}: {error}")
-    slug = next((each.slug or each.id for each in known.items if each.source_url == address), None)
+    slug = next((each.slug or each.id for each in specifications.items if each.source_url == address), None)
     if slug is not None:
         return await load_by_slug(session.live, at, slug)
     return Specification(

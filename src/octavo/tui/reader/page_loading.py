@@ -95,9 +95,9 @@ class PageLoad:
             yield
 
     def _page(self, parse: IncrementalParse) -> ParsedPage:
-        blocks, known, self._split_count = parse.blocks, self._split_count, len(parse.blocks)
-        if known:
-            self._units += split_into_units(blocks[known:], blocks[known - 1])
+        blocks, split_count, self._split_count = parse.blocks, self._split_count, len(parse.blocks)
+        if split_count:
+            self._units += split_into_units(blocks[split_count:], blocks[split_count - 1])
         else:
             self._units += split_into_units(blocks_with_title(blocks, self.head, is_complete=parse.is_done))
         return ParsedPage(parse.document, [*self._units])
@@ -283,12 +283,12 @@ class PageLoader:
         if load.replaces:
             self._show(page, load.head, load.key, load.folds, is_complete=True)
         else:
-            known = len(pane.viewport.virtual_lines)
+            shown_count = len(pane.viewport.virtual_lines)
             contents.document, contents.page_units, contents.is_fully_parsed = page.document, page.units, True
             if contents.shows_source:
                 self.navigation.show_whole_source()
-            elif known and page.laid is not None:
-                pane.viewport.background.use_laid_units(page.laid, page.units[known:])
+            elif shown_count and page.laid is not None:
+                pane.viewport.background.use_laid_units(page.laid, page.units[shown_count:])
             else:
                 pane.reset_lines(laid=page.laid)
             pane.viewport.update_scroll_bar()

@@ -341,8 +341,8 @@ def command_sign(name: str) -> str:
     """Return the character of a LaTeX command, or its name if there is no character."""
     if (own := _SIGNS.get(name)) is not None:
         return own
-    known = getattr(_sign_database().get_macro_spec(name), "simplify_repl", None)
-    return known if isinstance(known, str) and "%" not in known else name
+    replacement = getattr(_sign_database().get_macro_spec(name), "simplify_repl", None)
+    return replacement if isinstance(replacement, str) and "%" not in replacement else name
 
 
 def _nesting_depth(source: str) -> int:

@@ -350,18 +350,18 @@ class Folds:
             return not self.is_open(parent)
         return parent.kind == "tabs" and parent.children[self.chosen_tab(parent)] is not child
 
-    def hides(self, path: Sequence[Block], known: dict[tuple[int, int], bool] | None = None) -> bool:
-        """Return True if any block on a path hides the next. A path begins with the outermost block. `known` caches the
+    def hides(self, path: Sequence[Block], results: dict[tuple[int, int], bool] | None = None) -> bool:
+        """Return True if any block on a path hides the next. A path begins with the outermost block. `results` caches the
         results for pairs of blocks, by identity."""
-        if known is None:
+        if results is None:
             return any(self.is_closed(parent, child) for parent, child in pairwise(path))
         for parent, child in pairwise(path):
             pair = id(parent), id(child)
-            if pair not in known:
+            if pair not in results:
                 shown = parent.children[self.chosen_tab(parent)] if parent.kind == "tabs" else None
-                known |= {(id(parent), id(tab)): tab is not shown for tab in parent.children if shown is not None}
-                known.setdefault(pair, self.is_closed(parent, child))
-            if known[pair]:
+                results |= {(id(parent), id(tab)): tab is not shown for tab in parent.children if shown is not None}
+                results.setdefault(pair, self.is_closed(parent, child))
+            if results[pair]:
                 return True
         return False
 

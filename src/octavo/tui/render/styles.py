@@ -436,8 +436,8 @@ def icon_words(name: str) -> str | None:
 def _find_sign(name: str) -> str | None:
     """Return the character for a name, or for the longest beginning of it, such as `file` of `file-medical`. None if
     there is none."""
-    if known := _signs().get(name):
-        return known
+    if sign := _signs().get(name):
+        return sign
     parts = _name_parts(name[:_LONGEST])
     if len(parts) == len(parts[0]) == 1:
         return parts[0].upper()

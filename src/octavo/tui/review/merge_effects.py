@@ -249,9 +249,13 @@ async def find_markers_in(live: Live, trees: MergeTrees, changed: Sequence[str])
     contents = await asyncio.gather(*(find_page(live, get_page_source(trees.after, page)) for page in read))
     with_markers = [page for page in contents if page is not None and _count_markers(page)]
     # Markers that the page had before are part of the text, for example on a page about Git.
-    known = await asyncio.gather(*(find_page(live, get_page_source(trees.before, page.id)) for page in with_markers))
+    pages_before = await asyncio.gather(
+        *(find_page(live, get_page_source(trees.before, page.id)) for page in with_markers)
+    )
     titles = tuple(
-        pages[new.id] for new, old in zip(with_markers, known, strict=True) if _count_markers(new) > _count_markers(old)
+        pages[new.id]
+        for new, old in zip(with_markers, pages_before, strict=True)
+        if _count_markers(new) > _count_markers(old)
     )
     return PagesWithMarkers(titles, len(existing) - len(read))
 

@@ -270,8 +270,11 @@ class BlameScreen(ListView[BlamedBlock]):
         if self.is_loading:
             return [_muted("Checking older revisions…")]
         since = blame.known_since
-        known = f"Octavo checked {plural(blame.checked_count, 'revision')}"
-        lines = [Content(self._not_known_label), _muted(f"{known}, back to {_date(since)}." if since else f"{known}.")]
+        checked = f"Octavo checked {plural(blame.checked_count, 'revision')}"
+        lines = [
+            Content(self._not_known_label),
+            _muted(f"{checked}, back to {_date(since)}." if since else f"{checked}."),
+        ]
         if blame.has_no_access:
             return [*lines, _muted("You do not have access to older revisions.")]
         return [*lines, _muted("Press m to check older revisions.")] if blame.has_older else lines

@@ -234,8 +234,10 @@ def reviewer_choices(
     come last."""
 
     reviews_by_id = {review.reviewer.id: review for review in reviews}
-    known = {user.id for user, _ in people}
-    others = [(each.user, None) for each in requests.values() if each.user is not None and each.user.id not in known]
+    people_ids = {user.id for user, _ in people}
+    others = [
+        (each.user, None) for each in requests.values() if each.user is not None and each.user.id not in people_ids
+    ]
     author = change_request.created_by.id if change_request.created_by is not None else ""
     choices: list[Choice[str]] = []
     for user, role in [*others, *people]:
