@@ -244,7 +244,8 @@ async def test_comment_counts_request_each_list_of_change_requests_once(new_stag
     """Read both lists of change requests once, although the organization becomes known during the first paint. The
     counts need these lists to exclude review comments."""
     async with new_stage.play(start="content") as run:
-        await run.see("4 Comments 76")
+        await run.see("3 Changes 7")
+        await run.settle()
         before = [each.route for each in run.app.session.activity()]
         assert sum("change-requests" in name for name in before) == 2, before
         run.app.workspace.follow_comment_counts()
