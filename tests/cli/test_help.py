@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from octavo.cli.commands import COMMANDS
-from octavo.cli.man_page import format_man_page
+from octavo.cli.help import format_man_page
 from octavo.documents.source_reader import parse
 from octavo.help import TOPICS, text_of
 from tests.benchmarks.terminal import Terminal

@@ -318,7 +318,6 @@ async def test_selection_is_cleared_and_needs_the_right_to_comment(stage: Stage)
         await run.hear("Your role in Harbour API does not let you comment.")
 
 
-@pytest.mark.before_release
 async def test_both_versions_of_a_block_can_be_selected(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_change_request(run, "word for one thing")

@@ -357,7 +357,6 @@ async def test_page_edited_after_the_preview_is_not_changed(stage: Stage) -> Non
         assert not run.gate.sent(comments.Update)
 
 
-@pytest.mark.before_release
 async def test_second_suggestion_for_a_block_cannot_be_applied(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         at = await ref_of_seven(run)

@@ -1,5 +1,5 @@
-"""Opens the app with the session that the command line selects. Imports little, because a saved picture of the first
-screen is shown before the app is imported."""
+"""Opens the app with the session that the command line selects, or opens a REF in the web browser. Imports little, because a
+saved picture of the first screen is shown before the app is imported."""
 
 from __future__ import annotations
 
@@ -7,19 +7,32 @@ import argparse
 import gc
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from octavo import settings as settings_module
-from octavo.cli.session_choice import SessionChoice, choose_session
-from octavo.cli.standard_streams import Failure, install_thread_and_log_hooks, tell
+from octavo.cli.session_choice import SessionChoice, choose_session, folder_named
+from octavo.cli.standard_streams import USAGE, Failure, install_thread_and_log_hooks, tell
 from octavo.first_picture import FirstPicture
 from octavo.lazy_import import lazy
 from octavo.settings import Settings
 
+if TYPE_CHECKING:
+    from octavo.tui.core.session import Session
+
 _run_app = lazy("octavo.cli.running_app:run_app")  # lazy: Textual, after the first picture
+# lazy: the API. Without a target, Octavo shows its first picture before it loads the API.
+_parse_ref = lazy("octavo.cli.refs:parse_ref")
+_references = lazy("octavo.cli.refs:References")
+_run_connected = lazy("octavo.cli.connection:run_connected")
+_open_url = lazy("octavo.cli.web_browser:open_in_browser")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Open the app and return when you quit. Raises Failure."""
+    """Open the app and return when you quit, or open a REF in the web browser. Return the exit code. Raises Failure."""
+    if options.target and folder_named(options.target) is None and "://" not in options.target:
+        _parse_ref(options.target)  # fails before the app is opened
+    if options.web:
+        return _open_in_browser(options)
     # Before the first paint there is no garbage to collect. The app enables garbage collection again.
     gc.disable()
     settings = settings_module.read(os.environ)
@@ -62,3 +75,15 @@ def _show_picture(settings: Settings, choice: SessionChoice, *, fresh: bool) -> 
     else:
         picture.show()
     return picture
+
+
+def _open_in_browser(options: argparse.Namespace) -> int:
+    if not options.target or folder_named(options.target) is not None:
+        raise Failure("Could not open the browser: --web needs a REF or a URL.", USAGE)
+
+    async def open_target(session: Session) -> int:
+        _open_url(session, (await _references(session, options).target(options.target)).url)
+        return 0
+
+    code: int = _run_connected(options, open_target, action="find what to open")
+    return code

@@ -36,7 +36,7 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"octavo {__version__}", help="print the version and exit")
     demo_defaults = {"reset": False, "large": False, "latency": 0, "fail": 0, "role": ""}
-    top.set_defaults(command="", module="opening", target="", web=False, **demo_defaults)
+    top.set_defaults(command="", module="app", target="", web=False, **demo_defaults)
     commands: Commands[argparse.ArgumentParser] = top.add_subparsers(
         title="commands", metavar="COMMAND", dest="command", parser_class=Parser
     )
@@ -95,7 +95,7 @@ def _add_other_commands(commands: Commands[argparse.ArgumentParser]) -> None:
     )
     opening.add_argument("target", nargs="?", default="", metavar="REF|FOLDER", help="what to open (default: the app)")
     opening.add_argument("--web", action="store_true", help="open it in the web browser instead")
-    opening.set_defaults(module="opening")
+    opening.set_defaults(module="app")
 
     serve = add_command(
         commands,

@@ -36,7 +36,7 @@ def run(argv: Sequence[str]) -> int:
             # argparse ignores errors when it writes the help or the version. An empty write reports them.
             write_out("")
             raise
-        is_app = options.module in ("app", "opening") and options.command not in COMMANDS
+        is_app = options.module == "app" and options.command not in COMMANDS
         if not is_app:  # The app does this after it has shown its first picture.
             install_thread_and_log_hooks()
             if options.debug:

@@ -1,23 +1,28 @@
-"""`octavo help`: prints the list of commands and topics, or one topic."""
+"""`octavo help`: prints the list of commands and topics, or one topic, also as a manual page in the language of roff."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
+from octavo import __version__
 from octavo.cli.arguments import build_parser, commands_of, summaries_of
 from octavo.cli.standard_streams import USAGE, Failure, write_out
 from octavo.help import TOPICS, text_of
 from octavo.lazy_import import lazy
 from octavo.settings import read
 
+if TYPE_CHECKING:
+    from octavo.documents.blocks import Block, Document, Run
+
 # lazy: the parser takes longer to load than everything else here
 _parse = lazy("octavo.documents.source_reader:parse")
-_format_man_page = lazy("octavo.cli.man_page:format_man_page")
 _document_as_text = lazy("octavo.tui.render.printing:document_as_text")
 
 GROUPS = {
@@ -56,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
 def _format_topic(topic: str, *, as_man: bool) -> str:
     """Return a topic as a manual page, as a page for a terminal, or as Markdown if there is no terminal."""
     if as_man:
-        manual: str = _format_man_page(topic, TOPICS[topic], _parse(text_of(topic)))
+        manual: str = format_man_page(topic, TOPICS[topic], _parse(text_of(topic)))
         return manual
     on_terminal = sys.stdout is not None and sys.stdout.isatty()
     return _render_page(text_of(topic)) if on_terminal else text_of(topic)
@@ -80,3 +85,93 @@ def _render_page(markdown: str) -> str:
     columns, colors = shutil.get_terminal_size().columns, not os.environ.get("NO_COLOR")
     page: str = _document_as_text(_parse(markdown), columns, colors=colors, ascii=read(os.environ).ascii)
     return page
+
+
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+_COMMENT = re.compile(r"\s*<!--.*-->\s*", re.DOTALL)
+
+
+def format_man_page(topic: str, about: str, document: Document) -> str:
+    """Return a help topic as a manual page. `about` is its one-line summary."""
+    name = f"octavo-{topic}"
+    head = [
+        f'.TH "{name.upper()}" "7" "" "octavo {__version__}" "Octavo"',
+        ".SH NAME",
+        f"{_escape_roff(name)} \\- {_escape_roff(about)}",
+        ".SH DESCRIPTION",
+    ]
+    return "\n".join([*head, *(line for each in document.blocks for line in _lines(each))]) + "\n"
+
+
+def _lines(block: Block) -> Iterator[str]:
+    match block.kind:
+        case "heading":
+            if (level := block.attrs.get("level", 1)) > 1:  # The title of the page is in its first line.
+                yield f".{'SH' if level == 2 else 'SS'} {_text(block.runs)}"
+        case "code":
+            yield from (".PP", ".RS 4", ".nf")
+            yield from (_line_of_text(_escape_roff(each)) for each in block.text.splitlines())
+            yield from (".fi", ".RE")
+        case "list":
+            for number, item in enumerate(block.children, block.attrs.get("start", 1)):
+                mark = f"{number}." if block.attrs.get("ordered") else "\\(bu"
+                yield f'.IP "{mark}" 4'
+                yield from _item(item)
+        case "table":
+            yield from _table(block)
+        case _:
+            if block.runs and not _COMMENT.fullmatch("".join(each.text for each in block.runs)):
+                yield from (".PP", _line_of_text(_text(block.runs)))
+            for child in block.children:
+                yield from _lines(child)
+
+
+def _item(item: Block) -> Iterator[str]:
+    """Yield the lines of a list item. The first line is the text beside the mark."""
+    first, *others = item.children or (item,)
+    yield _line_of_text(_text(first.runs))
+    if others:
+        yield ".RS 4"
+        for each in others:
+            yield from _lines(each)
+        yield ".RE"
+
+
+def _table(block: Block) -> Iterator[str]:
+    """Yield a paragraph for each row: the first cell, then the other cells. Several other cells are written with the
+    titles of their columns."""
+    titles = [_text(each.title) for each in block.attrs.get("columns", ())]
+    for row in block.children:
+        cells = [_text(each.runs) for each in row.children]
+        yield from (".TP", _line_of_text(cells[0] if cells else ""))
+        others = [(title, cell) for title, cell in zip(titles[1:], cells[1:], strict=False) if cell]
+        if len(titles) == 2:
+            yield from (_line_of_text(cell) for _, cell in others)
+        else:
+            yield _line_of_text("; ".join(f"{title}: {cell}" for title, cell in others))
+
+
+def _text(runs: Sequence[Run]) -> str:
+    return "".join(map(_run, runs))
+
+
+def _run(run: Run) -> str:
+    if run.kind == "break":
+        return "\n.br\n"
+    text = _escape_roff(run.text)
+    if run.kind == "code" or "bold" in run.marks:
+        return f"\\fB{text}\\fR"
+    if "italic" in run.marks:
+        return f"\\fI{text}\\fR"
+    return f"{text} <{_escape_roff(run.link)}>" if run.link and run.link != run.text and "://" in run.link else text
+
+
+def _escape_roff(text: str) -> str:
+    """Return `text` on one line, escaped for roff."""
+    plain = text.replace("\\", "\\e").replace("-", "\\-").replace("\n", " ")
+    return _NOT_ASCII.sub(lambda found: f"\\[u{ord(found[0]):04X}]", plain)
+
+
+def _line_of_text(text: str) -> str:
+    """Return a line of text, escaped so that roff does not read it as a command."""
+    return "\\&" + text if text.startswith((".", "'")) or not text else text
