@@ -53,7 +53,7 @@ _wrap_future = asyncio.wrap_future
 _wait_for_screen = Pilot._wait_for_screen
 _parse_rules, _set_variables_of = Stylesheet._parse_rules, Stylesheet.set_variables
 _rules: dict[tuple[tuple[str, str], ...], LRUCache[Any, Any]] = {}
-"""The parsed sources of CSS by the variables of their theme."""
+"""The parsed sources of CSS, by the variables of the first theme. Rules of other themes are not shared."""
 _skipped = 0.0
 _is_painting_delayed = False
 
@@ -171,16 +171,17 @@ def _render_changes(
 
 @wraps(_parse_rules)
 def _share_rules(stylesheet: Stylesheet, *source: Any, **options: Any) -> list[RuleSet]:
-    """Parse a source of CSS, unless another app with the same variables has parsed it."""
-    if not stylesheet._parse_cache:
-        stylesheet._parse_cache = _rules.setdefault(tuple(stylesheet._variables.items()), LRUCache(5_000))
+    """Parse a source of CSS, unless another app with the first theme has parsed it."""
+    variables = tuple(stylesheet._variables.items())
+    if not stylesheet._parse_cache and (not _rules or variables in _rules):
+        stylesheet._parse_cache = _rules.setdefault(variables, LRUCache(5_000))
     return _parse_rules(stylesheet, *source, **options)
 
 
 @wraps(_set_variables_of)
 def _set_variables(stylesheet: Stylesheet, variables: dict[str, str]) -> None:
     """Set variables, but do not clear the shared rules."""
-    stylesheet._parse_cache = LRUCache(1)
+    stylesheet._parse_cache = LRUCache(1000)
     _set_variables_of(stylesheet, variables)
 
 
