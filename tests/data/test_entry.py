@@ -87,7 +87,7 @@ STEPS: dict[str, tuple[Callable[[OutboxEntry], OutboxEntry], dict[str, str]]] = 
     "not_found": (lambda each: steps.mark_not_found(each, START), {"unknown": "unknown"}),
     "retried": (
         lambda each: steps.retry(each, START),
-        {"pending": "queued", "held": "queued", "queued": "queued", "unknown": "unknown", "failed": "queued"},
+        {"held": "queued", "queued": "queued", "unknown": "unknown", "failed": "queued"},
     ),
 }
 

@@ -8,7 +8,7 @@ import sys
 ALLOWED = {"octavo.api"} | {
     f"octavo.api.{name}"
     for name in (
-        *("activity", "errors", "labels", "operation", "safety", "text", "wire"),
+        *("activity", "errors", "operation", "safety", "text", "wire"),
         *("bodies", "comments", "organizations", "users"),  # The first screen needs these areas.
     )
 }

@@ -6,16 +6,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from octavo.api import comments
-from octavo.api.collections import List as ListCollections
 from octavo.api.operation import ChangeRequestRef, Discussion, OrganizationRef
-from octavo.api.spaces import List as ListSpaces
 from octavo.lazy_import import lazy
 
 if TYPE_CHECKING:
-    from octavo.api import reviews
+    from octavo.api import collections, reviews, spaces
     from octavo.api.change_requests import ListOfOrganization, Status
 
 # lazy: not on the first screen
+_list_spaces = lazy("octavo.api.spaces:List")
+_list_collections = lazy("octavo.api.collections:List")
 _list_change_requests = lazy("octavo.api.change_requests:ListOfOrganization")
 _list_reviews = lazy("octavo.api.reviews:List")
 _list_requested = lazy("octavo.api.reviews:ListRequested")
@@ -31,14 +31,17 @@ _THREAD_LIMIT = 200
 """Number of threads on a page of a list with resolved threads."""
 
 
-def spaces_of(organization_id: str) -> ListSpaces:
+def spaces_of(organization_id: str) -> spaces.List:
     """Return the operation that lists all spaces of an organization."""
-    return ListSpaces(at=OrganizationRef(organization_id=organization_id), limit=PAGE_LIMIT)
+    op: spaces.List = _list_spaces(at=OrganizationRef(organization_id=organization_id), limit=PAGE_LIMIT)
+    return op
 
 
-def collections_of(organization_id: str) -> ListCollections:
+def collections_of(organization_id: str) -> collections.List:
     """Return the operation that lists all collections of an organization."""
-    return ListCollections(at=OrganizationRef(organization_id=organization_id), nested=True, limit=PAGE_LIMIT)
+    at = OrganizationRef(organization_id=organization_id)
+    op: collections.List = _list_collections(at=at, nested=True, limit=PAGE_LIMIT)
+    return op
 
 
 def change_requests_of(organization_id: str, status: Status) -> ListOfOrganization:
