@@ -110,8 +110,8 @@ def values_of(arguments: Sequence[str], files: Files) -> Values:
 
 
 def convert_typed_field(argument: str) -> str:
-    """Convert the argument of `-F` to an argument without an option, such as `name=3` to `name:=3`. Numbers, true,
-    false and null become JSON values. Any other value is text."""
+    """Convert the argument of `-F` to an argument without an option, such as `name=3` to `name:=3`. Whole
+    numbers of at most 18 digits, true, false and null become JSON values. Other arguments stay as they are."""
     name, sign, text = argument.partition("=")
     is_json = text in _CONSTANTS or _WHOLE_NUMBER.fullmatch(text)
     return f"{name}:={text}" if sign and is_json else argument

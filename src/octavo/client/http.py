@@ -231,7 +231,8 @@ async def _release(chunks: AsyncGenerator[bytes, None] | None, response: httpx.R
 
 
 async def _hide_location(response: httpx.Response) -> None:
-    """Rename the location header, because httpx fails on an invalid URL in it even if it does not follow redirects."""
+    """Move the location header to the extensions of the response, because httpx fails on an invalid URL in it even if it
+    does not follow redirects."""
     location = response.headers.pop("location", None)
     response.extensions[_LOCATION] = {} if location is None else {"location": location}
 

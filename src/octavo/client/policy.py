@@ -103,7 +103,7 @@ def decide_after_error(
 ) -> Decision:
     """Decide about a retry if there was no complete response. `attempt` is the number of the attempt from 1. `elapsed`
     and `deadline` are in seconds."""
-    if attempt >= ATTEMPTS or not _may_pass(error):
+    if attempt >= ATTEMPTS or not _may_be_temporary(error):
         return Decision(False)
     if method not in READS and error.outcome is not Outcome.NOT_SENT:
         return Decision(False)
@@ -174,7 +174,7 @@ def clock_offset(headers: Mapping[str, str], now: datetime) -> float | None:
     return None if moment is None else (now - moment).total_seconds()
 
 
-def _may_pass(error: ApiError) -> bool:
+def _may_be_temporary(error: ApiError) -> bool:
     if isinstance(error, Unsendable | TlsError):
         return False
     if isinstance(error, ProxyError):

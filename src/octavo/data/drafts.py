@@ -188,7 +188,7 @@ class Drafts:
         await self.save(key, "")
 
     def removal(self, key: str) -> Removal:
-        """Return the steps that delete a draft like `discard`."""
+        """Return the steps that delete a draft as a part of another transaction. They delete the same versions as `discard`."""
         namespace, writer, seen = self._state.namespace, self._writer, self._seen.get(key)
         return Removal(
             lambda db: _remove(db, namespace, key, writer, seen), partial(self._forget, key, self._edits.get(key))

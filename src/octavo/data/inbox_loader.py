@@ -367,7 +367,8 @@ class InboxLoader:
             self._builder.schedule(self._pause or BUILD_INTERVAL, is_stale=False)
 
     async def _build(self, is_stale: bool) -> Inbox | None:
-        """Build the inbox from everything that is loaded. Return None if nothing has changed since the last build."""
+        """Build the inbox from everything that is loaded. Return None if nothing has changed since the last build, or if too
+        little is loaded to build rows."""
         new = self._responses.take_new_responses()
         is_stale = self._plan.drop_finished() or is_stale
         for op, _ in new.values():

@@ -562,7 +562,7 @@ class Live:
         self._tasks.start(decode())
 
     def _confirmations_before(self, moment: datetime) -> int:
-        """Return how many writes were confirmed before `moment`."""
+        """Return the number of the last write of the outbox that was confirmed before `moment`. 0 if none is known."""
         return max((each.number for each in self._confirmed if each.at < moment), default=0)
 
     def _evict_idle(self) -> None:

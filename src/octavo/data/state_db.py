@@ -158,7 +158,7 @@ class StateDb:
 
     def set_fact(self, name: str, value: Any) -> None:
         """Store a fact, which is a JSON value with a name. It is written in the background, unless the file has an
-        equal fact."""
+        equal fact or is read-only."""
         self._facts[name] = value
         if not self.read_only:
             # Compare with the file, not with `_facts`: another instance may have changed the fact.

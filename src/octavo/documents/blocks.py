@@ -406,7 +406,7 @@ each reads it again. In a long page, the limit is a tenth of the number of chara
 source."""
 
 MAX_ROW_LENGTH = 20_000
-"""Maximum number of characters of a table row in Markdown."""
+"""Maximum number of characters of a table row in Markdown. A table ends before a longer row, whose source is shown."""
 
 MAX_MARKS = 10_000
 """Maximum number of possible formatting marks in a paragraph, and of `<` in a piece of HTML."""

@@ -485,7 +485,7 @@ def _changed_code(side: Iterable[TextPart]) -> Iterator[ChangeKind]:
 
 
 def _deletions(words: Sequence[TextPart]) -> Iterator[ChangeKind]:
-    """Yield `deletion` if words were deleted and nothing is in their place."""
+    """Yield `deletion` for each run of at least `_MIN_DELETED_WORDS` deleted words without inserted words next to it."""
     for before, part, after in zip((None, *words[:-1]), words, (*words[1:], None), strict=True):
         is_replaced = any(each is not None and each.op == "insert" for each in (before, after))
         if part.op == "delete" and not is_replaced and len(part.run.text.split()) >= _MIN_DELETED_WORDS:

@@ -449,7 +449,8 @@ def trailing_break_rule(state: StateInline, silent: bool) -> bool:
 
 
 def placeholder_rule(state: StateInline, silent: bool) -> bool:
-    """Read a placeholder such as `<token>` as text, if HTML has no such element and the source does not close it."""
+    """Read a placeholder such as `<token>` as text, if HTML has no such element and the source does not close it.
+    Also read a very long element."""
     if not state.src.startswith("<", state.pos):
         return False
     placeholder_end = state.env["placeholders"].end_in_paragraph(state.src, state.pos)

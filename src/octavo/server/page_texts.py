@@ -429,8 +429,8 @@ def _searchable_fields(revision: Json | None) -> dict[str, tuple[str, str, str]]
 
 
 def split_sections(markdown: str, title: str, description: str) -> Iterator[Section]:
-    """Yield the anchor, heading and text of each section. The first section has no anchor, and its heading is the page
-    title."""
+    """Yield the anchor, heading and text of each section. A long section is yielded in several pieces. The first section has
+    no anchor, and its heading is the page title."""
     anchor, heading, lines = "", title, [description]
     for block in parse(markdown).walk():
         text = _block_text(block)

@@ -196,8 +196,8 @@ class ThreadSearchText:
         return ""
 
     def load_replies(self, rows: RowList[Thread]) -> None:
-        """If the list is filtered, load the replies from the search index in the background, then filter again. Without
-        a filter, forget them, so that the next filter loads them."""
+        """If the list is filtered, load the replies from the search index in the background, once for each filter, then filter
+        again. Until then, the replies of an earlier filter are used."""
         if not rows.query_text:
             self._is_current = False
         elif not (self._is_current or self._is_loading):

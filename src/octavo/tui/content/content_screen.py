@@ -333,7 +333,7 @@ class ContentScreen(View, CopiesWhenReady):
 
     @property
     def is_in_start_state(self) -> bool:
-        """True if only the page is shown: without dialogs, notices, typed keys or source text."""
+        """True if the open page is shown as after a start: without notices, typed keys or source text."""
         is_covered = (
             any(notices.display for notices in self.query(Notices))
             or self.page_view.typing_keys

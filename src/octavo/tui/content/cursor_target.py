@@ -320,7 +320,7 @@ SPACE: Commands[CursorTarget] = Commands(
                 run=_remove_offline, why_not=_why_no_space, is_available=_is_offline),
     ),
 )  # fmt: skip
-"""Commands that open other views of a space."""
+"""Commands that open other views of a space, or manage its offline copy."""
 PAGE: Commands[CursorTarget] = Commands(
     "page",
     (

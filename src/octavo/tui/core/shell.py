@@ -28,8 +28,8 @@ class Shell(HostApp[int]):
     """The app as views see it. It shows one session at a time."""
 
     open_next: Callable[[], SignInState] | None
-    """Function that returns the session to open after the app has ended. None if Octavo quits. Raises OSError,
-    ValueError or NotSaved."""
+    """Called after the app has ended. Returns the sign-in methods and the session with which the app starts again. None if
+    Octavo quits. Raises OSError, ValueError or NotSaved."""
     stylesheet: CachedStylesheet
     _is_switching_back = False
     """True while the app switches to a view that has a screen already."""

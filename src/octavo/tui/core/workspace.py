@@ -326,8 +326,8 @@ class Workspace:
 
     @property
     def operations(self) -> tuple[Operation[Any], ...]:
-        """Operations whose responses this workspace follows: the user, the organizations, and the spaces and open
-        change requests of the current organization."""
+        """Operations whose responses this workspace follows: the user, the organizations, and the spaces and the open
+        and draft change requests of the current organization."""
         if self._session is None:
             return ()
         account = (Me(), ListOrganizations())

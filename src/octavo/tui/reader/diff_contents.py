@@ -33,7 +33,7 @@ WIDEST = 108
 SPLIT_FROM = 140
 """Columns that a terminal needs for a split diff."""
 SPLIT_AT_FIRST_FROM = 200
-"""Columns of a terminal in which a diff is split until the user chooses another layout."""
+"""Number of columns from which a terminal splits diffs, until the user chooses a layout."""
 
 DiffLayout = Literal["changes", "sides", "new", "old"]
 

@@ -40,7 +40,7 @@ _MARKS = {
 
 def icon_text(name: str, text: str, styles: Styles) -> str:
     """Return the character for an icon, or its name in brackets. Empty if `text`, which is beside it, contains the
-    name."""
+    name. A diamond if the name is not valid."""
     if sign := icon_sign(name, ascii=styles.ascii):
         return sign
     words = icon_words(name)

@@ -75,7 +75,7 @@ class FormField:
     is_nullable: bool = False
     """True if the API accepts null as a value of the field."""
     choices: tuple[str, ...] = ()
-    """Options of a choice. For a list: values that can be sent in place of the list."""
+    """Options of a field of the kind `choice` or `choices`. For the kind `list`: values that can be sent in place of the list."""
     min_length: int | None = None
     """Minimum number of characters, or of items in a list."""
     max_length: int | None = None

@@ -385,7 +385,8 @@ class BrowserScreen(ListView[Any]):
         self.pending.finish()
 
     def add_names(self, snapshot: Snapshot[Any] | None = None) -> None:
-        """Add the names in a response, and redraw if a name has changed."""
+        """Add the names in a response, and redraw the rows and details. If a name has changed, or without a response, also sort
+        and filter the rows again."""
         previous = self._names
         if snapshot is not None and snapshot.value is not None:
             self._names = previous | names_by_id(snapshot.value)

@@ -193,7 +193,7 @@ class DetailLoader:
     """Loads the details of one row at a time."""
 
     def __init__(self, view: View, get_live: Callable[[], Live], on_loaded: Callable[[], None]) -> None:
-        """`on_loaded` is called when details are loaded."""
+        """`on_loaded` is called after each load of details, also after one that failed."""
         self._view, self._live, self._on_loaded = view, get_live, on_loaded
         self._facts: dict[tuple[str, str], DetailFacts] = {}
         self._key: tuple[str, str] | None = None

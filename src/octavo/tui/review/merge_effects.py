@@ -197,7 +197,7 @@ async def check_reverts(
     """Return the row of the lines that the merge would revert without a conflict. Main changed them after the change
     request was created, but the change request still has the old lines. Empty if there are none."""
     if change_request.revision_initial in (None, change_request.base):
-        return ()  # The change request was never updated from main.
+        return ()  # The change request was never updated from main, or its first revision is unknown.
     started = RevisionRef(space_id=at.space_id, revision_id=change_request.revision_initial or "")
     titles = {page.id: page.title or "Untitled" for page in trees.new_tree.walk()}
     read = [page for page in changed if page in titles][:MAX_CHECKED_PAGES]

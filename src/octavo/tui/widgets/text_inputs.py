@@ -70,7 +70,7 @@ class LineInput(Input, ScrollWidget):
         self._paste(self.app.clipboard)
 
     def _paste(self, text: str) -> None:
-        """Replace the selection with pasted text."""
+        """Replace the selection with the first line of pasted text."""
         self.replace(_first_line(text), *self.selection)
 
 
