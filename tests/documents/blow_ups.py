@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 BLOW_UPS: dict[str, Callable[[int], str]] = {
     "open tags": lambda n: "{% hint %}\n" * n,
+    "formulas that begin in lines of a paragraph": lambda n: "a $$ b $$\n" + "$$x\n" * n,
     "tags without end": lambda n: '{% x a="\n' * n,
     "quotes in a tag": lambda n: '{% x a="' + '" ' * n + " %}",
     "tags in text": lambda n: "x {% a " * n,

@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from octavo.documents import diff_splits
 from octavo.documents.diff import diff
 from octavo.documents.diff_model import RestructuredBlocks
 from octavo.documents.source_reader import parse
+from tests.calls import Calls
 from tests.documents.diff_lines import lines
 from tests.documents.sides import check_sides
 
@@ -128,3 +130,18 @@ def test_words_divided_at_any_places_are_unchanged(words: list[str], cuts: set[i
     found = diff(*pages)
     assert (found.size.added, found.size.removed) == (0, 0)
     check_sides(found, *pages)
+
+
+def _work(count: int) -> int:
+    """Return how many words are read to find that `count` paragraphs were joined in pairs."""
+    paragraphs = [" ".join(f"word{number * 8 + word}" for word in range(8)) for number in range(count)]
+    joined = [" ".join(pair) for pair in zip(paragraphs[::2], paragraphs[1::2], strict=True)]
+    before, after = parse("\n\n".join(paragraphs)), parse("\n\n".join(joined))
+    with Calls(diff_splits._words) as calls:
+        size = diff(before, after).size
+    assert (size.added, size.removed) == (0, 0)
+    return calls.counts.total()
+
+
+def test_page_with_many_splits_is_not_compared_again_for_each() -> None:
+    assert _work(160) <= 8 * _work(40)

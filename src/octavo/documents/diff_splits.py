@@ -126,7 +126,8 @@ def _word_set(text: str) -> set[str]:
 
 def _divided_texts(old: _Side, new: _Side, ranges: Sequence[DiffRange]) -> list[tuple[range, range]]:
     """Return the indexes of the old and the new texts of each group that has nearly the same words on both sides,
-    divided at other places. Groups with the most equal words come first, and may overlap."""
+    divided at other places. Groups with the most equal words come first, and may overlap. Of equal groups, those in the
+    middle come first, so that a page with many splits is halved each time."""
     shared: Counter[tuple[int, int]] = Counter()
     for each in ranges:
         for i, j in zip(range(each.i1, each.i2), range(each.j1, each.j2), strict=True) if each.equal else ():
@@ -141,7 +142,8 @@ def _divided_texts(old: _Side, new: _Side, ranges: Sequence[DiffRange]) -> list[
         is_short = min(*(old.counts[i] for i in old_texts), *(new.counts[j] for j in new_texts)) < _MIN_WORDS
         if len(old_texts) + len(new_texts) > 2 and kept >= (1 if is_short else _MIN_SHARE_KEPT) * max(totals):
             found.append((kept / max(totals), old_texts, new_texts))
-    return [(old_texts, new_texts) for _, old_texts, new_texts in sorted(found, key=lambda each: -each[0])]
+    found.sort(key=lambda each: (-each[0], abs(2 * each[1].start - len(old.texts))))
+    return [(old_texts, new_texts) for _, old_texts, new_texts in found]
 
 
 def _groups(pairs: Collection[tuple[int, int]]) -> list[tuple[range, range]]:

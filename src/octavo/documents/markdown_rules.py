@@ -254,6 +254,18 @@ def _push_paragraph(state: StateBlock, content: str, line: int) -> None:
     state.push("paragraph_close", "p", -1)
 
 
+def _is_in_formula(state: StateBlock, position: int) -> bool:
+    """Return whether a formula of the current paragraph is open at the beginning of a line. Each line is read once, because
+    a paragraph may have thousands of lines."""
+    source, start, end, count = state.env.get("formula_marks", ("", 0, 0, 0))
+    if source is not state.src or start != state.bMarks[state.line] or end > position:
+        start = end = state.bMarks[state.line]
+        count = 0
+    count += state.src.count("$$", end, position)
+    state.env["formula_marks"] = (state.src, start, position, count)
+    return bool(count % 2)
+
+
 def block_math_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     position = state.bMarks[start] + state.tShift[start]
     if not state.src.startswith("$$", position) or state.is_code_block(start):
@@ -263,7 +275,7 @@ def block_math_rule(state: StateBlock, start: int, end: int, silent: bool) -> bo
         if not first.endswith("$$") or "$$" in first[:-2]:
             return False
         body, after = first[:-2], start + 1
-    elif silent and state.src.count("$$", state.bMarks[state.line], position) % 2:
+    elif silent and _is_in_formula(state, position):
         return False  # It ends a formula that began in the paragraph above.
     else:
         ends: list[int] = state.env["formula_ends"]

@@ -191,18 +191,15 @@ def terminal_lines(findings: Sequence[Finding], texts: Mapping[str, str]) -> str
 
 
 FORMATS: Mapping[str, Callable[[Sequence[Finding], Mapping[str, str]], str]] = {
+    "text": terminal_lines,
     "json": json_text,
     "ndjson": ndjson_lines,
     "sarif": sarif_text,
     "rdjsonl": rdjson_lines,
     "github": github_commands,
 }
-"""Formats for programs. Each function gets the findings, and the text of each file by path."""
-LINE_FORMATS: Mapping[str, Callable[[Sequence[Finding], Mapping[str, str]], str]] = {
-    "text": terminal_lines,
-    "ndjson": ndjson_lines,
-    "github": github_commands,
-}
+"""Functions that format findings. Their second argument is the text of each file."""
+_PRINTED_BY_FILE = frozenset({"text", "ndjson", "github"})
 """Formats with a line for each finding, which is printed while other files are still checked."""
 
 
@@ -235,7 +232,7 @@ def declare(command: argparse.ArgumentParser) -> None:
         "--linters", dest="runs_linters", action="store_true", help="run the linters of your settings too"
     )
     command.add_argument(
-        "--format", choices=("text", *FORMATS), default="text", help="the format of the findings (default: text)"
+        "--format", choices=tuple(FORMATS), default="text", help="the format of the findings (default: text)"
     )
     command.add_argument(
         "--fail-on",
@@ -264,10 +261,10 @@ def _run_on_folder(options: argparse.Namespace, path: Path) -> int:
     rules = choose_rules(options.rules, options.ignored, path)
     prefix = "" if options.target in (".", "./") else readable_name(options.target)
     follows_urls = NETWORK in rules.rules
-    prints_early = options.format in LINE_FORMATS and not follows_urls
+    prints_early = options.format in _PRINTED_BY_FILE and not follows_urls
 
     def print_early(findings: Sequence[Finding]) -> None:
-        write_out(LINE_FORMATS[options.format](_reported(findings, rules, prefix), {}))
+        write_out(FORMATS[options.format](_reported(findings, rules, prefix), {}))
 
     try:
         report = check_folder(path, follows_urls=follows_urls, on_file=print_early if prints_early else None)
@@ -319,7 +316,7 @@ def _finish(
     findings = _reported(report.findings, rules, prefix)
     if not is_printed:
         texts = {posixpath.normpath(posixpath.join(prefix, name)): text for name, text in report.texts.items()}
-        write_out({**FORMATS, **LINE_FORMATS}[options.format](findings, texts))
+        write_out(FORMATS[options.format](findings, texts))
     if options.format == "text":
         write_out(summary_line(findings, report.page_count))
     return FAILED if options.fail_on != NEVER and has_at_least(findings, options.fail_on) else 0

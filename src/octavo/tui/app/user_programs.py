@@ -51,7 +51,7 @@ from octavo.tui.review.request_list import ChangesScreen
 from octavo.tui.review.request_view import ChangeRequestScreen
 from octavo.tui.terminal.limited_programs import (
     ProgramFailed,
-    run_in_thread,
+    run_cancellable,
     run_on_item,
     start_failure,
 )
@@ -389,7 +389,7 @@ class _Runner:
         app = self._app
         app.say(f"Running {custom.name}… To cancel, choose the command again.")
         try:
-            output = await run_in_thread(partial(_run_program, custom, target))
+            output = await run_cancellable(partial(_run_program, custom, target))
         except ProgramFailed as error:
             app.say(safe_line(str(error)), tone="failed")
             return
@@ -532,7 +532,7 @@ class EventHooks:
         """Run a hook. Each failure is shown once."""
         async with self._turn:
             try:
-                await run_in_thread(partial(_run_hook, hook, event))
+                await run_cancellable(partial(_run_hook, hook, event))
             except ProgramFailed as error:
                 cause = str(error)
                 if cause not in self._reported and not self._app.is_ending:

@@ -127,7 +127,7 @@ def run_on_item(
     )
 
 
-async def run_in_thread(work: Callable[[Event], T]) -> T:
+async def run_cancellable(work: Callable[[Event], T]) -> T:
     """Run `work` in a thread and return its result. `work` gets an event that is set when the calling task is canceled.
     The task ends after `work`, so that no program runs longer than Octavo."""
     cancelled = Event()
@@ -278,7 +278,7 @@ async def run_bounded(program: str, data: bytes, *, seconds: float, memory: int,
     run = partial(run_limited, program, command, data, folder=Path("/"), environment={}, max_output=max_bytes)
     deadline = monotonic() + seconds
     try:
-        ended = await run_in_thread(lambda cancelled: run(deadline=deadline, cancelled=cancelled))
+        ended = await run_cancellable(lambda cancelled: run(deadline=deadline, cancelled=cancelled))
     except ProgramFailed as failure:
         return BoundedOutput(failure.output[:max_bytes], exceeded=True)
     return BoundedOutput(ended.output, exceeded=False)
@@ -301,7 +301,7 @@ class LinterOutput:
 
 async def run_linter(linter: Linter, path: str, text: str, seconds: float = SECONDS) -> LinterOutput:
     """Run a linter on a page. `path` is the path of the file that it gets. Raises ProgramFailed."""
-    return await run_in_thread(partial(_run_in_temporary_folder, linter, path, text, seconds))
+    return await run_cancellable(partial(_run_in_temporary_folder, linter, path, text, seconds))
 
 
 def _run_in_temporary_folder(linter: Linter, path: str, text: str, seconds: float, cancelled: Event) -> LinterOutput:
