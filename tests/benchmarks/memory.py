@@ -12,9 +12,10 @@ LOOPS: dict[str, tuple[bytes, ...]] = {
     "open and close the help": (b"?", b"\x1b"),
     "open and close the activity": (b"!", b"\x1b"),
     "visit four views": (b"1", b"3", b"4", b"2"),
-    "open the next page": (b"J",),
+    "open the next page and return": (b"J", b"K"),
 }
-"""Keys of each loop. The pages come last, because the loop leaves the page tree."""
+"""Keys of each loop. Each ends where it began, because the next start shows the last page. The pages come last, because
+their keys leave the page tree."""
 IDLE = 10.0
 """Seconds without keys at the end."""
 
@@ -26,11 +27,11 @@ def prepare(installation: Installation) -> None:
 
 def measure(installation: Installation) -> dict[str, float]:
     """Repeat each loop in one app, and then press no keys."""
-    times = 3 if installation.is_quick else 100
+    times = 3 if installation.is_quick else 30
     with installation.demo() as demo:
         figures = {"after the start, MiB": _memory(demo)}
         for name, keys in LOOPS.items():
-            _repeat(demo, keys, times // 3)  # The first times import modules and fill caches.
+            _repeat(demo, keys, times // 3)  # The first repetitions import modules and fill caches.
             before = _memory(demo)
             _repeat(demo, keys, times)
             figures[f"{name}, KiB each"] = (_memory(demo) - before) * 1024 / times
