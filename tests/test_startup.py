@@ -127,6 +127,7 @@ def test_inbox_imports_no_diffs_merges_and_checks() -> None:
     }
 
 
+@pytest.mark.before_release
 def test_first_picture_is_shown_before_the_app_is_imported(home: dict[str, str], tmp_path: Path) -> None:
     noted = tmp_path / "modules"
     code = f"""
@@ -165,7 +166,7 @@ def test_first_screen_imports_no_late_modules(home: dict[str, str], tmp_path: Pa
     assert {name.partition(":")[0] for name in named} & set(imported) == {"octavo.tui.content.content_screen"}
 
 
-@pytest.mark.before_release("-0.1-True")
+@pytest.mark.before_release("-0.1-True", "-600-False")
 @pytest.mark.parametrize(("keys", "pause", "is_imported"), [(b"", 600, False), (b"j", 600, True), (b"", 0.1, True)])
 def test_other_views_are_imported_after_the_first_key_or_a_pause(
     home: dict[str, str], tmp_path: Path, keys: bytes, pause: float, is_imported: bool

@@ -395,6 +395,7 @@ def test_json_option_prints_errors_as_json(signed_in: Octavo) -> None:
     assert json.loads(ran.err)["error"].items() >= {"code": "not-found", "exit": 3}.items()
 
 
+@pytest.mark.before_release
 def test_demo_needs_no_account(octavo: Octavo) -> None:
     ran = octavo("--demo", "api", "users.Me", "-q", ".object")
     assert (ran.code, ran.out, ran.err) == (0, "user\n", "")

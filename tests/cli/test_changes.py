@@ -203,7 +203,7 @@ def test_merge_checks_are_an_extra_field(demo: CommandLine) -> None:
     assert {each["name"]: each["status"] for each in shown["checks"]} == checks[7]
 
 
-@pytest.mark.before_release("1", "20", "60")
+@pytest.mark.before_release("1", "20", "40", "60")
 @pytest.mark.parametrize("columns", [1, 5, 20, 40, 60])
 def test_table_fits_a_narrow_terminal(demo: CommandLine, columns: int) -> None:
     with demo.terminal("changes", "--demo", "--color", "never", columns=columns) as shown:

@@ -379,6 +379,7 @@ def test_names_with_control_characters_are_shown_as_symbols(
     assert not set(octavo("check", ".").out) & {"\x1b", "\x07", "\u202e"}
 
 
+@pytest.mark.before_release
 def test_terminal_gets_colors_unless_they_are_switched_off(tmp_path: Path) -> None:
     write_seeded(tmp_path, {"README.md": "[a](b.md)\n"})
     command = [sys.executable, "-m", "octavo", "check", str(tmp_path)]

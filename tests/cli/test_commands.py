@@ -131,6 +131,7 @@ def test_served_folder_needs_a_key_in_a_private_file(tmp_path: Path) -> None:
         assert serving.wait(120) in (0, 130)
 
 
+@pytest.mark.before_release
 def test_skipped_files_of_a_folder_are_named_in_the_app_and_on_exit(tmp_path: Path) -> None:
     folder = tmp_path / "docs"
     folder.mkdir()

@@ -67,6 +67,7 @@ def assert_reset(home: Path) -> None:
     assert not has_comment(home)
 
 
+@pytest.mark.before_release
 def test_killed_octavo_does_not_block_a_reset(home: Path) -> None:
     with demo(home) as first:
         first.wait_for("updated")
@@ -75,6 +76,7 @@ def test_killed_octavo_does_not_block_a_reset(home: Path) -> None:
     assert_reset(home)
 
 
+@pytest.mark.before_release
 def test_reset_is_refused_until_both_open_demos_have_ended(home: Path) -> None:
     with demo(home) as first, demo(home, "--as", "reviewer") as second:
         first.wait_for("updated")

@@ -265,7 +265,7 @@ def test_terminal_with_narrow_emoji_is_found_by_its_cursor(home: CommandLine, mo
     assert "! Widths     the terminal draws 🎉 ⚓ in 1 column instead of 2" in out
 
 
-@pytest.mark.before_release("62;4;52--Sixel")
+@pytest.mark.before_release("62;4;52--Sixel", "62;22--none, so Octavo")
 @pytest.mark.parametrize(
     ("attributes", "kitty", "graphics"),
     [(b"62;22", b"", "none, so Octavo"), (b"62;4;52", b"", "Sixel"), (b"62;52", b"\x1b_Gi=31;OK\x1b\\", "Kitty")],

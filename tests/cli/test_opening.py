@@ -40,6 +40,7 @@ def test_app_opens_at_the_ref(demo: CommandLine, arguments: tuple[str, ...], tex
         assert app.end() == 0
 
 
+@pytest.mark.before_release
 def test_colon_opens_a_space_and_no_folder(demo: CommandLine, tmp_path: Path) -> None:
     (tmp_path / "handbook").mkdir()
     found = demo.run("--demo", "open", "handbook:", cwd=tmp_path)
@@ -50,6 +51,7 @@ def test_colon_opens_a_space_and_no_folder(demo: CommandLine, tmp_path: Path) ->
         assert app.end() == 0
 
 
+@pytest.mark.before_release
 def test_folder_wins_over_a_space(demo: CommandLine, tmp_path: Path) -> None:
     (tmp_path / "handbook").mkdir()
     (tmp_path / "handbook" / "README.md").write_text("# My own notes\n\nTides.\n")

@@ -37,7 +37,7 @@ COMMANDS = (
 """One of each command that writes to standard output."""
 ordinary_commands = pytest.mark.before_release(
     *("api --help", "operations", "operations --json", "operations --openapi", "completion bash", "serve"),
-    *("api users.Me --dry-run", "api users.Me --help", "api users.Me --ndjson", "api GET /v1/user -i"),
+    *("api users.Me --dry-run", "api users.Me --help", "api users.Me --ndjson", "api GET /v1/user -i", "auth status"),
 )
 
 

@@ -175,7 +175,7 @@ def test_read_only_refuses_every_write(demo: CommandLine, arguments: tuple[str, 
     assert "--read-only" in by_variable.err
 
 
-@pytest.mark.before_release("administrator-0-0-0", "commenter-0-5-5", "creator-0-0-0")
+@pytest.mark.before_release("administrator-0-0-0", "commenter-0-5-5", "creator-0-0-0", "guest-0-5-5", "reviewer-0-0-0")
 @pytest.mark.parametrize(
     ("role", "comments", "reviews", "proposals"),
     [

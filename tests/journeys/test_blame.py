@@ -18,7 +18,7 @@ async def open_retries(run: Run) -> None:
     await run.see("› Retries")
 
 
-@pytest.mark.before_release("wide")
+@pytest.mark.before_release
 @SIZES
 async def test_enter_opens_the_change_request_at_the_block(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="content", size=size) as run:

@@ -58,6 +58,7 @@ def _stores_text(day: str, hour: str, degrees: str, text: str) -> str:
     return text.replace("Mondays", day).replace("noon", hour).replace("Four", degrees)
 
 
+@pytest.mark.before_release
 async def test_choice_moves_to_the_next_unresolved_conflict(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)

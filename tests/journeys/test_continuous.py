@@ -309,6 +309,7 @@ async def test_pages_without_a_diff_say_what_happened(stage: Stage) -> None:
         assert "No changes on this page." in seen or "Created." in seen
 
 
+@pytest.mark.before_release
 async def test_new_revision_is_loaded_at_the_same_place(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         at = await find_refused(run)
@@ -376,7 +377,7 @@ async def test_random_keys_keep_the_list_and_the_cursor_together(stage: Stage, s
                 check_target(screen)
 
 
-@pytest.mark.before_release("size1")
+@pytest.mark.before_release
 @SIZES
 async def test_same_remark_on_blocks_of_several_pages_is_resolved_as_one(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="changes", size=size) as run:
@@ -401,7 +402,7 @@ async def test_same_remark_on_blocks_of_several_pages_is_resolved_as_one(stage: 
         assert len({each.comment_id for each in run.gate.sent(comments.Update)}) == 5
 
 
-@pytest.mark.before_release("size1")
+@pytest.mark.before_release
 @SIZES
 async def test_find_searches_all_pages(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="changes", size=size) as run:

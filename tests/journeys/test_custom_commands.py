@@ -112,7 +112,10 @@ async def test_program_gets_the_block_under_the_cursor(stage: Stage, recorder: t
 
 
 @pytest.mark.before_release(
-    "change-keys4-harbour-api/7", "page-keys0-harbour-api/7:concepts/time", "space-keys5-harbour-api"
+    "change-keys4-harbour-api/7",
+    "page-keys0-harbour-api/7:concepts/time",
+    "space-keys5-harbour-api",
+    "thread-keys3-harbour-api/7@t6",
 )
 @pytest.mark.parametrize(
     ("place", "keys", "ref"),

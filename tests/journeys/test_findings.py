@@ -83,6 +83,7 @@ async def test_failure_of_a_linter_is_shown_once(stage: Stage) -> None:
         assert not any("other" in each for each in run.said)
 
 
+@pytest.mark.before_release
 async def test_linters_that_are_not_automatic_run_on_command(stage: Stage) -> None:
     script = "import sys; print('stores.md:' + str(sys.stdin.read().count('\\n')) + ': too long')"
     by_hand = Linter("lengths", (sys.executable, "-c", script, "-"), "lines")
@@ -114,6 +115,7 @@ async def test_findings_are_shown_if_the_page_tree_loads_last(stage: Stage) -> N
         await run.see("▲ anchor  no heading", "▲ link  no page", "▲2")
 
 
+@pytest.mark.before_release
 async def test_findings_on_equal_blocks_are_all_shown(stage: Stage) -> None:
     async with stage.play() as run:
         contest = Contest(run)
@@ -128,6 +130,7 @@ async def test_findings_on_equal_blocks_are_all_shown(stage: Stage) -> None:
         await run.gone("▲")
 
 
+@pytest.mark.before_release
 async def test_dismissed_finding_stays_dismissed_on_a_renamed_page(stage: Stage) -> None:
     async with stage.play() as run:
         await open_request(run)

@@ -188,7 +188,7 @@ async def test_long_account_name_does_not_hide_the_connection_state(
     ("view", "width", "age"),
     [
         ("inbox", 120, "● 0s ago"),
-        ("content", 150, "● updated 0s ago"),
+        pytest.param("content", 150, "● updated 0s ago", marks=pytest.mark.before_release),
         pytest.param("inbox", 150, "● updated 0s ago", marks=pytest.mark.before_release),
         pytest.param("inbox", 200, "● updated 0s ago", marks=pytest.mark.before_release),
         pytest.param("content", 120, "● 0s ago", marks=pytest.mark.before_release),

@@ -94,7 +94,7 @@ async def archive(run: Run, contest: Contest) -> None:
     assert await contest.text("Stores") == before
 
 
-@pytest.mark.before_release("size1")
+@pytest.mark.before_release
 @pytest.mark.parametrize("size", [(120, 36), (80, 24)])
 async def test_changes_already_in_main_are_archived_instead_of_merged(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="changes", size=size) as run:

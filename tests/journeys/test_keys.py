@@ -153,6 +153,7 @@ async def test_problem_in_the_settings_is_reported(stage: Stage) -> None:
         await run.hear("undo_seconds in config.toml must be a number of seconds from 0 to 30.")
 
 
+@pytest.mark.before_release
 async def test_unknown_theme_is_reported_with_its_place_and_a_suggestion(stage: Stage) -> None:
     path = stage.folder / "config" / "config.toml"
     path.parent.mkdir(exist_ok=True)

@@ -11,6 +11,7 @@ from tests.journeys.stage import Stage
 LONG_TEXT = "word " * 120
 
 
+@pytest.mark.before_release
 async def test_page_title_over_300_characters_is_not_sent(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("/", *"time and", "enter", "M", "enter", "enter")

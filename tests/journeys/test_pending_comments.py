@@ -268,6 +268,7 @@ async def test_refused_remark_does_not_hold_back_the_others(stage: Stage) -> Non
         await run.see("● 1 open thread")
 
 
+@pytest.mark.before_release
 async def test_deleted_remark_leaves_the_others_linked(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_change_request(run, "refused")
@@ -334,6 +335,7 @@ async def test_both_versions_of_a_block_can_be_selected(stage: Stage) -> None:
         await run.see("* Selected in the old version  “endpoint")
 
 
+@pytest.mark.before_release
 async def test_list_of_comments_resolves_linked_threads_or_the_selected_thread(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_change_request(run, "refused")

@@ -35,7 +35,7 @@ async def select_block(run: Run, start: str) -> None:
         await run.press("enter")
 
 
-@pytest.mark.before_release("content")
+@pytest.mark.before_release
 @pytest.mark.parametrize("start", ["content", "changes"])
 async def test_own_comments_and_replies_can_be_edited_and_deleted(stage: Stage, start: str) -> None:
     async with stage.play(start=start) as run:

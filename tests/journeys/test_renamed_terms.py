@@ -142,6 +142,7 @@ async def test_search_without_a_connection_says_how_many_pages_are_searched(stag
         await run.see("Only 2 of 36 pages are searched", "Down for maintenance.", "retry")
 
 
+@pytest.mark.before_release
 async def test_replacing_needs_an_open_change_request(stage: Stage) -> None:
     async with stage.play() as run:
         await rename(run)

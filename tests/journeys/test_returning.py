@@ -55,6 +55,7 @@ async def test_request_changed_since_your_review_opens_with_the_changes(stage: S
         await run.see("0 of 2 viewed")
 
 
+@pytest.mark.before_release
 async def test_request_unchanged_since_your_review_opens_with_all_changes(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         at = await find_refused(run)

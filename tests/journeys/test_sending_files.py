@@ -146,6 +146,7 @@ paths:
 """
 
 
+@pytest.mark.before_release
 async def test_new_version_of_a_specification_updates_its_block(stage: Stage, home: Path) -> None:
     (home / "harbour.yaml").write_text(SPEC)
     (home / "broken.yaml").write_text("paths: [\n")

@@ -181,7 +181,7 @@ async def test_closed_during_the_edit_resolves_at_the_next_start(stage: Stage) -
         assert [op.comment_id for op in run.gate.sent(comments.Update)] == [thread.id]
 
 
-@pytest.mark.before_release("merged")
+@pytest.mark.before_release
 @pytest.mark.parametrize("status", ["merged", "archived"])
 async def test_decided_change_request_says_why_no_suggestion_applies(stage: Stage, status: str) -> None:
     async with stage.play(start="changes") as run:
@@ -228,7 +228,7 @@ async def test_suggestion_in_a_reply_is_shown_as_a_word_diff(stage: Stage) -> No
         assert "```" not in run.text
 
 
-@pytest.mark.before_release("ctrl+t")
+@pytest.mark.before_release
 @pytest.mark.parametrize("key", ["ctrl+s", "ctrl+t"])
 async def test_new_suggestion_is_shown_as_a_word_diff(stage: Stage, key: str) -> None:
     async with stage.play(start="changes") as run:

@@ -10,6 +10,7 @@ from tests.journeys.stage import Stage
 from tests.journeys.terminals import terminal
 
 
+@pytest.mark.before_release
 def test_escape_and_a_key_sent_together_by_tmux_both_act(stage: Stage) -> None:
     with terminal(stage, "octavo", "demo") as running:
         running.wait_for("Harbour API › Welcome", "how deep is the water now")
