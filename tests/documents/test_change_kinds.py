@@ -17,7 +17,15 @@ from octavo.documents.change_kinds import (
     text_facts,
 )
 from octavo.documents.diff import diff
-from octavo.documents.diff_model import ContainerChange, Entry, MovedBlock, RemovedBlock, RestructuredBlocks
+from octavo.documents.diff_model import (
+    ChangedBlock,
+    ContainerChange,
+    Entry,
+    MovedBlock,
+    RemovedBlock,
+    RestructuredBlocks,
+    TextChange,
+)
 from octavo.documents.source_reader import parse
 from tests.documents.test_corpus import CORPUS, needs_corpus
 
@@ -122,6 +130,52 @@ def test_edited_text_has_its_most_important_kind(before: str, after: str, kind: 
 )
 def test_other_spelling_of_same_fact_is_wording(before: str, after: str) -> None:
     assert only_kinds(before, after) == {"wording"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It returns `List<Boat>`.",
+        "It is a list of < Boat > in order.",
+        "Open Settings > General first.",
+        "Put the name in <name> here.",
+        "We own up to our errors.",
+        "Set it to %(name)s or %Y.",
+        "Set it in $HOME or ${DATA}.",
+    ],
+)
+def test_brackets_and_signs_of_names_are_no_numbers_or_units(text: str) -> None:
+    assert only_kinds("First.\n", f"First.\n\n{text}\n").isdisjoint({"number", "unit"})
+
+
+def test_heading_with_other_words_and_level_is_wording() -> None:
+    assert only_kinds("## Boats\n\nLast.\n", "# The harbour\n\nLast.\n") == {"formatting", "wording"}
+
+
+def test_format_that_ends_inside_a_word_is_formatting() -> None:
+    assert only_kinds("By default, `in_tai`l reads it.", "By default, `in_tail` reads it.") == {"formatting"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("< 5", "> 5"), ("<5", ">5"), (">= x", "<= x"), ("5 < x", "5 > x"), ("up to one hour", "one hour")],
+)
+def test_turned_comparison_is_number(before: str, after: str) -> None:
+    assert leading_kind(only_kinds(f"It is open if {before} holds.", f"It is open if {after} holds.")) == "number"
+
+
+def test_space_that_left_a_link_is_no_changed_link() -> None:
+    before = "It costs fees. Check the [boat book section](/a) and the [tide book](/b) for additional details"
+    after = "It costs a fee. See [boat book](/a) and the [tide book](/b) for details."
+    (entry,) = diff(parse(before), parse(after)).entries
+    assert isinstance(entry, ChangedBlock)
+    assert isinstance(entry.parts, TextChange)
+    assert entry.parts.kinds == {"words"}
+
+
+def test_alignment_of_a_column_is_formatting() -> None:
+    table = "| Name | Size |\n| - | {} |\n| Boat | 7 |\n"
+    assert only_kinds(table.format("-"), table.format("-:")) == {"formatting"}
 
 
 def test_changed_code_blocks_are_commands_or_code() -> None:

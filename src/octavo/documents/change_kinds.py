@@ -43,11 +43,11 @@ _TOKEN = re.compile(
     r"0[xX][0-9a-fA-F]+|[^\W\d_]+\d[^\W_]*|\d+[^\W\d_]+\d[^\W_]*"  # 0xff, v2, 9f8e
     r"|"
     r"(?:(?<![\w.)\]])[+\-−])?\d(?:[\d.,:]*\d)?"  # 5, -5, 1,000.50, 10:30, 2.0.1
-    r"|(?<![-=])[<>]=?|[≤≥≠±~≈](?=\s?\d)"
+    r"|(?<![-=])[<>](?:=|(?=\s?[+\-−$€£¥]?\.?\d))|(?<=\d\s)[<>](?=\s)"  # not the signs of List<Fee>
+    r"|[≤≥≠±~≈](?=\s?\d)"
     r"|[^\W\d_]+(?:['’][^\W\d_]+)*"
-    r"|[%‰°$€£¥]"
+    r"|[‰°€£¥]|[%$](?![^\W\d]|[({])"  # not the signs of %(name)s and $HOME
 )
-_LIMIT = re.compile(r"\bat (least|most)\b|\bup (to)\b|\b(less|more|fewer|greater) than\b", re.IGNORECASE)
 
 _NUMBER_WORDS = word_set(
     "zero two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen"
@@ -55,6 +55,11 @@ _NUMBER_WORDS = word_set(
     " triple minimum maximum < > <= >= ≤ ≥ ≠ ± ~ ≈"
 )
 """Words and signs that count as numbers. “One” is missing, because it is rarely a number."""
+_LIMIT = re.compile(
+    rf"\bat (least|most)\b|\bup (to)\s+(?=[$€£¥~]?\d|(?:one|{'|'.join(filter(str.isalpha, sorted(_NUMBER_WORDS)))})\b)"
+    r"|\b(less|more|fewer|greater) than\b",
+    re.IGNORECASE,
+)
 _WARNING_WORDS = word_set(
     "not never no none must cannot only required optional mandatory deprecated forbidden avoid unless except warning"
     " caution danger dangerous irreversible irreversibly permanently unsupported insecure shall"
@@ -187,9 +192,9 @@ _CODE_BLOCKS = frozenset({"code", "math", "openapi", "api-method", "integration"
 _CODE_ATTRIBUTES = word_set("method path host operation schemas webhook type in language expression arguments")
 _LINK_ATTRIBUTES = word_set("url src dark link target cover cover_dark href spec include")
 _LOOK_ATTRIBUTES = word_set(
-    "align valign dir tight spaced wrap numbers expandable full_width highlighted header_hidden header_sticky search size"
-    " titles_hidden icon width height frame open expanded format grouped level color background drawing colspan rowspan head"
-    " formatting fallback"
+    "align aligned valign dir tight spaced wrap numbers expandable full_width highlighted header_hidden header_sticky"
+    " search size titles_hidden icon width height frame open expanded format grouped level color background drawing"
+    " colspan rowspan head formatting fallback"
 )
 """Attributes that change the look of a block and not what the block says."""
 _NAME_ATTRIBUTES = frozenset({"id", "slug"})
@@ -380,8 +385,12 @@ def _changed_kinds(old: Block, new: Block, settings: Sequence[AttributeChange], 
                 yield from _cell_kinds(cell)
         case ContainerChange(title=title) if title is not None:
             yield from _kinds_of_text(title.words)
-        case None if old.kind != new.kind or not settings:
+        case None if old.kind != new.kind or not settings or _own_text(old) != _own_text(new):
             yield from _replaced_kinds(old, new)
+
+
+def _own_text(block: Block) -> str:
+    return plain_text(block.runs) or block.text
 
 
 def _column_kinds(column: ColumnPair) -> Iterator[ChangeKind]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from octavo.documents.blocks import Run
@@ -61,10 +61,15 @@ def diff_runs(old: Iterable[Run], new: Iterable[Run]) -> TextChange:
             for index in range(diff_range.i2 - diff_range.i1):
                 builder.put_pair(before[diff_range.i1 + index], after[diff_range.j1 + index])
             continue
-        for token in before[diff_range.i1 : diff_range.i2]:
+        removed, inserted = before[diff_range.i1 : diff_range.i2], after[diff_range.j1 : diff_range.j2]
+        if _has_same_letters(removed, inserted):
+            for old_token, new_token in _split_at_same_letters(removed, inserted):
+                builder.put_pair(old_token, new_token)
+            continue
+        for token in removed:
             builder.put("delete", token)
             changed += len(token.text)
-        for token in after[diff_range.j1 : diff_range.j2]:
+        for token in inserted:
             builder.put("insert", token)
             changed += len(token.text)
     total = sum(len(each.text) for each in before) + sum(len(each.text) for each in after)
@@ -73,6 +78,25 @@ def diff_runs(old: Iterable[Run], new: Iterable[Run]) -> TextChange:
 
 def _token_keys(tokens: Sequence[Token]) -> list[str]:
     return [" " if token.text.isspace() else token.text for token in tokens]
+
+
+def _has_same_letters(old: Sequence[Token], new: Sequence[Token]) -> bool:
+    """Return whether two texts differ only in where their formats change, such as `bold`er and `bolder`."""
+    is_text = not any(token.text.startswith(_ATOMIC_MARK) for token in (*old, *new))
+    return is_text and "".join(token.text for token in old) == "".join(token.text for token in new)
+
+
+def _split_at_same_letters(old: Sequence[Token], new: Sequence[Token]) -> Iterator[tuple[Token, Token]]:
+    """Split the tokens of two equal texts so that they end at the same letters. Yield them in pairs."""
+    before, after = list(reversed(old)), list(reversed(new))
+    while before:
+        ends = [side.pop() for side in (before, after)]
+        length = min(len(token.text) for token in ends)
+        for side, token in zip((before, after), ends, strict=True):
+            if len(token.text) > length:
+                side.append(replace(token, text=token.text[length:]))
+        old_token, new_token = (replace(token, text=token.text[:length]) for token in ends)
+        yield old_token, new_token
 
 
 def split_words(runs: Iterable[Run], names: Collection[str] = ()) -> list[Token]:
@@ -186,11 +210,12 @@ class _ChangeBuilder:
             self._old.append(old)
 
     def words(self) -> tuple[TextPart, ...]:
-        """Return all parts. Bold or italic that changed only on punctuation is left out if anything else changed."""
+        """Return all parts. Bold, italic or a link that changed only on punctuation or space is left out if anything
+        else changed."""
         self._flush()
-        if all(word.op == "equal" or _is_punctuation_emphasis(word) for word in self._words):
+        if all(word.op == "equal" or _is_on_punctuation(word) for word in self._words):
             return tuple(self._words)
-        return tuple(TextPart("equal", word.run) if _is_punctuation_emphasis(word) else word for word in self._words)
+        return tuple(TextPart("equal", word.run) if _is_on_punctuation(word) else word for word in self._words)
 
     def _continues(self, op: Op, token: Token, old: Token | None) -> bool:
         last = self._new[-1]
@@ -206,7 +231,10 @@ class _ChangeBuilder:
         self._new, self._old = [], []
 
 
-def _is_punctuation_emphasis(word: TextPart) -> bool:
+def _is_on_punctuation(word: TextPart) -> bool:
+    """Return whether only the emphasis of punctuation or space changed, or only the link of space."""
+    if word.op == "link":
+        return word.run.text.isspace()
     if word.op != "format" or word.old is None or word.old.text != word.run.text:
         return False
     is_emphasis = word.old.marks ^ word.run.marks <= _EMPHASIS and style(word.old)[1:] == style(word.run)[1:]
