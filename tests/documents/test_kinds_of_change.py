@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
+from random import Random
 
 import pytest
 
@@ -67,12 +68,23 @@ def section(level: int, name: str, about: str) -> str:
     return f"{'#' * level} {name}\n\nSent when {about}.\n\n{example}\n\n{table}\n---\n\n"
 
 
+def typed(name: str, prefix: str, *fields: str) -> str:
+    """Return a section whose subsections are similar to those of its neighbors."""
+    described = "".join(f"#### `{prefix}{field}` → `String`\n\n`ENABLED`\n\n" for field in fields)
+    return f"## {name}\n\n### Constructors\n\n#### `{prefix}{name}()`\n\n---\n\n### Properties\n\n{described}---\n\n"
+
+
 BERTH, MAST, OARS = (
     ("berth-free", "the berth is free"),
     ("mast-down", "the mast is down"),
     ("oars-lost", "oars are lost"),
 )
 RETURNS = "Return values:\n\n| Name | Type |\n| --- | --- |\n"
+
+OWNER = "| Owner | string |\n"
+FIELDS = f"| Field | Type |\n| --- | --- |\n| Name | string |\n{OWNER}| Length | string |\n| Flag | string |\n"
+PIER_TABLE = "#### Parameters\n\n| Name | Meaning |\n| --- | --- |\n| `String` | Name of the pier to search |\n"
+MOVES_BOATS = "Moves each boat of a pier to the next free berth, in the order of the book of the harbour office."
 
 TWO_ROWS = (
     f"{HEAD}| retries | how often it is tried again |\n| default of retries | three times, then it gives up |\n{THREE}"
@@ -411,6 +423,24 @@ CHANGES = {
     "a heading replaced by one with some of its letters": (
         "# Tides\n\n## Flow Campaigns\n\nWrite down the name of each boat.",
         "# Tides\n\n### Flows\n\nThe keeper of the light sleeps until the sun has gone under.\n\n### Rules",
+    ),
+    "a table copied to a new section, and a row less where it was": (
+        f"## Berth\n\nWhere it lies.\n\n## Editable boat\n\n{FIELDS}\n## Pier\n\nLast.",
+        f"## New boat\n\n{FIELDS}\n## Berth\n\nWhere it lies.\n\n## Editable boat\n\n{FIELDS.replace(OWNER, '')}\n## Pier\n\nLast.",
+    ),
+    "a heading in place, past which others moved": (
+        f"### Name of `Boat`\n\n### `next()` → `Berth`\n\n{PIER_TABLE}\n### `list(String pier)` → `Boat`\n\n"
+        f"### `list(String pier, List owners)` → `Boat`\n\n### `move(Boat boat)` → `void`\n\n{MOVES_BOATS}",
+        f"### `next()` → `Berth`\n\n{MOVES_BOATS} Also counts them.\n\n### `list(String pier)` → `Boat`\n\n"
+        f"{PIER_TABLE}| `String` | Name of the owner to search |\n",
+    ),
+    "a paragraph now the caption of an image": (
+        f"# Page\n\n{SENTENCE}\n\nLast.",
+        f'# Page\n\n<figure><img src="a.png" alt=""><figcaption><p>{SENTENCE}</p></figcaption></figure>\n\nLast.',
+    ),
+    "sections with subsections in another order": (
+        "# Page\n\n" + typed("Boat", "", "colors", "flags") + typed("Pier", "", "berths", "lamps"),
+        "# The page\n\n" + typed("Pier", "global ", "berths", "lamps") + typed("Boat", "global ", "colors", "flags"),
     ),
     "front matter": ("---\ntitle: A\n---\n\nx", "---\ntitle: B\nhidden: true\n---\n\nx"),
 }
@@ -867,6 +897,74 @@ TOLD = {
         "+ paragraph The keeper of the light sleeps until the sun has gone under.",
         "+ heading Rules",
     ],
+    "a table copied to a new section, and a row less where it was": [
+        "+ heading New boat",
+        "+ table Name / string / Owner / string / Length / string / Flag / string",
+        "= 3",
+        "~ table",
+        "  = 1",
+        "  - row Owner / string",
+        "  = 2",
+        "= 2",
+    ],
+    "a heading in place, past which others moved": [
+        "- heading Name of Boat",
+        "= 1",
+        f"> 1 paragraph {MOVES_BOATS} Also counts them.",
+        f"  {MOVES_BOATS}[+ Also counts them.]",
+        "> 2 heading list(String pier) → Boat",
+        "= 1",
+        "~ table",
+        "  = 1",
+        "  + row String / Name of the owner to search",
+        "< 2 heading list(String pier) → Boat",
+        "- heading list(String pier, List owners) → Boat",
+        "- heading move(Boat boat) → void",
+        f"< 1 paragraph {MOVES_BOATS} Also counts them.",
+    ],
+    "a paragraph now the caption of an image": [
+        "= 1",
+        f"- paragraph {SENTENCE}",
+        f"+ figure {SENTENCE}",
+        "= 1",
+    ],
+    "sections with subsections in another order": [
+        "~ heading",
+        "  rewritten [-Page][+The page]",
+        "< 1 heading Boat",
+        "< 2 heading Constructors",
+        "< 3 heading global Boat()",
+        "< 4 divider",
+        "< 5 heading Properties",
+        "< 6 heading global colors → String",
+        "< 7 paragraph ENABLED",
+        "< 8 heading global flags → String",
+        "< 9 paragraph ENABLED",
+        "< 10 divider",
+        "= 2",
+        "~ heading",
+        "  [+global ]Pier()",
+        "= 2",
+        "~ heading",
+        "  [+global ]berths → String",
+        "= 1",
+        "~ heading",
+        "  [+global ]lamps → String",
+        "= 2",
+        "> 1 heading Boat",
+        "> 2 heading Constructors",
+        "> 3 heading global Boat()",
+        "  [+global ]Boat()",
+        "> 4 divider",
+        "> 5 heading Properties",
+        "> 6 heading global colors → String",
+        "  [+global ]colors → String",
+        "> 7 paragraph ENABLED",
+        "> 8 heading global flags → String",
+        "  [+global ]flags → String",
+        "> 9 paragraph ENABLED",
+        "> 10 divider",
+    ],
     "front matter": ["page title: A → B", "page hidden: none → yes", "= 1"],
 }
 """Expected lines of each change in the signs of `diff_lines`."""
@@ -909,6 +1007,40 @@ def test_shifted_container_end_is_no_move(container: str, first: int, *, is_edit
         check_sides(found, old, new)
         assert found.size.added + found.size.removed == (1 if is_edited else 0)
         assert sum("wrapped" in line for line in lines(found)) == 1
+
+
+def test_move_into_a_container_of_a_replaced_section_has_both_ends() -> None:
+    letters = Random(1)
+
+    def texts(count: int) -> str:
+        words = ["".join(letters.choices("abdefgiklmnoprstu", k=6)) for _ in range(7 * count)]
+        return "".join(f"- {' '.join(words[at : at + 7])}.\n" for at in range(0, len(words), 7))
+
+    below = "Says whether to work on {} chains of edges or on {} edges."
+    paths, edges = (
+        "**Paths** of boats{}: single paths of long chains{}",
+        "**Edges** of boats{}: the edges as they were{}",
+    )
+
+    def expandable(title: str, *inside: str) -> str:
+        return f"<details>\n\n<summary>{title}</summary>\n\n{chr(10).join(inside)}\n\n</details>\n\n"
+
+    outputs = expandable("Outputs", f"- {paths.format(' (path)', '')}", f"- {edges.format(' (edge)', '')}")
+    operate = (
+        below.format("complete", "single"),
+        "",
+        f"- {paths.format('', ' only')}",
+        f"- {edges.format('', ' before')}",
+    )
+    old = parse(f"# Page\n\n{texts(24)}\n{outputs}{below.format('whole', 'the single')}\n\n## Last\n")
+    new = parse(
+        f"# Page\n\n{texts(3)[2:]}\n```\n{texts(3)}```\n\n1. {texts(1)}\n{expandable('Operate on', *operate)}"
+        f"{texts(24)}\n## Last\n"
+    )
+    found = diff(old, new)
+    ends = [line.lstrip()[:3] for line in lines(found) if line.lstrip().startswith((">", "<"))]
+    assert ends == ["> 1", "< 1"]
+    check_sides(found, old, new)
 
 
 def test_commands_that_became_code_are_no_replaced_section() -> None:

@@ -26,6 +26,9 @@ _MIN_ROW_SIMILARITY = 0.5
 
 TITLED_KINDS = frozenset({"tab", "expandable", "step", "update"})
 
+_MIN_COPIED_SIMILARITY = 0.75
+"""Minimum similarity of two blocks below the same heading to be paired if one of them has an equal block elsewhere."""
+
 MIN_MOVED_LENGTH = 25
 """Minimum length in characters for two equal blocks to count as one moved block."""
 
@@ -66,6 +69,7 @@ def align(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
         [node for gap in gaps for node in old[gap.i1 : gap.i2]],
         [node for gap in gaps for node in new[gap.j1 : gap.j2]],
     )
+    moved -= {number for gap in gaps if (number := _copied_number(gap, old, new, moved)) is not None}
     for equal, i1, i2, j1, j2 in found:
         if equal:
             pairs += zip(old[i1:i2], new[j1:j2], strict=True)
@@ -172,6 +176,18 @@ def _unique_equal_numbers(old: Sequence[Node], new: Sequence[Node]) -> frozenset
     )
 
 
+def _copied_number(gap: DiffRange, old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> int | None:
+    """Return the number of a block that was copied to another place and edited where it was: in `gap`, it is the only
+    block below the same heading on both sides. None if there is no such block."""
+    if gap.i1 == 0 or gap.i2 - gap.i1 != 1 or gap.j2 - gap.j1 != 1 or old[gap.i1 - 1].kind != "heading":
+        return None
+    before, after = old[gap.i1], new[gap.j1]
+    numbers = moved & {before.number, after.number}
+    if len(numbers) != 1 or before.kind != after.kind or similarity(before, after) < _MIN_COPIED_SIMILARITY:
+        return None
+    return next(iter(numbers))
+
+
 def align_without(old: Sequence[Node], new: Sequence[Node], moved: Collection[int]) -> list[Pair]:
     """Pair blocks as `align` does, but pair each block whose `id()` is in `moved` with None."""
     if not moved:
@@ -207,6 +223,8 @@ def similarity(old: Node, new: Node) -> float:
     if old_kind != new_kind:
         if frozenset((old_kind, new_kind)) not in _COMPATIBLE:
             return 0.0
+        if {old_kind, new_kind} == {"figure", "paragraph"} and not (_has_image(old) and _has_image(new)):
+            return 0.0  # The text of a caption is no image.
         penalty = 0.15
     if old_kind in _OPERATION_KINDS and new_kind in _OPERATION_KINDS and _is_same_operation(old.block, new.block):
         return 0.85 + 0.15 * text_similarity(old_text, new_text) - penalty
@@ -237,6 +255,10 @@ def similarity(old: Node, new: Node) -> float:
         if old_kind in ("row", "card") and old.children[0].number == new.children[0].number and old.children[0].text:
             score = max(score, min(1.0, score + 0.4))
     return max(score, _CONTAINER_SIMILARITY) if is_same_container else score - penalty
+
+
+def _has_image(node: Node) -> bool:
+    return node.kind == "figure" or any(run.kind == "image" for run in node.block.runs)
 
 
 def _is_same_container(old: Node, new: Node) -> bool:
@@ -378,6 +400,11 @@ class _Section(NamedTuple):
         first = self.nodes[0]
         return first.children if first.kind in TITLED_KINDS else list(self.nodes[1:])
 
+    @property
+    def has_subsections(self) -> bool:
+        """Return whether there is a heading below the title."""
+        return any(node.kind == "heading" for node in self.body)
+
     def text(self) -> str:
         """Return the beginning of the text below the title."""
         return " ".join(node.text for node in self.body if node.text)[:_MAX_SECTION_TEXT]
@@ -392,7 +419,7 @@ class _Section(NamedTuple):
 def moved_sections(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
     """Find sections that moved past other sections. Return their blocks, paired with their counterparts. Sections are
     matched by title and text, at any heading level."""
-    found: list[Pair] = []
+    found = _moved_trees(old, new)
     kinds = {node.block.kind for node in old} & {node.block.kind for node in new}
     for sections_of, sections in ((_heading_sections, {"heading"}), (_titled_containers, TITLED_KINDS)):
         if kinds.isdisjoint(sections):
@@ -404,6 +431,53 @@ def moved_sections(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
         if _may_differ_in_order(old_sections, new_sections):
             found += _moved_pairs(old_sections, new_sections)
     return found
+
+
+def _moved_trees(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
+    """Find sections with subsections that moved past their siblings. Return their blocks, paired with their
+    counterparts. Sections are matched by title, if it is unique among the siblings."""
+    before, after = _trees(old), _trees(new)
+    if len(before) == len(after) == 1:
+        return _moved_trees(before[0].body, after[0].body)
+    indexes = {section.name: j for j, section in enumerate(after) if _is_unique(section, after)}
+    pairs = {
+        i: indexes[each.name] for i, each in enumerate(before) if each.name in indexes and _is_unique(each, before)
+    }
+    pairs = {
+        i: j
+        for i, j in pairs.items()
+        if (before[i].has_subsections or after[j].has_subsections)
+        and text_similarity(before[i].text(), after[j].text()) >= MIN_SIMILARITY
+    }
+    if not pairs or len(before) * len(after) > _MAX_SECTION_PAIRS:
+        return []
+    worth = [{pairs[i]: each.worth(after[pairs[i]])} if i in pairs else {} for i, each in enumerate(before)]
+    in_order = set(best_pairs(worth, len(after)))
+    found: list[Pair] = []
+    for i, j in pairs.items():
+        if (i, j) in in_order:
+            found += _moved_trees(before[i].body, after[j].body)
+        else:
+            found += align(before[i].nodes, after[j].nodes)
+    return found
+
+
+def _trees(nodes: Sequence[Node]) -> list[_Section]:
+    """Split blocks at the headings of the highest level. A section includes its subsections."""
+    levels = [int(node.block.attrs.get("level", 2)) for node in nodes if node.kind == "heading"]
+    starts = [
+        index
+        for index, node in enumerate(nodes)
+        if node.kind == "heading" and int(node.block.attrs.get("level", 2)) == min(levels)
+    ]
+    return [
+        _Section(("heading", fold(nodes[start].text)), nodes[start:end])
+        for start, end in zip(starts, [*starts[1:], len(nodes)], strict=False)
+    ]
+
+
+def _is_unique(section: _Section, others: Sequence[_Section]) -> bool:
+    return sum(section.name == other.name for other in others) == 1
 
 
 def _heading_sections(nodes: Sequence[Node]) -> Iterator[_Section]:

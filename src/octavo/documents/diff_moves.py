@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from operator import itemgetter
 
 from octavo.documents.blocks import Block, Run, kinds_with
@@ -46,9 +46,9 @@ _MIN_LENGTH_RATIO = 0.4
 _MAX_PAIRS = 4000
 
 
-def find_moves(steps: Sequence[DiffStep], compare: CompareNodes) -> None:
+def find_moves(steps: list[DiffStep], compare: CompareNodes) -> None:
     """Turn a removed and an added step into a move if their blocks are equal or similar, at any depth. Number the moves
-    from 1."""
+    from 1. A block that passed no block of both versions stays in place."""
     visible = [each for step in steps for each in (step, *step.descendants())]
     containers = [step for step in visible if step.inside is None and _is_container_step(step)]
     for step in containers:
@@ -86,6 +86,54 @@ def find_moves(steps: Sequence[DiffStep], compare: CompareNodes) -> None:
     finder.move_neighbors(lists)
     for step in containers:
         collapse_container(step)
+    for siblings in lists:
+        _keep_in_place(siblings, compare)
+
+
+def _keep_in_place(siblings: list[DiffStep], compare: CompareNodes) -> None:
+    """Join the two steps of each move if no block of both versions is between them."""
+    found: list[DiffStep] = []
+    for is_one_sided, group in groupby(siblings, _is_one_sided):
+        segments = [list(group)]
+        while segments:
+            segment = segments.pop()
+            parts = _split_at_kept(segment, compare) if is_one_sided else None
+            if parts is None:
+                found += segment
+            else:
+                segments += reversed(parts)
+    siblings[:] = found
+
+
+def _is_one_sided(step: DiffStep) -> bool:
+    """Return whether a step is about blocks of one version only, or about one end of a move."""
+    return step.status in ("left", "arrived") or (step.status in ("added", "removed") and step.inside is None)
+
+
+def _split_at_kept(steps: list[DiffStep], compare: CompareNodes) -> tuple[list[DiffStep], ...] | None:
+    """Join the two steps of the longest block that has both in `steps`. Return the steps before it, the joined step, and
+    the steps after it, so that the blocks of both versions keep their order. None if there is no such block."""
+    ends: dict[int, list[int]] = {}
+    for index, step in enumerate(steps):
+        if step.status in ("left", "arrived"):
+            ends.setdefault(step.number, []).append(index)
+    both = sorted((pair for pair in ends.values() if len(pair) == 2), key=lambda pair: _size(steps[pair[0]]))
+    while both:
+        first, last = both.pop()
+        step = steps[last] if steps[last].status == "arrived" else steps[first]
+        assert step.old is not None
+        assert step.new is not None
+        kept_status = "same" if step.old.number == step.new.number else compare(step.old, step.new).status
+        if kept_status in ("same", "changed"):
+            first_side = ("removed", "left") if steps[first].status == "left" else ("added", "arrived")
+            step.status, step.number = kept_status, 0
+            between = steps[first + 1 : last]
+            return (
+                [*steps[:first], *(each for each in between if each.status not in first_side)],
+                [step],
+                [*(each for each in between if each.status in first_side), *steps[last + 1 :]],
+            )
+    return None
 
 
 class _MoveFinder:
@@ -390,9 +438,11 @@ def _text_size(words: Iterable[TextPart]) -> tuple[int, int]:
 
 
 def _has_same_text(old: Block, new: Block) -> bool:
-    if old.kind in ("image", "figure"):
-        return old.attrs == new.attrs and old.children == new.children
-    return old.plain() == new.plain()
+    return old.plain() == new.plain() and _images(old) == _images(new)
+
+
+def _images(block: Block) -> list[tuple[object, ...]]:
+    return [tuple(each.attrs.get(name) for name in ("src", "dark", "alt")) for each in block.walk()]
 
 
 def _count_words(block: Block) -> int:
@@ -441,8 +491,11 @@ def join_replaced_sections(steps: Sequence[DiffStep]) -> list[DiffStep]:
 
 
 def _is_whole_edit(step: DiffStep) -> bool:
-    """Return whether a step changes the words of a block, or adds or removes a whole block."""
+    """Return whether a step changes the words of a block, or adds or removes a whole block. False for a container into
+    which, or out of which, a block moved: the other end of the move must stay visible."""
     if step.status == "changed":
+        if any(inner.status in ("left", "arrived") for inner in step.descendants()):
+            return False
         return not isinstance(step.parts, TextChange) or "words" in step.parts.kinds
     return step.status in ("added", "removed") and step.inside is None
 

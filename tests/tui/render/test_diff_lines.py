@@ -355,3 +355,14 @@ def test_each_moved_row_counts_once_in_the_notes_of_tables() -> None:
     tables = (f"{head}{{}}\nText.\n\n{head}| c | d |\n{{}}").format
     found = rows(tables(one + two + three, ""), tables(two + one, three))
     assert sum("1 row moved." in each for each in found) == 2
+
+
+def test_figure_with_another_frame_is_shown_with_its_image() -> None:
+    figure = '<figure><img src="harbour.png" alt=""><figcaption><p>The pier</p></figcaption></figure>'
+    framed = f'<div data-with-frame="true">{figure}</div>'
+    before, after = (f"# Page\n\nFirst.\n\n{each}\n\nLast.\n" for each in (figure, framed))
+    found = rows(before, after)
+    assert row("frame: no → yes", found)
+    assert row("harbour.png", found)
+    size = compare(before, after).diff.size
+    assert (size.added, size.removed) == (0, 0)
