@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from keyring.backend import KeyringBackend
@@ -68,6 +68,22 @@ class Waiting(Memory):
     def set_password(self, service: str, username: str, password: str) -> None:
         self.answered.wait()
         super().set_password(service, username, password)
+
+
+class Prompting(Memory):
+    """Calls `meanwhile` while the user enters the password of the keyring to store or delete a token."""
+
+    def __init__(self, meanwhile: Callable[[], object]) -> None:
+        super().__init__()
+        self.meanwhile = meanwhile
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        self.meanwhile()
+        super().set_password(service, username, password)
+
+    def delete_password(self, service: str, username: str) -> None:
+        self.meanwhile()
+        super().delete_password(service, username)
 
 
 class Chain(KeyringBackend):

@@ -297,3 +297,14 @@ def test_unreadable_accounts_are_set_aside_and_unwritable_temporary(tmp_path: Pa
     accounts = Accounts(tmp_path / "file")
     accounts.record_user(access_by_key("first-key"), "mia")
     assert accounts.name_of(access_by_key("first-key")) == accounts.name_of(access_by_profile("mia"))
+
+
+def test_accounts_that_cannot_be_set_aside_have_names_for_this_run(tmp_path: Path) -> None:
+    (tmp_path / ACCOUNTS_FILE).write_text("damaged")
+    (tmp_path / ACCOUNTS_FILE).chmod(0o600)
+    (tmp_path / "accounts.unreadable" / "in the way").mkdir(parents=True)
+    accounts = Accounts(tmp_path)
+    assert accounts.name_of(access_by_profile("mia")) == f"{HERE} user mia"
+    accounts.record_user(access_by_key("first-key"), "mia")
+    assert accounts.name_of(access_by_key("first-key")) == f"{HERE} user mia"
+    assert (tmp_path / ACCOUNTS_FILE).read_text() == "damaged"

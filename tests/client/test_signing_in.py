@@ -16,10 +16,10 @@ from octavo.api.errors import Unauthorized
 from octavo.client import profiles, signing_in
 from octavo.client.client import Client
 from octavo.client.credentials import Keyring, StoreTimeout, StoreUnavailable
-from octavo.client.profiles import Profile, resolve
+from octavo.client.profiles import Profile, Profiles, resolve
 from octavo.client.signing_in import Home, check, login, logout, status, switch, token_of
 from octavo.server.app import Platform
-from tests.client.backends import HERE, Locked, Memory, Waiting
+from tests.client.backends import HERE, Locked, Memory, Prompting, Waiting
 from tests.client.conftest import Connect
 from tests.server.asking import Clock, small_world
 
@@ -216,6 +216,34 @@ async def test_sign_in_to_another_store_deletes_the_earlier_key(sign_in: SignIn,
     assert memory.kept
     assert not (await sign_in("ada", insecure_storage=True)).key_left
     assert not memory.kept
+
+
+async def test_profiles_added_while_the_keyring_asks_are_kept(sign_in: SignIn, home: Home, memory: Memory) -> None:
+    names = iter(("first", "second"))
+
+    def add_profile() -> None:
+        name = next(names)
+        home.write(home.read().with_current(Profile(name, ORIGIN, "session", name)))
+
+    keyring.set_keyring(Prompting(add_profile))
+    await sign_in("mia")
+    assert (home.read().current, set(home.read().entries)) == ("default", {"first", "default"})
+    logout(home)
+    assert set(home.read().entries) == {"first", "second"}
+
+
+async def test_profile_without_a_user_belongs_to_the_one_who_signs_in(sign_in: SignIn, home: Home) -> None:
+    home.write(Profiles("work", {"work": Profile("work", ORIGIN, "session")}))
+    await sign_in("mia", name="work")
+    assert home.read().entries["work"].user_id == "mia"
+
+
+def test_sign_out_without_a_current_profile_lists_the_profiles(home: Home) -> None:
+    with pytest.raises(ValueError, match="You are not signed in"):
+        logout(home)
+    home.write(Profiles("", {"work": Profile("work", ORIGIN, "session")}))
+    with pytest.raises(ValueError, match=r"No profile is current\. .* Profiles: work\."):
+        logout(home)
 
 
 async def test_switch_changes_the_current_profile(sign_in: SignIn, home: Home) -> None:

@@ -16,6 +16,7 @@ import os
 import re
 import secrets
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -27,6 +28,7 @@ from octavo.api.safety import safe_line
 from octavo.client.origin import DEFAULT, host_of, origin_of
 from octavo.client.private_files import create_private_folder, read_private, write_private
 from octavo.settings import did_you_mean
+from octavo.settings.file import toml_of
 from octavo.untrusted_input import parse_json, read_toml
 
 ACCOUNTS_FILE = "accounts.json"
@@ -99,24 +101,22 @@ class Accounts:
         return True
 
     def _change(self, change: Callable[[], object]) -> None:
-        try:
-            create_private_folder(self._path.parent)
-            lock_file = os.open(self._path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        except OSError:
-            change()
-            return
-        try:
-            fcntl.flock(lock_file, fcntl.LOCK_EX)
-            if not self._read() and self._path.exists():  # another process may have changed the file
-                os.replace(self._path, self._path.with_suffix(".unreadable"))
+        with ExitStack() as lock:
+            try:
+                create_private_folder(self._path.parent)
+                lock_file = os.open(self._path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+                lock.callback(os.close, lock_file)
+                fcntl.flock(lock_file, fcntl.LOCK_EX)
+                if not self._read() and self._path.exists():  # another process may have changed the file
+                    os.replace(self._path, self._path.with_suffix(".unreadable"))
+            except OSError:
+                change()  # not writable: the names last for this run only
+                return
             change()
             known = {"salt": self._salt, "keys": self._keys, "users": self._users, "left": self._earlier_names}
-            write_private(self._path, json.dumps(known))
-            self._is_stored = True
-        except OSError:
-            return  # not writable: the names last for this run only
-        finally:
-            os.close(lock_file)
+            with suppress(OSError):
+                write_private(self._path, json.dumps(known))
+                self._is_stored = True
 
 
 def _user_key(access: Access, user_id: str) -> str:
@@ -290,11 +290,11 @@ def read(path: Path) -> Profiles:
 
 def write(path: Path, profiles: Profiles) -> None:
     """Write the profiles file. If the old file is unreadable, keep a copy of it. Raises OSError."""
-    lines = [f"current = {_quote_toml(profiles.current)}"]
+    lines = [f"current = {toml_of(profiles.current)}"]
     for profile in profiles.entries.values():
-        lines += ["", f"[profiles.{_quote_toml(profile.name)}]"]
+        lines += ["", f"[profiles.{toml_of(profile.name)}]"]
         kept = {key: value for key, value in asdict(profile).items() if key != "name" and value}
-        lines += [f"{key} = {'true' if value is True else _quote_toml(value)}" for key, value in kept.items()]
+        lines += [f"{key} = {toml_of(value)}" for key, value in kept.items()]
     unreadable = path.read_bytes() if profiles.problem and path.exists() else None
     if unreadable is not None:
         # copied and not renamed, so that the old file stays until the new file is complete
@@ -311,7 +311,7 @@ def resolve(
     A token in the environment is sent only to the base URL that is set by an option or in the environment. If none is
     set, it is sent only to the origin of the profile, or to the default origin. Raises ValueError with a sentence.
     """
-    named_profile = _profile_named(profiles, profile) if profile else None
+    named_profile = profile_named(profiles, profile) if profile else None
     chosen_url = base_url or environ.get(BASE_URL_VARIABLE) or ""
     if chosen_url:
         origin = origin_of(chosen_url)
@@ -339,7 +339,8 @@ def resolve(
     return Access(origin, chosen, chosen.store)
 
 
-def _profile_named(profiles: Profiles, name: str) -> Profile:
+def profile_named(profiles: Profiles, name: str) -> Profile:
+    """Return the profile `name`. Raises ValueError with a sentence if it does not exist."""
     found = profiles.get(name)
     if found is None:
         names = ", ".join(profiles.entries) or "none yet"
@@ -364,15 +365,8 @@ def _profile(name: str, values: Mapping[str, Any]) -> Profile:
     texts = {key: safe_line(str(values.get(key, ""))) for key in ("user_id", "user_name", "fingerprint")}
     read_only = values.get("read_only", False)
     if not isinstance(read_only, bool):
-        raise TypeError(
-            "read_only must be true or false."
-        )  # do not read an invalid value as False, because the user may have meant True
+        # Do not read an invalid value as False, because the user may have meant True.
+        raise TypeError("read_only must be true or false.")
     if not isinstance(values.get("origin"), str):
         raise TypeError("origin must be the URL of a server.")
     return Profile(check_name(name), origin_of(values["origin"]), store, **texts, read_only=read_only)
-
-
-def _quote_toml(value: str) -> str:
-    """Return `value` as a quoted TOML string, on one line. JSON has the same syntax, except that TOML requires DEL to
-    be escaped."""
-    return json.dumps(safe_line(value), ensure_ascii=False).replace("\x7f", "\\u007f")

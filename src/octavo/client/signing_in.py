@@ -21,7 +21,6 @@ from octavo.client.credentials import KeyFiles, Keyring, Store, StoreTimeout, St
 from octavo.client.origin import host_of
 from octavo.client.profiles import KEY_VARIABLE, Access, Profile, Profiles
 from octavo.concurrency import run_in_thread
-from octavo.settings import did_you_mean
 
 ORGANIZATIONS = 100
 """Maximum number of organizations read at sign-in."""
@@ -80,7 +79,7 @@ class SignedIn:
     profile: Profile
     identity: Identity
     notice: str = ""
-    """Sentence that says why the token was not stored, and how to store it. Empty if it was stored."""
+    """Why the keyring could not store the token, and how to store it, in sentences. Empty if nothing failed."""
     key_left: str = ""
     """Sentences that say why the earlier token of the profile could not be deleted from another store, and how to
     delete it. Empty if it was deleted."""
@@ -161,7 +160,7 @@ async def login(
     saved = await run_in_thread(home.read)
     chosen = _free_name(saved, origin, identity.user) if name is None else profiles.check_name(name)
     before = saved.get(chosen)
-    if before is not None and (before.origin, before.user_id) != (origin, identity.user.id):
+    if before is not None and (before.origin != origin or before.user_id not in ("", identity.user.id)):
         who = before.user_name or before.user_id
         raise ValueError(
             f"Profile {chosen} belongs to {who} at {host_of(before.origin)}. Choose another name, or sign out of that profile first."
@@ -178,7 +177,8 @@ async def login(
         profiles.fingerprint(key),
         read_only=before is not None and before.read_only,
     )
-    await run_in_thread(lambda: home.write(saved.with_current(profile)))
+    # Read again, because another process may have changed the profiles while the keyring asked for its password.
+    await run_in_thread(lambda: home.write(home.read().with_current(profile)))
     key_left = ""
     if before is not None and before.store != store:
         _, key_left = await run_in_thread(lambda: _delete_key(home, before))
@@ -194,7 +194,7 @@ def logout(home: Home, name: str | None = None) -> SignedOut:
     known = home.read()
     profile = _existing_profile(known, name or known.current)
     had_key, key_left = _delete_key(home, profile)
-    left = known.without(profile.name)
+    left = home.read().without(profile.name)
     home.write(left)
     return SignedOut(profile, had_key, left.current, key_left)
 
@@ -332,17 +332,13 @@ def _delete_key(home: Home, profile: Profile) -> tuple[bool, str]:
 
 
 def _existing_profile(known: Profiles, name: str) -> Profile:
-    found = known.get(name)
-    if found is None:
-        there = ", ".join(known.entries)
-        if known.problem:
-            raise ValueError(known.problem)
-        raise ValueError(
-            f"The profile {name!r} does not exist.{did_you_mean(name, known.entries)} Profiles: {there}."
-            if there
-            else "You are not signed in. Run: octavo auth login"
-        )
-    return found
+    """Return the profile `name`. Raises ValueError with a sentence if it does not exist, or if `name` is empty because no
+    profile is current."""
+    if name and (known.entries or known.problem):
+        return profiles.profile_named(known, name)
+    names = ", ".join(known.entries)
+    choose = f"No profile is current. Choose one with octavo auth switch NAME. Profiles: {names}."
+    raise ValueError(known.problem or (choose if names else "You are not signed in. Run: octavo auth login"))
 
 
 def _status(home: Home, access: Access, *, current: bool) -> Status:
