@@ -36,7 +36,7 @@ from octavo.cli.standard_streams import Failure
 from octavo.client import profiles
 from octavo.client.credentials import KeyFiles, StoreUnavailable
 from octavo.client.profiles import Accounts
-from octavo.client.responses import message_in, read_as
+from octavo.client.responses import message_in, parse_response
 from octavo.data import inbox_responses
 from octavo.data.drafts import Drafts
 from octavo.data.response_cache import ResponseCache
@@ -280,7 +280,7 @@ class ReaderFolder:
 def parsed_response(kind: type[Operation[Any]], body: bytes) -> Any:
     """Return the response as the app reads it, or the message of its error."""
     try:
-        return asyncio.run(read_as(SPECS[kind], body, "the server"))
+        return asyncio.run(parse_response(SPECS[kind], body, "the server"))
     except BadResponse as failure:
         return str(failure)
 

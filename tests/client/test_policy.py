@@ -43,7 +43,7 @@ ODD_VALUES = (
 )
 
 
-def decide_after_status(status: int, headers: dict[str, str] | None = None, **changes: object) -> policy.Decision:
+def delay_after_status(status: int, headers: dict[str, str] | None = None, **changes: object) -> float | None:
     facts: dict[str, object] = {
         "method": "GET",
         "attempt": 1,
@@ -52,19 +52,19 @@ def decide_after_status(status: int, headers: dict[str, str] | None = None, **ch
         "now": NOON,
         "rng": lambda: 0.5,
     }
-    return policy.decide_after_status(status, headers or {}, **{**facts, **changes})  # type: ignore[arg-type]  # keyword arguments of any type
+    return policy.delay_after_status(status, headers or {}, **{**facts, **changes})  # type: ignore[arg-type]  # keyword arguments of any type
 
 
-def decide_after_error(error: ApiError, **changes: object) -> policy.Decision:
+def delay_after_error(error: ApiError, **changes: object) -> float | None:
     facts: dict[str, object] = {"method": "GET", "attempt": 1, "elapsed": 0.0, "deadline": 30.0, "rng": lambda: 0.5}
-    return policy.decide_after_error(error, **{**facts, **changes})  # type: ignore[arg-type]  # keyword arguments of any type
+    return policy.delay_after_error(error, **{**facts, **changes})  # type: ignore[arg-type]  # keyword arguments of any type
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_only_temporary_statuses_are_retried(method: str) -> None:
     read = {408, 425, 429, 500, 502, 503, 504}
     expected = read if method in ("GET", "HEAD") else {429}
-    assert {status for status in range(100, 600) if decide_after_status(status, method=method).retry} == expected
+    assert {status for status in range(100, 600) if delay_after_status(status, method=method) is not None} == expected
 
 
 @pytest.mark.parametrize(
@@ -83,31 +83,25 @@ def test_only_temporary_statuses_are_retried(method: str) -> None:
     ],
 )
 def test_write_is_retried_only_if_it_was_never_sent(error: ApiError, read: bool, write: bool) -> None:
-    assert all(decide_after_error(error, method=method).retry is read for method in ("GET", "HEAD"))
-    assert all(decide_after_error(error, method=method).retry is write for method in WRITES)
+    assert all((delay_after_error(error, method=method) is not None) is read for method in ("GET", "HEAD"))
+    assert all((delay_after_error(error, method=method) is not None) is write for method in WRITES)
 
 
 def test_no_retry_after_four_attempts() -> None:
-    assert [decide_after_status(503, attempt=attempt).retry for attempt in (1, 2, 3, 4, 5)] == [
-        True,
-        True,
-        True,
-        False,
-        False,
-    ]
-    assert [decide_after_error(Lost("x"), attempt=attempt).retry for attempt in (3, 4)] == [True, False]
+    assert [delay_after_status(503, attempt=attempt) for attempt in (1, 2, 3, 4, 5)] == [0.25, 0.5, 1.0, None, None]
+    assert [delay_after_error(Lost("x"), attempt=attempt) for attempt in (3, 4)] == [1.0, None]
 
 
 def test_delays_grow_to_eight_seconds_with_full_jitter() -> None:
-    longest = [decide_after_status(503, attempt=attempt, rng=lambda: 1.0).delay for attempt in (1, 2, 3)]
+    longest = [delay_after_status(503, attempt=attempt, rng=lambda: 1.0) for attempt in (1, 2, 3)]
     assert longest == [0.5, 1.0, 2.0]
-    assert decide_after_error(Lost("x"), attempt=1, rng=lambda: 0.0).delay == 0.0
+    assert delay_after_error(Lost("x"), attempt=1, rng=lambda: 0.0) == 0.0
     assert policy._pause(9, lambda: 1.0) == 8.0
 
 
 def test_waits_are_uniform() -> None:
     draws = random.Random(1)
-    waits = sorted(decide_after_status(503, attempt=3, rng=draws.random).delay / 2.0 for _ in range(10_000))
+    waits = sorted((delay_after_status(503, attempt=3, rng=draws.random) or 0.0) / 2.0 for _ in range(10_000))
     distance = max(max(abs(wait - n / 10_000), abs(wait - (n + 1) / 10_000)) for n, wait in enumerate(waits))
     assert distance < 1.63 / math.sqrt(10_000)  # Kolmogorov–Smirnov test at the 1 % level.
     assert waits[-1] < 1.0
@@ -115,18 +109,13 @@ def test_waits_are_uniform() -> None:
 
 @pytest.mark.parametrize("elapsed", [29.9, 29.6])
 def test_no_retry_after_the_deadline(elapsed: float) -> None:
-    assert not decide_after_status(503, attempt=3, elapsed=elapsed, rng=lambda: 1.0).retry
-    assert not decide_after_error(NotSent("x"), attempt=3, elapsed=elapsed, rng=lambda: 1.0).retry
+    assert delay_after_status(503, attempt=3, elapsed=elapsed, rng=lambda: 1.0) is None
+    assert delay_after_error(NotSent("x"), attempt=3, elapsed=elapsed, rng=lambda: 1.0) is None
 
 
 def test_delay_may_end_at_the_deadline() -> None:
-    assert decide_after_status(503, elapsed=29.75).retry
-    assert not decide_after_status(503, elapsed=29.76).retry
-
-
-def test_retry_after_is_returned_without_a_retry() -> None:
-    assert decide_after_status(503, {"retry-after": "7"}, method="POST") == policy.Decision(False, 7.0)
-    assert decide_after_status(503, method="POST") == policy.Decision(False, 0.0)
+    assert delay_after_status(503, elapsed=29.75) == 0.25
+    assert delay_after_status(503, elapsed=29.76) is None
 
 
 def test_partial_rate_limit_headers_are_accepted() -> None:
@@ -136,13 +125,13 @@ def test_partial_rate_limit_headers_are_accepted() -> None:
 
 
 def test_retry_is_not_earlier_than_retry_after() -> None:
-    assert decide_after_status(429, {"retry-after": "7"}, rng=lambda: 0.0) == policy.Decision(True, 7.0)
-    assert decide_after_status(429, {"retry-after": "7"}, rng=lambda: 1.0) == policy.Decision(True, 7.5)
+    assert delay_after_status(429, {"retry-after": "7"}, rng=lambda: 0.0) == 7.0
+    assert delay_after_status(429, {"retry-after": "7"}, rng=lambda: 1.0) == 7.5
 
 
 def test_retry_after_longer_than_a_minute_is_not_awaited() -> None:
-    assert decide_after_status(429, {"retry-after": "60"}, deadline=120.0).retry
-    assert decide_after_status(429, {"retry-after": "61"}, deadline=120.0) == policy.Decision(False, 61.0)
+    assert delay_after_status(429, {"retry-after": "60"}, deadline=120.0) == 60.25
+    assert delay_after_status(429, {"retry-after": "61"}, deadline=120.0) is None
 
 
 @pytest.mark.parametrize(
@@ -210,13 +199,13 @@ def test_retries_stay_within_attempts_deadline_and_method(
     method: str, attempt: int, elapsed: float, status: int, wait: str, chance: float
 ) -> None:
     headers = {"retry-after": wait}
-    decision = decide_after_status(status, headers, method=method, attempt=attempt, elapsed=elapsed, rng=lambda: chance)
-    if decision.retry:
+    delay = delay_after_status(status, headers, method=method, attempt=attempt, elapsed=elapsed, rng=lambda: chance)
+    if delay is not None:
         assert attempt < policy.ATTEMPTS
-        assert elapsed + decision.delay <= 30
+        assert elapsed + delay <= 30
         assert status in policy.TEMPORARY_STATUSES
         assert method in policy.READS or status == 429
-        assert decision.delay >= (policy.requested_wait(headers, NOON) or 0)
+        assert delay >= (policy.requested_wait(headers, NOON) or 0)
 
 
 @pytest.mark.parametrize("skew", [timedelta(hours=-1), timedelta(0), timedelta(hours=1)])

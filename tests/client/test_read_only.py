@@ -18,6 +18,7 @@ from tests.server.asking import Clock
 from tests.walk import full_world
 
 WHY = "It only reads here."
+SEARCH = search.InSite(at=SiteRef(organization_id="acme", site_id="none"), query="tide", scope=search.AllScope())
 
 
 def recording_app(platform: Platform, methods: list[str]) -> Application:
@@ -53,9 +54,8 @@ async def test_read_only_client_sends_no_write() -> None:
     me = next(route for spec in load().values() for route in routes(spec) if spec.name == "users.Me")
     assert (await client(operation_for_route(me, {}))).id == "ada"
     assert methods == ["GET"]
-    words = search.InSite(at=SiteRef(organization_id="acme", site_id="none"), query="tide", scope=search.AllScope())
     with pytest.raises(NotFound):
-        await client(words)
+        await client(SEARCH)
     assert methods == ["GET", "POST"], "a search is a POST that changes nothing"
     await client.aclose()
     platform.close()
@@ -70,6 +70,8 @@ async def test_read_only_platform_refuses_writes() -> None:
     with pytest.raises(Forbidden, match=WHY):
         await client(organizations.Update(at=acme, title="Acme of the Sea"))
     assert (await client(organizations.Get(at=acme))).title == "Acme"
+    with pytest.raises(NotFound):  # A search is a POST that changes nothing.
+        await client(SEARCH)
     await client.aclose()
     platform.close()
     platform.world.store.close()

@@ -12,7 +12,7 @@ import pytest
 from octavo.api import comments, content, spaces
 from octavo.api.bodies import Markdown
 from octavo.api.errors import Lost, NotSent, PaginationError, Unreachable
-from octavo.api.operation import ListPage, Next, Operation, OrganizationRef, RevisionRef, SpaceRef
+from octavo.api.operation import ListPage, NextCursor, Operation, OrganizationRef, RevisionRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.api.wire import encode
 from octavo.data.live import Live, Snapshot
@@ -519,10 +519,10 @@ class TestPages:
     ) -> None:
         op = spaces.List(at=OrganizationRef(organization_id="acme"))
         book = {
-            None: ListPage[Space](items=(), next=Next(page="b")),
-            "b": ListPage[Space](items=(), next=Next(page="c")),
-            "c": ListPage[Space](items=(Space(id="docs"),), next=Next(page="d")),
-            "d": ListPage[Space](items=(), next=Next(page="c")),
+            None: ListPage[Space](items=(), next=NextCursor(page="b")),
+            "b": ListPage[Space](items=(), next=NextCursor(page="c")),
+            "c": ListPage[Space](items=(Space(id="docs"),), next=NextCursor(page="d")),
+            "d": ListPage[Space](items=(), next=NextCursor(page="c")),
         }
         screen = SnapshotWatcher()
         live = Live(PagedServer(book), cache, outbox)
@@ -536,7 +536,7 @@ class TestPages:
     async def test_endless_list_of_empty_pages_stops(self, cache: ResponseCache, outbox: ManualOutbox) -> None:
         op = spaces.List(at=OrganizationRef(organization_id="acme"))
         empty: dict[str | None, ListPage[Space]] = {
-            str(number): ListPage[Space](items=(), next=Next(page=str(number + 1))) for number in range(50)
+            str(number): ListPage[Space](items=(), next=NextCursor(page=str(number + 1))) for number in range(50)
         }
         screen = SnapshotWatcher()
         live = Live(PagedServer({**empty, None: empty["0"]}), cache, outbox)
@@ -552,7 +552,7 @@ class TestPages:
         op = spaces.List(at=OrganizationRef(organization_id="acme"))
         ids = [f"s{number}" for number in range(MAX_PAGES + 5)]
         pages: dict[str | None, ListPage[Space]] = {
-            own: ListPage(items=(Space(id=own),), next=Next(page=after)) for own, after in pairwise(ids)
+            own: ListPage(items=(Space(id=own),), next=NextCursor(page=after)) for own, after in pairwise(ids)
         }
         pages |= {ids[-1]: ListPage(items=(Space(id=ids[-1]),)), None: pages[ids[0]]}
         live = Live(PagedServer(pages), cache, outbox)
@@ -607,7 +607,7 @@ async def test_unreadable_parts_are_counted_and_fetched_again(cache: ResponseCac
 async def test_duplicate_items_of_a_list_are_shown_once(cache: ResponseCache, outbox: ManualOutbox) -> None:
     op, screen = spaces.List(at=OrganizationRef(organization_id="acme")), SnapshotWatcher()
     docs, more = (Space(id="docs"), Space(id="docs", title="Again")), (Space(id="api"), Space(id="api"))
-    pages = {None: ListPage[Space](items=docs, next=Next(page="c1")), "c1": ListPage[Space](items=more)}
+    pages = {None: ListPage[Space](items=docs, next=NextCursor(page="c1")), "c1": ListPage[Space](items=more)}
     live = Live(PagedServer(pages), cache, outbox)
     live.watch(op, screen)
     await live.wait_idle()
@@ -619,7 +619,9 @@ async def test_list_with_a_bad_next_page_reports_it_beside_its_items(
     cache: ResponseCache, outbox: ManualOutbox
 ) -> None:
     op, screen = spaces.List(at=OrganizationRef(organization_id="acme")), SnapshotWatcher()
-    live = Live(PagedServer({None: ListPage[Space](items=(Space(id="docs"),), next=Next(page=""))}), cache, outbox)
+    live = Live(
+        PagedServer({None: ListPage[Space](items=(Space(id="docs"),), next=NextCursor(page=""))}), cache, outbox
+    )
     live.watch(op, screen)
     await live.wait_idle()
     assert screen.now.error is None

@@ -10,7 +10,7 @@ import pytest
 from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.errors import Lost
-from octavo.api.operation import SPECS, ListPage, Next, Operation, SpaceRef
+from octavo.api.operation import SPECS, ListPage, NextCursor, Operation, SpaceRef
 from octavo.data.access import Send
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import StateDb
@@ -291,7 +291,7 @@ class RepeatingServer:
 
     async def __call__(self, op: Operation[Any]) -> Any:
         if isinstance(op, comments.ListReplies):
-            return ListPage[comments.Reply](items=(), next=Next(page="again"))
+            return ListPage[comments.Reply](items=(), next=NextCursor(page="again"))
         return await self._send(op)
 
 

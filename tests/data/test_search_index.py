@@ -19,7 +19,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment, Reply, Target, TargetNode, TargetPage
 from octavo.api.content import Git, Page, PageTree
 from octavo.api.folding import Range, encode_mention, mentioned_urls, with_formulas, with_titles
-from octavo.api.operation import SPECS, ChangeRequestRef, ListPage, Next, OrganizationRef, SpaceRef, read
+from octavo.api.operation import SPECS, ChangeRequestRef, ListPage, NextCursor, OrganizationRef, SpaceRef, read
 from octavo.api.safety import safe_text
 from octavo.api.users import User
 from octavo.data.response_cache import ResponseCache
@@ -317,7 +317,7 @@ class TestChanges:
         read_threads(index, comment("k1", "ladder"), comment("k2", "ladder"))
         read_threads(index, comment("k1", "ladder"), **asked)
         op = comments.List(at=HERE)
-        index.add(op, ListPage[Comment](items=(comment("k1", "ladder"),), next=Next(page="2")))
+        index.add(op, ListPage[Comment](items=(comment("k1", "ladder"),), next=NextCursor(page="2")))
         assert sorted(await find_ids(index, "ladder")) == ["k1", "k2"]
 
     async def test_deleted_pages_are_removed_and_renamed_pages_keep_their_text(self, index: SearchIndex) -> None:

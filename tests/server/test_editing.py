@@ -197,6 +197,13 @@ async def test_deleted_page_is_restored_with_its_subpages(ask: Ask) -> None:
     assert await desk.outline(at) == "A(Below) B"
 
 
+async def test_page_deleted_and_restored_in_one_edit_has_its_earlier_text(ask: Ask) -> None:
+    desk = await Desk.open(ask, "# A\n\nwas", "# B")
+    a = await desk.id("A")
+    at = await desk.propose(update(a, "# A\n\nis"), DeletePage(page=a), RevertPage(page=a))
+    assert (await desk.page("A", at)).markdown == "# A\n\nwas"
+
+
 async def test_single_blocks_are_reverted(ask: Ask) -> None:
     desk = await Desk.open(ask, "# A\n\nfirst\n\nsecond\n\nthird\n")
     a = await desk.id("A")

@@ -31,6 +31,7 @@ KNOWN: dict[str, dict[str, Any]] = {"space": {"version": "v2", "count": 3, "open
         ("", UNKNOWN),
         ("(" * 900, UNKNOWN),
         ("!" * 190 + "true", UNKNOWN),
+        ("1" * 5000, UNKNOWN),
     ],
 )
 def test_expression_is_evaluated_or_kept(expression: str, value: Any) -> None:

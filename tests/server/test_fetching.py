@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from octavo.api.addresses import is_public
+from octavo.api.safety import is_public
 from octavo.server.fetcher import REDIRECT_LIMIT, Fetcher, FetchFailure
 from tests.server.web import Web, open_web
 

@@ -110,6 +110,14 @@ async def test_website_becomes_a_tree_of_pages(local_ask: Ask, web: Web) -> None
     assert await _broken_links(local_ask, desk.space) == []
 
 
+async def test_page_nested_too_deeply_is_left_out_of_a_website(local_ask: Ask, web: Web) -> None:
+    url = web.put("/", "<h1>Home</h1><a href='deep'>Deep</a>")
+    web.put("/deep", "<div>" * 20_000)
+    space = await space_with(local_ask, one="x")
+    made = await _import(local_ask, space.ref, url, "website")
+    assert (made.imported_resources, made.total_resources) == (1, 2)
+
+
 async def test_website_import_stops_at_the_page_limit(
     local_ask: Ask, web: Web, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,6 +170,18 @@ async def test_archive_becomes_a_page_tree_with_files(local_ask: Ask, web: Web) 
     assert f"[p](/files/{files[0].id})" in (a.markdown or "")
     assert a.git is None
     assert await _broken_links(local_ask, desk.space) == []
+
+
+async def test_pages_of_an_archive_with_the_same_name_are_all_imported(local_ask: Ask, web: Web) -> None:
+    desk = await Desk.open(local_ask, "# Before")
+    files: dict[str, str | bytes] = {
+        "a.html": "<h1>From HTML",
+        "a.md": "# From Markdown",
+        "a.docx": word_document("From Word"),
+    }
+    made = await _import(local_ask, desk.space, web.put("/all.zip", archive(files), "application/zip"), "zip")
+    assert made.imported_resources == 3
+    assert sorted((await desk.outline()).split(" From ")) == ["Before", "HTML", "Markdown", "Word"]
 
 
 async def test_hostile_archive_cannot_leave_its_folder_or_exceed_the_limit(
@@ -221,7 +241,11 @@ def test_html_without_end_tags_is_imported(page: str, markdown: str) -> None:
 
 async def test_summary_of_an_archive_may_name_converted_files(local_ask: Ask, web: Web) -> None:
     space = await space_with(local_ask)
-    files = {"README.md": "# Home", "SUMMARY.md": "* [Home](README.md)\n  * [Bee](sub/b.html)\n", "sub/b.html": "<h1>B"}
+    files = {
+        "README.md": "# Home",
+        "SUMMARY.md": "* [Home](README.md)\n  * [Bee](sub/b.html)\n* [Odd](http://[odd.html)\n",
+        "sub/b.html": "<h1>B",
+    }
     await _import(local_ask, space.ref, web.put("/a.zip", archive(files)), "zip")
     (home,) = [page for page in (await local_ask(content.ListPages(at=space.ref))).pages if page.title == "Home"]
     assert [(page.type, page.title) for page in home.pages] == [("document", "B")]

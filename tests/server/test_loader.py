@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import pytest
 
-from octavo.api import change_requests, comments, content
+from octavo.api import change_requests, comments, content, search
 from octavo.api.bodies import Markdown
 from octavo.api.content import DeletePage
 from octavo.api.operation import RevisionRef, SpaceRef
@@ -310,6 +310,27 @@ def test_page_keeps_its_text_if_its_file_is_damaged_later(world: World, folder: 
         assert page_titled(world, loaded, "Setup")["description"] == "How to"
 
 
+async def test_content_files_and_variables_stay_if_they_are_damaged_later(ask: Ask, world: World, folder: Path) -> None:
+    write(folder, "guide/setup.md", '# Setup\n\n{% include "../.gitbook/includes/wet.md" %}\n\n![](plan.png)\n')
+    write(folder, ".gitbook/includes/wet.md", "---\ntitle: Take care\n---\n\nIt is wet.\n")
+    write(folder, ".gitbook/vars.yaml", "version: v2\n")
+    write(folder, "guide/plan.png", "a picture")
+    loaded = load(world, folder)
+    before = get_current(world, loaded.space_id)
+    for name in (".gitbook/includes/wet.md", ".gitbook/vars.yaml", "guide/plan.png"):
+        (folder / name).write_bytes(b"\0" * 5_000_001)
+    again = load(world, folder)
+    assert {each.path for each in again.problems} == {
+        ".gitbook/includes/wet.md",
+        ".gitbook/vars.yaml",
+        "guide/plan.png",
+    }
+    assert get_current(world, again.space_id) == before
+    write(folder, "guide/plan.png", "another picture")
+    after = get_current(world, load(world, folder).space_id)
+    assert [each["id"] for each in after["files"]] == [each["id"] for each in before["files"]]
+
+
 def write_odd_names(folder: Path) -> None:
     for name in (b"\xff\xfe.md", b"\xfe\xff.md", b"a\nb\x1b[31m.md", b"\xf0\x9f\x8e\x89.md"):
         Path(os.fsdecode(os.fsencode(folder) + b"/" + name)).write_text(f"words of {name!r}")
@@ -559,6 +580,15 @@ def test_content_merged_during_indexing_is_found(world: World, tmp_path: Path) -
     merged: list[int] = []
     finish_reindexing(world, loaded.space_id, on_progress)
     assert (_count_hits(world, loaded, "hay"), _count_hits(world, loaded, "merged")) == (48, 1)
+
+
+async def test_deleted_page_that_is_still_indexed_is_not_found(ask: Ask, world: World, tmp_path: Path) -> None:
+    load(world, _write_pages(tmp_path))
+    (tmp_path / "page-07.md").unlink()
+    loaded = load(world, tmp_path, on_progress=lambda number, count: None)
+    at = SpaceRef(space_id=loaded.space_id)
+    assert (await ask(search.InSpace(at=at, query="needle7"))).items == ()
+    assert [page.title for page in (await ask(search.InSpace(at=at, query="needle8"))).items] == ["Page 8"]
 
 
 def test_folder_without_pages_is_an_empty_page_tree(world: World, tmp_path: Path) -> None:

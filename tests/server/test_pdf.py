@@ -182,6 +182,13 @@ async def test_long_table_and_long_word_fit_the_paper(ask: Ask) -> None:
     assert "deep" in _words(reader)
 
 
+async def test_checkboxes_of_a_table_are_printed_as_boxes(ask: Ask) -> None:
+    head = '<thead><tr><th>Name</th><th data-type="checkbox">Done</th><th data-type="rating" data-max="5">Stars</th></tr></thead>'
+    rows = "<tr><td>Boat</td><td>true</td><td>1</td></tr><tr><td>Oars</td><td>false</td><td>0</td></tr>"
+    space = await space_with(ask, one=f"# One\n\n<table>{head}<tbody>{rows}</tbody></table>\n")
+    assert "Boat [x] 1 Oars [ ] 0" in _words(await _pdf(ask, space.ref))
+
+
 async def test_empty_space_has_a_pdf(ask: Ask) -> None:
     space = await space_with(ask, one="")
     await replace_pages(ask, space, [])

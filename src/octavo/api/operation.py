@@ -75,17 +75,17 @@ class Tagged(Model):
         )
 
 
-class Next(Model):
+class NextCursor(Model):
     """The cursor of the next page. Empty if there is a next page but its cursor is unreadable."""
 
     page: str = Field(max_length=4096)
 
 
 def _parse_next(value: Any) -> Any:
-    """Return the cursor. If it is unreadable, return an empty cursor, which says that the list has not ended."""
+    """Return the cursor. For an unreadable cursor, return an empty one, which says that the list has not ended."""
     page = value.get("page") if isinstance(value, dict) else None
-    readable = value is None or isinstance(value, Next) or (isinstance(page, str) and len(page) <= 4096)
-    return value if readable else Next(page="")
+    readable = value is None or isinstance(value, NextCursor) or (isinstance(page, str) and len(page) <= 4096)
+    return value if readable else NextCursor(page="")
 
 
 class BrokenLinks(Model):
@@ -106,14 +106,14 @@ class ListPage(Model, Generic[T]):
     """One page of a list. The last page has no `next`; an empty page is not the end."""
 
     items: tuple[T, ...]
-    next: Annotated[Next | None, BeforeValidator(_parse_next)] = None
+    next: Annotated[NextCursor | None, BeforeValidator(_parse_next)] = None
     count: Number | None = None
     stats: LinkStats | None = None
     """Totals for the whole list. Only lists of links have them."""
 
     def without_item(self, item_id: str) -> Self:
         """Return the page without the item with `item_id`."""
-        return self._with(item for item in self.items if _id(item) != item_id)
+        return self._with(item for item in self.items if own_id(item) != item_id)
 
     def with_item_first(self, item: T) -> Self:
         """Return the page with `item` in front."""
@@ -121,10 +121,6 @@ class ListPage(Model, Generic[T]):
 
     def _with(self, items: Any) -> Self:
         return self.model_copy(update={"items": tuple(items)})
-
-
-def _id(item: Any) -> Any:
-    return getattr(item, "id", None)
 
 
 class Ref(Model):
@@ -225,6 +221,11 @@ class Spec:
     def changes(self) -> bool:
         """Whether the operation changes fields. Such an operation needs at least one field."""
         return self.operation.__name__.startswith(("Update", "Move"))
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the operation changes nothing. A list is a read with any method, because sites are searched with POST."""
+        return self.method == "GET" or issubclass(self.operation, Listing)
 
     @cached_property
     def places(self) -> tuple[type[Ref], ...]:

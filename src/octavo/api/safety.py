@@ -1,16 +1,18 @@
-"""Sanitizes untrusted text for display. All functions are idempotent.
+"""Sanitizes untrusted text for display, and checks and encodes untrusted URLs for requests.
 
-Control characters and direction overrides become visible symbols or U+FFFD, other direction marks and invisible
-characters are removed, and long runs of combining marks are cut.
+The functions for text are idempotent. Control characters and direction overrides become visible symbols or U+FFFD, other
+direction marks and invisible characters are removed, and long runs of combining marks are cut.
 """
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from itertools import chain
 from typing import Any
+from urllib.parse import SplitResult, quote
 
 from octavo.untrusted_input import MAX_DEPTH
 
@@ -111,3 +113,26 @@ def safe_json(value: Any, depth: int = 0) -> Any:
     if isinstance(value, list):
         return [safe_json(each, depth + 1) for each in value]
     return value
+
+
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+
+
+def is_public(address: str) -> bool:
+    """Return whether an IP address is public: not local, private or reserved."""
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(ip, ipaddress.IPv6Address):
+        inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
+        if ip in _NAT64:
+            inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
+        if inner is not None:
+            return is_public(str(inner))
+        if ip.is_site_local:
+            return False
+    return ip.is_global and not ip.is_multicast
+
+
+def request_target(parts: SplitResult) -> str:
+    """Return the path and query of a URL, encoded in ASCII for the first line of an HTTP request."""
+    path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._")
+    return f"{path}?{quote(parts.query, safe='/%:@!$&()*+,;=~-._?')}" if parts.query else path

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 from urllib.parse import parse_qs, quote, unquote, urlencode
@@ -74,9 +74,13 @@ def encode(op: Operation[Any]) -> Request:
     if spec.changes and body == {}:
         raise NothingChanged
     url = url_path(op)
-    if query:
-        pairs = (_pairs(name, *(value if isinstance(value, list) else [value])) for name, value in query.items())
-        url += "?" + "&".join(filter(None, pairs))
+    pairs = [
+        (name, str(each).lower() if isinstance(each, bool) else each)
+        for name, value in query.items()
+        for each in (value if isinstance(value, list) else [value])
+    ]
+    if pairs:
+        url += "?" + urlencode(pairs)
     return Request(spec.method, url, body)
 
 
@@ -106,12 +110,6 @@ def url_path(op: Operation[Any]) -> str:
     at: Ref | None = getattr(op, "at", None)
     place, content = (_fill(at.path, at), at.content) if at else ("", "")
     return VERSION + place + _fill(spec.path.replace("{content}", content), op)
-
-
-def arguments(op: Operation[Any]) -> dict[str, Any]:
-    """Return the fields that the caller set, by name, without those in the path."""
-    names = op.model_fields_set - path_fields(SPECS[type(op)]) - {"at"}
-    return {name: getattr(op, name) for name in names}
 
 
 def routes(spec: Spec) -> list[Route]:
@@ -220,15 +218,3 @@ def _encode_segment(value: str) -> str:
     if value in ("", ".", ".."):
         raise ValueError(f"{value!r} cannot be used in a path")
     return quote(value, safe="")
-
-
-@lru_cache(maxsize=500, typed=True)
-def _pairs(name: str, *values: Any) -> str:
-    """Return an encoded query field. Cached, because thousands of requests differ only in their path."""
-    return urlencode([(name, _query_text(value)) for value in values])
-
-
-def _query_text(value: Any) -> Any:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return value

@@ -26,11 +26,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from pydantic import SecretStr
 
-from octavo import __version__, redaction
+from octavo import redaction
 from octavo.api.activity import Activity, IsWaitedFor, current_urgency
 from octavo.api.errors import ApiError, Invalid, ReadOnly
 from octavo.api.operation import SPECS, Listing, ListPage, Operation, identity, read_pages, walk_pages
-from octavo.api.wire import NothingChanged, Request, encode, route_of
+from octavo.api.wire import NothingChanged, encode, route_of
 from octavo.client import exchange, responses
 from octavo.client.exchange import Exchange, ExchangeContext
 from octavo.client.origin import origin_of
@@ -59,7 +59,6 @@ MAX_BACKGROUND_REQUESTS = 4
 """Maximum number of background requests at the same time. It is low, so that requests of the user start immediately."""
 DEADLINE = 30.0
 MAX_ACTIVITIES = 200
-AGENT = f"octavo/{__version__}"
 
 
 class Client:
@@ -72,7 +71,6 @@ class Client:
         *,
         transport: Application | AsyncBaseTransport | None = None,
         ca_file: Path | None = None,
-        agent: str = AGENT,
         read_only: str = "",
         on_activity: Callable[[Activity], None] | None = None,
         deadline: float = DEADLINE,
@@ -88,14 +86,13 @@ class Client:
         self.activity: deque[Activity] = deque(maxlen=MAX_ACTIVITIES)
         self.on_activity = on_activity
         self.limits: Limits | None = None
-        """The rate limit in the last response. None until a response contains a rate limit."""
+        """The last rate limit that a response contained. None if there was none."""
         self.clock_offset: float | None = None
         """Seconds by which this machine's clock is ahead of the server's. None until a response has a date."""
         self._running_exchanges: set[Exchange] = set()
         self._key = key
         self._transport = transport
         self._ca_file = ca_file
-        self._agent = agent
         self._read_only = read_only
         self._deadline = deadline
         self._context = ExchangeContext(self.origin, sleep, clock, now, rng, Budget(clock))
@@ -110,13 +107,15 @@ class Client:
             redaction.remember_token(key.get_secret_value())
 
     async def __call__(self, op: Operation[T]) -> T:
-        """Send `op` and return its response. Equal reads at the same time share one request. `api/urgency.py` decides
-        the order of requests. Raises ApiError."""
-        if SPECS[type(op)].method in READS:
-            return await self._reads_in_flight.join(
-                (type(op), _request(op).url), current_urgency(), partial(self._send_operation, op)
-            )
-        return await self._send_operation(op, current_urgency())
+        """Send `op` and return its response. Equal reads at the same time share one request. `with_urgency` decides
+        the order of requests. Raises ApiError, such as ReadOnly."""
+        if not SPECS[type(op)].is_read:
+            self._check_writable()
+        outgoing = outgoing_request(op)
+        send = partial(self._send, op, outgoing)
+        if outgoing.method in READS:
+            return await self._reads_in_flight.join((type(op), outgoing.target), current_urgency(), send)
+        return await send(current_urgency())
 
     async def raw(self, request: RawRequest) -> RawResponse:
         """Send `request` and return the response as JSON, including unknown fields. Raises ApiError."""
@@ -143,10 +142,8 @@ class Client:
     async def download(self, url: str, most: int) -> AsyncGenerator[bytes, None]:
         """Download a URL from a response, and yield its bytes. Raises ApiError, also if there are more than `most`
         bytes."""
-        own_carrier, agent, ca_file = await self._ready(), self._agent, self._ca_file
-        download = exchange.download(
-            url, most, origin=self.origin, own_carrier=own_carrier, agent=agent, ca_file=ca_file
-        )
+        own_carrier = await self._ready()
+        download = exchange.download(url, most, origin=self.origin, own_carrier=own_carrier, ca_file=self._ca_file)
         async with aclosing(download) as chunks:
             async for chunk in chunks:
                 yield chunk
@@ -159,9 +156,8 @@ class Client:
         self._check_writable()
         own_carrier = await self._build_carrier(None)
         try:
-            agent, ca_file = self._agent, self._ca_file
             await exchange.upload(
-                url, content, size, kind, origin=self.origin, own_carrier=own_carrier, agent=agent, ca_file=ca_file
+                url, content, size, kind, origin=self.origin, own_carrier=own_carrier, ca_file=self._ca_file
             )
         finally:
             await own_carrier.aclose()
@@ -175,24 +171,18 @@ class Client:
                 await self._carrier.aclose()
                 self._carrier = None
 
-    async def _send_operation(self, op: Operation[T], is_waited_for: IsWaitedFor) -> T:
+    async def _send(self, op: Operation[T], outgoing: Outgoing, is_waited_for: IsWaitedFor) -> T:
         spec, host = SPECS[type(op)], self._context.host
 
         async def read(body: bytes | None, _: Exchange) -> T:
             response: T
-            if spec.method in READS:
-                response = await self._last.read_as(spec, _request(op).url, body, host)
+            if outgoing.method in READS:
+                response = await self._last.parse_response(spec, outgoing.target, body, host)
             else:
-                response = await responses.read_as(spec, body, host)
+                response = await responses.parse_response(spec, body, host)
             return response
 
-        return await self._send(op, responses.cap(spec), read, is_waited_for)
-
-    async def _send(self, op: Operation[Any], cap: int, read: _Read[T], is_waited_for: IsWaitedFor) -> T:
-        """Send `op` and return the result of `read`. Raises ApiError, such as ReadOnly."""
-        if not _is_read(op):
-            self._check_writable()
-        return await self._exchange(outgoing_request(op, self._agent), route_of(op), cap, read, is_waited_for)
+        return await self._exchange(outgoing, route_of(op), responses.cap(spec), read, is_waited_for)
 
     async def _exchange(self, sent: Outgoing, route: str, cap: int, read: _Read[T], is_waited_for: IsWaitedFor) -> T:
         async with self._queue.wait_for_turn(is_waited_for):
@@ -261,48 +251,30 @@ class Client:
 
 def raw_request(op: Operation[Any]) -> RawRequest:
     """Return the request of `op` for `Client.raw`. Raises Invalid for a value that cannot be sent."""
-    return RawRequest(outgoing_request(op), route_of(op), _is_read(op))
+    return RawRequest(outgoing_request(op), route_of(op), SPECS[type(op)].is_read)
 
 
-def outgoing_request(op: Operation[Any], agent: str = AGENT) -> Outgoing:
+def outgoing_request(op: Operation[Any]) -> Outgoing:
     """Return the HTTP request of `op` without the token. Raises Invalid for a value that cannot be sent."""
-    request = _request(op)
-    return outgoing_json(request.method, request.url, None if request.body is None else _content(request.body), agent)
-
-
-def outgoing_json(method: str, target: str, content: bytes | None, agent: str = AGENT) -> Outgoing:
-    """Return an HTTP request with a JSON body, or without a body, and without the token."""
-    headers = {"accept": "application/json", "accept-encoding": "gzip", "user-agent": agent}
-    if content is not None:
-        headers["content-type"] = "application/json"
-    return Outgoing(method, target, headers, content)
-
-
-def _is_read(op: Operation[Any]) -> bool:
-    # Sites are searched with POST, which changes nothing, so lists count as reads with any method.
-    return SPECS[type(op)].method in READS or isinstance(op, Listing)
-
-
-def _request(op: Operation[Any]) -> Request:
-    """Return `op` encoded as a request. Raises Invalid for a value that cannot be sent."""
     try:
-        return encode(op)
+        request = encode(op)
+        content = (
+            None if request.body is None else json.dumps(request.body, ensure_ascii=False, allow_nan=False).encode()
+        )
     except NothingChanged:
         raise Invalid("Nothing was changed, so nothing was sent.") from None
     except ValueError as error:
-        raise _not_sendable(error) from None
+        cause = "it is not valid UTF-8" if isinstance(error, UnicodeError) else str(error)
+        raise Invalid(f"Could not send this text: {cause}. Correct the text, then try again.") from None
+    return outgoing_json(request.method, request.url, content)
 
 
-def _content(body: dict[str, Any]) -> bytes:
-    try:
-        return json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
-    except ValueError as error:
-        raise _not_sendable(error) from None
-
-
-def _not_sendable(error: ValueError) -> Invalid:
-    cause = "it is not valid UTF-8" if isinstance(error, UnicodeError) else str(error)
-    return Invalid(f"Could not send this text: {cause}. Correct the text, then try again.")
+def outgoing_json(method: str, target: str, content: bytes | None) -> Outgoing:
+    """Return an HTTP request with a JSON body, or without a body, and without the token."""
+    headers = {"accept": "application/json", "accept-encoding": "gzip", "user-agent": exchange.AGENT}
+    if content is not None:
+        headers["content-type"] = "application/json"
+    return Outgoing(method, target, headers, content)
 
 
 class _SharedRead:
@@ -369,7 +341,7 @@ class RequestsInFlight:
         self._all.discard(task)
         self._forget(shared_read)
         if not task.cancelled():
-            task.exception()  # mark the error as retrieved, because all callers may have left
+            task.exception()  # asyncio reports an error that is never read: all callers may have left
 
     def _forget(self, shared_read: _SharedRead) -> None:
         if self._open.get(shared_read.key) is shared_read:

@@ -241,7 +241,7 @@ class KeyFiles:
             raise StoreUnavailable(
                 f"{path} cannot be read ({error.strerror}).", "Check the file, or sign in again."
             ) from None
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        except (ValueError, TypeError, KeyError, AttributeError):
             raise StoreUnavailable(f"{path} does not contain an API key.", "Sign in again to replace it.") from None
 
     def put(self, origin: str, profile: str, key: SecretStr) -> None:

@@ -1,9 +1,10 @@
 """Sends one API request, with all attempts, waits and redirects. Also downloads files from URLs in responses, and uploads
 files to such URLs.
 
-The token is sent only to its own origin, and never with an upload. URLs of other hosts must use https. The name of such
-a host is resolved once, and its IP address must be public. So a hostile response cannot make Octavo connect to a
-machine in the local network. Redirects of downloads are checked in the same way. Redirects of uploads are not followed.
+The token is sent only to its own origin, and never with an upload. URLs of other hosts must use https. Unless a proxy
+connects to them, their names are resolved once, and their IP addresses must be public. So a hostile response cannot make
+Octavo connect to a machine in the local network. Redirects of downloads are checked in the same way. Redirects of
+uploads are not followed.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from urllib.parse import SplitResult, urljoin, urlsplit, urlunsplit
 
 from pydantic import SecretStr
 
+from octavo import __version__
 from octavo.api.activity import Activity
-from octavo.api.addresses import is_public, request_target
 from octavo.api.errors import ApiError, BadResponse, NotSent, TimedOut, Trace, rejected
-from octavo.api.safety import safe_line
+from octavo.api.safety import is_public, request_target, safe_line
 from octavo.client import policy, responses
 from octavo.client.origin import PORTS, host_of, proxy_for, triple
 from octavo.client.responses import Carrier, Outgoing, StreamedResponse
@@ -32,6 +33,7 @@ from octavo.concurrency import run_in_thread
 if TYPE_CHECKING:
     from httpx import AsyncBaseTransport
 
+AGENT = f"octavo/{__version__}"
 NO_CONTENT_STATUSES = frozenset({204, 205})
 """Statuses without a body. After a delete, both mean that the object is deleted."""
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -156,7 +158,7 @@ class Exchange:
         except ApiError as error:
             if self._status is not None and self._status >= 400:
                 raise
-            decision = policy.decide_after_error(
+            delay = policy.delay_after_error(
                 error,
                 method=self.outgoing.method,
                 attempt=self._attempt,
@@ -164,7 +166,7 @@ class Exchange:
                 deadline=self._deadline,
                 rng=self._context.rng,
             )
-            self._follow(decision)
+            self._retry_if_allowed(delay)
             raise
 
     async def _follow_redirects(self, carrier: Carrier) -> bytes | None:
@@ -190,7 +192,7 @@ class Exchange:
         """Raise the error for an error status, or `_RetryNeeded` if the request must be retried."""
         now = self._context.now()
         message = await responses.error_message(response, self._context.host)
-        decision = policy.decide_after_status(
+        delay = policy.delay_after_status(
             response.status,
             response.headers,
             method=self.outgoing.method,
@@ -200,16 +202,17 @@ class Exchange:
             now=now,
             rng=self._context.rng,
         )
-        self._follow(decision)
+        self._retry_if_allowed(delay)
         wait = policy.requested_wait(response.headers, now)
         retry_at = None if wait is None else now + timedelta(seconds=min(wait, policy.MAX_RETRY_SECONDS))
         again = policy.retry_sentence(retry_at, now) if retry_at is not None else ""
         sentence = policy.refusal(self._context.host, response.status, message, again, self.outgoing.method)
         raise rejected(sentence, Trace(status=response.status, retry_at=retry_at))
 
-    def _follow(self, decision: policy.Decision) -> None:
-        if decision.retry and self._context.budget.take():
-            raise _RetryNeeded(decision.delay)
+    def _retry_if_allowed(self, delay: float | None) -> None:
+        """Raise `_RetryNeeded` if `delay` is not None and the retry budget is not empty."""
+        if delay is not None and self._context.budget.take():
+            raise _RetryNeeded(delay)
 
     def _redirect_target(self, response: StreamedResponse, outgoing: Outgoing) -> str:
         """Return the target of the redirect of a read in the same origin. Raises BadResponse for all other redirects,
@@ -235,7 +238,7 @@ TRANSFER_HOPS = 5
 
 
 async def download(
-    url: str, most: int, *, origin: str, own_carrier: Carrier, agent: str, ca_file: Path | None
+    url: str, most: int, *, origin: str, own_carrier: Carrier, ca_file: Path | None
 ) -> AsyncGenerator[bytes, None]:
     """Download `url`, and yield its bytes. `own_carrier` is used for URLs of `origin`. Raises ApiError, also if there are
     more than `most` bytes."""
@@ -245,7 +248,7 @@ async def download(
         base = parts.geturl()
         is_own_origin = is_of_origin(parts, origin)
         chosen_carrier = own_carrier if is_own_origin else await connect_to(parts, ca_file)
-        headers = {"accept": "*/*", "accept-encoding": "identity", "user-agent": agent}
+        headers = {"accept": "*/*", "accept-encoding": "identity", "user-agent": AGENT}
         try:
             async with chosen_carrier.send(Outgoing("GET", request_target(parts), headers)) as response:
                 location = response.headers.get("location", "") if response.status in REDIRECTS else ""
@@ -300,7 +303,7 @@ def _triple(parts: SplitResult) -> tuple[str, str, int]:
 
 
 def split_url(base: str, url: str) -> SplitResult:
-    """Parse `url`, which may be relative to `base`. Raises BadResponse if it is invalid."""
+    """Parse `url`, which may be relative to `base`. Raises BadResponse if it is invalid or contains a user name."""
     try:
         parts = urlsplit(urljoin(base, url))
         _triple(parts)
@@ -363,7 +366,6 @@ async def upload(
     *,
     origin: str,
     own_carrier: Carrier,
-    agent: str,
     ca_file: Path | None,
 ) -> None:
     """Upload `size` bytes of the media type `kind` to `url`, without retries. `own_carrier` is the carrier for URLs of
@@ -371,7 +373,7 @@ async def upload(
     parts = split_url(url, url)
     is_own_origin = is_of_origin(parts, origin)
     chosen_carrier = own_carrier if is_own_origin else await connect_to(parts, ca_file)
-    headers = {"content-type": kind, "content-length": str(size), "user-agent": agent, "accept": "*/*"}
+    headers = {"content-type": kind, "content-length": str(size), "user-agent": AGENT, "accept": "*/*"}
     try:
         async with chosen_carrier.send(Outgoing("PUT", request_target(parts), headers, content)) as response:
             status, host = response.status, parts.netloc

@@ -337,7 +337,7 @@ async def run_to_end(work: Coroutine[Any, Any, T], give_up: Callable[[], None] =
     if cancelled is None:
         return task.result()
     if not task.cancelled():
-        task.exception()  # the caller was canceled: only mark the error as retrieved
+        task.exception()  # asyncio reports an error that is never read
     raise cancelled
 
 

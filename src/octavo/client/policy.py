@@ -38,9 +38,10 @@ MAX_REQUESTED_WAIT = 60.0
 the message says when to try again."""
 MAX_RETRY_SECONDS = 86400.0
 """Longest retry time in seconds that is accepted from a server. A longer time is shortened to it."""
-RESERVED_SHARE, MIN_RESERVED_REQUESTS = 0.25, 5
-"""Part of the rate limit that is reserved for requests of the user: this share of it, but at least this number of
-requests."""
+RESERVED_SHARE = 0.25
+"""Share of the rate limit that is reserved for requests of the user."""
+MIN_RESERVED_REQUESTS = 5
+"""Number of requests that are reserved for the user if the share has fewer."""
 SPREAD = 0.5
 """Seconds over which simultaneous retries are spread."""
 
@@ -59,21 +60,12 @@ class Truncated(BadResponse):
 
 @dataclass(frozen=True)
 class Limits:
-    """The rate limit in the last response."""
+    """A rate limit, as the headers of a response state it."""
 
     limit: int | None
     remaining: int | None
     reset: datetime | None
     """When the rate limit resets, by the clock of this machine. None if the server does not send the time."""
-
-
-@dataclass(frozen=True)
-class Decision:
-    """The decision about a failed attempt: whether and when to retry."""
-
-    retry: bool
-    delay: float = 0.0
-    """Seconds until the next attempt. If there is no retry, the time that the server asked to wait."""
 
 
 class Budget:
@@ -98,19 +90,21 @@ class Budget:
         return True
 
 
-def decide_after_error(
+def delay_after_error(
     error: ApiError, *, method: str, attempt: int, elapsed: float, deadline: float, rng: Callable[[], float]
-) -> Decision:
-    """Decide about a retry if there was no complete response. `attempt` is the number of the attempt from 1. `elapsed`
-    and `deadline` are in seconds."""
+) -> float | None:
+    """Return the seconds until the next attempt if there was no complete response. None if there must be no retry.
+
+    `attempt` is the number of the last attempt, from 1. `elapsed` and `deadline` are in seconds.
+    """
     if attempt >= ATTEMPTS or not _may_be_temporary(error):
-        return Decision(False)
+        return None
     if method not in READS and error.outcome is not Outcome.NOT_SENT:
-        return Decision(False)
+        return None
     return _retry_before(deadline, elapsed, _pause(attempt, rng))
 
 
-def decide_after_status(
+def delay_after_status(
     status: int,
     headers: Mapping[str, str],
     *,
@@ -120,16 +114,15 @@ def decide_after_status(
     deadline: float,
     now: datetime,
     rng: Callable[[], float],
-) -> Decision:
-    """Decide about a retry after an error status. The names of `headers` are lower-case."""
+) -> float | None:
+    """Return the seconds until the next attempt after an error status. None if there must be no retry. The names of
+    `headers` are lower-case."""
     asked = requested_wait(headers, now)
-    if asked is not None and asked > MAX_REQUESTED_WAIT:
-        return Decision(False, asked)
     if attempt >= ATTEMPTS or status not in TEMPORARY_STATUSES or (method not in READS and status != 429):
-        return Decision(False, asked or 0.0)
+        return None
     if asked is None:
         return _retry_before(deadline, elapsed, _pause(attempt, rng))
-    return _retry_before(deadline, elapsed, asked + rng() * SPREAD)
+    return _retry_before(deadline, elapsed, asked + rng() * SPREAD) if asked <= MAX_REQUESTED_WAIT else None
 
 
 def requested_wait(headers: Mapping[str, str], now: datetime) -> float | None:
@@ -186,8 +179,8 @@ def _pause(attempt: int, rng: Callable[[], float]) -> float:
     return rng() * min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** (attempt - 1))
 
 
-def _retry_before(deadline: float, elapsed: float, delay: float) -> Decision:
-    return Decision(elapsed + delay <= deadline, delay)
+def _retry_before(deadline: float, elapsed: float, delay: float) -> float | None:
+    return delay if elapsed + delay <= deadline else None
 
 
 def _server_time(headers: Mapping[str, str], now: datetime) -> datetime:
@@ -220,7 +213,7 @@ def _count(text: str) -> int | None:
     return int(text) if _COUNT.fullmatch(text) else None
 
 
-_WITHOUT_A_WORD = {
+_WITHOUT_MESSAGE = {
     400: "{host} did not accept a value in the API request.",
     403: "You are not allowed to do this on {host}. Ask an admin for a role that allows it, or sign in with another API key.",
     404: "{host} could not find this, or you do not have access. Refresh the view.",
@@ -261,7 +254,7 @@ def refusal(host: str, status: int, message: str, again: str = "", method: str =
         return f"{host} reported an error ({status}){': ' + said if said else '.'} {step}"
     if said:
         return said
-    sentence = _WITHOUT_A_WORD.get(status, "{host} refused the API request ({status}) and gave no reason.")
+    sentence = _WITHOUT_MESSAGE.get(status, "{host} refused the API request ({status}) and gave no reason.")
     return sentence.format(host=host, status=status)
 
 
@@ -272,5 +265,4 @@ def retry_sentence(moment: datetime, now: datetime) -> str:
 
 
 def _with_full_stop(message: str) -> str:
-    """Return `message` with a full stop."""
     return message if not message or message[-1] in ".!?…。" else f"{message}."

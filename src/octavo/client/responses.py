@@ -180,8 +180,8 @@ LIST_CAP = 8 * MIB
 PAGE_CAP = 16 * MIB
 ERROR_CAP = 64 * 1024
 LARGE = 2 * MIB
-"""Size in bytes of a large body. A client reads only one large body at a time, because parsing needs many times its
-size in memory."""
+"""Bodies of more bytes are large. A client reads only one large body at a time, because parsing needs many times its size
+in memory."""
 _STEP = MIB
 """Number of bytes that are decompressed in one step, so that the event loop is not blocked."""
 _GZIP = 31
@@ -322,17 +322,17 @@ class ParsedResponseCache:
         """Digest of the body and parsed response, by operation and URL. The operation is part of the key, because two
         operations may parse the same body differently."""
 
-    async def read_as(self, spec: Spec, url: str, body: bytes | None, host: str) -> Any:
+    async def parse_response(self, spec: Spec, url: str, body: bytes | None, host: str) -> Any:
         """Return the body parsed as the type that `spec` declares. If the body is the same as the last one of this URL,
         the response parsed then is returned, if it still exists. Raises BadResponse."""
         if not body:
-            return await read_as(spec, body, host)
+            return await parse_response(spec, body, host)
         digest = hashlib.blake2b(body, digest_size=16).digest()
         asked = spec.operation, url
         before, known = self._last.get(asked, (b"", None))
         if known is not None and before == digest and (response := known()) is not None:
             return response
-        response = await read_as(spec, body, host)
+        response = await parse_response(spec, body, host)
         if isinstance(response, BaseModel):
             self._last[asked] = digest, ref(response)
             self._last.move_to_end(asked)
@@ -354,7 +354,7 @@ def cap(spec: Spec) -> int:
     return LIST_CAP if isinstance(kind, type) and issubclass(kind, ListPage) else PAGE_CAP
 
 
-async def read_as(spec: Spec, body: bytes | None, host: str) -> Any:
+async def parse_response(spec: Spec, body: bytes | None, host: str) -> Any:
     """Return the body parsed as the type that `spec` declares. Raises BadResponse."""
     if has_no_body(spec):
         return None

@@ -62,12 +62,12 @@ def run_operation(op: Operation[Any], world: World) -> Any:
     A failed write changes nothing. Deleting a missing resource is not an error.
     """
     load_for(type(op))
-    method = SPECS[type(op)].method
+    spec = SPECS[type(op)]
     try:
-        with world.store.cached_reads() if method == "GET" else world.store.transaction():
+        with world.store.cached_reads() if spec.is_read else world.store.transaction():
             return handle(resolve_reference(op, world), world)
     except MissingResource:
-        if method == "DELETE":
+        if spec.method == "DELETE":
             return None
         raise
 
@@ -201,7 +201,7 @@ class Platform:
         body = await self._body(request, lock_stack)
         await self._simulate_failure()
         op = _decode(request, body)
-        if self.read_only and SPECS[type(op)].method != "GET":
+        if self.read_only and not SPECS[type(op)].is_read:
             raise Refusal(403, self.read_only)
         if refusals := self._refusals[type(op)]:
             raise refusals.popleft()
@@ -448,7 +448,7 @@ def missing_message(path: str) -> str:
 
 def invalid_body(invalid: ValidationError, body: Json | None) -> Refusal:
     """Return the refusal for a body that does not match the model. The message has the first invalid field and its
-    allowed values, but never the value that was sent. An invalid ID in the URL gives the status 404."""
+    allowed values, but never the value that was sent. The status is 404 if the ID of the parent resource is invalid."""
     if invalid.title.endswith("Ref"):
         return Refusal(404, "There is nothing at this URL: an ID in the URL is not valid.")
     return Refusal(400, error_sentence(invalid, body or {}))

@@ -18,7 +18,7 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnec
 from typing import Any, Literal
 from urllib.parse import SplitResult, urljoin, urlsplit
 
-from octavo.api.addresses import is_public, request_target
+from octavo.api.safety import is_public, request_target
 
 SIZE_LIMIT = 20 << 20
 """Default limit for a download, in bytes."""
@@ -107,7 +107,7 @@ class Fetcher:
 
     @contextmanager
     def _respond(self, parts: SplitResult, deadline: float) -> Iterator[HTTPResponse]:
-        """Yield the response to a single request, and close its connection at the deadline."""
+        """Yield the response to a single request. Its connection ends at the deadline at the latest. Raises FetchFailure."""
         host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
         connected_socket = _connect(host, self._allowed_addresses(host, port, deadline), deadline)
         context = ssl.create_default_context() if parts.scheme == "https" else None

@@ -10,7 +10,8 @@ import posixpath
 import re
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass, field
 from io import BytesIO
 from itertools import chain, islice, takewhile
@@ -29,18 +30,8 @@ from octavo.server.fetcher import FetchedFile, Fetcher, FetchFailure
 SIZE_LIMIT = 5_000_000
 """Maximum length of HTML in characters. A Word document may have ten times as many bytes when unpacked."""
 _IGNORED_TAGS = [
-    "head",
-    "title",
-    "script",
-    "style",
-    "nav",
-    "aside",
-    "form",
-    "noscript",
-    "template",
-    "iframe",
-    "svg",
-    "button",
+    *("head", "title", "script", "style", "nav", "aside", "form"),
+    *("noscript", "template", "iframe", "svg", "button"),
 ]
 """Elements that never belong to the content of a page."""
 _PAGE_FRAME_TAGS = ["header", "footer"]
@@ -59,7 +50,8 @@ _IMPLIED_ENDS = {
     **dict.fromkeys(("thead", "tbody", "tfoot"), ({"td", "th", "tr", "thead", "tbody", "tfoot"}, {"table"})),
     **dict.fromkeys(_BLOCKS, ({"p"}, {"td", "th", "caption", "object", "button", "figcaption", "summary"})),
 }
-"""By element: the open elements that its start tag ends, and the ancestors beyond which no such element is sought."""
+"""By element: the open elements that its start tag ends, and the ancestors at which the search for them stops. For example,
+`<li>` ends an open `<li>` of the same list."""
 _OPEN_ELEMENT_LIMIT = 30
 """Maximum number of open elements that are checked for those that a start tag ends."""
 _BLANK_LINES = re.compile(r"\n{3,}")
@@ -94,8 +86,8 @@ class ImportedFiles:
     pages_read: int = 0
 
     def add(self, path: str, markdown: str) -> None:
-        """Add a page that was read."""
-        self.files[path] = markdown.encode("utf-8", "replace")
+        """Add a page that was read. If the path is taken, it gets another name."""
+        self.files[_free_path(path, self.files)] = markdown.encode("utf-8", "replace")
         self.pages_read += 1
 
 
@@ -168,9 +160,10 @@ def _read_website(url: str, fetcher: Fetcher) -> ImportedFiles:
     paths = _file_paths(folder_url, list(read))
     imported = ImportedFiles(pages_found=pages_found)
     for address, (download, page) in read.items():
-        imported.add(paths[address], page.markdown(_link_rewriter(download.url, paths)))
+        with suppress(ConversionFailure):
+            imported.add(paths[address], page.markdown(_link_rewriter(download.url, paths)))
     if not imported.pages_read:
-        raise ImportFailure("There is no HTML page at this URL")
+        raise ImportFailure("There is no HTML page at this URL that can be read")
     return imported
 
 
@@ -207,10 +200,15 @@ def _file_paths(folder_url: str, addresses: list[str]) -> dict[str, str]:
     paths: dict[str, str] = {}
     for address, path in bare.items():
         name = posixpath.join(path, "README.md") if not path or path in folders else f"{path}.md"
-        while name in paths.values():
-            name = f"{name.removesuffix('.md')}-2.md"
-        paths[address] = name
+        paths[address] = _free_path(name, paths.values())
     return paths
+
+
+def _free_path(path: str, used: Collection[str]) -> str:
+    """Return the path of a page, with `-2` at its end as often as it takes to differ from the `used` paths."""
+    while path in used:
+        path = f"{path.removesuffix('.md')}-2.md"
+    return path
 
 
 def _path_without_suffix(path: str) -> str:
@@ -267,14 +265,20 @@ def _add_archived_file(imported: ImportedFiles, path: str, content: bytes) -> No
     else:
         if posixpath.basename(path).lower() == "summary.md":
             content = rewrite_links(content.decode("utf-8", "replace"), _markdown_link).encode()
-        imported.files.setdefault(path, content)
-        imported.pages_read += _is_page(path)
+        if _is_page(path):
+            imported.files[_free_path(path, imported.files)] = content
+            imported.pages_read += 1
+        else:
+            imported.files.setdefault(path, content)
 
 
 def _markdown_link(address: str) -> str:
     """Return a relative link with `.md` instead of its HTML suffix, because the HTML file becomes a Markdown file.
     Other links stay as they are."""
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return address
     if parts.scheme or parts.netloc or not _HTML.search(parts.path):
         return address
     return parts._replace(path=_HTML.sub(".md", parts.path)).geturl()

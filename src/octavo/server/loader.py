@@ -188,15 +188,16 @@ class _FolderReader:
 
     world: World
     folder: Folder
-    before: Json
+    last_load: Json
+    """Content of the folder when it was last loaded."""
     on_progress: Callable[[int, int], object] | None = None
     _keys: dict[str, str] = field(default_factory=dict)
     """IDs by key. The key is `page:PATH`, `file:PATH` or `shared:PATH` (reusable content), else as `_key_of` returns
     it."""
     _bodies: dict[Path, tuple[Json, str]] = field(default_factory=dict)
     """Front matter and text of each page, by path."""
-    _unreadable_pages: dict[Path, Json] = field(default_factory=dict)
-    """Earlier versions of pages whose files cannot be read now, by path."""
+    _unreadable: set[Path] = field(default_factory=set)
+    """Files that cannot be read now. What they contained at the last load stays."""
     _included: dict[Path, tuple[Json, str]] = field(default_factory=dict)
     """Front matter and text of included content, by path."""
     _key_counts: Counter[str] = field(default_factory=Counter)
@@ -218,7 +219,7 @@ class _FolderReader:
         self._read_included()
         files = self._files()
         keys = {id(entry): key for entry, key in self._entries}
-        old = {page["id"]: page for page in page_trees.walk(self.before["pages"])}
+        old = {page["id"]: page for page in page_trees.walk(self.last_load["pages"])}
         pages = page_trees.with_paths(self._build_pages(self.folder.entries, keys, old))
         shared = [self._reusable(path, *item) for path, item in self._included.items()]
         content_fields = {"pages": pages, "files": files, "reusableContents": shared, "variables": self._variables()}
@@ -231,6 +232,7 @@ class _FolderReader:
             return {}, ""
         text = self.folder.text(path)
         if text is None:
+            self._unreadable.add(path)
             return {}, self._text_of_unreadable(path)
         try:
             return front_matter.parse_page(text)
@@ -242,14 +244,21 @@ class _FolderReader:
             return {}, text
 
     def _text_of_unreadable(self, path: Path) -> str:
-        """Return the text for a page whose file cannot be read: its earlier text, or a hint block with the reason."""
-        page_id = self.before["keys"].get(f"page:{path}")
-        if (page := page_trees.find(self.before["pages"], page_id or "")) is not None:
-            self._unreadable_pages[path] = page
-            return page_text(self.world, page)
+        """Return the text for a file that cannot be read: its earlier text, or a hint block with the reason."""
+        if earlier := self._earlier_page(path) or self._earlier_reusable(path):
+            return page_text(self.world, earlier)
         name = readable_name(str(path))
         why = next(problem.message for problem in reversed(self.folder.problems) if problem.path == name)
         return f'{{% hint style="warning" %}}\n{page_trees.escape(f"{name} {why}")}\n{{% endhint %}}\n'
+
+    def _earlier_page(self, path: Path) -> Json | None:
+        """Return the page of a file at the last load. None if there was none."""
+        return page_trees.find(self.last_load["pages"], self.last_load["keys"].get(f"page:{path}") or "")
+
+    def _earlier_reusable(self, path: Path) -> Json | None:
+        """Return the reusable content of a file at the last load. None if there was none."""
+        item_id = self.last_load["keys"].get(f"shared:{path}")
+        return next((item for item in self.last_load["reusableContents"] if item["id"] == item_id), None)
 
     def _read_included(self) -> None:
         """Read the content in the includes folder, and all content that pages or other content include."""
@@ -272,15 +281,20 @@ class _FolderReader:
 
     def _reusable(self, path: Path, matter: Json, body: str) -> Json:
         key = f"shared:{path}"
-        self._keys[key] = self.before["keys"].get(key) or self.world.new_id()
+        earlier = self._earlier_reusable(path)
+        self._keys[key] = earlier["id"] if earlier else self.world.new_id()
+        if earlier and path in self._unreadable:
+            return earlier
         title = single_line(matter.get("title")) or title_from_name(readable_name(path.stem))
         git = {"oid": hashlib.sha1(body.encode("utf-8")).hexdigest(), "path": _posix_path(path)}
         return with_text(self.world, {"id": self._keys[key], "title": title, "git": git}, body)
 
     def _variables(self) -> Json:
-        text = self.folder.text(VARIABLES) if self.folder.has_file(VARIABLES) else None
+        text = self.folder.text(VARIABLES) if self.folder.has_file(VARIABLES) else ""
+        if text is None:
+            return dict(self.last_load["variables"])
         try:
-            return front_matter.parse(text or "")
+            return front_matter.parse(text)
         except front_matter.FrontMatterError as wrong:
             self.folder.report(VARIABLES, f"could not be read: {wrong}. The space has no variables.")
             return {}
@@ -295,12 +309,12 @@ class _FolderReader:
 
     def _assign_ids(self) -> None:
         """Give each entry its earlier ID, else the ID of a deleted page with the same text, else a new one."""
-        earlier_ids: dict[str, str] = self.before["keys"]
+        earlier_ids: dict[str, str] = self.last_load["keys"]
         current_keys = {key for _, key in self._entries}
         deleted_ids = {page_id for key, page_id in earlier_ids.items() if key not in current_keys}
         by_text = {
             page["text"]: page["id"]
-            for page in page_trees.walk(self.before["pages"])
+            for page in page_trees.walk(self.last_load["pages"])
             if page["id"] in deleted_ids and "text" in page
         }
         for entry, key in self._entries:
@@ -336,7 +350,7 @@ class _FolderReader:
         if entry.kind == "group" or entry.path is None:
             title = entry.title or title_from_name(Path(entry.target).name)
             return {"title": title, "slug": entry.slug or page_trees.page_slug(Path(entry.target).name or title)}
-        if (page := self._unreadable_pages.get(entry.path)) is not None:
+        if entry.path in self._unreadable and (page := self._earlier_page(entry.path)) is not None:
             return {name: value for name, value in page.items() if name not in _PLACE_FIELDS}
         matter, body = self._bodies[entry.path]
         stem = readable_name(slug_source(entry.path))
@@ -386,15 +400,15 @@ class _FolderReader:
         for entry, _ in self._entries:
             if entry.kind == "link":
                 self._add_file(file_paths, entry.target, Path())
-        old = {file["id"]: file for file in self.before["files"]}
+        old = {file["id"]: file for file in self.last_load["files"]}
         files = []
         for path in file_paths:
-            data = self.folder.data(path)
-            if data is None:
-                continue
             key = f"file:{path}"
-            self._keys[key] = self.before["keys"].get(key) or self.world.new_id()
-            files.append(self._file(path, data, old.get(self._keys[key], {})))
+            data, earlier = self.folder.data(path), old.get(self.last_load["keys"].get(key), {})
+            if data is None and not earlier:
+                continue
+            self._keys[key] = earlier.get("id") or self.world.new_id()
+            files.append(earlier if data is None else self._file(path, data, earlier))
         return files
 
     def _add_file(self, file_paths: dict[Path, None], address: str, start: Path) -> None:

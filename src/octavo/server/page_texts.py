@@ -28,7 +28,7 @@ from octavo.server.store import Json, Section, Store
 
 _EXPRESSION = re.compile(r'<code class="expression">([^<]{1,1000})</code>')
 _TOKEN = re.compile(
-    r"""\s*(?:(?P<number>\d+(?:\.\d+)?)|(?P<text>"[^"]*"|'[^']*')|(?P<path>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)"""
+    r"""\s*(?:(?P<number>\d{1,300}(?:\.\d{1,300})?)|(?P<text>"[^"]*"|'[^']*')|(?P<path>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)"""
     r"""|(?P<sign>===|!==|==|!=|<=|>=|&&|\|\||[!<>()]))"""
 )
 _MARKDOWN_SIGNS = re.compile(r"[\\`*_\[\]{}|#~$:]")
@@ -386,7 +386,7 @@ def finish_reindexing(world: World, space_id: str, on_progress: Callable[[int, i
         while not is_over:
             with world.store.transaction():
                 if world.store.get(f"/spaces/{space_id}")["revision"] != new["id"]:
-                    break  # A merge has indexed its changes meanwhile, so start again with the other pages.
+                    break  # Main has another revision now, so start again.
                 indexed_count += len(list(islice(pages, PAGES_PER_BATCH)))
                 if is_over := next(pages, None) is None:
                     world.store.delete(path)

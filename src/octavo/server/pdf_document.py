@@ -53,11 +53,7 @@ MONO = "Courier"
 
 _FONT_FOLDERS = (Path("/usr/share/fonts"), Path("/usr/local/share/fonts"), Path("/System/Library/Fonts/Supplemental"))
 _SYSTEM_FONTS = (
-    "DejaVuSans.ttf",
-    "NotoSans-Regular.ttf",
-    "LiberationSans-Regular.ttf",
-    "FreeSans.ttf",
-    "Arial Unicode.ttf",
+    *("DejaVuSans.ttf", "NotoSans-Regular.ttf", "LiberationSans-Regular.ttf", "FreeSans.ttf", "Arial Unicode.ttf"),
 )
 _CJK_FONTS = (
     ("HeiseiKakuGo-W5", ((0x3040, 0x30FF),)),
@@ -260,8 +256,7 @@ class PdfBook:
                 _CODE,
             )
 
-    def _math(self, block: Block) -> Iterator[Flowable]:
-        return self._code(block)
+    _math = _code
 
     def _divider(self, block: Block) -> Iterator[Flowable]:
         yield HRFlowable(width="100%", color=HexColor("#bbbbbb"), spaceBefore=6, spaceAfter=6)
@@ -281,13 +276,14 @@ class PdfBook:
 
     def _cell(self, cell: Block) -> str:
         value = cell.attrs.get("value")
-        text = {True: "[x]", False: "[ ]"}.get(value, str(value)) if value is not None else ""
-        return self._markup(cell.runs, _CELL_LENGTH) or text
+        if isinstance(value, bool):
+            return "[x]" if value else "[ ]"
+        return self._markup(cell.runs, _CELL_LENGTH)
 
     def _card(self, block: Block) -> Iterator[Flowable]:
         for cell in block.children:
             if cell.runs:
-                yield Paragraph(self._markup(cell.runs), _TEXT)
+                yield Paragraph(self._cell(cell), _TEXT)
         yield Spacer(1, 6)
 
     def _hint(self, block: Block) -> Iterator[Flowable]:

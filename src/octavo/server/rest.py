@@ -23,7 +23,7 @@ from urllib.parse import unquote
 from pydantic_core import from_json
 
 from octavo.api.operation import SPECS, Listing, ListPage, Model, Operation
-from octavo.api.wire import VERSION, arguments, url_path
+from octavo.api.wire import VERSION, path_fields, url_path
 from octavo.api.wrong_values import null_error
 from octavo.server.store import Json, Store
 
@@ -244,9 +244,10 @@ def path_of(op: Operation[Any]) -> str:
 
 
 def request_fields(op: Operation[Any]) -> Json:
-    """Return the fields in the request under their API names. Raises Refusal if a field may not be null."""
-    fields: Json = op.model_dump(mode="json", by_alias=True, include=set(arguments(op)), exclude_unset=True)
-    if wrong := null_error(SPECS[type(op)], fields):
+    """Return the fields in the request under their API names. Raises Refusal if a field is null that must not be null."""
+    spec = SPECS[type(op)]
+    fields: Json = op.model_dump(mode="json", by_alias=True, exclude=path_fields(spec) | {"at"}, exclude_unset=True)
+    if wrong := null_error(spec, fields):
         raise Refusal(400, wrong)
     return fields
 

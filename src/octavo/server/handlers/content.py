@@ -356,7 +356,8 @@ class ContentEditor:
 
     @_apply.register
     def _delete(self, change: content.DeletePage) -> None:
-        self._page(change.page)
+        for page in page_trees.walk([self._page(change.page)]):
+            self._texts.pop(page["id"], None)  # The page may be restored by a later change.
         self._pages = page_trees.remove_pages(self._pages, {change.page})
         self.results.append({"object": "deleted_page", "page": change.page})
 

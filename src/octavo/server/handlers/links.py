@@ -301,20 +301,14 @@ def text_links(world: World, page: Json) -> TextLinks:
 
 @handle.register
 def _list_of_space(op: links.ListOfSpace, world: World) -> Json:
-    return _present_list(
-        op,
-        LinkPresenter(world, op.at),
-        _filter_status(op, LinkSurvey(world, get_at(world, op.at)).list_resources()),
-    )
+    return _present_list(op, world, LinkSurvey(world, get_at(world, op.at)).list_resources())
 
 
 @handle.register
 def _list_of_page(op: links.ListOfPage, world: World) -> Json:
     revision = get_at(world, op.at)
     page = page_of(revision, op.page_id)
-    return _present_list(
-        op, LinkPresenter(world, op.at), _filter_status(op, LinkSurvey(world, revision).list_resources(page["id"]))
-    )
+    return _present_list(op, world, LinkSurvey(world, revision).list_resources(page["id"]))
 
 
 @handle.register
@@ -331,9 +325,7 @@ def _list_of_change_request(op: links.ListOfChangeRequest, world: World) -> Json
         resources = [
             resource for resource in resources if resource.target.status == "broken" and resource not in new_broken
         ]
-    response = _present_list(op, LinkPresenter(world, op.at), _filter_status(op, resources))
-    response["stats"]["broken"]["changeRequest"] = len([link for link in new_broken if link in resources])
-    return response
+    return _present_list(op, world, resources, new_broken)
 
 
 def _was_broken(resource: LinkedResource, before: set[tuple[str, str]]) -> bool:
@@ -342,20 +334,20 @@ def _was_broken(resource: LinkedResource, before: set[tuple[str, str]]) -> bool:
     return all((location.page, resource.target.name) in before for location in resource.locations)
 
 
-def _filter_status(
-    op: links.ListOfSpace | links.ListOfPage | links.ListOfChangeRequest, resources: list[LinkedResource]
-) -> list[LinkedResource]:
-    return [resource for resource in resources if op.status in (None, resource.target.status)]
-
-
 def _present_list(
     op: links.ListOfSpace | links.ListOfPage | links.ListOfChangeRequest,
-    presenter: LinkPresenter,
+    world: World,
     resources: list[LinkedResource],
+    new_broken: list[LinkedResource] | None = None,
 ) -> Json:
-    response = paginate(op, ((resource.sort_key, resource) for resource in resources), presenter.link)
-    broken = sum(resource.target.status == "broken" for resource in resources)
-    return {**response, "stats": {"total": len(resources), "broken": {"total": broken}}}
+    """Return the links with the status that `op` requests. `new_broken` are the links that a change request breaks."""
+    matching = [resource for resource in resources if op.status in (None, resource.target.status)]
+    response = paginate(op, ((each.sort_key, each) for each in matching), LinkPresenter(world, op.at).link)
+    broken = [resource for resource in matching if resource.target.status == "broken"]
+    counts = {"total": len(broken)}
+    if new_broken is not None:
+        counts["changeRequest"] = sum(resource in new_broken for resource in broken)
+    return {**response, "stats": {"total": len(matching), "broken": counts}}
 
 
 @handle.register
@@ -397,13 +389,8 @@ class LinkPresenter:
     def location(self, location: LinkLocation) -> Json:
         """Return the resource for the location of a link."""
         inside: Json = {"internalLocation": {"type": "node", "node": location.block}} if location.block else {}
-        return {
-            "kind": "page",
-            **self._space_fields(self._at.space_id),
-            "page": self._page(location.page),
-            **self._context,
-            **inside,
-        }
+        space, page = self._space_fields(self._at.space_id), self._page(location.page)
+        return {"kind": "page", **space, "page": page, **self._context, **inside}
 
     def target(self, target: LinkTarget) -> Json:
         """Return the resource for the target of a link."""
@@ -413,29 +400,18 @@ class LinkPresenter:
                 inside: Json = (
                     {"internalLocation": {"type": "anchor", "anchor": target.anchor}} if target.anchor else {}
                 )
-                if target.space != self._at.space_id:
-                    place = SpaceRef(space_id=target.space)
-                    page_json = LinkPresenter(world, place)._page(name)
-                    return {"kind": kind, **self._space_fields(target.space), "page": page_json, **inside}
-                return {
-                    "kind": kind,
-                    **self._space_fields(target.space),
-                    "page": self._page(name),
-                    **self._context,
-                    **inside,
-                }
+                is_here = target.space == self._at.space_id
+                presenter = self if is_here else LinkPresenter(world, SpaceRef(space_id=target.space))
+                space, page = self._space_fields(target.space), presenter._page(name)
+                return {"kind": kind, **space, "page": page, **presenter._context, **inside}
             case "file":
                 file = next(each for each in self._revision["files"] if each["id"] == name)
-                return {
-                    "kind": kind,
-                    **self._space_fields(target.space),
-                    "file": present_file(world, file),
-                    **self._context,
-                }
+                space = self._space_fields(target.space)
+                return {"kind": kind, **space, "file": present_file(world, file), **self._context}
             case "reusable-content":
                 item = next(each for each in self._revision["reusableContents"] if each["id"] == name)
-                reusable = present_reusable(item)
-                return {"kind": kind, **self._space_fields(target.space), "reusableContent": reusable, **self._context}
+                space = self._space_fields(target.space)
+                return {"kind": kind, **space, "reusableContent": present_reusable(item), **self._context}
             case "space":
                 return {"kind": kind, **self._space_fields(name)}
             case "collection":
@@ -511,10 +487,10 @@ def _app_path_steps(url: str, world: World) -> list[str]:
     raise Refusal(400, f"url must be a link to this server: it must begin with {world.origin}/.")
 
 
-def _visible_collection(world: World, name: str) -> Json:
-    collection = world.store.get(f"/collections/{name}")
+def _visible_collection(world: World, collection_id: str) -> Json:
+    collection = world.store.get(f"/collections/{collection_id}")
     if not can_see_collection(world, collection):
-        raise MissingResource(f"/collections/{name}")
+        raise MissingResource(f"/collections/{collection_id}")
     return collection
 
 

@@ -80,14 +80,17 @@ def _present_space(world: World, space: Json, sections: Iterable[SearchHit], que
 
 
 def _present_pages(world: World, space: Json, sections: Iterable[SearchHit], query_text: str) -> list[Json]:
-    """Return the matching pages of a space, ordered by their best section."""
+    """Return the matching pages of a space, ordered by their best section. Deleted pages that are still in the index are left
+    out."""
     revision = world.store.get(f"/spaces/{space['id']}/revisions/{space['revision']}")
     tree = {page["id"]: page for page in page_trees.walk(revision["pages"])}
     link_targets: links.SpaceIndex | None = None
     app = world.url(f"/o/{space['organization']}/s/{space['id']}")
     hits: dict[str, Json] = {}
     for section in sections:
-        document = tree[section.page]
+        document = tree.get(section.page)
+        if document is None:
+            continue
         url = f"{app}/{quote(document['path'])}"
         start = {"id": document["id"], "title": document["title"], "path": document["path"], "sections": []}
         hit = hits.setdefault(section.page, {**start, "urls": {"app": url}})
