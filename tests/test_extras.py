@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.settings.extras import EXTRAS, how_to_install
+from octavo.lazy_import import EXTRAS, how_to_install
 from tests import emoji_table
 
 PROJECT = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())["project"]

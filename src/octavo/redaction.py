@@ -17,10 +17,10 @@ _TOKEN_PATTERN = re.compile(
 )
 
 
-def remember_token(key: str) -> None:
-    """Also redact the token `key` from now on, even if it does not have the form of a token."""
-    if key:
-        _known.update({key, quote(key, safe=""), json.dumps(key)[1:-1], repr(key)[1:-1]})
+def remember_token(token: str) -> None:
+    """Also redact `token` from now on, even if it does not have the form of a token."""
+    if token:
+        _known.update({token, quote(token, safe=""), json.dumps(token)[1:-1], repr(token)[1:-1]})
 
 
 def redact(text: str) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from octavo.settings.extras import has_extra
+from octavo.lazy_import import has_extra
 from tests.benchmarks import terminal
 from tests.cli.command_process import CommandLine, ProcessResult
 from tests.cli.small_server import KEY

@@ -21,7 +21,7 @@ from octavo.documents.blocks import Block, Document
 from octavo.documents.source_reader import parse
 from octavo.server.app import run_operation
 from octavo.server.demo import history, library, register
-from octavo.server.demo.library import CHANGE_REQUESTS, LEAST_SPACES, OPEN_THREADS, PAGES_OF_BOOK
+from octavo.server.demo.library import CHANGE_REQUESTS, LEAST_SPACES, OPEN_THREADS
 from octavo.server.handlers.spaces import get_current, page_text
 from octavo.server.rest import World
 from octavo.server.store import Json, Store
@@ -387,7 +387,7 @@ def test_scaled_down_large_demo_adds_to_the_demo(demo: World) -> None:
         counted = _counts(World(store).for_user(history.DEFAULT_PERSON.id))
     without = _counts(demo)
     spaces_, pages_, threads_, undecided = (much - less for much, less in zip(counted, without, strict=True))
-    assert (spaces_, pages_, undecided) == (4, 4 * PAGES_OF_BOOK, 12)
+    assert (spaces_, pages_, undecided) == (4, 4 * 51, 12)
     assert threads_ >= 100
 
 

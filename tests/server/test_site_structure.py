@@ -6,7 +6,7 @@ import pytest
 
 from octavo.api import site_structure as structure
 from octavo.api import sites, spaces
-from octavo.api.site_structure import OtherPart, SectionGroup, SiteSection, SiteSpace
+from octavo.api.site_structure import SectionGroup, SiteSection, SiteSpace, UnknownPart
 from octavo.server.app import Platform
 from octavo.server.rest import World
 from tests.server.asking import Ask, Clock, check_refused, space_with
@@ -303,5 +303,5 @@ def test_parts_of_unknown_kinds_are_read() -> None:
     found = structure.SiteStructure.model_validate({"type": "sections", "structure": [group, link]})
     [outer, other] = found.structure
     assert isinstance(outer, SectionGroup)
-    assert [type(each) for each in outer.children] == [OtherPart, SiteSection]
-    assert other == OtherPart(object="site-external-link", id="l", title="Shop␛")
+    assert [type(each) for each in outer.children] == [UnknownPart, SiteSection]
+    assert other == UnknownPart(object="site-external-link", id="l", title="Shop␛")

@@ -227,7 +227,7 @@ class OfContent(BaseModel, defer_build=True):
     metadata: bool = True
     """Whether Git metadata is included."""
     computed: bool = True
-    """Whether generated pages are expanded."""
+    """Whether placeholders of generated pages are replaced by these pages."""
 
 
 class Formatted(OfContent):
@@ -301,7 +301,7 @@ class ListChanges(Operation[Changes], get="/changes"):
     metadata: bool = True
     """Whether Git metadata is included."""
     computed: bool = True
-    """Whether generated pages are expanded."""
+    """Whether placeholders of generated pages are replaced by these pages."""
     limit: int | None = Field(None, ge=0, le=1000)
     """The largest number of changes to list. The default is 10."""
 
@@ -384,20 +384,6 @@ class InsertFiles(Tagged):
 ContentEdit = Annotated[
     UpdatePage | InsertPage | DeletePage | RevertPage | InsertFiles, Field(discriminator="operation")
 ]
-
-
-class EditedPage(Model):
-    """A page that an edit created or changed."""
-
-    id: Id
-
-
-class Edited(Model):
-    """One result of an edit. For a deleted page, only the id is given."""
-
-    object: Annotated[SafeLine, KnownValues("created_page", "updated_page", "deleted_page")]
-    ref: SafeLine | None = None
-    page: EditedPage | SafeLine | None = None
 
 
 class Edit(Operation[SafeJson], post="{content}", success=200, query=("compat",)):

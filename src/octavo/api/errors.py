@@ -40,7 +40,7 @@ class Outcome(Enum):
     NOT_SENT = "not sent"
     """The server cannot have acted. The request can be sent again."""
     REFUSED = "refused"
-    """The server responded that it did not act."""
+    """The server, or Octavo itself, refused to act."""
     UNKNOWN = "unknown"
     """The server may have acted. Check the current state before you send the request again."""
 

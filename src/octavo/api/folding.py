@@ -93,8 +93,10 @@ _NO_SIGNS = {ord(letter): chr(sign) for sign, letter in _SIGNS.items()}
 _MENTION_BASE = 0xF1000
 _MENTION = re.compile("[\U000f1021-\U000f107e]+")
 """A placeholder for the title of a page: its URL in private-use letters. No search text matches it by accident."""
-MAX_SPLIT_WORD, MAX_WORD_PARTS = 60, 8
-"""Maximum number of letters, and of parts, in a word that is split into parts. Longer words are data, not names."""
+MAX_SPLIT_WORD = 60
+"""Maximum number of letters in a word that is split into parts. Longer words are data, not names."""
+MAX_WORD_PARTS = 8
+"""Maximum number of parts in a word that is split. Words with more parts are data, not names."""
 
 
 @cache

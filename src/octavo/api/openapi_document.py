@@ -111,7 +111,7 @@ def error_statuses(route: Route) -> list[int]:
 
 
 def area_description(area: str) -> str:
-    """Return the description of an area: the first sentence of its module docstring."""
+    """Return the description of an area: the first line of its module docstring."""
     return (getdoc(import_module(f"octavo.api.{area}")) or "").partition("\n")[0]
 
 

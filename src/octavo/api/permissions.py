@@ -46,41 +46,41 @@ class Grant(AtShared, Operation[None], post="/permissions", success=204, nullabl
 
 
 class ListUsers(AtShared, Listing[UserPermission], get="/permissions/users"):
-    """List the members who were given a role here directly, not through a team or a parent collection."""
+    """List the members who were given a role in a space or collection itself, not through a team or a parent collection."""
 
 
 class UpdateUser(AtShared, Operation[None], patch="/permissions/users/{user_id}", success=204, nullable=("role",)):
-    """Change the role that a member was given here. null removes the role."""
+    """Change the role that a member was given in a space or collection. null removes the role."""
 
     user_id: Id
     role: Role | None = None
 
 
 class DeleteUser(AtShared, Operation[None], delete="/permissions/users/{user_id}"):
-    """Remove the role that a member was given here."""
+    """Remove the role that a member was given in a space or collection."""
 
     user_id: Id
 
 
 class ListTeams(AtShared, Listing[TeamPermission], get="/permissions/teams"):
-    """List the teams that were given a role here."""
+    """List the teams that were given a role in a space or collection."""
 
 
 class UpdateTeam(AtShared, Operation[None], patch="/permissions/teams/{team_id}", success=204, nullable=("role",)):
-    """Change the role that a team was given here. null removes the role."""
+    """Change the role that a team was given in a space or collection. null removes the role."""
 
     team_id: Id
     role: Role | None = None
 
 
 class DeleteTeam(AtShared, Operation[None], delete="/permissions/teams/{team_id}"):
-    """Remove the role that a team was given here."""
+    """Remove the role that a team was given in a space or collection."""
 
     team_id: Id
 
 
 class ListAggregate(AtShared, Listing[UserPermission], get="/permissions/aggregate"):
-    """List everyone with a role here, with their highest role from any source."""
+    """List everyone with a role in a space or collection, with their highest role from any source."""
 
     role: Role | None = None
     """Only members whose highest role is this role."""

@@ -56,9 +56,10 @@ def read_in_part(codec: TypeAdapter[T], body: bytes, wrong: ValidationError) -> 
 
 
 def json_of(body: bytes) -> Any:
-    """Return the JSON value of `body`, without unreadable strings, numbers and lists. Raises ValueError.
+    """Return the JSON value of `body`. Invalid characters become U+FFFD, numbers that are too long become null, and values
+    that are nested too deeply become `TOO_DEEP`. Raises ValueError.
 
-    A server that truncates text can split a character. Half a surrogate pair becomes U+FFFD.
+    A server that truncates text can split a character and leave half a surrogate pair.
     """
     try:
         return from_json(body)
@@ -107,7 +108,7 @@ class _PartialValue:
         self._remove_paths(paths)
 
     def _locate_error(self, error: ErrorDetails) -> _UnreadablePart:
-        """Return the path of an error. For a missing field, the path of its object."""
+        """Return the path of an error. If a field is missing, this is the path of the object that lacks it."""
         path: list[int | str | _Shape] = []
         value: Any = self.value
         loc = error["loc"]

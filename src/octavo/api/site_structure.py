@@ -60,7 +60,7 @@ def _require_unknown_kind(kind: str) -> str:
     return kind
 
 
-class OtherPart(Model):
+class UnknownPart(Model):
     """An item of a site with an unknown kind, from a newer server."""
 
     object: Annotated[SafeLine, AfterValidator(_require_unknown_kind)] = ""
@@ -80,7 +80,7 @@ class SectionGroup(Model):
     children: tuple["Part", ...] = ()
 
 
-Part = Annotated[SiteSection | SectionGroup | SiteSpace | OtherPart, Field(union_mode="left_to_right")]
+Part = Annotated[SiteSection | SectionGroup | SiteSpace | UnknownPart, Field(union_mode="left_to_right")]
 
 
 class SiteStructure(Model):

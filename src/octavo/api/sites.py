@@ -1,13 +1,13 @@
 """Sites, which publish spaces for an audience."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from octavo.api.operation import InOrganization, InSite, Listing, Model, Operation, Urls
 from octavo.api.organizations import RoleName
 from octavo.api.site_structure import SiteStructure
-from octavo.api.text import Id, KnownValues, Moment, Number, SafeAddress, SafeJson, SafeLine, string_form
+from octavo.api.text import Id, IdOrObject, KnownValues, Moment, Number, SafeAddress, SafeJson, SafeLine, string_form
 from octavo.api.users import User
 
 SiteType = Literal["basic", "premium", "ultimate", "sponsored", "legacy-basic", "legacy-premium"]
@@ -109,17 +109,12 @@ class PublishedSite(Model):
     scripts: tuple[Script, ...] = ()
 
 
-def _id_of(value: Any) -> Any:
-    """Return the id of a value that some servers send as a whole object."""
-    return value.get("id") if isinstance(value, dict) else value
-
-
 class Origin(Model):
     """The source of a role: the organization, or a space of the site, by id."""
 
     type: Annotated[SafeLine, KnownValues("space", "organization")] = ""
-    space: Annotated[Id | None, BeforeValidator(_id_of)] = None
-    organization: Annotated[Id | None, BeforeValidator(_id_of)] = None
+    space: IdOrObject = None
+    organization: IdOrObject = None
 
 
 class SitePermission(Model):
@@ -136,7 +131,7 @@ class List(InOrganization, Listing[Site], get="/sites"):
     space: Id | None = None
     """Only sites that contain this space."""
     title: str | None = None
-    """Part of the title."""
+    """Only sites whose title contains this text."""
     published: bool | None = None
     type: tuple[SiteType, ...] | None = None
 
@@ -148,7 +143,7 @@ class Create(InOrganization, Operation[Site], post="/sites"):
     visibility: Visibility | None = Field(None, title="Audience")
     """Who can see the site after it is published."""
     spaces: tuple[Id, ...] | Literal["sample", "empty"] | None = None
-    """Spaces to add to the site. If not set, a new empty space is created."""
+    """Spaces to add to the site. `sample` and `empty` create a new space for it."""
     type: SiteType | None = None
     """The plan of the site."""
 

@@ -44,7 +44,7 @@ def error_sentence(invalid: ValidationError, given: Any) -> str:
     details = invalid.errors(include_url=False, include_input=False)
     first = details[0]
     if first["type"] == "value_error" and not first["loc"]:
-        return f"{first['ctx']['error']}."  # The message of an error about several fields already names the fields.
+        return f"{first['ctx']['error']}."  # An error about several fields, which its message names.
     field = _field(first, given)
     same = [each for each in details if each["type"] == first["type"] and _field(each, given) == field]
     return f"{field or 'The body'} {rule(first, same)}."

@@ -31,10 +31,10 @@ from octavo.client.credentials import StoreUnavailable
 from octavo.client.origin import is_loopback, proxy_for, triple
 from octavo.client.profiles import Access
 from octavo.data.database import is_damaged
+from octavo.lazy_import import EXTRAS, has_extra
 from octavo.local_time import localize
 from octavo.redaction import redact
 from octavo.settings import Settings, in_words, read_each
-from octavo.settings.extras import EXTRAS, has_extra
 
 Status = Literal["ok", "warning", "error"]
 REQUEST_SECONDS = 10.0
@@ -112,7 +112,7 @@ def _linters(settings: Settings) -> Check:
 def _extras() -> Check:
     missing = [name for name in EXTRAS if not has_extra(name)]
     installed = ", ".join(name for name in EXTRAS if name not in missing) or "none"
-    others = f"; not installed: {', '.join(f'{name} ({EXTRAS[name].about})' for name in missing)}" if missing else ""
+    others = f"; not installed: {', '.join(f'{name} ({EXTRAS[name].purpose})' for name in missing)}" if missing else ""
     return Check("Extras", "ok", f"installed: {installed}{others}")
 
 

@@ -18,8 +18,8 @@ from contextlib import suppress
 from octavo import __version__
 from octavo.cli.doctor_checks import Check
 from octavo.help import text_of
+from octavo.lazy_import import has_extra, how_to_install
 from octavo.settings import Settings
-from octavo.settings.extras import has_extra, how_to_install
 from octavo.tui.terminal.display import may_show
 from octavo.tui.terminal.external_editor import option_to_wait
 

@@ -150,7 +150,7 @@ class _Connection(H11Protocol):
     """HTTP connection with time limits for headers, bodies and responses."""
 
     _phase: Phase = "handled"
-    _since = 0.0
+    _phase_start = 0.0
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
@@ -161,7 +161,7 @@ class _Connection(H11Protocol):
             others: list[Any] = [connection for connection in self.connections if connection is not self]
             waiting = [other for other in others if other.waits_for_client]
             if waiting:
-                min(waiting, key=lambda each: each.since).close_now()
+                min(waiting, key=lambda each: each.phase_start).close_now()
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
@@ -196,9 +196,9 @@ class _Connection(H11Protocol):
         )
 
     @property
-    def since(self) -> float:
+    def phase_start(self) -> float:
         """Start of the phase, as time of the event loop."""
-        return self._since
+        return self._phase_start
 
     def close_now(self) -> None:
         """Close the connection immediately."""
@@ -211,7 +211,7 @@ class _Connection(H11Protocol):
             return
         if self._timer is not None:
             self._timer.cancel()
-        self._phase, self._since = phase, self.loop.time()
+        self._phase, self._phase_start = phase, self.loop.time()
         seconds = {
             "head": HEAD_SECONDS,
             "body": BODY_SECONDS,
@@ -237,7 +237,7 @@ class _Connection(H11Protocol):
             and self.cycle.response_started
         )
         if self._phase == "body" and not has_responded and self.flow.read_paused:
-            # The client is not late: its data has not been read yet.
+            # The client is not late: this server has not read its data yet.
             self._timer = self.loop.call_later(seconds, self._close_if_late, seconds)
             return
         has_data = self.conn.their_state is not h11.IDLE or self.conn.trailing_data[0]

@@ -86,7 +86,7 @@ class MissingResource(LookupError):
 
 
 class UnusableDatabase(OSError):
-    """The file is not a database of Octavo, or was written by a newer version. `strerror` says which."""
+    """The database cannot be opened: it is damaged, locked, or was written by a newer version. `strerror` has the cause."""
 
 
 class WriteFailure(OSError):
@@ -106,7 +106,7 @@ class Store:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         self.lock = RLock()
-        """Lock for every read and write."""
+        """Transactions and cached reads hold this lock. Other threads must hold it while they read."""
         self._cached: dict[tuple[str, ...], list[Any]] | None = None
         """Documents that were read inside `cached_reads`. None outside it."""
         self._db = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
@@ -220,9 +220,9 @@ class Store:
     def delete(self, path: str) -> bool:
         """Delete the document at `path` and all documents below. Return False if it did not exist."""
         self._cached = None
-        rows = self._db.execute("DELETE FROM documents WHERE path = ?", [path]).rowcount > 0
+        existed = self._db.execute("DELETE FROM documents WHERE path = ?", [path]).rowcount > 0
         self._db.execute("DELETE FROM documents WHERE path >= ? AND path < ?", [f"{path}/", f"{path}0"])
-        return rows
+        return existed
 
     def all(self, collection: str, *, newest_first: bool = False, status: str = "") -> Iterator[Json]:
         """Yield the documents of a collection in order of creation, or with `newest_first` in reverse order.
@@ -280,22 +280,22 @@ class Store:
     def put_blob(self, body: str | bytes) -> str:
         """Save a blob, and return its hash."""
         data = body.encode("utf-8", "surrogatepass") if isinstance(body, str) else body
-        name = hashlib.sha256(data).hexdigest()
-        if self._db.execute("SELECT 1 FROM blobs WHERE hash = ?", [name]).fetchone() is None:
+        digest = hashlib.sha256(data).hexdigest()
+        if self._db.execute("SELECT 1 FROM blobs WHERE hash = ?", [digest]).fetchone() is None:
             with self.transaction():
-                self._db.execute("INSERT OR IGNORE INTO blobs VALUES (?, ?)", [name, data])
-        return name
+                self._db.execute("INSERT OR IGNORE INTO blobs VALUES (?, ?)", [digest, data])
+        return digest
 
-    def blob(self, name: str) -> bytes:
+    def blob(self, digest: str) -> bytes:
         """Return the blob with this hash. Raises MissingResource if it does not exist."""
-        row = self._db.execute("SELECT body FROM blobs WHERE hash = ?", [name]).fetchone()
+        row = self._db.execute("SELECT body FROM blobs WHERE hash = ?", [digest]).fetchone()
         if row is None:
-            raise MissingResource(name)
+            raise MissingResource(digest)
         return bytes(row[0])
 
-    def text(self, name: str) -> str:
+    def text(self, digest: str) -> str:
         """Return the blob with this hash as text. Raises MissingResource if it does not exist."""
-        return self.blob(name).decode("utf-8", "surrogatepass")
+        return self.blob(digest).decode("utf-8", "surrogatepass")
 
     def add_key(self, key: str, user: str) -> None:
         """Save an API key of `user`. Only the hash of the key is stored."""

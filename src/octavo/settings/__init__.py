@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from octavo.lazy_import import has_extra, how_to_install
 from octavo.settings import table
 from octavo.settings.file import FILE, LONGEST_NAME, InvalidValueError, SettingsFile, did_you_mean, quoted
 from octavo.settings.table import INBOX_REASONS, InboxFilter, Setting
@@ -213,8 +214,6 @@ class _Values:
         value = self.get(table.RIGHT_TO_LEFT, "auto")
         if value == "terminal" or (value != "octavo" and not _keeps_letter_order(self._environ)):
             return False
-        from octavo.settings.extras import has_extra, how_to_install  # lazy: few terminals need it
-
         if has_extra("bidi"):
             return True
         if value == "octavo":

@@ -283,8 +283,7 @@ _KEYS = (
 
 
 def why_not_keys(keys: object) -> str:
-    """Return the rest of a sentence that says why `keys` is not a list of keys with commas between them. Empty if it is
-    one."""
+    """Return why `keys` is not a list of keys with commas between them, as the end of a sentence. Empty if it is one."""
     if not (isinstance(keys, str) and keys.strip() and keys.isprintable() and len(keys) < 100):
         return f"must be a key, such as d or ctrl+d, not {quoted(keys)}"
     unknown = next((key for key in map(str.strip, keys.split(",")) if key and not is_key(key)), "")

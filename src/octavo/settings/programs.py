@@ -72,16 +72,18 @@ def validate_hooks(value: Any, ignore: Ignore) -> tuple[Hook, ...]:
 
 def _hook_problems(section: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the name of each invalid field of a hook, and why."""
-    for unknown in section.keys() - set(_HOOK_FIELDS):
-        yield (
-            unknown[:LONGEST_NAME],
-            f"is not a field of a hook.{did_you_mean(unknown, _HOOK_FIELDS)} The fields are on and command",
-        )
+    yield from _unknown_fields(section, "hook", _HOOK_FIELDS)
     event = section.get("on")
     if event not in EVENTS:
         meant = did_you_mean(event, EVENTS) if isinstance(event, str) else ""
         yield "on", f"must be one of {', '.join(EVENTS)}, not {quoted(event)}.{meant}".removesuffix(".")
     yield from _command_problems(section.get("command"), HOOK_PLACEHOLDERS, '["notify", "{ref}"]')
+
+
+def _unknown_fields(section: Mapping[str, Any], kind: str, fields: Collection[str]) -> Iterator[tuple[str, str]]:
+    for unknown in section.keys() - set(fields):
+        meant = did_you_mean(unknown, fields)
+        yield unknown[:LONGEST_NAME], f"is not a field of a {kind}.{meant} The fields are {', '.join(fields)}"
 
 
 def _command_problems(command: object, placeholders: Collection[str], example: str) -> Iterator[tuple[str, str]]:
@@ -110,7 +112,7 @@ class CustomCommand:
     name: str
     """Title in the command palette and in the help."""
     places: tuple[CommandPlace, ...]
-    """Items that the command acts on."""
+    """Kinds of items that the command acts on."""
     command: tuple[str, ...]
     key: str = ""
     """Keys in the notation of Textual, separated by commas. Empty: the command is in the command palette only."""
@@ -165,11 +167,7 @@ def validate_commands(value: Any, ignore: Ignore) -> tuple[CustomCommand, ...]:
 
 def _custom_command_problems(section: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the name of each invalid field of a custom command, and why."""
-    for unknown in section.keys() - set(_COMMAND_FIELDS):
-        yield (
-            unknown[:LONGEST_NAME],
-            f"is not a field of a command.{did_you_mean(unknown, _COMMAND_FIELDS)} The fields are {', '.join(_COMMAND_FIELDS)}",
-        )
+    yield from _unknown_fields(section, "command", _COMMAND_FIELDS)
     name_problems = list(_name_problems(section.get("name")))
     yield from name_problems
     if not name_problems and not _id_of(section["name"]):
@@ -257,11 +255,7 @@ def _linter(section: Mapping[str, Any]) -> Linter:
 
 def _linter_problems(section: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the name of each invalid field of a linter, and why."""
-    for unknown in section.keys() - set(_LINTER_FIELDS):
-        yield (
-            unknown[:LONGEST_NAME],
-            f"is not a field of a linter.{did_you_mean(unknown, _LINTER_FIELDS)} The fields are {', '.join(_LINTER_FIELDS)}",
-        )
+    yield from _unknown_fields(section, "linter", _LINTER_FIELDS)
     yield from _name_problems(section.get("name"))
     command = section.get("command")
     yield from _command_problems(command, LINTER_PLACEHOLDERS, '["vale", "--output=JSON", "{file}"]')

@@ -57,7 +57,7 @@ _IN_FILTER = ("reasons", "space", "words")
 _LONGEST_TEXT = 1000
 _MOST_REPLIES = 50
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
-_TURNING = ("auto", "terminal", "octavo")
+_REORDERED_BY = ("auto", "terminal", "octavo")
 _NOTIFICATIONS = ("off", "auto", "osc9", "osc777", "osc99")
 _ROW_OF_KEYS = re.compile(r"^\| .* \| .* \| ([a-z][a-z0-9_.-]*) \|$", re.MULTILINE)
 
@@ -121,18 +121,16 @@ def _switch(value: Any, ignore: Ignore) -> bool:
     raise InvalidValueError(f"must be true or false, not {quoted(value)}")
 
 
-def _right_to_left(value: Any, ignore: Ignore) -> str:
-    if isinstance(value, str) and value in _TURNING:
-        return value
-    meant = did_you_mean(value[:LONGEST_NAME], _TURNING) if isinstance(value, str) else ""
-    raise InvalidValueError(f"must be auto, terminal, or octavo, not {quoted(value)}", meant)
+def _word_of(words: tuple[str, ...]) -> Callable[[Any, Ignore], str]:
+    """Return the validator of a setting whose value must be one of `words`."""
 
+    def validate(value: Any, ignore: Ignore) -> str:
+        if isinstance(value, str) and value in words:
+            return value
+        meant = did_you_mean(value[:LONGEST_NAME], words) if isinstance(value, str) else ""
+        raise InvalidValueError(f"must be {', '.join(words[:-1])}, or {words[-1]}, not {quoted(value)}", meant)
 
-def _notify(value: Any, ignore: Ignore) -> str:
-    if isinstance(value, str) and value in _NOTIFICATIONS:
-        return value
-    meant = did_you_mean(value[:LONGEST_NAME], _NOTIFICATIONS) if isinstance(value, str) else ""
-    raise InvalidValueError(f"must be off, auto, osc9, osc777, or osc99, not {quoted(value)}", meant)
+    return validate
 
 
 def _seconds(value: Any, ignore: Ignore) -> float:
@@ -273,9 +271,9 @@ RIGHT_TO_LEFT = Setting(
     "text",
     "auto",
     "Which program reorders Hebrew and Arabic; octavo needs the extra octavo[bidi]",
-    _right_to_left,
+    _word_of(_REORDERED_BY),
     '"auto"',
-    _TURNING,
+    _REORDERED_BY,
 )
 UNDO = Setting(
     "undo_seconds",
@@ -313,7 +311,7 @@ NOTIFY = Setting(
     "text",
     "off",
     "Desktop notifications while the terminal has no focus, by the escape sequence of your terminal; auto for known terminals",
-    _notify,
+    _word_of(_NOTIFICATIONS),
     '"auto"',
     _NOTIFICATIONS,
 )
@@ -331,23 +329,21 @@ COMMANDS = Setting(
 KEYS = Setting("keys", "section", "none", "Your keys, by the command IDs that `octavo help keys` lists", _keys, "")
 
 TABLE: tuple[Setting[Any], ...] = (
-    *(
-        THEME,
-        ASCII,
-        MOTION,
-        THUMBNAILS,
-        RIGHT_TO_LEFT,
-        UNDO,
-        EDITOR,
-        QUICK_REPLIES,
-        CA_FILE,
-        INBOX,
-        NOTIFY,
-        KEYS,
-        LINTERS,
-        HOOKS,
-        COMMANDS,
-    ),
+    THEME,
+    ASCII,
+    MOTION,
+    THUMBNAILS,
+    RIGHT_TO_LEFT,
+    UNDO,
+    EDITOR,
+    QUICK_REPLIES,
+    CA_FILE,
+    INBOX,
+    NOTIFY,
+    KEYS,
+    LINTERS,
+    HOOKS,
+    COMMANDS,
 )
 """All settings, in the order of the documentation."""
 BY_NAME = {each.name: each for each in TABLE}

@@ -217,15 +217,13 @@ STEPS: dict[str, StepOperations] = {
 def post_thread(thread: Any, at: Discussion, world: World) -> Iterator[Operation[Any]]:
     """Yield the operation that creates a thread on the space, on a page, or on a block. The field `block` has words of the
     block."""
-    body = Markdown(markdown=thread["text"])
-    if "page" not in thread:
-        yield comments.Create(at=at, body=body)
-        return
-    page = find_page(world, at, thread["page"])
-    if "block" not in thread:
-        yield comments.Create(at=at, body=body, page=page["id"])
-        return
-    yield comments.Create(at=at, body=body, page=page["id"], node=find_block(world, page, thread["block"]))
+    target: dict[str, Any] = {}
+    if "page" in thread:
+        page = find_page(world, at, thread["page"])
+        target["page"] = page["id"]
+        if "block" in thread:
+            target["node"] = find_block(world, page, thread["block"])
+    yield comments.Create(at=at, body=Markdown(markdown=thread["text"]), **target)
 
 
 def post_reply(reply: Any, at: Discussion, thread: str, world: World) -> Iterator[Operation[Any]]:

@@ -47,7 +47,6 @@ from octavo.server.store import Json
 
 LEAST_SPACES, OPEN_THREADS, CHANGE_REQUESTS = 200, 5000, 600
 """Minimum numbers of spaces, open threads and change requests."""
-PAGES_OF_BOOK = 51
 _MONTHS_OF_BOOK = 46
 _DISCUSSED_MONTHS = 8
 """Number of the last months of a book whose pages have threads."""

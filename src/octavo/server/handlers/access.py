@@ -78,13 +78,13 @@ def _list_aggregate(op: permissions.ListAggregate, world: World) -> Json:
     return paginate(
         op,
         _members_with_role(world, _shared_document(world, op.at), op.role),
-        lambda current_role: _present_user_permission(world, current_role),
+        lambda grant: _present_user_permission(world, grant),
     )
 
 
 def _members_with_role(world: World, shared: Json, wanted_role: str | None) -> Iterator[tuple[int, Json]]:
-    """Yield the members with a role in a space or collection, with their sort keys. With `wanted_role`, yield only the
-    members with this role."""
+    """Yield the ID and role of each member with a role in a space or collection, with the sort key. With `wanted_role`, yield
+    only the members with this role."""
     for position, member in world.store.items(f"/orgs/{shared['organization']}/members"):
         current_role = role(world, shared, member["id"])
         if current_role and wanted_role in (None, current_role):
@@ -161,8 +161,8 @@ def present_link(world: World, link: Json) -> Json:
 
 
 def _is_redundant(world: World, link: Json) -> bool:
-    """Return whether an invite link is not needed. Either its target is deleted, or another link to the target gives a
-    higher role, or the same role for longer."""
+    """Return whether an invite link is not needed: its target is deleted, or another link to the target gives a higher role, or
+    is older and gives the same role."""
     if _target_kind(link) and _find_target(world, link) is None:
         return True
     others = list(world.store.all(f"/orgs/{link['organization']}/link-invites"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from octavo.api import change_requests
@@ -93,20 +93,12 @@ def refuse_closed(change_request: Json, action: str) -> None:
 
 
 @handle.register
-def _list(op: change_requests.List, world: World) -> Json:
-    matching = _list_matching(op, world, [op.at.space_id])
-    return paginate(op, matching, lambda document: present_change_request(world, document), descending=True)
-
-
-@handle.register
-def _list_of_organization(op: change_requests.ListOfOrganization, world: World) -> Json:
-    spaces = [space["id"] for _, space in visible_spaces(world, op.at.organization_id)]
-    matching = _list_matching(op, world, spaces)
-    return paginate(op, matching, lambda document: present_change_request(world, document), descending=True)
-
-
-def _list_matching(op: change_requests.Filters, world: World, spaces: Iterable[str]) -> list[tuple[Any, Json]]:
-    """Return the change requests that match the filters, last updated first, with their sort keys."""
+def _list(op: change_requests.List | change_requests.ListOfOrganization, world: World) -> Json:
+    spaces = (
+        [op.at.space_id]
+        if isinstance(op, change_requests.List)
+        else [space["id"] for _, space in visible_spaces(world, op.at.organization_id)]
+    )
     matching = [
         ((document["updatedAt"], space, document["number"]), document)
         for space in spaces
@@ -114,7 +106,8 @@ def _list_matching(op: change_requests.Filters, world: World, spaces: Iterable[s
         if op.creator in (None, document["createdBy"])
         and (op.contributor is None or op.contributor in {user for user, _ in _contributions(world, document)})
     ]
-    return sorted(matching, key=lambda pair: pair[0], reverse=True)
+    matching.sort(key=lambda pair: pair[0], reverse=True)
+    return paginate(op, matching, lambda document: present_change_request(world, document), descending=True)
 
 
 @handle.register
@@ -134,7 +127,7 @@ def _update(op: change_requests.Update, world: World) -> Json:
 
 
 def update_fields(world: World, document: Json, **fields: Any) -> Json:
-    """Change fields of a change request. A description of None removes the description."""
+    """Change fields of a change request. A description of None removes the description. Raises Refusal if it is no document."""
     description = fields.get("description")
     if description is not None and description.get("object") != "document":
         raise Refusal(400, "description must be a JSON object with object set to document.")

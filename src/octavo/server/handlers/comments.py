@@ -432,7 +432,7 @@ def _list_requested(op: reviews.ListRequested, world: World) -> Json:
 
 
 @handle.register
-def _request(op: reviews.Request, world: World) -> Json:
+def _request_reviewers(op: reviews.Request, world: World) -> Json:
     space = world.store.get(f"/spaces/{op.at.space_id}")
     require(world, space, "edit")
     path = change_request_path(op.at)

@@ -164,8 +164,7 @@ def _enroll_member(op: organizations.EnrollMember, world: World) -> Json:
 @handle.register
 def _ping(op: organizations.Ping, world: World) -> Json:
     world.store.update(f"/orgs/{op.at.organization_id}/members/{world.caller}", lastSeenAt=world.timestamp())
-    # Visitor claims come from sign-in on a site, which the embedded platform does not offer.
-    return {}
+    return {}  # Without visitor claims, because the embedded platform offers no sign-in on sites.
 
 
 @handle.register
@@ -571,7 +570,7 @@ def _refuse_hidden_space(op: translations.Create, world: World, space_id: str) -
 
 
 def _translation_title(world: World, document: Json) -> str:
-    """Return the default title of translation settings: the language, after the title of the space if it is visible."""
+    """Return the default title of translation settings: `SPACE (LANGUAGE)`, or only the language if the space is hidden."""
     space = world.store.find(f"/spaces/{document['source']['space']}")
     language: str = document["language"]
     return f"{space['title']} ({language})"[:_TRANSLATION_TITLE_LIMIT] if space and can_see(world, space) else language

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from octavo.api import site_structure
 from octavo.api import site_structure as structure
 from octavo.api.operation import InSite, SiteRef
 from octavo.documents import page_trees
@@ -138,9 +137,9 @@ def _public_fields(document: Json) -> Json:
     return omit(document, "organization", "site", "position", "defaultSiteSpace")
 
 
-@presents(site_structure.SiteSpace)
-@presents(site_structure.SiteSection)
-@presents(site_structure.SectionGroup)
+@presents(structure.SiteSpace)
+@presents(structure.SiteSection)
+@presents(structure.SectionGroup)
 def present_part(world: World, document: Json) -> Json:
     """Return a site space, section or group as the caller sees it."""
     return SiteView(world, site_tree.load_site_of(world, document)).part(document)
@@ -274,8 +273,8 @@ def _fill_in_section(op: structure.CreateSection | structure.UpdateSection, worl
 
 
 def _move_root_into_section(world: World, tree: SiteTree, section: str) -> SiteTree:
-    """Move the site spaces at the root into a section, and return the updated site. It is a new section before
-    `section`, or `section` itself if the caller sees none of them."""
+    """Move the site spaces at the root into a section, and return the updated site. It is a new section, or
+    `section` itself if all their spaces are deleted."""
     chosen = tree.default_space(None)
     if chosen:
         space = next(

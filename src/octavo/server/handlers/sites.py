@@ -113,11 +113,13 @@ def present_site(world: World, document: Json) -> Json:
 
 @handle.register
 def _list_sites(op: sites.List, world: World) -> Json:
-    matching = [(position, site) for position, site in world.store.items(path_of(op)) if _is_wanted(op, world, site)]
+    matching = [
+        (position, site) for position, site in world.store.items(path_of(op)) if _matches_filters(op, world, site)
+    ]
     return paginate(op, matching, lambda site: present_site(world, site))
 
 
-def _is_wanted(op: sites.List, world: World, site: Json) -> bool:
+def _matches_filters(op: sites.List, world: World, site: Json) -> bool:
     tree = site_tree.load_site(world, f"{path_of(op)}/{site['id']}")
     return (
         op.published in (None, site["published"])

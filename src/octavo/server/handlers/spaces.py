@@ -300,7 +300,7 @@ def _index(siblings: list[StoredDocument], next_to: StoredDocument | None, *, be
 
 
 EMOJI = "📘"
-"""Emoji of spaces without an emoji."""
+"""Shown for a space that has no emoji of its own."""
 TITLE_LIMIT = 50
 
 

@@ -29,7 +29,7 @@ from octavo.api.operation import ChangeRequestRef
 from octavo.documents import page_trees
 from octavo.documents.folders.folder import EXTERNAL_URL, rewrite_links
 from octavo.documents.page_trees import Pages
-from octavo.lazy_import import lazy
+from octavo.lazy_import import has_extra, how_to_install, lazy
 from octavo.server.fetcher import FetchedFile, Fetcher
 from octavo.server.handlers import change_requests
 from octavo.server.handlers.permissions import allows, organization_guard, organization_role, require
@@ -37,7 +37,6 @@ from octavo.server.handlers.spaces import add_next, get_at, get_revision, page_o
 from octavo.server.page_texts import expand_includes
 from octavo.server.rest import BackgroundWork, Refusal, World, before_save, guards, handle, iso, omit, presents
 from octavo.server.store import Json, MissingResource
-from octavo.settings.extras import has_extra, how_to_install
 
 if TYPE_CHECKING:
     from octavo.server.import_sources import ImportedFiles
@@ -160,8 +159,8 @@ def _present_source(world: World, source: Json) -> Json:
 
 @before_save(fonts.Font)
 def _fill_in_font(op: fonts.Create | fonts.Update, world: World, document: Json) -> Json:
-    """Return the font with the new files. The request names weights: their files are replaced by the new files, or
-    removed if there are none. Other weights stay. Raises Refusal if the regular weight has no file."""
+    """Return the font with the files of the request. A weight in the request gets its new files instead of the old ones, or is
+    removed if its storage key is null. Other weights stay. Raises Refusal if the regular weight has no file."""
     new_faces: list[Json] = document.pop("fontFaces", [])
     weights = {str(face["weight"]) for face in new_faces}
     faces = {weight: sources for weight, sources in document.get("faces", {}).items() if weight not in weights}

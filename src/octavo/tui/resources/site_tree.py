@@ -10,7 +10,6 @@ from typing import Any, Literal
 from octavo.api import site_structure, sites
 from octavo.api.operation import Model, Operation, SiteRef
 from octavo.api.site_structure import (
-    OtherPart,
     Part,
     Pointer,
     Position,
@@ -19,6 +18,7 @@ from octavo.api.site_structure import (
     SiteSpace,
     SiteStructure,
     Sort,
+    UnknownPart,
 )
 from octavo.data.writes.direct import send_unchecked
 from octavo.tui.core.permissions import why_no_permission
@@ -119,7 +119,7 @@ def movable_children(structure: SiteStructure, parent: str | None) -> list[Movab
         result: Sequence[Part] = structure.structure
     else:
         result = next((children_of(part) for part, _ in walk_parts(structure) if part.id == parent), ())
-    return [part for part in result if not isinstance(part, OtherPart)]
+    return [part for part in result if not isinstance(part, UnknownPart)]
 
 
 def step_position(structure: SiteStructure, part: MovablePart, step: Literal[-1, 1]) -> Position | None:
@@ -278,7 +278,7 @@ def structure_target(
 ) -> StructureTarget:
     """Return the target of the structure commands, given the selected table and row."""
     structure = response if isinstance(response, SiteStructure) and resource.list is site_structure.Get else None
-    part = row.part if isinstance(row, PartRow) and not isinstance(row.part, OtherPart) else None
+    part = row.part if isinstance(row, PartRow) and not isinstance(row.part, UnknownPart) else None
     return StructureTarget(parent, arguments["at"], structure, part)
 
 
