@@ -154,7 +154,8 @@ def test_reader_may_not_propose(demo: CommandLine, docs: Path) -> None:
 def test_merged_changes_are_written_back_to_a_folder(demo: CommandLine, tmp_path: Path) -> None:
     folder = tmp_path / "pages"
     folder.mkdir()
-    (folder / "SUMMARY.md").write_text("# Contents\n\n* [Home](README.md)\n* [Setup](setup.md)\n")
+    link = '* [Site](https://site.example "Our site")\n'
+    (folder / "SUMMARY.md").write_text(f"# Contents\n\n* [Home](README.md)\n* [Setup](setup.md)\n{link}")
     (folder / "README.md").write_text("---\ntags:\n  - new\n---\n\n# Home\n\nWelcome.\n")
     (folder / "setup.md").write_text("# Setup\n\nInstall it.\n")
     assert demo.run("export", str(folder)).out == ""
@@ -178,4 +179,5 @@ def test_merged_changes_are_written_back_to_a_folder(demo: CommandLine, tmp_path
     assert (folder / "setup.md").read_text() == "# Setup\n\nDownload it.\n"
     assert (folder / "more.md").read_text() == "# More\n\nText.\n"
     assert (folder / "README.md").read_text() == before["README.md"]
+    assert link in (folder / "SUMMARY.md").read_text()
     assert demo.run("export", str(folder)).out == ""

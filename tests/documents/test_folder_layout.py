@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from octavo.api.content import File, Page, Revision
 from octavo.api.safety import safe_line
 from octavo.documents import front_matter
-from octavo.documents.folders.folder import Entry, Folder, why_unsafe
+from octavo.documents.folders.folder import Entry, Folder, rewrite_links, why_unsafe
 from octavo.documents.folders.layout import FolderLayout, PageFile, encode_like, normalize, write_page
 from octavo.documents.folders.table_of_contents import summary_entries, write_summary
 from octavo.documents.yaml_values import write_entry
+from octavo.files.local_changes import structure
 
 
 def page(page_id: str, path: str, *below: Page, **fields: Any) -> Page:
@@ -61,6 +62,11 @@ def test_page_file_has_only_what_differs_from_defaults() -> None:
 
 def test_title_is_written_if_the_heading_differs() -> None:
     assert PageFile(write_page(page("intro", "intro"), "# Another\n")).title == "Intro"
+
+
+def test_front_matter_with_only_a_comment_stays() -> None:
+    before = "---\n# For editors\n---\n\n# Intro\n"
+    assert write_page(page("intro", "intro"), "# Intro\n", existing=before) == before
 
 
 def test_existing_file_keeps_its_other_lines() -> None:
@@ -182,6 +188,19 @@ def test_summary_has_groups_links_and_short_titles(tmp_path: Path) -> None:
     assert write_summary(read_summary(tmp_path, text)) == text
 
 
+def test_repeated_page_is_a_link_and_its_entries_stay_after_it(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# A\n")
+    entries = read_summary(tmp_path, "* [A](a.md)\n  * C\n* B\n* [A](a.md)\n  * C\n")
+    assert [(each.kind, each.title) for each in entries] == [
+        ("document", "A"), ("document", "B"), ("link", "A"), ("document", "C"),
+    ]  # fmt: skip
+
+
+def test_renamed_link_is_another_structure() -> None:
+    one, other = ([Entry("link", title, target="https://a.example", id="link")] for title in ("Site", "Our site"))
+    assert structure(one) != structure(other)
+
+
 titles = st.text(st.characters(exclude_categories=["C"]) | st.sampled_from(" #_*[]&<`\\"), min_size=1, max_size=20).map(
     lambda title: " ".join(safe_line(title).split())
 )
@@ -198,3 +217,7 @@ def test_written_titles_are_read_again(tmp_path_factory: pytest.TempPathFactory,
     read = read_summary(folder, write_summary(entries))
     assert [group.title for group in read] == [group.title for group in entries]
     assert [group.children[0].title for group in read] == [group.children[0].title or "Untitled" for group in entries]
+
+
+def test_url_that_is_named_like_its_attribute_is_rewritten() -> None:
+    assert rewrite_links('<img src="src">', lambda url: f"/files/{url}") == '<img src="/files/src">'

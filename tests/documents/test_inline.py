@@ -199,6 +199,22 @@ def test_null_in_front_matter_is_an_empty_value(value: str) -> None:
     assert parse('---\ndescription: "null"\n---\n').metadata == {"description": "null"}
 
 
+def test_comments_in_front_matter_are_left_out() -> None:
+    document = parse(
+        "---\nhidden: true # not ready\ntitle: \"C # D\" # quoted\nicon: # none\ndescription: C#, and 'it'\n"
+        "cover: a.png#top\ntags: [a, '#b'] # two\nlinks:\n  - x # first\n---\n"
+    )
+    assert document.metadata == {
+        "hidden": True,
+        "title": "C # D",
+        "icon": {},
+        "description": "C#, and 'it'",
+        "cover": "a.png#top",
+        "tags": ["a", "#b"],
+        "links": ["x"],
+    }
+
+
 def test_horizontal_rules_are_not_front_matter() -> None:
     document = parse("---\n\nWords without any colon\n\n---\n")
     assert "Words without any colon" in document.blocks[1].plain()

@@ -6,9 +6,11 @@ import pytest
 
 from octavo.api import change_requests, content
 from octavo.api.change_requests import ChangeRequest
+from octavo.api.content import Page, Revision
 from octavo.api.operation import ChangeRequestRef
+from octavo.documents.folders.layout import FolderLayout
 from octavo.files.proposal import Proposal, ProposalFailed
-from octavo.files.proposal_plan import ProposalPlan
+from octavo.files.proposal_plan import FileVersion, FolderLinkTargets, ProposalPlan, page_change
 from tests.files.conftest import SETUP, PulledSide
 from tests.server.writing import Desk, insert, update
 
@@ -96,6 +98,20 @@ async def test_second_proposal_sends_no_change_twice(docs: PulledSide, desk: Des
     assert await text_of(desk, at, "More") == "# More\n\nWords.\n"
 
 
+@pytest.mark.parametrize("into_another", [False, True])
+async def test_page_of_a_merged_proposal_is_not_proposed_again_before_a_pull(
+    docs: PulledSide, desk: Desk, into_another: bool
+) -> None:
+    docs.write("more.md", "# More\n\nText.\n")
+    docs.edit("SUMMARY.md", "* [Setup]", "* [More](more.md)\n* [Setup]")
+    _, request = await propose(docs)
+    await desk.merge(request.ref(desk.space))
+    docs.edit("more.md", "Text", "Words")
+    into = await desk.get(await desk.propose()) if into_another else None
+    plan = await Proposal(docs.folder, docs.live, docs.client.download, "x", into=into).plan()
+    assert plan.summary == "1 page edited"
+
+
 async def test_changes_after_a_merged_proposal_are_kept(docs: PulledSide, desk: Desk) -> None:
     docs.edit("setup.md", "Install", "Download")
     _, request = await propose(docs)
@@ -123,6 +139,13 @@ async def test_conflict_with_main_blocks_the_proposal(docs: PulledSide, desk: De
     plan = await Proposal(docs.folder, docs.live, docs.client.download, "x").plan()
     assert plan.blocked == ["setup.md: main changed the same words"]
     assert (await desk.ask(change_requests.List(at=desk.space, status="draft"))).items == ()
+
+
+async def test_conflict_markers_in_a_new_page_block_the_proposal(docs: PulledSide) -> None:
+    docs.write("more.md", "# More\n\n<<<<<<< yours\n\nA.\n\n=======\n\nB.\n\n>>>>>>> main\n")
+    docs.edit("SUMMARY.md", "* [Setup]", "* [More](more.md)\n* [Setup]")
+    plan = await Proposal(docs.folder, docs.live, docs.client.download, "x").plan()
+    assert plan.blocked == ["more.md has conflict markers"]
 
 
 async def test_change_that_the_api_does_not_support_is_named(docs: PulledSide) -> None:
@@ -167,3 +190,33 @@ async def test_proposal_into_an_edited_change_request_needs_the_option(docs: Pul
     await proposal.send(await proposal.plan(), is_draft=False)
     assert "Fetch" in await text_of(desk, request.ref(desk.space), "Setup")
     assert "Theirs" in await text_of(desk, request.ref(desk.space), "Usage")
+
+
+async def test_interrupted_proposal_sends_two_pages_with_one_title_only_once(docs: PulledSide, desk: Desk) -> None:
+    docs.write("setup/notes.md", "# Notes\n\nOne.\n")
+    docs.write("usage/notes.md", "# Notes\n\nTwo.\n")
+    entries = "* [Setup](setup.md)\n  * [Notes](setup/notes.md)\n* [Usage](usage.md)\n  * [Notes](usage/notes.md)\n"
+    docs.write("SUMMARY.md", f"# Table of contents\n\n* [Home](README.md)\n{entries}")
+    _, request = await propose(docs)
+    folder = docs.folder
+    folder.proposal = {"changeRequest": request.id, "number": request.number, "isComplete": False}
+    folder.save()
+    plan, again = await propose(docs)
+    assert (plan.new_pages, again.id) == ({}, request.id)
+    assert await desk.outline(request.ref(desk.space)) == "Home Setup(Notes) Usage(Notes)"
+
+
+async def test_linked_file_with_a_space_in_its_name_is_proposed(docs: PulledSide) -> None:
+    (docs.top / "images").mkdir()
+    (docs.top / "images/my lamp.png").write_bytes(b"\x89PNG lamp")
+    docs.edit("setup.md", "Install it.", "![](images/my%20lamp.png)")
+    plan, _ = await propose(docs)
+    assert list(plan.new_files) == ["images/my lamp.png"]
+
+
+def test_empty_description_on_main_is_no_change() -> None:
+    before, mine = (FileVersion("a.md", text, "A") for text in ("# A\n", "---\ndescription: New\n---\n\n# A\n"))
+    page = Page(id="a", title="A", path="a", slug="a", description="")
+    targets = FolderLinkTargets(FolderLayout.of(Revision(id="r", pages=(page,)), "s"))
+    change = page_change(before, mine, page, None, targets)
+    assert (change.blocked, change.fields) == ([], {"description": "New"})

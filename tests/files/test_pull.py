@@ -202,6 +202,17 @@ async def test_nothing_is_written_through_a_symbolic_link(docs: PulledSide, desk
     assert list(outside.iterdir()) == []
 
 
+async def test_moved_page_whose_new_path_is_a_symbolic_link_keeps_its_file(docs: PulledSide, desk: Desk) -> None:
+    outside = docs.top.parent / "outside"
+    outside.mkdir()
+    (docs.top / "usage").symlink_to(outside)
+    docs.edit("setup.md", "Install", "Compile")
+    await desk.publish(update(await desk.id("Setup"), into=await desk.id("Usage")))
+    result = await docs.pull()
+    assert docs.read("setup.md") == SETUP.replace("Install", "Compile")
+    assert (result.skipped, list(outside.iterdir())) == ([], [])
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

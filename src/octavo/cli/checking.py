@@ -23,7 +23,7 @@ from octavo.data.live import Live
 from octavo.data.loaders import find_page, get_page_source, page_markdown
 from octavo.documents import links, page_trees
 from octavo.documents.checks.findings import DEFAULT_RULES, RULES, CheckedPage, Finding, RuleChoice, read_page
-from octavo.documents.checks.references import INDEX, CheckedFolder, LazyPages, ReferenceCheck
+from octavo.documents.checks.references import CheckedFolder, LazyPages, ReferenceCheck
 from octavo.documents.folders.folder import (
     IGNORED_FOLDERS,
     INCLUDES,
@@ -250,7 +250,7 @@ def _slug(entry: Entry) -> str:
 
 def _page_path(path: str) -> str:
     """Return the path of a page without the suffix of its file: `guides` for `guides/README.md`."""
-    return INDEX.sub("", posixpath.splitext(path)[0])
+    return links.INDEX_NAME.sub("", posixpath.splitext(path)[0])
 
 
 def _posix(path: Path) -> str:
@@ -365,16 +365,9 @@ async def _build_reference_check(
 
 def _index(revision: Revision, target: Target) -> links.SpaceIndex:
     """Return the pages and files that links in a revision can lead to."""
-    pages = links.ids_by_path((page.id, page.path, page.git.path if page.git else None) for page in revision.walk())
-    files: dict[str, str] = {}
-    for file in revision.files:
-        for name in (file.id, file.git.path if file.git else None, file.name):
-            if name:
-                files.setdefault(name, file.id)
     parts = urlsplit(target.space.urls.app or "")
     origins = (f"{parts.scheme}://{parts.netloc}",) if parts.netloc else ()
-    ids = frozenset(page.id for page in revision.walk())
-    return links.SpaceIndex(pages, ids, files, target.space.id, origins)
+    return page_trees.link_targets(revision, target.space.id, origins)
 
 
 def _findings(check: ReferenceCheck, loaded: Sequence[_Loaded], options: ContentOptions) -> list[Finding]:

@@ -6,6 +6,9 @@ import re
 from typing import Any
 
 _ENTRY = re.compile(r"(\s*)([\w$.-]+|\"[^\"]*\"|'[^']*')\s*:(?:\s+(.*)|)$")
+_COMMENT = re.compile(r"(?<!\S)#.*")
+_ENCLOSED = re.compile(r"(\"(?:[^\"\\]|\\.)*+\"|'[^']*+(?:''[^']*+)*+'|\[.*\])(?:\s+#.*)?")
+"""A quoted text or a list, which may contain `#`. The rest is a comment."""
 _MAX_LENGTH = 65_536
 MAX_DEPTH = 60
 """Maximum number of nested levels. Octavo itself uses at most three."""
@@ -91,14 +94,14 @@ def parse(yaml: str) -> dict[str, Any]:
             _, holder, key = pending
             if not isinstance(holder.get(key), list):
                 holder[key] = []
-            holder[key].append(_parse_scalar(stripped[2:], len(levels)))
+            holder[key].append(_parse_scalar(_without_comment(stripped[2:].strip()), len(levels)))
             continue
         entry = _ENTRY.match(line)
         if not entry:
             continue
         while levels[-1][0] >= indent:
             levels.pop()
-        holder, key, value = levels[-1][1], entry[2].strip("\"'"), (entry[3] or "").strip()
+        holder, key, value = levels[-1][1], entry[2].strip("\"'"), _without_comment((entry[3] or "").strip())
         pending = (indent, holder, key)
         if value[:1] in (">", "|"):
             block, index = _block_text(lines, index, indent)
@@ -128,6 +131,12 @@ def _fold(lines: list[str]) -> str:
     for line in lines:
         text += "\n" if not line else line if not text or text.endswith("\n") else f" {line}"
     return text
+
+
+def _without_comment(value: str) -> str:
+    """Return a value without the comment after it, as in `true # not ready`."""
+    enclosed = _ENCLOSED.fullmatch(value)
+    return enclosed[1] if enclosed else _COMMENT.sub("", value).rstrip()
 
 
 def _check_depth(depth: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
@@ -36,7 +36,8 @@ _RESOURCE_NAMES = {
     "openapi": "OpenAPI specification",
     "reusable-content": "reusable content",
 }
-_README = re.compile(r"(?:^|/)(?:readme|index)$", re.IGNORECASE)
+INDEX_NAME = re.compile(r"(?:^|/)(?:readme|index)$", re.IGNORECASE)
+"""The end of the path of an index page without suffix. An index page is the page of its folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,9 +202,25 @@ def ids_by_path(pages: Iterable[tuple[str, str | None, str | None]]) -> dict[str
             if path is not None:
                 path = path.removesuffix(".md")
                 ids.setdefault(path, page)
-                if (folder := _README.sub("", path)) != path:
+                if (folder := INDEX_NAME.sub("", path)) != path:
                     folders.setdefault(folder, page)
     return {**folders, **ids}
+
+
+def space_index(
+    pages: Sequence[tuple[str, str | None, str | None]],
+    files: Iterable[tuple[str, str | None, str]],
+    space: str,
+    origins: Collection[str] = (),
+) -> SpaceIndex:
+    """Return the index of a space. `pages` is as in `ids_by_path`. `files` has the id of each file, its Git path and its
+    name. A name that two files share leads to the first."""
+    names: dict[str, str] = {}
+    for file, *paths in files:
+        for name in (file, *paths):
+            if name:
+                names.setdefault(name, file)
+    return SpaceIndex(ids_by_path(pages), frozenset(page for page, *_ in pages), names, space, origins)
 
 
 def resolve(href: str, page_path: str, targets: SpaceIndex) -> Target:
@@ -380,7 +397,7 @@ def _folders(page_path: str) -> list[str]:
 
 def _page(path: str, targets: SpaceIndex) -> str | None:
     path = path.strip("/").removesuffix(".md")
-    folder = _README.sub("", path)
+    folder = INDEX_NAME.sub("", path)
     return targets.page(path) or targets.page(folder) or (path if path in targets.page_ids else None)
 
 
@@ -498,9 +515,9 @@ def _urls_in_runs(runs: tuple[Run, ...]) -> Iterator[tuple[str, UrlUse]]:
                     yield str(run.attrs[name]), "image"
 
 
-def images_without_text(document: Document) -> Iterator[str]:
-    """Yield the URLs of images without alternative text, with repeats."""
-    for block in document.walk():
+def images_without_text(blocks: Iterable[Block]) -> Iterator[str]:
+    """Yield the URLs of images without alternative text in these blocks alone, with repeats."""
+    for block in blocks:
         if block.kind == "image" and not str(block.attrs.get("alt") or "").strip():
             yield str(block.attrs.get("src") or "")
         for run in block.runs:

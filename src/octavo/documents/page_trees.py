@@ -109,18 +109,18 @@ def link_base(page: Json) -> str:
     return f"{source_path(page)}/" if is_folder else source_path(page)
 
 
+def link_targets(revision: Revision, space: str, origins: Collection[str] = ()) -> links.SpaceIndex:
+    """Return the possible link targets in a revision of a space. `origins` is that of `links.SpaceIndex`."""
+    pages = [(page.id, page.path, page.git.path if page.git else None) for page in revision.walk()]
+    files = [(file.id, file.git.path if file.git else None, file.name) for file in revision.files]
+    return links.space_index(pages, files, space, origins)
+
+
 def link_targets_of(revision: Json) -> links.SpaceIndex:
-    """Return the possible link targets in a revision."""
-    pages = links.ids_by_path(
-        (page["id"], page.get("path"), (page.get("git") or {}).get("path")) for page in walk(revision["pages"])
-    )
-    files: dict[str, str] = {}
-    for file in revision["files"]:
-        for name in (file["id"], (file.get("git") or {}).get("path"), file["name"]):
-            if name:
-                files.setdefault(name, file["id"])
-    ids = frozenset(page["id"] for page in walk(revision["pages"]))
-    return links.SpaceIndex(pages=pages, page_ids=ids, files=files, space=revision["space"])
+    """Return the possible link targets in a revision that is JSON."""
+    pages = [(page["id"], page.get("path"), (page.get("git") or {}).get("path")) for page in walk(revision["pages"])]
+    files = [(file["id"], (file.get("git") or {}).get("path"), file["name"]) for file in revision["files"]]
+    return links.space_index(pages, files, revision["space"])
 
 
 def home_page(pages: Pages) -> Json | None:
@@ -296,7 +296,7 @@ class DuplicatePage:
 
 def find_duplicates(main: Iterable[Page], after: Iterable[Page] | Pages) -> list[DuplicatePage]:
     """Return the pages of `after` that have the title or slug of a sibling, without pairs that `main` has already."""
-    new_nodes, before = _nodes(after), _nodes(main)
+    new_nodes, before = tree_nodes(after), tree_nodes(main)
     old_names = {page["id"]: (page["title"], _wanted_slug(page)) for page in walk(before)}
     parents_before = parents(before)
     paths = {page["id"]: page.get("path", "") for page in walk(with_paths(new_nodes))}
@@ -323,8 +323,9 @@ def _are_duplicates(page: Json, other: Json) -> bool:
     return _wanted_slug(page) == _wanted_slug(other) or fold(page["title"]).strip() == fold(other["title"]).strip()
 
 
-def _nodes(pages: Iterable[Page] | Pages) -> Pages:
-    """Return a page tree as JSON nodes. A page that the server repeats is included once."""
+def tree_nodes(pages: Iterable[Page] | Pages) -> Pages:
+    """Return a page tree as JSON nodes with the id, type, title and slug of each page. A page that the server repeats is
+    included once."""
     seen: set[str] = set()
 
     def to_nodes(siblings: Iterable[Page | Json]) -> Pages:

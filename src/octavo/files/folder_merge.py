@@ -18,7 +18,8 @@ from octavo.api import change_requests
 from octavo.api.content import File, Page, Revision
 from octavo.api.errors import NotFound
 from octavo.api.operation import ChangeRequestRef, RevisionRef
-from octavo.documents.folders.folder import VARIABLES, Entry, Problem, walk_entries
+from octavo.data.access import Send
+from octavo.documents.folders.folder import VARIABLES, Entry, Problem, passes_link, walk_entries
 from octavo.documents.folders.layout import (
     SUMMARY,
     FolderLayout,
@@ -32,7 +33,7 @@ from octavo.documents.folders.table_of_contents import UNLISTED, read_folder, wr
 from octavo.documents.merging import page_merge
 from octavo.documents.source_reader import find_markers
 from octavo.files import local_changes
-from octavo.files.local_changes import Entries, LocalFiles, base_entries, page_file_title, proposed_files, structure
+from octavo.files.local_changes import Entries, LocalFiles, base_entries, proposed_files, structure
 from octavo.files.pulled_folder import FileKind, PulledFolder, SpaceReader, TrackedFile, text_digest, text_of
 
 YOURS, MAIN = "yours", "main"
@@ -150,17 +151,14 @@ class FolderMerge:
             merged = local_changes.without_entries(mine, ())
         else:
             merged = self._merged_entries(base, server)
-            if not base_text or list(local_changes.flatten(server)) != list(local_changes.flatten(base)):
+            if not base_text or not local_changes.are_equal_contents(server, base):
                 base_text = write_summary(server)
         self._merged_ids = {entry.id for entry in walk_entries(merged)}
         wanted = WantedFile(SUMMARY, SUMMARY, "summary", "", base_text, before=file)
         self._track(wanted, self.folder.store_base(base_text))
         if data is None:
             self._put(SUMMARY, write_summary(merged).encode(), self.result.added)
-        elif (
-            list(local_changes.flatten(merged)) != list(local_changes.flatten(mine))
-            and (new := write_summary(merged)) != text
-        ):
+        elif not local_changes.are_equal_contents(merged, mine) and (new := write_summary(merged)) != text:
             is_mine = file is None or text_digest(text) != file.base_sha256
             if is_mine and write_summary(mine) != text:
                 # Octavo writes only the entries. Without a copy, all other lines would be lost.
@@ -175,7 +173,7 @@ class FolderMerge:
         for entry in walk_entries(self.layout.entries):
             before, file = base_by_id.get(entry.id), files.get(entry.id)
             if before is not None and file is not None:
-                title = page_file_title(self._base(file) or "") or before.title
+                title = PageFile(self._base(file) or "").title or before.title
                 entry.title = before.title if title == entry.title else entry.title
                 entry.link_title = entry.link_title or before.link_title
         return self.layout.entries
@@ -381,16 +379,12 @@ def _summary_change(folder: PulledFolder, layout: FolderLayout, now: list[Entry]
     local_changes.assign_ids(now, {path: name for name, path in layout.paths.items()}, wanted)
     if structure(now) == structure(wanted):
         return None
-    short = {entry.path: entry.link_title for entry in walk_entries(now)}
+    short = {entry.id: entry.link_title for entry in walk_entries(now)}
     for entry in walk_entries(wanted):
-        entry.link_title = entry.link_title or short.get(entry.path, "")
+        entry.link_title = entry.link_title or short.get(entry.id, "")
     data = folder.data(SUMMARY)
     text = write_summary(wanted)
-    return (
-        ExportChange("A", SUMMARY, text.encode())
-        if data is None
-        else ExportChange("M", SUMMARY, encode_like(text, data))
-    )
+    return ExportChange("A" if data is None else "M", SUMMARY, encode_like(text, data or b""))
 
 
 def write_export(folder: PulledFolder, changes: list[ExportChange]) -> list[Problem]:
@@ -404,12 +398,6 @@ def write_export(folder: PulledFolder, changes: list[ExportChange]) -> list[Prob
     return problems
 
 
-def folder_to_export(top: Path, space: str) -> PulledFolder:
-    """Return a folder that was opened in Octavo as a `PulledFolder` for an export, without storing a state in it.
-    Raises OSError."""
-    return PulledFolder.new(top.resolve(), "octavo:folder", space)
-
-
 Report = Callable[[str], object]
 
 
@@ -418,7 +406,7 @@ async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = la
     revision = await reader.revision()
     if revision.id == folder.revision and folder.files:
         return PullResult(revision.id, is_current=True)
-    proposed = await _finish_proposal(folder, reader)
+    proposed = await finish_proposal(folder, reader.send)
     local = LocalFiles.read(folder)
     before = await _revision_before(folder, reader)
     layout, server_paths = _layout(folder, local, revision)
@@ -430,15 +418,16 @@ async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = la
     return result
 
 
-async def _finish_proposal(folder: PulledFolder, reader: SpaceReader) -> frozenset[str]:
-    """Forget a proposal whose change request was merged or archived. After a merge, the proposed files become the files
-    of the last pull, and the IDs of their pages are returned. Otherwise, return no IDs."""
+async def finish_proposal(folder: PulledFolder, send: Send) -> frozenset[str]:
+    """Forget a proposal whose change request was merged, archived or deleted. After a merge, the proposed files become
+    the files of the last pull, and the IDs of their pages are returned. Otherwise, return no IDs. Stores nothing. Raises
+    ApiError."""
     name = folder.proposal.get("changeRequest")
     if not name:
         return frozenset()
     try:
         at = ChangeRequestRef(space_id=folder.space, change_request_id=name)
-        status = (await reader.send(change_requests.Get(at=at))).status
+        status = (await send(change_requests.Get(at=at))).status
     except NotFound:
         status = "archived"
     if status in ("open", "draft"):
@@ -460,19 +449,19 @@ async def _revision_before(folder: PulledFolder, reader: SpaceReader) -> Revisio
 
 def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tuple[FolderLayout, Mapping[str, str]]:
     """Return the layout of a revision in the folder, and the paths in a new folder. A file moves if its path in the
-    space has changed, the new path is free, and it was not renamed in the folder."""
+    space has changed, the new path is free and safe, and the file was not renamed in the folder."""
     new = FolderLayout.of(revision, folder.space)
     known: dict[str, str] = {}
     files = {file.id for file in revision.files}
     for file in folder.files.values():
         path = local.current_path(file)
         wanted = new.paths.get(file.id, path)
-        is_free = wanted == path or (wanted not in local.data and not (folder.pages / wanted).exists())
+        is_taken = wanted in local.data or (folder.pages / wanted).exists() or passes_link(folder.pages, wanted)
         has_moved = bool(file.server_path) and _path_without_suffix(wanted) not in (
             _path_without_suffix(file.server_path),
             _path_without_suffix(path),
         )
-        moves = has_moved and path == file.path and is_free
+        moves = has_moved and path == file.path and not is_taken
         if file.id in new.pages or file.id in files:
             known[file.id] = wanted if moves else path
     gone = [file for file in folder.files.values() if file.id and file.id not in known]

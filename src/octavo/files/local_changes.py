@@ -17,6 +17,7 @@ from octavo.documents import page_trees
 from octavo.documents.folders.folder import (
     ASSETS,
     IGNORED_FOLDERS,
+    PAGE_SUFFIXES,
     SPECIAL_FOLDER,
     Entry,
     Folder,
@@ -25,7 +26,7 @@ from octavo.documents.folders.folder import (
     walk_entries,
     why_unsafe,
 )
-from octavo.documents.folders.layout import PAGE_SUFFIXES, SUMMARY, PageFile
+from octavo.documents.folders.layout import SUMMARY, PageFile
 from octavo.documents.folders.table_of_contents import summary_entries
 from octavo.documents.merging.revision_merge import PageOrder, TreeVersion, merge_page_order
 from octavo.documents.page_trees import Json, Pages, parents
@@ -40,7 +41,7 @@ Entries = list[Entry]
 
 def assign_ids(entries: Entries, ids: Mapping[str, str], known: Iterable[Entry]) -> None:
     """Set the ID of each entry. A page gets the ID that `ids` has for its path, or `NEW_PAGE` followed by its path. A
-    group or link gets the ID of the matching entry in `known`."""
+    group or link gets the ID of the matching entry in `known`. Other entries get an ID that no page of a space has."""
     others: dict[str, list[Entry]] = {"group": [], "link": []}
     for entry in walk_entries(list(known)):
         if entry.kind in others:
@@ -78,22 +79,26 @@ def _take_id(entry: Entry, others: list[Entry], same: Callable[[Entry], object])
         others.remove(found)
 
 
-def flatten(entries: Iterable[Entry], depth: int = 0) -> Iterator[tuple[Any, ...]]:
-    """Yield a tuple for each entry, with all that `SUMMARY.md` says about it. Equal tuples mean equal tables of
-    contents."""
+def are_equal_contents(one: Entries, other: Entries) -> bool:
+    """Return whether `SUMMARY.md` says the same for two tables of contents."""
+    return list(_comparable_entries(one)) == list(_comparable_entries(other))
+
+
+def _comparable_entries(entries: Iterable[Entry], depth: int = 0) -> Iterator[tuple[Any, ...]]:
+    """Yield a tuple for each entry, with all that `SUMMARY.md` says about it."""
     for entry in entries:
         slug = entry.slug if entry.slug != page_trees.page_slug(entry.title) else ""
         target = unquote(entry.target).strip("<>")
         yield depth, entry.kind, entry.id, entry.title, entry.path, target, entry.link_title, slug
-        yield from flatten(entry.children, depth + 1)
+        yield from _comparable_entries(entry.children, depth + 1)
 
 
 def structure(entries: Iterable[Entry]) -> list[tuple[Any, ...]]:
-    """Return the depth, kind, ID and URL of each entry, and the titles of groups. Titles of pages are left out, because
-    their files have them, too."""
+    """Return the depth, kind, ID and URL of each entry, and the titles of groups and links. Titles of pages are left
+    out, because their files have them, too."""
     return [
-        (depth, kind, name, title if kind == "group" else "", target)
-        for depth, kind, name, title, _, target, *_ in flatten(entries)
+        (depth, kind, name, title if kind != "document" else "", target)
+        for depth, kind, name, title, _, target, *_ in _comparable_entries(entries)
     ]
 
 
@@ -207,11 +212,10 @@ def tree_steps(pages: Pages, order: PageOrder, new: Collection[str]) -> Iterator
         waiting += wanted
 
 
-def deleted_pages(pages: Pages, order: PageOrder, kept: Collection[str]) -> list[str]:
-    """Return the pages of a tree that are neither in `order` nor in `kept`. Pages below another deleted page are left
-    out."""
+def deleted_pages(pages: Pages, order: PageOrder) -> list[str]:
+    """Return the pages of a tree that are not in `order`. Pages below another deleted page are left out."""
     above = parents(pages)
-    wanted = {name for names in order.children.values() for name in names} | set(kept)
+    wanted = {name for names in order.children.values() for name in names}
     deleted = [name for name in above if name not in wanted]
     return [name for name in deleted if above[name] not in deleted]
 
@@ -397,7 +401,7 @@ def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
     old_positions = _positions(base_entries(folder))
     positions = _positions(files.entries)
     titles = {
-        path: page_file_title(folder.base_text(file.base_sha256)) for path, file in missing.items() if file.is_text
+        path: PageFile(folder.base_text(file.base_sha256)).title for path, file in missing.items() if file.is_text
     }
 
     def same_text(old: TrackedFile, path: str) -> bool:
@@ -409,7 +413,7 @@ def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
         return old.path in old_positions and path in positions and old_positions[old.path] == positions[path]
 
     def same_title(old: TrackedFile, path: str) -> bool:
-        return bool(titles.get(old.path)) and titles[old.path] == page_file_title(files.text(path))
+        return bool(titles.get(old.path)) and titles[old.path] == PageFile(files.text(path)).title
 
     def similar_text(old: TrackedFile, path: str) -> bool:
         if not old.is_text:
@@ -424,11 +428,6 @@ def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
                 del missing[old.path]
                 new.remove(found[0])
                 yield old.path, found[0]
-
-
-def page_file_title(text: str) -> str:
-    """Return the title in the text of a page file. Empty if there is none."""
-    return PageFile(text).title
 
 
 def _positions(entries: Entries, above: str = "") -> dict[str, tuple[str, str, str]]:

@@ -28,7 +28,6 @@ from octavo.api.content import (
     Revision,
     UpdatePage,
 )
-from octavo.api.errors import NotFound
 from octavo.api.operation import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.data.live import Live
 from octavo.data.writes.change_request_writes import create, toggle_draft
@@ -36,6 +35,7 @@ from octavo.data.writes.content_writes import CHANGES_OF_ONE_EDIT, NO_OPERATION,
 from octavo.documents import page_trees
 from octavo.documents.folders.folder import slug_source, walk_entries
 from octavo.documents.folders.layout import SUMMARY, PageFile, single_line
+from octavo.files.folder_merge import finish_proposal
 from octavo.files.local_changes import (
     NEW_PAGE,
     LocalFiles,
@@ -70,7 +70,7 @@ class Proposal:
     download: Download
     subject: str
     into: ChangeRequest | None = None
-    """The change request that receives the edits. None to use the change request of the last proposal, or to create one."""
+    """The change request that receives the edits. None to use that of the last proposal, or to create one."""
     report: Callable[[str], object] = lambda sentence: None
     local: LocalFiles = field(init=False)
     _request: ChangeRequest | None = None
@@ -78,6 +78,7 @@ class Proposal:
 
     async def plan(self) -> ProposalPlan:
         """Return the changes to send, without sending them. Raises ApiError, OSError, NotPulled or ProposalFailed."""
+        await finish_proposal(self.folder, self.live.send)
         self.local = LocalFiles.read(self.folder)
         self._request = self.into or await self._open_request()
         at = self._request.ref(self._space) if self._request is not None else self._space
@@ -105,20 +106,13 @@ class Proposal:
 
     async def _open_request(self) -> ChangeRequest | None:
         """Return the open change request or draft of the last proposal, even if that was interrupted before it stored
-        the ID. None if there is none, or if it was merged, archived or deleted: then its ID is forgotten. Raises
-        ApiError, or ProposalFailed if it was edited since the last complete proposal."""
+        the ID. None if there is none. Raises ApiError, or ProposalFailed if it was edited since the last complete
+        proposal."""
         name = self.folder.proposal.get("changeRequest")
-        if not isinstance(name, str) or not name:
+        if not name:
             return await self._request_without_stored_id()
-        try:
-            found = await self.live.send(
-                change_requests.Get(at=ChangeRequestRef(space_id=self.folder.space, change_request_id=name))
-            )
-        except NotFound:
-            found = None
-        if found is None or found.status not in ("open", "draft"):
-            self.folder.proposal = {}
-            return None
+        at = ChangeRequestRef(space_id=self.folder.space, change_request_id=name)
+        found = await self.live.send(change_requests.Get(at=at))
         if self.folder.proposal.get("isComplete") and found.revision != self.folder.proposal.get("revision"):
             message = (
                 f"Could not propose: #{found.number} was edited since your last proposal. To add to it all the same"
@@ -156,29 +150,32 @@ class Proposal:
             ids_by_path = {path: stored["id"] for path, stored in self.folder.proposal.get("pages", {}).items()}
             if not self.folder.proposal.get("isComplete"):
                 ids_by_path |= self._find_by_title(base)
-        for path, name in ids_by_path.items():
-            if path not in self.folder.files and all(file.id != name for file in self.folder.files.values()):
-                self._rename_entry(f"{NEW_PAGE}{path}", name)
+        pulled_ids = {file.id for file in self.folder.files.values()}
+        new_ids = {
+            f"{NEW_PAGE}{path}": name
+            for path, name in ids_by_path.items()
+            if path not in self.folder.files and name not in pulled_ids
+        }
+        for entry in walk_entries(self.local.entries):
+            entry.id = new_ids.get(entry.id, entry.id)
 
     def _find_by_title(self, base: Revision) -> dict[str, str]:
         """Return the IDs of pages that were added to the change request since `base` and have the title of a new file,
-        by the path of the file."""
+        by the path of the file. Pages with the same title are matched in the order of the page tree."""
         assert self._head is not None
         old = {page.id for page in base.walk()}
-        made = {page.title: page.id for page in self._head.walk() if page.id not in old and page.type == "document"}
+        made: dict[str, list[str]] = {}
+        for page in self._head.walk():
+            if page.id not in old and page.type == "document":
+                made.setdefault(page.title, []).append(page.id)
         found = {}
         for entry in walk_entries(self.local.entries):
             if entry.id.startswith(NEW_PAGE):
                 path = entry.id.removeprefix(NEW_PAGE)
                 title = PageFile(self.local.text(path)).title or entry.title
-                if title in made:
-                    found[path] = made.pop(title)
+                if made.get(title):
+                    found[path] = made[title].pop(0)
         return found
-
-    def _rename_entry(self, before: str, name: str) -> None:
-        for entry in walk_entries(self.local.entries):
-            if entry.id == before:
-                entry.id = name
 
     async def send(self, plan: ProposalPlan, *, is_draft: bool) -> ChangeRequest:
         """Send a plan, and return the change request. Raises ApiError, OSError or ProposalFailed."""
@@ -198,8 +195,9 @@ class Proposal:
         return found
 
     async def finish_interrupted(self, *, is_draft: bool) -> ChangeRequest | None:
-        """Mark the change request of an interrupted proposal as ready for review, and return it. None if there is none.
-        Call this only with an empty plan: the change request then has all changes. Raises ApiError."""
+        """Return the change request, or None if there is none. If it is the draft of an interrupted proposal, mark it as
+        ready for review, unless `is_draft`. Call this only with an empty plan: the change request then has all changes.
+        Raises ApiError."""
         request = self._request
         is_interrupted = self._is_known and not self.folder.proposal.get("isComplete")
         if request is None or request.status != "draft" or not is_interrupted or is_draft or self.into is not None:

@@ -16,6 +16,7 @@ from octavo.api.content import Page, Revision
 from octavo.api.safety import safe_line
 from octavo.documents import page_trees
 from octavo.documents.folders.folder import (
+    PAGE_SUFFIXES,
     Entry,
     change_outside_code,
     link_urls,
@@ -24,10 +25,10 @@ from octavo.documents.folders.folder import (
     walk_entries,
     why_unsafe,
 )
-from octavo.documents.folders.layout import PAGE_SUFFIXES, SUMMARY, FolderLayout, PageFile, normalize
+from octavo.documents.folders.layout import SUMMARY, FolderLayout, PageFile, normalize
 from octavo.documents.merging import page_merge
 from octavo.documents.merging.revision_merge import PageOrder, TreeVersion, merge_page_order
-from octavo.documents.page_trees import Json, Pages
+from octavo.documents.page_trees import Json
 from octavo.documents.source_reader import find_markers
 from octavo.files.local_changes import (
     NEW_PAGE,
@@ -35,7 +36,6 @@ from octavo.files.local_changes import (
     LocalFiles,
     TreeStep,
     deleted_pages,
-    page_file_title,
     to_page_tree,
     tree_steps,
     with_missing_entries,
@@ -68,7 +68,7 @@ class ProposalPlan:
     """Changes of existing pages, by ID."""
     deletions: list[str] = field(default_factory=list)
     blocked: list[str] = field(default_factory=list)
-    """Conflicts with changes on main, as sentences without a full stop."""
+    """Conflicts with changes on main, and files with conflict markers, as sentences without a full stop."""
     unsupported: list[str] = field(default_factory=list)
     """Changes that the API does not support, each as the path of the file and the part that changed."""
     notes: list[str] = field(default_factory=list)
@@ -134,9 +134,8 @@ class ProposalPlanner:
         plan = ProposalPlan(FolderLinkTargets(layout))
         self._plan_tree(plan)
         self._plan_files(plan)
-        plan.targets.planned = (
-            frozenset(plan.new_files) | frozenset(plan.sent_files) | {each.path for each in plan.new_pages.values()}
-        )
+        new_pages = {each.path for each in plan.new_pages.values()}
+        plan.targets.new_paths = frozenset({*plan.new_files, *plan.sent_files, *new_pages})
         for file in self.baseline.pages.values():
             await self._plan_page(plan, file)
         return plan
@@ -145,7 +144,7 @@ class ProposalPlanner:
 
     def _plan_tree(self, plan: ProposalPlan) -> None:
         mine, base = self._local_entries(plan), self._without_unknown_pages(self.baseline.entries)
-        head = _nodes(self.head.pages)
+        head = page_trees.tree_nodes(self.head.pages)
         edited_here = {
             name
             for name, file in self.baseline.pages.items()
@@ -165,10 +164,12 @@ class ProposalPlanner:
         for name in new:
             path = name.removeprefix(NEW_PAGE)
             text = self.local.text(path)
-            title = page_file_title(text) or entries[name].title or PurePosixPath(path).stem
+            if find_markers(text):
+                plan.blocked.append(f"{path} has conflict markers")
+            title = PageFile(text).title or entries[name].title or PurePosixPath(path).stem
             plan.new_pages[name] = FileVersion(path, text, title)
         plan.steps = list(tree_steps(head, order, new))
-        plan.deletions = deleted_pages(head, order, ())
+        plan.deletions = deleted_pages(head, order)
 
     def _local_entries(self, plan: ProposalPlan) -> Entries:
         """Return the table of contents of the folder, without changes that the API does not support. Adds these to
@@ -275,7 +276,7 @@ class ProposalPlanner:
         paths += [self.local.current_path(file) for file in self.baseline.pages.values() if self.local.is_changed(file)]
         for path in paths:
             for url in link_urls(PageFile(self.local.text(path)).body):
-                name = url.partition("#")[0]
+                name = unquote(url.partition("#")[0])
                 if ":" in name.partition("/")[0] or name.startswith("/") or name.endswith((*PAGE_SUFFIXES, "/")):
                     continue
                 target = joined_path(path, name)
@@ -291,7 +292,7 @@ class ProposalPlanner:
         if path not in self.local.data or page is None:
             return
         if find_markers(self.local.text(path)):
-            plan.blocked.append(f"{path} has conflict marks")
+            plan.blocked.append(f"{path} has conflict markers")
             return
         before, mine = self._versions(file, path)
         if before.text == mine.text and before.title == mine.title and before.path == mine.path:
@@ -310,7 +311,7 @@ class ProposalPlanner:
     def _versions(self, file: TrackedFile, path: str) -> tuple[FileVersion, FileVersion]:
         """Return the file of a page as it was in the baseline, and as it is now."""
         old, new = self.folder.base_text(file.base_sha256), self.local.text(path)
-        titles = [page_file_title(old), page_file_title(new)]
+        titles = [PageFile(old).title, PageFile(new).title]
         entries = [
             next((each for each in walk_entries(tree) if each.id == file.id), None)
             for tree in (self.baseline.entries, self.local.entries)
@@ -320,10 +321,6 @@ class ProposalPlanner:
         if titles[0] == titles[1] and all(listed) and listed[0] != listed[1]:
             titles[1] = listed[1]  # only the table of contents has the new title
         return FileVersion(file.path, old, titles[0]), FileVersion(path, new, titles[1])
-
-
-def _nodes(pages: Iterable[Page]) -> Pages:
-    return [{"id": page.id, "type": page.type, "title": page.title, "pages": _nodes(page.pages)} for page in pages]
 
 
 def _without_ids(order: PageOrder, names: set[str]) -> PageOrder:
@@ -374,10 +371,10 @@ class FolderLinkTargets:
     new_files: Mapping[str, str] = field(default_factory=dict)
     pending: set[str] = field(default_factory=set)
     """Paths of new pages and files that a text links to, and that the server does not have yet."""
-    planned: frozenset[str] = frozenset()
+    new_paths: frozenset[str] = frozenset()
     """Paths of all new pages and files."""
 
-    def server_text(self, path: str, markdown: str, page: Page | None, server_markdown: str = "") -> str:
+    def server_text(self, path: str, markdown: str, page: Page | None, server_markdown: str) -> str:
         """Return `markdown`, the text of the file at `path`, with its links as the server has them.
 
         A link in `server_markdown` gets the form that it has there. Any other link stays relative if it leads to the
@@ -397,7 +394,7 @@ class FolderLinkTargets:
             return None
         name, _, anchor = url.partition("#")
         target = joined_path(path, unquote(name))
-        if target in self.planned:
+        if target in self.new_paths:
             if target in self.new_files:
                 return f"/files/{self.new_files[target]}"
             if target in self.new_pages:
@@ -482,7 +479,7 @@ def _merge_field(change: PageChange, name: str, before: Any, mine: Any, server: 
 
 def _plain_value(value: Any) -> Any:
     """Return a value in the form for comparisons: a text as one safe line, and None for an empty or False value."""
-    return " ".join(safe_line(value).split()) if isinstance(value, str) else value or None
+    return (" ".join(safe_line(value).split()) if isinstance(value, str) else value) or None
 
 
 def _keep_title(change: PageChange, page: Page, mine: FileVersion) -> None:

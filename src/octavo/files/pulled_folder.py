@@ -243,7 +243,7 @@ def _replace(path: Path, data: bytes) -> None:
         with os.fdopen(handle, "wb") as out:
             out.write(data)
             out.flush()
-            if is_there:  # If the file is new, a crash loses nothing.
+            if is_there:  # Without this, a crash could leave neither the old nor the new bytes.
                 os.fsync(out.fileno())
         try:
             mode = path.stat(follow_symlinks=False).st_mode & 0o777

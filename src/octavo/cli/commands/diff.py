@@ -19,8 +19,9 @@ from octavo.cli.refs import References, Target
 from octavo.cli.review_export import ExportOptions, export_review, export_texts
 from octavo.cli.standard_streams import USAGE, Failure, tell, write_out
 from octavo.documents.diff_text import source_diff
+from octavo.documents.folders.layout import PageFile
 from octavo.documents.page_trees import ChangedPage
-from octavo.files.local_changes import FileChange, LocalFiles, page_file_title
+from octavo.files.local_changes import FileChange, LocalFiles
 from octavo.lazy_import import lazy
 from octavo.tui.render.comparison import compare
 
@@ -64,7 +65,7 @@ def _texts_of_file(local: LocalFiles, change: FileChange) -> PageTexts:
     file = folder.files.get(old_path)
     before = folder.base_text(file.base_sha256) if file is not None else ""
     after = local.text(change.path)
-    title = page_file_title(after or before)
+    title = PageFile(after or before).title
     page = PageReference(id="file", title=title, path=change.path)
     kind = Change(type=_CHANGES.get(change.status, "page_edited"))
     return PageTexts(ChangedPage(change.path, title, (kind,), page), before, after, change.before)

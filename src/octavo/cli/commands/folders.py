@@ -30,7 +30,7 @@ from octavo.cli.pulled_folders import (
 from octavo.cli.refs import Ref, References, parse_ref, short_name
 from octavo.cli.standard_streams import BLOCKED, FAILED, NOT_FOUND, UNKNOWN, USAGE, Failure, tell, write_out
 from octavo.documents.folders.folder import fingerprint
-from octavo.files.folder_merge import PullResult, export_changes, folder_to_export, pull, write_export
+from octavo.files.folder_merge import PullResult, export_changes, pull, write_export
 from octavo.files.local_changes import STATUS_WORDS, LocalFiles
 from octavo.files.proposal import Proposal, ProposalFailed
 from octavo.files.proposal_plan import MERGE_FIRST, ProposalPlan
@@ -301,7 +301,7 @@ def _declare_export(command: argparse.ArgumentParser) -> None:
 def _run_export(options: argparse.Namespace) -> int:
     path: Path = options.exported_folder.expanduser()
     options.pages_folder = path
-    before = fingerprint(path)
+    before, top = fingerprint(path), path.resolve()
 
     async def work(session: Session) -> int:
         assert session.folder_warnings is not None, "the session shows a folder"
@@ -310,7 +310,7 @@ def _run_export(options: argparse.Namespace) -> int:
         if space is None:
             raise Failure(f"Could not export to {path}: Octavo has no copy of it. Run: octavo open {path}")
         with file_failures(f"export to {path}"):
-            folder = folder_to_export(path, space)
+            folder = PulledFolder.new(top, "octavo:folder", space)  # `new` stores nothing in the folder.
             reader = SpaceReader(session.live.send, session.download, SpaceRef(space_id=space))
             changes, skipped = await export_changes(folder, reader)
             if options.write:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 from octavo.documents import front_matter
 from octavo.documents.anchors import PageAnchors, page_anchors
 from octavo.documents.blocks import Block, Document, sanitize
-from octavo.documents.links import PageReference, references_in
+from octavo.documents.links import PageReference, images_without_text, references_in
 from octavo.documents.source_reader import parse
 from octavo.documents.tag_blocks import TAG_NAMES
 from octavo.documents.yaml_values import YamlError, YamlValue, parse_yaml
@@ -310,8 +310,6 @@ class CheckedPage:
     """The text, safe to show."""
     references: tuple[PageReference, ...]
     anchors: PageAnchors
-    cover_urls: tuple[str, ...]
-    """The URLs of files in the front matter."""
     findings: tuple[Finding, ...]
     """The findings that need no other page."""
     base: str
@@ -332,7 +330,7 @@ def read_page(path: str, text: str, base: str | None = None) -> CheckedPage:
     return check_document(path, text, parse(text), base)
 
 
-def check_document(path: str, text: str, document: Document, base: str | None = None) -> CheckedPage:
+def check_document(path: str, text: str, document: Document, base: str | None) -> CheckedPage:
     """Return a parsed page for the checks. `text` is its Markdown. `base` is the path that relative links start from, if it
     is not `path`."""
     return CheckedPage(
@@ -341,19 +339,9 @@ def check_document(path: str, text: str, document: Document, base: str | None = 
         document.source,
         tuple(references_in(document)),
         page_anchors(document),
-        tuple(_file_urls(document.metadata)),
         tuple(_PageCheck(path, text, document).findings()),
         path if base is None else base,
     )
-
-
-def _file_urls(metadata: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the texts in front matter that may be URLs of files, such as the cover."""
-    for value in metadata.values():
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, dict):
-            yield from _file_urls(value)
 
 
 class _PageCheck:
@@ -423,10 +411,7 @@ class _PageCheck:
             level = heading.level
 
     def _images(self, block: Block) -> Iterator[Finding]:
-        urls = [str(run.attrs.get("src") or "") for run in block.runs if run.kind == "image" and not run.text.strip()]
-        if block.kind == "image" and not str(block.attrs.get("alt") or "").strip():
-            urls.append(str(block.attrs.get("src") or ""))
-        for url in dict.fromkeys(urls):
+        for url in dict.fromkeys(images_without_text([block])):
             for found in self._places.find_url(url, block.lines) or [self._places.line_range(block.lines[0])]:
                 yield self._finding("alt-text", "the image has no alternative text", found, block.key, url)
 

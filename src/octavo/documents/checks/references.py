@@ -27,6 +27,7 @@ from octavo.documents.checks.findings import (
     sorted_findings,
 )
 from octavo.documents.links import (
+    INDEX_NAME,
     AnchorLink,
     BrokenLink,
     PageLink,
@@ -230,7 +231,7 @@ def _most_similar_path(path: str, paths: Iterable[str], start: str) -> str | Non
     in_same_folder = [
         each for each in same_name if each != start and posixpath.dirname(each) == posixpath.dirname(start)
     ]
-    for found in (() if INDEX.search(posixpath.splitext(path)[0]) else in_same_folder, same_name):
+    for found in (() if INDEX_NAME.search(posixpath.splitext(path)[0]) else in_same_folder, same_name):
         if len(found) == 1:
             return found[0]
     return closest_name(path, candidates, _MIN_PATH_LIKENESS)
@@ -289,7 +290,7 @@ def added_links(page: CheckedPage, check: ReferenceCheck, added: AddedRanges) ->
     """Return the ids of the pages that the added lines of a page link to with an anchor."""
     lines = {number - 1 for number in added.lines}
     touched = [each for each in page.references if lines.intersection(range(*each.lines))]
-    return frozenset(check.linked_pages(CheckedPage(**{**vars(page), "references": tuple(touched)})))
+    return frozenset(check.linked_pages(replace(page, references=tuple(touched))))
 
 
 def _sentence(message: str) -> str:
@@ -302,8 +303,6 @@ _MAX_NAME = 300
 _ASSET_URL = re.compile(r"\.gitbook/assets/(?=([^\"<>\n]{1,2700}))")
 """Start of an asset URL. The group has the characters after the start: the file name ends somewhere in them. A character
 can be written as nine, such as `%E6%BD%AE`. The group is in a lookahead, because it can contain the next asset URL."""
-INDEX = re.compile(r"(?:^|/)(?:readme|index)$", re.IGNORECASE)
-"""The end of the path of an index page, which is the page of its folder: `readme` or `index`."""
 
 
 class LazyPages(Mapping[str, CheckedPage]):
@@ -410,9 +409,10 @@ class CheckedFolder:
     def _repeated_paths(self, index: SpaceIndex) -> Iterator[Finding]:
         for path, other in self.repeated:
             yield self._at_entry(path, f"{path} has the same path as {other}", index)
-        for path, first, place in self._repeated_entries(index):
-            message = f"{path} is already on line {first.line}"
-            yield finding("duplicate-path", message, self.summary.path if self.summary else path, place)
+        for path, places in self._places_of_entries(index).items():
+            for place in places[1:]:
+                message = f"{path} is already on line {places[0].line}"
+                yield finding("duplicate-path", message, self.summary.path if self.summary else path, place)
 
     def _places_of_entries(self, index: SpaceIndex, wanted: Collection[str] | None = None) -> dict[str, list[Place]]:
         """Return the places of the entries of the table of contents that link to a page, by the path of the page. Only
@@ -432,11 +432,6 @@ class CheckedFolder:
             for path, references in entries.items()
             if (len(references) > 1 if wanted is None else path in wanted)
         }
-
-    def _repeated_entries(self, index: SpaceIndex) -> Iterator[tuple[str, Place, Place]]:
-        for path, places in self._places_of_entries(index).items():
-            for place in places[1:]:
-                yield path, places[0], place
 
     def _at_entry(self, path: str, message: str, index: SpaceIndex) -> Finding:
         """Return a finding about the path of a page, at its entry in the table of contents, or else in its file."""
@@ -505,7 +500,7 @@ def _url_path(path: str) -> str:
     if _is_url(path):
         return path
     clean = posixpath.normpath(path.partition("#")[0].lstrip("/")).removesuffix(".md")
-    return "/" + INDEX.sub("", "" if clean == "." else clean)
+    return "/" + INDEX_NAME.sub("", "" if clean == "." else clean)
 
 
 def _has_page(target: str, index: SpaceIndex) -> bool:

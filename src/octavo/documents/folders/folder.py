@@ -28,6 +28,7 @@ INCLUDES = Path(".gitbook/includes")
 """Folder of the content that several pages include."""
 VARIABLES = Path(".gitbook/vars.yaml")
 IGNORED_FOLDERS = {"node_modules"}
+PAGE_SUFFIXES = (".md", ".markdown", ".mdx")
 _DIGITS = re.compile(r"(\d+)")
 _INCLUDE = re.compile(r"""\{%-?\s{0,9}include\s{1,9}["']([^"'\n]{1,1000})["']""")
 SPECIAL_FOLDER = ".gitbook"
@@ -138,7 +139,7 @@ class Folder:
             return None
 
     def has_file(self, path: Path) -> bool:
-        """Return whether `path` is a readable file inside the folder."""
+        """Return whether `path` is a file inside the folder."""
         try:
             real = (self.root / path).resolve(strict=True)
             return real.is_relative_to(self.top) and real.is_file()
@@ -227,7 +228,8 @@ def slug_source(path: PurePath) -> str:
 
 
 def files_below(folder: Folder, where: Path) -> Iterator[Path]:
-    """Yield the files below a folder such as `ASSETS`, relative to the root."""
+    """Yield the files below a folder such as `ASSETS`, in the root of the pages and in the whole folder. Paths are
+    relative to the root."""
     for top in dict.fromkeys((folder.root, folder.top)):
         for directory, subfolders, names in os.walk(top / where):
             subfolders.sort(key=natural_order)
@@ -291,9 +293,9 @@ def rewrite_links(markdown: str, new_url: Callable[[str], str | None]) -> str:
     """Return `markdown` with each link URL replaced by `new_url(URL)`, or unchanged if that is None."""
 
     def replace(match: re.Match[str]) -> str:
-        url = match[1] or match[2] or match[3]
+        before, url, after = match[0].rpartition(match[1] or match[2] or match[3])
         target = new_url(url)
-        return match[0] if target is None else match[0].replace(url, target)
+        return match[0] if target is None else f"{before}{target}{after}"
 
     return _LINK.sub(replace, markdown)
 

@@ -21,6 +21,7 @@ from octavo.documents import front_matter, links, page_trees
 from octavo.documents.folders.folder import (
     ASSETS,
     INCLUDES,
+    PAGE_SUFFIXES,
     TAKEN,
     VARIABLES,
     Entry,
@@ -29,24 +30,13 @@ from octavo.documents.folders.folder import (
     rewrite_links,
     why_unsafe,
 )
-from octavo.documents.folders.table_of_contents import link_path, write_summary
+from octavo.documents.folders.table_of_contents import link_path
 from octavo.documents.yaml_values import write_entry
 
 Json = dict[str, Any]
 
-API_KEYS = (
-    "title",
-    "description",
-    "hidden",
-    "noIndex",
-    "noRobotsIndex",
-    "icon",
-    "emoji",
-    "cover",
-    "coverY",
-    "layout",
-    "vars",
-)
+_API_KEY_NAMES = "title description hidden noIndex noRobotsIndex icon emoji cover coverY layout vars"
+API_KEYS = tuple(_API_KEY_NAMES.split())
 """Keys of front matter that the API gives, in the order in which they are written."""
 _FLAGS = {"hidden": "hidden", "no_index": "noIndex", "no_robots_index": "noRobotsIndex"}
 _TEXTS = ("description", "icon", "emoji")
@@ -60,11 +50,6 @@ class PageFile:
     """The content of the file of a page. `text` is the whole file with line feeds, without a byte order mark."""
 
     text: str
-
-    @classmethod
-    def read(cls, data: bytes) -> PageFile:
-        """Return the page in the bytes of a file. Raises UnicodeDecodeError."""
-        return cls(normalize(data.decode("utf-8")))
 
     @cached_property
     def _start(self) -> int:
@@ -225,7 +210,8 @@ def _with_values(existing: str, values: Mapping[str, Any]) -> list[str]:
 
 
 def _entries(existing: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield each key of front matter with its lines, and the comments before it."""
+    """Yield each key of front matter with its lines and the comments before it. The key is empty if there are only
+    comments."""
     key, lines, before = "", list[str](), list[str]()
     for line in existing.rstrip("\n").split("\n") if existing.strip() else ():
         found = _KEY.match(line)
@@ -237,8 +223,8 @@ def _entries(existing: str) -> Iterator[tuple[str, list[str]]]:
             lines.append(line)
         else:
             before.append(line)
-    if key:
-        yield key, lines
+    if key or before:
+        yield key, lines or before
 
 
 def _has_same_meaning(key: str, old: Any, value: Any) -> bool:
@@ -281,7 +267,6 @@ def single_line(value: Any) -> str:
 
 
 SUMMARY = "SUMMARY.md"
-PAGE_SUFFIXES = (".md", ".markdown", ".mdx")
 _OWN_FILES = (SUMMARY, VARIABLES.as_posix())
 """Files that no page or file of a space may replace."""
 _APP_URL = "https://app.gitbook.com"
@@ -318,7 +303,7 @@ class FolderLayout:
             if fixed_paths and item in fixed_paths:
                 paths[item] = fixed_paths[item]
                 continue
-            if (kind == "file" and has_name_only) or path in reserved:
+            if has_name_only or path in reserved:
                 path = _free_path(path, taken)
             reason = why_unsafe(path) or (TAKEN if fold(path) in taken else "")
             if reason:
@@ -335,15 +320,7 @@ class FolderLayout:
     @cached_property
     def _server_links(self) -> links.SpaceIndex:
         """Targets of links as the server writes them."""
-        pages = links.ids_by_path(
-            (page.id, page.path, page.git.path if page.git else None) for page in self.revision.walk()
-        )
-        files: dict[str, str] = {}
-        for file in self.revision.files:
-            for name in (file.id, file.git.path if file.git else None, file.name):
-                if name:
-                    files.setdefault(name, file.id)
-        return links.SpaceIndex(pages, frozenset(self.pages), files, self.space)
+        return page_trees.link_targets(self.revision, self.space)
 
     @cached_property
     def _folder_links(self) -> links.SpaceIndex:
@@ -429,10 +406,6 @@ class FolderLayout:
             else:
                 yield from children
 
-    def summary(self) -> str:
-        """Return the text of `SUMMARY.md`."""
-        return write_summary(self.entries)
-
     def variables(self) -> str:
         """Return the text of the file with the variables of the space. Empty if there are none."""
         values = self.revision.variables
@@ -459,8 +432,8 @@ def link_base(page: Page) -> str:
 
 
 def _wanted_paths(revision: Revision) -> Iterator[tuple[str, str, str, bool]]:
-    """Yield ID, path and kind of each page, file and piece of reusable content, and whether the path is made from its
-    name."""
+    """Yield ID, path and kind of each page, file and piece of reusable content, and whether it is a file without a path
+    in the Git repository."""
     for page in revision.walk():
         if page.type == "document":
             yield page.id, page_path(page), "page", False

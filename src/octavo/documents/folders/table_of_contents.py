@@ -20,6 +20,7 @@ from octavo.documents.folders.folder import (
     DEPTH_LIMIT,
     EXTERNAL_URL,
     IGNORED_FOLDERS,
+    PAGE_SUFFIXES,
     Entry,
     Folder,
     natural_order,
@@ -32,7 +33,6 @@ HEADING = "# Table of contents"
 UNLISTED = "Not in SUMMARY"
 """Title of the group for pages missing from `SUMMARY.md`."""
 
-_PAGE_SUFFIXES = {".md", ".markdown", ".mdx"}
 _INDEX_STEMS = ("readme", "index")
 _LIST_ITEM = re.compile(r"(?:[*+-]|\d{1,9}[.)])[ \t]")
 _PIECE_LINES = 2_000
@@ -42,7 +42,6 @@ _LINK_TITLE = re.compile(r"""\]\((<[^<>\n]{1,1000}>|[^\s()<>]{1,1000})[ \t]+"((?
 _TITLE_SIGNS = re.compile(r"[\\\[\]*`<]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|~(?=~)")
 _HEADING_END = re.compile(r"(?<!\S)#")
 _PATH_SIGNS = re.compile(r'[%#?<>\\\n\r\t"]')
-_PAGE_OR_NO_SUFFIX = {".md", ".markdown", ".mdx", ""}
 
 
 def read_folder(folder: Path) -> Folder:
@@ -196,7 +195,7 @@ def _is_readable(folder: Folder, directory_entry: os.DirEntry[str], path: Path) 
 
 
 def _is_page(path: Path) -> bool:
-    return path.suffix.lower() in _PAGE_SUFFIXES
+    return path.suffix.lower() in PAGE_SUFFIXES
 
 
 def _find_index(folder: Folder, path: Path) -> Path | None:
@@ -285,19 +284,19 @@ class _SummaryReader:
             return Entry("document", title, target=title) if title else None
         url = linked[0].link or ""
         title = _plain_text(run for run in runs if run.link == url) or _plain_text(runs)
+        short = self._link_titles.get(url, "")
         if EXTERNAL_URL.match(url):
-            return Entry("link", title or url, target=url)
+            return Entry("link", title or url, target=url, link_title=short)
         path = self._folder.resolve(url, self._summary)
         if path is None:
             self._folder.report(unquote(url), "points outside the folder, so its page is empty.")
             return Entry("document", title, target=title)
-        if path.suffix.lower() not in _PAGE_OR_NO_SUFFIX:
-            return Entry("link", title, target=url)
+        if path.suffix.lower() not in (*PAGE_SUFFIXES, ""):
+            return Entry("link", title, target=url, link_title=short)
         if not self._folder.has_file(path):
             tries = (path / "README.md", path / "index.md", path.with_name(f"{path.name}.md"))
             path = next((each for each in map(self._folder.actual_path, tries) if self._folder.has_file(each)), path)
         anchor = url.partition("#")[2]
-        short = self._link_titles.get(url, "")
         return Entry("document", title, path=path, target=f"#{anchor}" if anchor else "", link_title=short)
 
     def link_repeated_files(self, root: list[Entry]) -> None:
@@ -314,16 +313,18 @@ class _SummaryReader:
 
 
 def _replace_repeated(entries: list[Entry], owners: dict[Path, Entry]) -> None:
-    for entry in list(entries):
+    siblings: list[Entry] = []
+    for entry in entries:
         _replace_repeated(entry.children, owners)
+        siblings.append(entry)
         if entry.kind == "document" and entry.path is not None:
             if owners[entry.path] is entry:
                 entry.target = ""
                 continue
-            index = entries.index(entry) + 1
-            entries[index:index] = entry.children
+            siblings += entry.children
             entry.kind, entry.children = "link", []
             entry.target = f"/{entry.path}{entry.target}"
+    entries[:] = siblings
 
 
 def _inline(text: str) -> tuple[Run, ...]:
@@ -335,7 +336,7 @@ def _plain_text(runs: Iterable[Run]) -> str:
 
 
 def write_summary(entries: Iterable[Entry]) -> str:
-    """Return the text of `SUMMARY.md` with all entries that have a file or a target."""
+    """Return the text of `SUMMARY.md` with all groups, and with the other entries that have a file or a target."""
     lines = [HEADING, ""]
     in_group = False
     for entry in entries:

@@ -177,10 +177,10 @@ async def check_images(live: Live, trees: MergeTrees, changed: Sequence[str]) ->
 
 def _images_without_text(after: Mapping[str, str], before: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return the names of the new images that have no alternative text, each with the ID of its page."""
-    old_images = Counter(picture for text in before.values() for picture in images_without_text(parse(text)))
+    old_images = Counter(picture for text in before.values() for picture in images_without_text(parse(text).walk()))
     new_images: list[tuple[str, str]] = []
     for page, text in after.items():
-        for picture in images_without_text(parse(text)):
+        for picture in images_without_text(parse(text).walk()):
             if old_images[picture]:
                 old_images[picture] -= 1
             else:
