@@ -53,6 +53,12 @@ def test_finding_on_changed_words_of_a_moved_paragraph_is_reported() -> None:
     assert [each.finding.words for each in findings(f"# Ships\n\nThe end.\n\n{moved}\n", before)] == ["no-such-plan.md"]
 
 
+def test_finding_on_a_definition_above_its_block_has_no_suggestion() -> None:
+    before = "# Ships\n\nText.\n"
+    (found,) = findings("# Ships\n\n[plan]: tides.md#sprin\n\nFirst.\n\nSee [it][plan].\n", before)
+    assert (found.finding.suggestion, found.suggestion) == ("tides.md#spring", None)
+
+
 def test_finding_on_added_words_has_its_block_and_fix() -> None:
     after = BEFORE.replace("Text.", "Text [here](#strat).")
     (found,) = findings(after)

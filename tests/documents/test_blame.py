@@ -79,6 +79,13 @@ def test_rows_items_and_titles_are_blocks_of_their_own() -> None:
     }
 
 
+def test_equal_rows_below_a_paragraph_that_splits_their_table_keep_their_origin() -> None:
+    head, first, rows = "| A | B |\n| - | - |\n", "| x1 | y1 |\n", "| x2 | y2 |\n" * 3
+    blame = _blame("page", [parse(head + first + rows), parse(f"{head}{first}\nBetween.\n\n{head}{rows}")])
+    versions = [blame.origins[block.key].version for block in blame.blocks if block.kind == "row"]
+    assert versions == [1, 1, 1, 1]
+
+
 def test_block_from_another_page_has_its_origin_there() -> None:
     old, new = parse(f"# New\n\nWords.\n\n{FIRST}"), parse("# New\n\nWords.")
     blame: Blame[int] = Blame("new", old)

@@ -290,6 +290,10 @@ CASES = {
         "hint [style=info]\n  paragraph Do  <code;code|x> .\n"
         "integration [name=mermaid/diagram arguments={'content': 'graph TB\\n A{\"x\"}\\n'}] 'graph TB\\n A{\"x\"}\\n'",
     ),
+    "blocks in a heading keep their order": (
+        "<h2>\n\nTitle\n\n![](a.png)\n\n***\n\n</h2>",
+        "heading [level=2] Title\nfigure\n  image [src=a.png]\ndivider",
+    ),
     "half a conflict is words": ("<<<<<<< main\na", "paragraph <<<<<<< main a"),
 }
 

@@ -71,6 +71,12 @@ def test_webhook_has_no_curl_command() -> None:
     assert (found.bodies[0].schema and found.bodies[0].schema.type, found.curl) == ("AlertEvent", "")
 
 
+def test_webhook_without_the_method_has_its_own_method() -> None:
+    found = HARBOUR.webhook("alert.raised", "get")
+    assert found is not None
+    assert found.method == "post"
+
+
 def test_curl_command_is_quoted_and_has_a_json_body() -> None:
     found = HARBOUR.operation("post", "/alerts")
     assert found is not None

@@ -256,3 +256,9 @@ def test_edits_of_different_paragraphs_keep_both(paragraphs: list[str], data: st
 def test_every_character_of_random_lines_belongs_to_one_block(texts: tuple[str, str, str]) -> None:
     for text in texts:
         assert read_page(text).source == text
+
+
+def test_unclosed_fences_take_linear_time() -> None:
+    # The test times out if each fence is compared with all fences after it.
+    text = "`````a\n```\nb\n" * 200_000
+    assert read_page(text).source == text

@@ -21,8 +21,8 @@ from octavo.data.live import Live
 from octavo.data.loaders import find_page, get_page_source, page_markdown
 from octavo.data.queries import reviews_of
 from octavo.data.writes.change_request_kinds import change_request_in
-from octavo.documents.blame import NO_TEXT, Blame, Origin
-from octavo.documents.blocks import Block, Document
+from octavo.documents.blame import Blame, Origin
+from octavo.documents.blocks import EMPTY_PAGE, Block, Document
 from octavo.documents.source_reader import parse
 
 BATCH = 40
@@ -112,13 +112,13 @@ class PageBlame:
         if isinstance(self._at, SpaceRef):
             self._next = await load_current_revision(self._live, self._at)
             document = await self._document(self._revision(self._next), self._page_id)
-            self._blame = Blame(self._page_id, document or NO_TEXT)
+            self._blame = Blame(self._page_id, document or EMPTY_PAGE)
             return
         change_request, document = await asyncio.gather(
             self._live.fetch(change_requests.Get(at=self._at)), self._document(self._at, self._page_id)
         )
         base = change_request.base or ""
-        blame: Blame[ContentVersion] = Blame(self._page_id, document or NO_TEXT)
+        blame: Blame[ContentVersion] = Blame(self._page_id, document or EMPTY_PAGE)
         version = ContentVersion(self._at, change_request.updated_at, "", change_request)
         if base:
             changes = await self._live.fetch(content.ListChanges(at=self._at, limit=1000))
@@ -183,7 +183,7 @@ class PageBlame:
         for page_id, change in others.items():
             old = await self._document(before, page_id)
             new = await self._document(at, page_id) if change.type != "page_deleted" else None
-            found[page_id] = (old or NO_TEXT, new)
+            found[page_id] = (old or EMPTY_PAGE, new)
             self.titles[page_id] = change.page.title if change.page is not None else ""
         await asyncio.to_thread(blame.trace_to_other_pages, found)
 

@@ -123,7 +123,7 @@ def is_missing(anchor: str, parts: Iterable[PageAnchors]) -> bool:
 
 
 def _html_ids(document: Document) -> Iterator[tuple[str, Block]]:
-    """Yield the ids of HTML elements outside code, each with the innermost block at its line or after it."""
+    """Yield the ids of HTML elements outside code blocks, each with the innermost block at its line or after it."""
     matches = list(_HTML_ID.finditer(document.source))
     if not matches:
         return

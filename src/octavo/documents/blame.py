@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from octavo.documents.blocks import Block, Document
+from octavo.documents.blocks import EMPTY_PAGE, Block, Document
 from octavo.documents.diff import diff, new_keys
 from octavo.documents.diff_nodes import NodeFactory
 
@@ -17,7 +17,7 @@ _WHOLE_KINDS = frozenset({"row", "card", "figure", "prompt"})
 _MIN_ELSEWHERE = 25
 """Minimum length of a text in characters to be recognized on another page. Shorter texts occur on many pages."""
 _MIN_PART = 12
-"""Minimum length of a text in characters to be recognized as a part of a block that was split."""
+"""Minimum length of a text in characters. A shorter text is not recognized as a part of a block that was split."""
 _MIN_SPLIT_SHARE = 0.9
 """A block was split, and not shortened, if its parts have at least this share of its characters."""
 
@@ -54,7 +54,7 @@ class Blame(Generic[V]):
         """The known origins, by the key of the block in the newest version."""
         self._documents = {page: document}
         self._trails = {block.key: _Trail(page, block.key, _text(block)) for block in self.blocks}
-        self._arrived: dict[str, tuple[_Trail, str]] = {}
+        self._added_blocks: dict[str, tuple[_Trail, str]] = {}
         """Long blocks that the last compared version added, by key, each with its trail and its words.
         `trace_to_other_pages` looks for them on other pages."""
 
@@ -64,14 +64,14 @@ class Blame(Generic[V]):
         return frozenset(trail.page for trail in self._trails.values())
 
     def compare(self, version: V, older: Mapping[str, Document | None]) -> bool:
-        """Find the blocks that `version` wrote. Return whether some may come from other pages: then call
-        `trace_to_other_pages`. `older` has each page that `version` changed, as it was before, by page id. None stands
-        for a page that `version` created."""
-        self._arrived = {}
+        """Find the blocks that `version` wrote. `older` has each page that `version` changed as it was before, by page
+        id, or None if `version` created the page. Return True if some blocks may come from other pages: then call
+        `trace_to_other_pages`."""
+        self._added_blocks = {}
         for page, document in older.items():
             if page in self.pages:
-                self._compare_page(version, page, document if document is not None else NO_TEXT)
-        return bool(self._arrived)
+                self._compare_page(version, page, document if document is not None else EMPTY_PAGE)
+        return bool(self._added_blocks)
 
     def trace_to_other_pages(self, others: Mapping[str, tuple[Document, Document | None]]) -> None:
         """Find the blocks that the last compared version moved here from other pages. `others` has these pages before and
@@ -79,9 +79,9 @@ class Blame(Generic[V]):
         for page, (before, after) in others.items():
             remaining = {_words(block) for block in written_blocks(after)} if after is not None else set()
             moved = {words: block.key for block in written_blocks(before) if (words := _words(block)) not in remaining}
-            for key, (trail, words) in list(self._arrived.items()):
+            for key, (trail, words) in list(self._added_blocks.items()):
                 if words in moved:
-                    del self._arrived[key], self.origins[key]
+                    del self._added_blocks[key], self.origins[key]
                     self._trails[key] = replace(trail, page=page, block=moved[words])
                     self._documents[page] = before
 
@@ -106,11 +106,7 @@ class Blame(Generic[V]):
             words = versions.words(trail.block)
             self._set_origin(key, version)
             if len(trail.text) >= _MIN_ELSEWHERE and not trail.is_part:
-                self._arrived[key] = trail, words
-
-
-NO_TEXT = Document("", (), "")
-"""The page before it was created."""
+                self._added_blocks[key] = trail, words
 
 
 class _TwoVersions:
@@ -128,10 +124,13 @@ class _TwoVersions:
         """Pair the remaining blocks whose words are equal, such as the rows below a new paragraph that splits their
         table."""
         paired = set(self._old_keys.values())
-        unpaired = {_words(block): key for key, block in self._older.items() if key not in paired}
+        unpaired: dict[str, list[str]] = {}
+        for key, block in self._older.items():
+            if key not in paired:
+                unpaired.setdefault(_words(block), []).append(key)
         for key, block in self._newer.items():
-            if unpaired and key not in self._old_keys and (old_key := unpaired.pop(_words(block), None)):
-                self._old_keys[key] = old_key
+            if unpaired and key not in self._old_keys and (old_keys := unpaired.get(_words(block))):
+                self._old_keys[key] = old_keys.pop(0)
 
     def words(self, key: str) -> str:
         """Return the words of a block of the newer version."""

@@ -24,12 +24,6 @@ _SLICE_LENGTH = 8192
 """Number of characters of a text that are normalized in one step."""
 
 
-def finalize_blocks(root: DraftBlock) -> tuple[tuple[Block, ...], tuple[Heading, ...]]:
-    """Return the blocks of a page from its complete draft tree, and the headings among them."""
-    finalizer = BlockFinalizer()
-    return tuple(finalizer.finalize(root.children)), tuple(finalizer.headings)
-
-
 def _rewrite_children(draft: DraftBlock) -> DraftBlock:
     draft.children = [rewritten for child in draft.children for rewritten in _rewrite(child)]
     if draft.kind != "expandable":
@@ -84,14 +78,21 @@ def _image_draft(run: Run, draft: DraftBlock) -> DraftBlock:
     return DraftBlock("image", attrs, first=draft.first, last=draft.last)
 
 
-def _rewrite_heading(draft: DraftBlock) -> list[DraftBlock]:
-    others = [child for child in draft.children if child.kind not in ("paragraph", "figure")]
+def _take_paragraphs(draft: DraftBlock, *kinds: str) -> list[DraftBlock]:
+    """Add the text of the paragraphs in a draft, and of the children of `kinds`, to its own text. Return the other
+    children."""
+    others = []
     for child in draft.children:
-        if child.kind == "paragraph":
+        if child.kind == "paragraph" or child.kind in kinds:
             draft.runs = _join_lines(draft.runs, child.runs)
-        elif child.kind == "figure":
+        else:
             others.append(child)
     draft.children = []
+    return others
+
+
+def _rewrite_heading(draft: DraftBlock) -> list[DraftBlock]:
+    others = _take_paragraphs(draft)
     ends_with_text = not draft.is_exact and draft.runs and draft.runs[-1].kind == "text"
     if ends_with_text and (explicit_id := _OWN_ID.search(draft.runs[-1].text)):
         draft.attrs.setdefault("id", explicit_id[1])
@@ -138,28 +139,20 @@ def _rewrite_expandable(draft: DraftBlock) -> list[DraftBlock]:
 def _rewrite_summary(draft: DraftBlock) -> list[DraftBlock]:
     """Return a `title` draft with the text of the summary, and the children that cannot be in a title. The draft is the
     title of an expandable, and becomes a paragraph elsewhere."""
-    others = []
-    for child in draft.children:
-        if child.kind in ("paragraph", "heading"):
-            draft.runs = _join_lines(draft.runs, child.runs)
-        else:
-            others.append(child)
+    others = _take_paragraphs(draft, "heading")
     title = DraftBlock("title", runs=draft.runs, first=draft.first, last=draft.last)
     return [title, *others] if draft.runs else others
 
 
 def _rewrite_captioned(draft: DraftBlock) -> list[DraftBlock]:
-    others = []
-    for child in draft.children:
-        if child.kind == "paragraph":
-            draft.runs = _join_lines(draft.runs, child.runs)
-        else:
-            others.append(child)
+    others = _take_paragraphs(draft)
     caption = draft.attrs.pop("caption", "")
     if caption and not draft.runs:
         draft.runs = (Run(caption),)
-    draft.children = others if draft.kind == "openapi" else []
-    return [draft] if draft.kind == "openapi" else [draft, *others]
+    if draft.kind == "openapi":
+        draft.children = others
+        return [draft]
+    return [draft, *others]
 
 
 def _rewrite_series(draft: DraftBlock) -> list[DraftBlock]:
@@ -311,15 +304,15 @@ def _digest(draft: DraftBlock, first_child: str) -> str:
     is_text_only = own_text and not first_child and not own_text.isspace()
     digest = blake2b(digest_size=6)
     for piece in (
-        _normalized_text(own_text)
+        _normalized_pieces(own_text)
         if is_text_only
-        else (f"{draft.kind}\0", *_normalized_text(own_text), f"\0{first_child}")
+        else (f"{draft.kind}\0", *_normalized_pieces(own_text), f"\0{first_child}")
     ):
         digest.update(piece.encode("utf-8", "replace"))
     return digest.hexdigest()
 
 
-def _normalized_text(text: str) -> Iterator[str]:
+def _normalized_pieces(text: str) -> Iterator[str]:
     """Yield `text` in pieces, with white space collapsed. A list of all words would take ten times the memory of the
     text."""
     if len(text) <= _SLICE_LENGTH:

@@ -183,7 +183,7 @@ class Block(NamedTuple):
 
     def has(self, key: str) -> bool:
         """Return whether the block or a descendant has `key`."""
-        return self.key == key or any(block.key == key for block in self.walk())
+        return any(block.key == key for block in self.walk())
 
 
 class Diagnostic(NamedTuple):
@@ -225,6 +225,9 @@ class Document(NamedTuple):
     def find(self, key: str) -> Block | None:
         """Return the block with `key`. None if the page has no such block."""
         return next((block for block in self.walk() if block.key == key), None)
+
+
+EMPTY_PAGE = Document("", (), "")
 
 
 def kinds_with(role: Role) -> frozenset[str]:
@@ -421,7 +424,7 @@ _MARK = re.compile(r"[*_\[\]<`&$:{~\\!\n]")
 
 
 class BlockTooLarge(Exception):
-    """Raised for a block with more than `MAX_BLOCK_PARTS` parts, or when its page exceeds `MAX_LINE_VISITS`."""
+    """Raised if a block has more than `MAX_BLOCK_PARTS` tokens, or if its page exceeds the limit of line visits."""
 
 
 def max_page_parts(length: int) -> int:

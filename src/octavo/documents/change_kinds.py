@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Literal
+from typing import Literal, get_args
 
 from octavo.documents.blocks import UNMARKED_CONTAINERS, Block, Run, plain_text
 from octavo.documents.diff_model import (
@@ -157,12 +157,9 @@ ChangeKind = Literal[
     "number", "unit", "command", "code", "link", "warning", "deletion", "addition", "setting", "wording", "move",
     "formatting", "white space",
 ]  # fmt: skip
-"""What a change affects. `number` includes the number of a moved step. `link` is the target of a link, image or file.
-`warning` is a hint with the style warning or danger, or a word such as “not”."""
-KINDS: tuple[ChangeKind, ...] = (
-    "number", "unit", "command", "code", "link", "warning", "deletion", "addition", "setting", "wording", "move",
-    "formatting", "white space",
-)  # fmt: skip
+"""What a change affects, the most important first. `number` includes the number of a moved step. `link` is the target
+of a link, image or file. `warning` is a hint with the style warning or danger, or a word such as “not”."""
+KINDS: tuple[ChangeKind, ...] = get_args(ChangeKind)
 """All kinds, the most important first."""
 WITHOUT_MEANING: frozenset[ChangeKind] = frozenset({"move", "formatting", "white space"})
 """Kinds of changes after which the page says the same."""
@@ -215,9 +212,9 @@ def may_affect_meaning(kinds: Collection[ChangeKind]) -> bool:
     return not WITHOUT_MEANING.issuperset(kinds)
 
 
-def count_text(counts: Mapping[ChangeKind, int], between: str = ", ") -> str:
+def count_text(counts: Mapping[ChangeKind, int]) -> str:
     """Return numbers of changes as text, such as `2 numbers, 1 link`. The most important kinds are first."""
-    return between.join(
+    return ", ".join(
         f"{counts[kind]} {kind if counts[kind] == 1 else _PLURALS.get(kind, f'{kind}s')}"
         for kind in KINDS
         if counts.get(kind)
@@ -316,7 +313,7 @@ def _container_kinds(block: Block, kind: ChangeKind) -> Iterator[ChangeKind]:
     """Yield the kinds of a container that was added or removed around blocks that remain."""
     if _is_warning(block):
         yield "warning"
-    if block.kind == "conflict" or block.kind == "if":
+    if block.kind in ("conflict", "if"):
         yield "setting"
     text = plain_text(block.runs) or str(block.attrs.get("title") or "")
     if text.strip():

@@ -91,6 +91,12 @@ class NodeFactory:
         return Node(block, children, number, text)
 
 
+def leaf_node(block: Block) -> Node:
+    """Return the node of a block that is in neither page. It has the runs of the block as its text, and it differs from
+    all other nodes."""
+    return Node(block, [], -id(block), plain_text(block.runs))
+
+
 def _attributes_key(block: Block) -> Hashable:
     attributes = tuple((name, _freeze(value)) for name, value in sorted(compared_attributes(block).items()))
     columns = tuple(map(_column_key, block.attrs.get("columns", ())))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from octavo.api.folding import fold
 from octavo.documents.blocks import Block, Run, TableColumn, plain_text
 from octavo.documents.diff_alignment import Pair, align
-from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node
+from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node, leaf_node
 from octavo.documents.sequences import text_similarity
 
 _PARAMETER_LOCATIONS = {"path-parameters": "path", "query-parameters": "query", "headers": "header"}
@@ -75,12 +75,12 @@ def join_rewritten_operations(run: Sequence[DiffStep], compare: CompareNodes) ->
         operations = [node for step in run if step.status == status and (node := step.old if is_removed else step.new)]
         operations = [node for node in operations if node.kind == "api-method"]
         others = [node for step in run if step.status != status and (node := step.new if is_removed else step.old)]
-        if operations and others and (found := _rewrites(operations, others, compare, is_removed=is_removed)):
+        if operations and others and (found := _rewritten_steps(operations, others, compare, is_removed=is_removed)):
             return _insert_in_order(run, found)
     return list(run)
 
 
-def _rewrites(
+def _rewritten_steps(
     operations: Sequence[Node], others: Sequence[Node], compare: CompareNodes, *, is_removed: bool
 ) -> list[DiffStep]:
     titles = {_comparable_title(title): title for node in others for title in _tab_titles(node)}
@@ -108,15 +108,13 @@ def _rewrites(
         diff_range = pairs[first : last + 1]
         covered = [other for _, other in diff_range if other is not None]
         length = sum(
-            min(part.size, other.size) * _text_similarity(part, other) for part, other in diff_range if part and other
+            min(part.size, other.size) * text_similarity(part.text, other.text)
+            for part, other in diff_range
+            if part and other
         )
         if length >= max(_MIN_LENGTH, _MIN_SHARE_KEPT * sum(part.size for part in parts)):
             found.append(_rewrite_step(operation, covered, diff_range, compare, is_removed=is_removed))
     return found
-
-
-def _text_similarity(part: Node, other: Node) -> float:
-    return text_similarity(part.text, other.text)
 
 
 def _rewrite_step(
@@ -202,16 +200,16 @@ def _expand_operation(details: _Operation, titles: Mapping[str, str], row_number
     code = frozenset({"code"})
     runs = (Run(method.upper(), code | {"mark"}, kind="code"), Run(" "), Run(url, code, kind="code"))
     blocks = (
-        [_leaf_node(Block("heading", {"level": 2}, runs=details.summary, lines=block.lines))] if details.summary else []
+        [leaf_node(Block("heading", {"level": 2}, runs=details.summary, lines=block.lines))] if details.summary else []
     )
-    blocks += [_leaf_node(Block("paragraph", runs=runs, lines=block.lines)), *details.description]
+    blocks += [leaf_node(Block("paragraph", runs=runs, lines=block.lines)), *details.description]
     by_location = sorted(
         details.parameters, key=lambda each: [location for location, _ in details.parameters].index(each[0])
     )
     for location, group in groupby(by_location, lambda each: each[0]):
         parameters = [parameter for _, parameter in group]
         heading = _HEADINGS.get(location, f"{location} parameters".strip().title())
-        blocks.append(_leaf_node(Block("heading", {"level": 4}, runs=(Run(heading),), lines=parameters[0].block.lines)))
+        blocks.append(leaf_node(Block("heading", {"level": 4}, runs=(Run(heading),), lines=parameters[0].block.lines)))
         rows = [
             row if row.text not in row_numbers else replace(row, number=row_numbers[row.text])
             for row in map(_row, parameters)
@@ -239,7 +237,7 @@ def _row(parameter: Node) -> Node:
         description += leaf.block.runs or (Run(leaf.text),)
     cells = [name, (Run(str(attrs.get("type") or "")),), tuple(description)]
     return _container_node(
-        Block("row", lines=lines), [_leaf_node(Block("cell", runs=runs, lines=lines)) for runs in cells]
+        Block("row", lines=lines), [leaf_node(Block("cell", runs=runs, lines=lines)) for runs in cells]
     )
 
 
@@ -259,10 +257,6 @@ def _tab_titles(node: Node) -> Iterator[str]:
 
 def _comparable_title(title: str) -> str:
     return " ".join(_WORD.findall(fold(title)))
-
-
-def _leaf_node(block: Block) -> Node:
-    return Node(block, [], -id(block), plain_text(block.runs))
 
 
 def _container_node(block: Block, children: Sequence[Node]) -> Node:

@@ -11,10 +11,10 @@ from typing import NamedTuple
 from octavo.documents.blocks import Block, Run, kinds_with, plain_text
 from octavo.documents.diff_alignment import MIN_MOVED_LENGTH, align, similarity
 from octavo.documents.diff_model import AttributeChange
-from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node, changed_attributes, runs_key
+from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node, changed_attributes, leaf_node, runs_key
 from octavo.documents.diff_operations import join_rewritten_operations
 from octavo.documents.diff_splits import join_split_texts
-from octavo.documents.diff_tables import join_converted_tables
+from octavo.documents.diff_tables import count_kinds, join_converted_tables
 from octavo.documents.diff_text import diff_runs
 from octavo.documents.sequences import most_similar, text_similarity
 
@@ -57,8 +57,8 @@ def join_restructured(steps: list[DiffStep], compare: CompareNodes) -> list[Diff
 
 
 def _join_across_edges(run: list[DiffStep], compare: CompareNodes) -> list[DiffStep] | None:
-    """Join the steps of blocks that moved into or out of a container. None if there are none, or too many to
-    compare."""
+    """Join the steps of blocks that moved into or out of a container. None if there are none, if their text is too
+    short, or if there are too many to compare."""
     if len(run) < 2 or not (_container_kinds(step.old for step in run) & _container_kinds(step.new for step in run)):
         return None
     sides = _texts(run)
@@ -107,8 +107,8 @@ def _container_kinds(nodes: Iterable[Node | None]) -> set[str]:
 
 
 def _texts(run: Sequence[DiffStep]) -> list[tuple[Counter[str], Counter[str]]]:
-    """Return the old and the new texts of each step, with their counts. A new text that is similar to a removed text
-    counts as the removed text."""
+    """Return the old and the new texts of each step, with their counts. A removed text stands for a new text that is
+    similar to it."""
     old, new = (
         [[leaf.text for leaf in node.leaves()] if node else [] for node in nodes]
         for nodes in ([step.old for step in run], [step.new for step in run])
@@ -186,8 +186,8 @@ def _flatten_containers(
             yield _NodeInContainers(node, path)
             continue
         if title := _title(node.block):
-            heading = Node(Block("heading", runs=title, lines=node.block.lines), [], -id(node), plain_text(title))
-            yield _NodeInContainers(heading, (*path, node), is_title=True)
+            heading = Block("heading", runs=title, lines=node.block.lines)
+            yield _NodeInContainers(leaf_node(heading), (*path, node), is_title=True)
         yield from _flatten_containers(node.children, is_closed, (*path, node))
 
 
@@ -307,7 +307,7 @@ def _restructured_step(
             last = note
             siblings.append(_step(one, other, compare))
     for crossing, note, nodes in crossings:
-        crossing.note = f"{_kind_list(nodes)} {note}"
+        crossing.note = f"{count_kinds(nodes)} {note}"
     for container in step.inside or ():
         collapse_container(container)
     for container in reversed(kept_containers):  # innermost containers first
@@ -418,7 +418,7 @@ def _retitle(container: DiffStep, old: _NodeInContainers) -> None:
 
 
 def _outermost_nodes(parts: Iterator[_NodeInContainers | None]) -> Iterator[Node]:
-    """Yield the outermost block around each part. Consecutive repeats are left out."""
+    """Yield the outermost block around each part, or the part itself. None is skipped. Repeats in a row are left out."""
     before: Node | None = None
     for part in parts:
         top = before if part is None else part.path[0] if part.path else part.node
@@ -440,18 +440,13 @@ def _restructuring_note(
 
 
 def _rearrangement_note(old: Sequence[Node], new: Sequence[Node]) -> str:
-    before, after = _kind_list(old), _kind_list(new)
+    before, after = count_kinds(old), count_kinds(new)
     return f"{before} → {after}" if before != after else f"{before} rearranged"
-
-
-def _kind_list(nodes: Sequence[Node]) -> str:
-    kinds = Counter(node.kind for node in nodes)
-    return ", ".join(f"{kind} ×{count}" if count > 1 else kind for kind, count in kinds.items())
 
 
 def _names(nodes: Sequence[Node]) -> str:
     names = list(dict.fromkeys(map(_name, nodes)))
-    return " and ".join(names) if len(names) <= _MAX_NAMES else _kind_list(nodes)
+    return " and ".join(names) if len(names) <= _MAX_NAMES else count_kinds(nodes)
 
 
 def _name(container: Node) -> str:

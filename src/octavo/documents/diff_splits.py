@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from octavo.documents.blocks import Block, Run, plain_text
-from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node, compared_attributes
+from octavo.documents.blocks import Block, Run
+from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node, compared_attributes, leaf_node
 from octavo.documents.diff_tables import compare_texts, count_kinds, text_blocks
 from octavo.documents.diff_text import Token, join_words, split_words
 from octavo.documents.sequences import DiffRange, diff_ranges
@@ -210,7 +210,7 @@ def _old_parts(
                 tokens += word.gap
             tokens.append(word.token)
         lines = old.texts[old.words[min(start, len(old.words) - 1)].text][1].block.lines
-        parts[id(new.texts[text][1])] = _text_node(join_words(tokens), lines)
+        parts[id(new.texts[text][1])] = leaf_node(Block("paragraph", runs=join_words(tokens), lines=lines))
     return parts
 
 
@@ -218,11 +218,6 @@ def _old_place(ranges: Sequence[DiffRange], place: int) -> int:
     """Return the index of the old word at the place of a new word, or of the end of the words."""
     each = ranges[max(0, bisect_right(ranges, place, key=lambda each: each.j1) - 1)]
     return min(each.i2, each.i1 + place - each.j1) if place < each.j2 else each.i2
-
-
-def _text_node(runs: tuple[Run, ...], lines: tuple[int, int]) -> Node:
-    block = Block("paragraph", runs=runs, lines=lines)
-    return Node(block, [], -id(block), plain_text(runs))
 
 
 def _note(old: Sequence[Node], new: Sequence[Node]) -> str:

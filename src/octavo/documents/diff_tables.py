@@ -16,6 +16,7 @@ from octavo.documents.diff_nodes import (
     Node,
     changed_run_attributes,
     changed_values,
+    leaf_node,
     runs_key,
     shorten,
 )
@@ -385,7 +386,7 @@ def compare_texts(node: Node, pairs: dict[int, Node], compare: CompareNodes) -> 
 def _with_cell_text(node: Node, pairs: dict[int, Node]) -> Node:
     if id(node) not in pairs and node.kind not in _TEXT_KINDS:
         return _node_with_children(node.block, [_with_cell_text(child, pairs) for child in node.children])
-    cell = pairs.get(id(node)) or _empty_node(node.kind)
+    cell = pairs.get(id(node)) or leaf_node(Block(node.kind))
     block = node.block._replace(runs=cell.block.runs, lines=cell.block.lines, key=cell.block.key)
     return Node(block, [], -id(block), cell.text)
 
@@ -401,8 +402,7 @@ def text_blocks(node: Node) -> list[Node]:
 
 
 def _as_kind(kind: str, node: Node) -> Node:
-    block = Block(kind, runs=node.block.runs, lines=node.block.lines)
-    return Node(block, [], -id(block), plain_text(block.runs))
+    return leaf_node(Block(kind, runs=node.block.runs, lines=node.block.lines))
 
 
 def _table_before(grid: Node, old_texts: dict[int, Node]) -> Node:
@@ -411,7 +411,7 @@ def _table_before(grid: Node, old_texts: dict[int, Node]) -> Node:
     rows = []
     for row in grid.children:
         cells = [
-            _as_kind("cell", old_texts[id(cell)]) if id(cell) in old_texts else _empty_node("cell")
+            _as_kind("cell", old_texts[id(cell)]) if id(cell) in old_texts else leaf_node(Block("cell"))
             for cell in row.children
         ]
         target = row.block.attrs.get("target")
@@ -427,11 +427,6 @@ def _table_before(grid: Node, old_texts: dict[int, Node]) -> Node:
     return _node_with_children(Block(grid.kind, grid.block.attrs, lines=grid.block.lines, key=grid.block.key), rows)
 
 
-def _empty_node(kind: str) -> Node:
-    block = Block(kind)
-    return Node(block, [], -id(block), "")
-
-
 def _node_with_children(block: Block, children: Sequence[Node]) -> Node:
     block = block._replace(children=tuple(child.block for child in children))
     return Node(block, list(children), -id(block), " ".join(child.text for child in children if child.text))
@@ -439,7 +434,5 @@ def _node_with_children(block: Block, children: Sequence[Node]) -> Node:
 
 def count_kinds(nodes: Iterable[Node]) -> str:
     """Return the kinds of some blocks with their numbers, such as `paragraph ×2, list`."""
-    kinds: dict[str, int] = {}
-    for node in nodes:
-        kinds[node.kind] = kinds.get(node.kind, 0) + 1
+    kinds = Counter(node.kind for node in nodes)
     return ", ".join(f"{kind} ×{count}" if count > 1 else kind for kind, count in kinds.items())

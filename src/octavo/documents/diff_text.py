@@ -117,7 +117,8 @@ def _atomic_text(run: Run) -> str:
 
 
 def slices(text: str) -> Iterator[str]:
-    """Split a text between words into parts for regular expressions. On a long text, one would block all threads."""
+    """Split a text into parts of at most `SLICE_LENGTH` characters, between words if possible. A regular expression on a
+    longer text would block all threads."""
     start = 0
     while len(text) - start > SLICE_LENGTH:
         end = text.rfind(" ", start, start + SLICE_LENGTH) + 1 or start + SLICE_LENGTH
@@ -257,8 +258,8 @@ def _join_tokens(tokens: Sequence[Token]) -> Run:
 _MIN_LINE_SIMILARITY = 0.5
 _MAX_LINE_LENGTH = 4000
 _MAX_LINE_PAIRS, _MAX_CHARACTER_PAIRS = 4000, 20_000_000
-"""Limits for a changed range: pairs of lines that are compared, and pairs of characters in them. In a larger range, not
-all lines are compared."""
+"""Limits for a changed range: pairs of an old and a new line, and pairs of their characters. In a larger range, not all
+lines are compared."""
 
 
 def diff_lines(old: str, new: str) -> tuple[LineChange, ...]:

@@ -73,7 +73,8 @@ def from_name(name: str) -> str | None:
 
 
 def from_editor_name(name: str) -> str | None:
-    """Return the emoji with a name from the platform's editor. None if the name is unknown. Faster than `from_name`."""
+    """Return the emoji with a name from the platform's editor, or a common alias of it. None if the name is unknown.
+    Faster than `from_name`."""
     code = _apply_aliases(name.replace("-", "_"), _common_code)
     return _to_character(code) if code else None
 
@@ -142,11 +143,11 @@ def _without_style(character: str) -> str:
 
 def _common_code(name: str) -> str | None:
     """Return the code points for a name from the platform's editor or a common alias. None if the name is unknown."""
-    return _find_in(name, _section("editor")) or _find_in(name, _section("aliases"))
+    return _find_code(name, _section("editor")) or _find_code(name, _section("aliases"))
 
 
 def _code_from_any_table(name: str) -> str | None:
-    return _common_code(name) or _find_in(name, _section("descriptions")) or _find_in(name, _other_names())
+    return _common_code(name) or _find_code(name, _section("descriptions")) or _find_code(name, _other_names())
 
 
 def _code_by_alias(name: str) -> str | None:
@@ -201,7 +202,7 @@ def _other_names() -> bytes:
     return "".join(f"\n{name} {code}" for name, code in others.items() if name).encode() + b"\n"
 
 
-def _find_in(name: str, lines: bytes) -> str | None:
+def _find_code(name: str, lines: bytes) -> str | None:
     start = f"\n{name} ".encode(errors="replace")
     position = lines.find(start)
     return None if position < 0 else lines[position + len(start) : lines.index(b"\n", position + len(start))].decode()

@@ -56,7 +56,7 @@ _TEXT_UNLESS_PAIRED = frozenset(_BLOCK_NAME_LIST.split())
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
 
-class Element(NamedTuple):
+class HtmlTag(NamedTuple):
     """An HTML tag: its name in lower case, and its attributes with decoded values."""
 
     name: str
@@ -75,7 +75,7 @@ class HtmlToken(NamedTuple):
 
     start: int
     end: int
-    element: Element | None = None
+    tag: HtmlTag | None = None
     text: str = ""
 
 
@@ -83,37 +83,37 @@ def html_tokens(raw: str, start: int = 0, end: int | None = None) -> Iterator[Ht
     """Yield the tags and texts of `raw` in order. Comments are left out."""
     for match in _TOKEN.finditer(raw, start, len(raw) if end is None else end):
         if match["name"]:
-            yield HtmlToken(match.start(), match.end(), _element(match))
+            yield HtmlToken(match.start(), match.end(), _html_tag(match))
         elif not match[0].startswith("<!--"):
             yield HtmlToken(match.start(), match.end(), text=decode(match[0]))
 
 
-def parse_element(raw: str) -> Element | None:
+def parse_html_tag(raw: str) -> HtmlTag | None:
     """Return the tag at the beginning of `raw`. None if `raw` does not begin with a tag."""
     match = _TOKEN.match(raw)
-    return _element(match) if match and match["name"] else None
+    return _html_tag(match) if match and match["name"] else None
 
 
-def find_element_end(text: str, position: int) -> int | None:
+def find_tag_end(text: str, position: int) -> int | None:
     """Return the end of the tag that begins at `position`. None if there is no tag."""
     match = _TOKEN.match(text, position)
     return match.end() if match and match["name"] else None
 
 
-def find_loose_element_end(text: str, position: int) -> int | None:
+def find_loose_tag_end(text: str, position: int) -> int | None:
     """Return the end of the HTML tag at `position`. Its attributes may have any syntax. None if there is no such
     tag."""
     match = _LOOSE_TAG.match(text, position)
-    return find_element_end(text, position) if match and match[1].lower() in _HTML_NAMES else None
+    return find_tag_end(text, position) if match and match[1].lower() in _HTML_NAMES else None
 
 
-def _element(match: re.Match[str]) -> Element:
+def _html_tag(match: re.Match[str]) -> HtmlTag:
     raw, name = match["attrs"], match["name"].lower()
     attrs: dict[str, str] = {}
     if raw and raw != "/":
         for key, double, single, bare in _ATTRIBUTE.findall(raw, 0, _MAX_ATTRIBUTES):
             attrs.setdefault(key.lower(), decode(double or single or bare))
-    return Element(name, attrs, bool(match["closing"]), raw.endswith("/") or name in VOID)
+    return HtmlTag(name, attrs, bool(match["closing"]), raw.endswith("/") or name in VOID)
 
 
 def decode(raw: str) -> str:
@@ -174,13 +174,8 @@ class Placeholders:
         if match is None or name in _HTML_NAMES:
             return None
         if self._closed is None:
-            self._closed = frozenset(_closed_names(self._source))
+            self._closed = frozenset(match[1].lower() for match in _CLOSING.finditer(self._source))
         return match.end() if name not in self._closed else None
-
-
-def _closed_names(source: str) -> Iterator[str]:
-    for match in _CLOSING.finditer(source):
-        yield match[1].lower()
 
 
 class TextFinder:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from octavo.api.safety import safe_text
 from octavo.documents import emoji
 from octavo.documents.blocks import NO_ATTRS, NO_MARKS, Run, sanitize
-from octavo.documents.html import HEADINGS, Element, clean_url, collapse_space, colors, parse_element
+from octavo.documents.html import HEADINGS, HtmlTag, clean_url, collapse_space, colors, parse_html_tag
 from octavo.documents.tag_blocks import Tag
 
 if TYPE_CHECKING:
@@ -134,9 +134,12 @@ class RunBuilder:
         self.add_special("image", "" if _INLINE_PICTURE.match(alt) else alt, image_attrs)
 
     def add_html_text(self, text: str) -> None:
-        """Add text from HTML. White space is collapsed, except in `<pre>`."""
-        if "\n" in text and any(each.name == "pre" for each in self._open):
-            self._add_preformatted(text)
+        """Add text from HTML. White space is collapsed, except in `<pre>`. A Markdown heading becomes bold."""
+        if any(each.name == "pre" for each in self._open):
+            for number, line in enumerate(text.split("\n")):
+                if number and self.runs:
+                    self.add_line_break()
+                self.add_text(line)
             return
         collapsed = collapse_space(text)
         at_start = not self.runs or self.runs[-1].kind == "break"
@@ -147,35 +150,27 @@ class RunBuilder:
             return
         self.add_text(collapsed.lstrip() if at_start else collapsed)
 
-    def _add_preformatted(self, text: str) -> None:
-        for number, line in enumerate(text.split("\n")):
-            if number and self.runs:
-                self.add_line_break()
-            self.add_text(line)
-
-    def read_element(self, element: Element) -> None:
-        """Open, close or add an HTML element."""
-        name = element.name
+    def read_html_tag(self, tag: HtmlTag) -> None:
+        """Open or close the element of an HTML tag, or add its image or line break."""
+        name = tag.name
         if name in _INVISIBLE_ELEMENTS:
-            self._invisible_depth = max(
-                0, self._invisible_depth + (-1 if element.is_closing else not element.is_self_closing)
-            )
+            self._invisible_depth = max(0, self._invisible_depth + (-1 if tag.is_closing else not tag.is_self_closing))
         elif name == "br":
             self.add_line_break()
-        elif name == "img" and not element.is_closing:
-            self._add_html_image(element)
+        elif name == "img" and not tag.is_closing:
+            self._add_html_image(tag)
         elif name == "picture":
             self._dark_source = None
         elif name == "source":
-            if "dark" in element.attrs.get("media", ""):
-                self._dark_source = clean_url(element.attrs.get("srcset"))
-        elif element.is_closing:
+            if "dark" in tag.attrs.get("media", ""):
+                self._dark_source = clean_url(tag.attrs.get("srcset"))
+        elif tag.is_closing:
             self.pop(name)
         else:
             if name in _BLOCK_ELEMENTS:
-                self._begin_block(element)
-            if not element.is_self_closing:
-                self._push(self._open_element_for(element))
+                self._begin_block(tag)
+            if not tag.is_self_closing:
+                self._push(self._open_element_for(tag))
 
     def push(self, name: str, *, link: str | None = None, title: str = "") -> None:
         """Open an element. Its mark or link applies to the following runs until `pop`."""
@@ -221,33 +216,33 @@ class RunBuilder:
                 return
         self.runs.append(Run(text, self._marks, link, kind, attrs))
 
-    def _add_html_image(self, element: Element) -> None:
-        html_attrs = element.attrs
+    def _add_html_image(self, tag: HtmlTag) -> None:
+        html_attrs = tag.attrs
         attrs: dict[str, Any] = {name: html_attrs.get(name, "") for name in ("width", "height", "title")}
         attrs["size"] = html_attrs.get("data-size", "")
         attrs["drawing"] = "gitbook-drawing" in html_attrs.get("class", "")
         self.add_image(html_attrs.get("src"), html_attrs.get("alt", ""), attrs)
         self._dark_source = None
 
-    def _begin_block(self, element: Element) -> None:
-        if self.runs and self.runs[-1].kind != "break" and element.name not in ("ul", "ol"):
+    def _begin_block(self, tag: HtmlTag) -> None:
+        if self.runs and self.runs[-1].kind != "break" and tag.name not in ("ul", "ol"):
             self.add_line_break()
-        if element.name == "li":
+        if tag.name == "li":
             lists = [each for each in self._open if each.name in ("ul", "ol")]
             bullet = "• "
             if lists and lists[-1].name == "ol":
                 lists[-1].number += 1
                 bullet = f"{lists[-1].number}. "
             self._write("  " * (len(lists) - 1) + bullet, "text", self._link, self._attrs)
-        if element.attrs.get("data-tag") == "hint":
-            style = element.attrs.get("data-style", "info")
+        if tag.attrs.get("data-tag") == "hint":
+            style = tag.attrs.get("data-style", "info")
             self.add_special("icon", "", {"name": _HINT_ICONS.get(style, "circle-info")})
             self.add_text(" ")
 
-    def _open_element_for(self, element: Element) -> _OpenElement:
-        name, html_attrs = element.name, element.attrs
+    def _open_element_for(self, tag: HtmlTag) -> _OpenElement:
+        name, html_attrs = tag.name, tag.attrs
         if name == "a":
-            return self._open_link_for(html_attrs)
+            return self._link_element(html_attrs)
         if name == "button":
             return _OpenElement(name, kind="button", attrs=_button_attrs(html_attrs))
         if name == "i" and html_attrs.get("class", "").startswith("fa"):
@@ -262,13 +257,13 @@ class RunBuilder:
             return _OpenElement(name, kind="icon")
         if name == "code" and "expression" in html_attrs.get("class", ""):
             return _OpenElement(name, kind="expression")
-        if name == "span" and element.has_class("math"):
+        if name == "span" and tag.has_class("math"):
             return _OpenElement(name, kind="math")
         if name == "mark" or (name == "span" and html_attrs.get("style")):
             return _OpenElement(name, _MARKS.get(name), attrs=colors(html_attrs.get("style", "")))
         return _OpenElement(name, _MARKS.get(name))
 
-    def _open_link_for(self, html_attrs: Mapping[str, str]) -> _OpenElement:
+    def _link_element(self, html_attrs: Mapping[str, str]) -> _OpenElement:
         if anchor := html_attrs.get("id") or html_attrs.get("name"):
             self.anchors.append(anchor)
         link = clean_url(html_attrs.get("href"))
@@ -413,8 +408,8 @@ def _write_code(builder: RunBuilder, token: Token) -> None:
 
 
 def _write_html(builder: RunBuilder, token: Token) -> None:
-    if tag := parse_element(token.content):
-        builder.read_element(tag)
+    if tag := parse_html_tag(token.content):
+        builder.read_html_tag(tag)
     elif not token.content.startswith("<!--"):
         builder.add_text(token.content)
 

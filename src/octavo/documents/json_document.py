@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from octavo.documents.anchors import slug
-from octavo.documents.block_finalizer import finalize_blocks
+from octavo.documents.block_finalizer import BlockFinalizer
 from octavo.documents.blocks import Diagnostic, Document, DraftBlock
 from octavo.documents.json_inline import (
     MAX_JSON_DEPTH,
@@ -31,12 +31,11 @@ _EXPANDED = ("hidden", "partial", "full")
 
 def read_document(document: Any) -> Document:
     """Return the page for a JSON document. Raises no error for invalid documents: it reads as much as possible."""
-    reader = _JsonReader()
-    root = DraftBlock("document", children=reader.blocks(as_object(document).get("nodes"), 0))
-    root.children += reader.footnotes()
-    blocks, headings = finalize_blocks(root)
-    title = next((heading.title for heading in headings if heading.level == 1), "")
-    return Document(title, blocks, "", tuple(reader.diagnostics), headings)
+    reader, finalizer = _JsonReader(), BlockFinalizer()
+    drafts = reader.blocks(as_object(document).get("nodes"), 0)
+    blocks = finalizer.finalize([*drafts, *reader.footnotes()])
+    title = next((heading.title for heading in finalizer.headings if heading.level == 1), "")
+    return Document(title, tuple(blocks), "", tuple(reader.diagnostics), tuple(finalizer.headings))
 
 
 class _Node:
@@ -128,7 +127,7 @@ class _JsonReader:
                 continue
             found += self._paragraph(texts_between)
             texts_between = []
-            found += self._block(node, depth)
+            found += self._draft_blocks(node, depth)
         return found + self._paragraph(texts_between)
 
     def footnotes(self) -> list[DraftBlock]:
@@ -147,7 +146,7 @@ class _JsonReader:
         runs = self.inline.runs(nodes)
         return [DraftBlock("paragraph", runs=runs)] if runs else []
 
-    def _block(self, raw: dict[str, Any], depth: int) -> list[DraftBlock]:
+    def _draft_blocks(self, raw: dict[str, Any], depth: int) -> list[DraftBlock]:
         if depth > MAX_JSON_DEPTH:
             self.diagnostics.append(
                 Diagnostic(0, "This block has too many nested levels, so it is shown as plain text.")

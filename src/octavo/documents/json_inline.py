@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -206,24 +206,18 @@ def _unknown_runs(kind: str, node: dict[str, Any], data: dict[str, Any]) -> Iter
         yield Run(value, kind="expression")
 
 
-def _non_empty_attrs(**values: Any) -> Mapping[str, Any]:
-    return {name: value for name, value in values.items() if value} or NO_ATTRS
-
-
 def _emoji(data: dict[str, Any]) -> Iterator[Run]:
     code = as_text(data.get("code"))
     yield Run(emoji.from_name(code) or emoji.from_code(code) or code, kind="emoji", attrs={"code": code})
 
 
 def _image(data: dict[str, Any]) -> Iterator[Run]:
-    values = {name: as_text(data.get(name)) for name in ("size", "width", "height")}
-    drawing = data.get("drawing") is True
-    attrs = _non_empty_attrs(
-        src=reference_url(data.get("ref")), title=as_text(data.get("caption")), drawing=drawing, **values
-    )
-    if dark := reference_url(data.get("refDark")):
-        attrs = {**attrs, "dark": dark}
-    yield Run(as_text(data.get("alt")), kind="image", attrs=attrs)
+    values: dict[str, Any] = {"src": reference_url(data.get("ref")), "title": as_text(data.get("caption"))}
+    values["drawing"] = data.get("drawing") is True
+    values |= {name: as_text(data.get(name)) for name in ("size", "width", "height")}
+    values["dark"] = reference_url(data.get("refDark"))
+    attrs = {name: value for name, value in values.items() if value}
+    yield Run(as_text(data.get("alt")), kind="image", attrs=attrs or NO_ATTRS)
 
 
 def _mention(data: dict[str, Any]) -> Iterator[Run]:
@@ -240,13 +234,9 @@ def _button(data: dict[str, Any]) -> Iterator[Run]:
     yield Run(as_text(data.get("label")), kind="button", link=reference_url(data.get("ref")) or None, attrs=attrs)
 
 
-def _icon(data: dict[str, Any]) -> Iterator[Run]:
-    yield Run("", kind="icon", attrs={"name": as_text(data.get("icon"))})
-
-
 _VOID_READERS: dict[str, Callable[[dict[str, Any]], Iterator[Run]]] = {
     "emoji": _emoji,
-    "icon": _icon,
+    "icon": lambda data: iter([Run("", kind="icon", attrs={"name": as_text(data.get("icon"))})]),
     "expression": lambda data: iter([Run(as_text(data.get("expression")), kind="expression")]),
     "inline-math": lambda data: iter([Run(as_text(data.get("formula")), kind="math")]),
     "inline-image": _image,

@@ -1,4 +1,4 @@
-"""Writes a JSON document or blocks as Markdown in the platform's syntax. No text or attribute is lost."""
+"""Writes a JSON document as Markdown in the platform's syntax. No text or attribute is lost."""
 
 from __future__ import annotations
 
@@ -38,12 +38,7 @@ _TIGHT = frozenset({"list", "code", "quote"})
 
 def to_markdown(document: Any) -> str:
     """Return the Markdown for a JSON document."""
-    return blocks_to_markdown(read_document(document).blocks)
-
-
-def blocks_to_markdown(blocks: Iterable[Block]) -> str:
-    """Return the Markdown for blocks."""
-    return "\n\n".join(_blocks(blocks)).strip("\n").replace(_LINE_FEED, "\n")
+    return "\n\n".join(_blocks(read_document(document).blocks)).strip("\n").replace(_LINE_FEED, "\n")
 
 
 def _blocks(blocks: Iterable[Block]) -> list[str]:
@@ -112,13 +107,9 @@ def _text_block(block: Block) -> str:
     if level:
         anchor = f' <a href="#{escape(str(heading_id))}" id="{escape(str(heading_id))}"></a>' if is_explicit else ""
         text = _inline(block.runs, "<br>")
-        closing = re.compile("(#+)$").sub(_escape_closing_marks, text)
-        return f"{'#' * level} {closing}{anchor}"
+        escaped = re.sub(r"#+$", r"\\\g<0>", text)  # Otherwise the marks would close the heading and disappear.
+        return f"{'#' * level} {escaped}{anchor}"
     return _escape_line_starts(_inline(block.runs))
-
-
-def _escape_closing_marks(match: re.Match[str]) -> str:
-    return f"\\{match[0]}"
 
 
 def _escape_line_starts(text: str) -> str:
@@ -302,7 +293,7 @@ def _list(block: Block, variant_number: int) -> str:
 def _item(item: Block, sign: str, box: str, is_tight: bool) -> str:
     texts = _blocks(item.children)
     body = texts[0] if texts else ""
-    for block, text in zip([child for child in item.children if child.kind][1:], texts[1:], strict=False):
+    for block, text in zip(item.children[1:], texts[1:], strict=False):
         body += ("\n" if is_tight and block.kind in _TIGHT else "\n\n") + text
     if item.children and item.children[0].kind != "paragraph" and box:
         body = f"\n\n{body}"
@@ -385,9 +376,9 @@ def _expandable(block: Block) -> str:
     )
 
 
-def _tag_with_caption(tag: str, block: Block, /, **arguments: Any) -> str:
+def _tag_with_caption(tag: str, block: Block, /, *, closes: bool = False, **arguments: Any) -> str:
     inside = "\n\n".join(filter(None, (_escape_line_starts(_inline(block.runs)), _children(block))))
-    return _tagged(tag, block, inside, closes=False, **arguments)
+    return _tagged(tag, block, inside, closes=closes, **arguments)
 
 
 def _embed(block: Block) -> str:
@@ -404,8 +395,7 @@ def _openapi(block: Block) -> str:
         name = "swagger" if attrs.get("src") else "openapi"
     else:
         name = f"openapi-{variant}"
-    inside = "\n\n".join(filter(None, (_escape_line_starts(_inline(block.runs)), _children(block))))
-    return _tagged(name, block, inside, **arguments)
+    return _tag_with_caption(name, block, closes=True, **arguments)
 
 
 def _branch(block: Block) -> str:

@@ -16,7 +16,7 @@ from markdown_it.rules_inline.state_inline import Delimiter, Scanned
 from markdown_it.token import Token
 
 from octavo.documents.blocks import MAX_ROW_LENGTH, Diagnostic, max_table_rows
-from octavo.documents.html import NAN_ENTITY, TextFinder, decode, find_element_end, find_loose_element_end
+from octavo.documents.html import NAN_ENTITY, TextFinder, decode, find_loose_tag_end, find_tag_end
 from octavo.documents.tag_blocks import Tag, TagScanner, is_known_tag
 
 MAX_BLOCK_DEPTH = 32
@@ -46,7 +46,8 @@ def _push_source(state: StateBlock, start: int, end: int, message: str) -> None:
 
 
 def table_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse a table. If a row has too many cells, the last cell gets their text. Standard Markdown would drop it."""
+    """Parse a table. If a row has too many cells, the last cell gets their text. Standard Markdown would drop it. The
+    rest of a table that is too large becomes source."""
     if state.eMarks[start] - state.bMarks[start] > MAX_ROW_LENGTH or not table(state, start, end, True):
         return False
     if silent:
@@ -247,8 +248,7 @@ def _push_tag(state: StateBlock, tag: Tag, first: int, last: int) -> None:
 
 
 def _push_paragraph(state: StateBlock, content: str, line: int) -> None:
-    opening = state.push("paragraph_open", "p", 1)
-    opening.map = [line, line + 1]
+    state.push("paragraph_open", "p", 1).map = [line, line + 1]
     inline = state.push("inline", "", 0)
     inline.content, inline.map, inline.children = content, [line, line + 1], []
     state.push("paragraph_close", "p", -1)
@@ -350,7 +350,8 @@ def html_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     token.content = state.getLines(start, after, state.blkIndent, True)
     if tail := _TRAILING_TAG.search(token.content):
         token.content = token.content[: tail.start(1)]
-        _push_text(state, tail[1].strip(), after - 1)
+        # Otherwise the platform tag would become HTML text.
+        _push_paragraph(state, tail[1].strip(), after - 1)
     state.line = after
     return True
 
@@ -365,14 +366,6 @@ def _ignore_indentation(state: StateBlock, line: int, end: int) -> None:
         state.tShift[line] -= width
         state.sCount[line] = max(state.blkIndent, state.sCount[line] - surplus)
         line += 1
-
-
-def _push_text(state: StateBlock, words: str, line: int) -> None:
-    """Add a paragraph for the platform tag after HTML on the same line. Otherwise the tag would become HTML text."""
-    state.push("paragraph_open", "p", 1).map = [line, line + 1]
-    inline = state.push("inline", "", 0)
-    inline.content, inline.map, inline.children = words, [line, line + 1], []
-    state.push("paragraph_close", "p", -1)
 
 
 def _is_one_tag(line: str) -> bool:
@@ -462,12 +455,12 @@ def trailing_break_rule(state: StateInline, silent: bool) -> bool:
 
 def placeholder_rule(state: StateInline, silent: bool) -> bool:
     """Read a placeholder such as `<token>` as text, if HTML has no such element and the source does not close it.
-    Also read a very long element."""
+    Also read a very long tag."""
     if not state.src.startswith("<", state.pos):
         return False
     placeholder_end = state.env["placeholders"].end_in_paragraph(state.src, state.pos)
     if placeholder_end is None:
-        return _long_element(state, silent)
+        return _long_html_tag(state, silent)
     if placeholder_end > state.posMax:
         return False
     if not silent:
@@ -476,19 +469,19 @@ def placeholder_rule(state: StateInline, silent: bool) -> bool:
     return True
 
 
-def _long_element(state: StateInline, silent: bool) -> bool:
-    """Read a very long element. The rule of markdown-it would need too much memory for it."""
+def _long_html_tag(state: StateInline, silent: bool) -> bool:
+    """Read a very long HTML tag. The rule of markdown-it would need too much memory for it."""
     if state.src.find(">", state.pos, state.pos + MAX_ROW_LENGTH) >= 0:
         return False
-    return _take_element(state, find_element_end(state.src, state.pos), silent)
+    return _read_html_tag_to(state, find_tag_end(state.src, state.pos), silent)
 
 
 def loose_element_rule(state: StateInline, silent: bool) -> bool:
-    """Read an HTML element with attributes that markdown-it rejects, such as `style={{ width: '50%' }}`."""
-    return _take_element(state, find_loose_element_end(state.src, state.pos), silent)
+    """Read an HTML tag with attributes that markdown-it rejects, such as `style={{ width: '50%' }}`."""
+    return _read_html_tag_to(state, find_loose_tag_end(state.src, state.pos), silent)
 
 
-def _take_element(state: StateInline, end: int | None, silent: bool) -> bool:
+def _read_html_tag_to(state: StateInline, end: int | None, silent: bool) -> bool:
     if end is None or end > state.posMax:
         return False
     if not silent:

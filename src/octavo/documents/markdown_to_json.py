@@ -43,31 +43,13 @@ _ATTRIBUTE_NAMES = {
     "valign": "verticalAlignment",
 }
 """JSON names of block attributes, where they differ from the names in `blocks.py`."""
-_NODE_TYPES = {
-    "divider": "divider",
-    "quote": "blockquote",
-    "hint": "hint",
-    "tabs": "tabs",
-    "stepper": "stepper",
-    "step": "stepper-step",
-    "columns": "columns",
-    "if": "if",
-    "else": "else",
-    "updates": "updates",
-    "update": "update",
-    "api-method": "api-method",
-    "api-section": "api-section",
-    "api-parameter": "api-parameter",
-    "api-response": "api-response",
-    "conflict": "conflict",
-    "side": "side",
-    "footnotes": "footnotes",
-    "footnote": "footnote",
-    "unknown": "unknown",
-}
+_EQUAL_TYPES = (
+    "divider hint tabs stepper columns if else updates update api-method api-section api-parameter api-response conflict"
+    " side footnotes footnote unknown"
+)
+_NODE_TYPES = {kind: kind for kind in _EQUAL_TYPES.split()} | {"quote": "blockquote", "step": "stepper-step"}
 """JSON types of blocks that have only attributes and children. Other programs show only the text of a type that the
 platform does not have."""
-_VOID = {"divider"}
 
 
 def content_body(markdown: str, format: Format | None) -> Json:
@@ -163,7 +145,7 @@ class _Writer:
                 data = {"integration": integration, "block": name, "props": dict(props), "url": props.get("url")}
                 return self._node("integration", block, data, is_void=True)
             case kind:
-                return self._node(_NODE_TYPES[kind], block, _json_attrs(attrs), is_void=kind in _VOID)
+                return self._node(_NODE_TYPES[kind], block, _json_attrs(attrs), is_void=kind == "divider")
 
     def _node(self, name: str, block: Block, data: Json, *, is_void: bool = False) -> Json:
         """Return a node with the children of a block. `is_void` is True for types that usually have no children."""

@@ -85,7 +85,7 @@ class Specification:
     error: str = ""
 
     @property
-    def title(self) -> str:
+    def title_with_version(self) -> str:
         info = as_object(self.spec.get("info"))
         return " ".join(part for part in (as_line(info.get("title")), as_line(info.get("version"))) if part)
 
@@ -103,10 +103,12 @@ class Specification:
         return self._operation(method, path, item, raw) if isinstance(raw, dict) else None
 
     def webhook(self, name: str, method: str) -> Operation | None:
-        """Return the webhook with a name. None if there is no such webhook."""
+        """Return the webhook with a name. If it does not have `method`, return its first method. None if there is no such
+        webhook."""
         item = self._resolve(as_object(self.spec.get("webhooks")).get(name))
-        raw = item.get(method.lower()) or next((item[each] for each in METHODS if each in item), None)
-        return self._operation(method, name, item, raw, is_webhook=True) if isinstance(raw, dict) else None
+        methods = [each for each in METHODS if isinstance(item.get(each), dict)]
+        found = method.lower() if method.lower() in methods else next(iter(methods), None)
+        return self._operation(found, name, item, item[found], is_webhook=True) if found is not None else None
 
     def schema(self, name: str) -> SchemaField | None:
         """Return the schema with a name. None if there is no such schema."""
@@ -233,19 +235,8 @@ def _parameter(schemas: SchemaReader, raw: Mapping[str, Any]) -> Parameter:
     schema = as_object(content).get("schema", schema) if content is not None else schema
     schema_field = schemas.field(as_line(raw.get("name")), schema, raw.get("required") is True)
     description = schemas.words(raw.get("description")) or schema_field.description
-    children = schema_field.children if schema is not raw else ()
-    return Parameter(
-        as_line(raw.get("in")),
-        SchemaField(
-            schema_field.name,
-            schema_field.type,
-            schema_field.required,
-            description,
-            schema_field.note,
-            raw.get("deprecated") is True,
-            children,
-        ),
-    )
+    schema_field = replace(schema_field, description=description, deprecated=raw.get("deprecated") is True)
+    return Parameter(as_line(raw.get("in")), schema_field)
 
 
 def _bodies(schemas: SchemaReader, raw: Mapping[str, Any]) -> Iterator[Body]:
@@ -323,7 +314,7 @@ def read_specification(text: str) -> Json:
     value = read_value(text)
     if not isinstance(value, dict):
         raise SpecificationError("The file is not an object. An OpenAPI specification has openapi, info, and paths.")
-    if errors := list(_missing_parts(value)):
+    if errors := _missing_parts(value):
         raise SpecificationError(*errors)
     return value
 
@@ -385,7 +376,7 @@ def _missing_parts(value: Json) -> list[str]:
     info = value.get("info")
     if not (isinstance(info, dict) and isinstance(info.get("title"), str)):
         errors.append("info.title is missing.")
-    parts = ("paths", "webhooks", "components") if str(raw).startswith("3.1") else ("paths",)
+    parts = ("paths",) if str(raw).startswith(("2.0", "3.0")) else ("paths", "webhooks", "components")
     if not any(isinstance(value.get(part), dict) for part in parts):
         errors.append(f"{' or '.join(parts)} is missing.")
     return errors

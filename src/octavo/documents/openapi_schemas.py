@@ -88,59 +88,29 @@ class SchemaReader:
         if isinstance(schema, bool):
             return SchemaField(name, "any" if schema else "nothing", required)
         raw, names = self.definitions.resolve(schema)
-        schema_name = names[-1].rpartition("/")[2] if names else as_line(raw.get("title"))
+        schema_name = as_line(names[-1].rpartition("/")[2] if names else raw.get("title"))
         description = self.words(as_object(schema).get("description") or raw.get("description"))
         deprecated = raw.get("deprecated") is True
+        found = SchemaField(as_line(name), schema_name, required, description, deprecated=deprecated)
         if set(names) & set(seen):
-            return SchemaField(
-                as_line(name), as_line(schema_name), required, description, "", deprecated, cut_off_reason="as above"
-            )
+            return replace(found, cut_off_reason="as above")
         seen = (*seen, *names)
         raw = self._merge_all_of(raw, seen)
-        kind = self._kind(raw, as_line(schema_name))
-        note = _note(raw)
+        found = replace(found, type=self._kind(raw, schema_name), note=_note(raw))
         items = raw.get("items")
         if isinstance(items, dict) and set(items) & _COMPOSITE_KEYS and depth < MAX_SCHEMA_DEPTH:
             item_field = self.field("", items, False, seen, depth + 1)
-            note = "; ".join(filter(None, (note, item_field.note and f"each {item_field.note}")))
-            return SchemaField(
-                as_line(name),
-                kind,
-                required,
-                description,
-                note,
-                deprecated,
-                item_field.children,
-                item_field.cut_off_reason,
-            )
+            note = "; ".join(filter(None, (found.note, item_field.note and f"each {item_field.note}")))
+            return replace(found, note=note, children=item_field.children, cut_off_reason=item_field.cut_off_reason)
         inner = _child_schemas(raw)
-        if not inner:
-            return SchemaField(as_line(name), kind, required, description, note, deprecated)
-        if depth >= MAX_SCHEMA_DEPTH or self.count > MAX_FIELDS:
-            return SchemaField(
-                as_line(name),
-                kind,
-                required,
-                description,
-                note,
-                deprecated,
-                cut_off_reason="deeper levels are not shown",
-            )
+        if inner and (depth >= MAX_SCHEMA_DEPTH or self.count > MAX_FIELDS):
+            return replace(found, cut_off_reason="deeper levels are not shown")
         children: list[SchemaField] = []
         for label, nested, is_required in inner:
             if self.count > MAX_FIELDS:
-                return SchemaField(
-                    as_line(name),
-                    kind,
-                    required,
-                    description,
-                    note,
-                    deprecated,
-                    tuple(children),
-                    "more fields are not shown",
-                )
+                return replace(found, children=tuple(children), cut_off_reason="more fields are not shown")
             children.append(self.field(label, nested, is_required, seen, depth + 1))
-        return SchemaField(as_line(name), kind, required, description, note, deprecated, tuple(children))
+        return replace(found, children=tuple(children))
 
     def _merge_all_of(self, raw: Mapping[str, Any], seen: tuple[str, ...], depth: int = 0) -> Mapping[str, Any]:
         parts = as_list(raw.get("allOf"))

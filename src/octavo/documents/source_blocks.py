@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 T_co = TypeVar("T_co", covariant=True)
@@ -224,7 +224,7 @@ def is_html(row: str) -> bool:
 def cells(row: str) -> list[str]:
     """Return the cells of a row with the spaces around their text. Cells of HTML include their tags."""
     if is_html(row):
-        return [row[start:end] for start, end in _cell_ranges(row)]
+        return [row[start:end] for start, end in _ranges(_CELL, row)]
     texts, start = [], 0
     text = row.strip().removeprefix("|")
     for bar in _BAR.finditer(text):
@@ -235,22 +235,13 @@ def cells(row: str) -> list[str]:
 
 def row_opening(row: str) -> str:
     """Return the text of an HTML row before its cells: its tag with attributes. Empty for Markdown."""
-    ranges = _cell_ranges(row) if is_html(row) else []
+    ranges = _ranges(_CELL, row) if is_html(row) else []
     return row[: ranges[0][0]].strip() if ranges else ""
 
 
-def row_ranges(table: str, start: int) -> list[tuple[int, int]]:
-    """Return the ranges of the rows of an HTML table, from a position on."""
-    return _ranges(_ROW, table, start)
-
-
-def _cell_ranges(row: str) -> list[tuple[int, int]]:
-    return _ranges(_CELL, row, 0)
-
-
-def _ranges(tag_start: re.Pattern[str], text: str, start: int) -> list[tuple[int, int]]:
-    """Return the ranges of elements including their tags. The search ends at an unclosed element, to keep the time
-    linear."""
+def _ranges(tag_start: re.Pattern[str], text: str, start: int = 0) -> list[tuple[int, int]]:
+    """Return the ranges of elements including their tags, from a position on. The search ends at an unclosed element, to
+    keep the time linear."""
     ranges: list[tuple[int, int]] = []
     lowered = text.lower()
     if len(lowered) != len(text):
@@ -268,7 +259,7 @@ def _ranges(tag_start: re.Pattern[str], text: str, start: int) -> list[tuple[int
 def with_cells(row: str, texts: Sequence[str]) -> str:
     """Return a row with other cells, in the notation of `row`."""
     if is_html(row):
-        ranges = _cell_ranges(row)
+        ranges = _ranges(_CELL, row)
         if not ranges:
             return row + "".join(texts)
         between = [row[first[1] : second[0]] for first, second in pairwise(ranges)]
@@ -294,7 +285,7 @@ class _Reader:
 
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines
-        self._fences = _fences(lines)
+        self._fences = find_fences(lines)
         self._closings = _closings(lines, self._fences)
 
     def siblings(self, start: int, stop: int, depth: int) -> tuple[str, list[SourceBlock], str]:
@@ -472,7 +463,7 @@ def _html_table(text: str) -> SourceBlock:
     """Return an HTML table divided into rows. It is not divided if it has a nested table, or text between its rows."""
     body = _BODY.search(text)
     start = body.end() if body else 0
-    rows = row_ranges(text, start)
+    rows = _ranges(_ROW, text, start)
     if not rows or text.lower().count("<table") > 1:
         return SourceBlock("literal", text)
     ends = [start, *(end for _, end in rows)]
@@ -496,23 +487,27 @@ def _fence(line: str) -> re.Match[str] | None:
     return found if found and (found[1][0] == "~" or "`" not in found[2]) else None
 
 
-def _fences(lines: list[str]) -> dict[int, int]:
-    """Return the closing line of each fence by its opening line. Unclosed fences are left out."""
+def find_fences(lines: list[str]) -> dict[int, int]:
+    """Return the closing line of each code fence by its opening line. Unclosed fences are left out."""
     closers: dict[str, list[tuple[int, int]]] = {"`": [], "~": []}
     for number, line in enumerate(lines):
         if (stripped := line.strip()) and stripped[0] in closers and stripped == stripped[0] * len(stripped):
             closers[stripped[0]].append((number, len(stripped)))
+    # Without the length of the longest fence after each closing line, many unclosed fences would take quadratic time.
+    longest = {
+        sign: list(accumulate((length for _, length in reversed(found)), max))[::-1] for sign, found in closers.items()
+    }
     found: dict[int, int] = {}
     number = 0
     while number < len(lines):
         marker = MARKER.match(lines[number])
         if fence := _fence(lines[number][marker.end() :] if marker else lines[number]):
-            fence_closers = closers[fence[1][0]]
-            after = (
-                fence_closers[index] for index in range(bisect_left(fence_closers, (number + 1, 0)), len(fence_closers))
-            )
-            if (last := next((number for number, length in after if length >= len(fence[1])), None)) is not None:
-                found[number] = number = last
+            sign, fence_closers = fence[1][0], closers[fence[1][0]]
+            index = bisect_left(fence_closers, (number + 1, 0))
+            if index < len(fence_closers) and longest[sign][index] >= len(fence[1]):
+                while fence_closers[index][1] < len(fence[1]):
+                    index += 1
+                found[number] = number = fence_closers[index][0]
         number += 1
     return found
 

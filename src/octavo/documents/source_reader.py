@@ -183,20 +183,22 @@ def _line_start(text: str, number: int) -> int:
 
 
 def _with_conflict_tags(body: str) -> str:
-    """Replace conflict markers by tags, so that each side is parsed into blocks. Line numbers do not change."""
+    """Replace conflict markers by tags, so that each side is parsed into blocks. Markers inside fenced code stay. Line
+    numbers do not change."""
     if "<<<<<<< " not in body:
         return body
+    from octavo.documents.source_blocks import find_fences  # lazy: few pages have conflict markers
+
     lines = body.split("\n")
+    code_lines = {number for first, last in find_fences(lines).items() for number in range(first, last)}
     for conflict in find_markers(body):
-        _replace_markers(lines, conflict)
+        if conflict.first in code_lines and conflict.last in code_lines:
+            continue
+        ours, theirs = (_NOT_IN_NAME.sub("", name) for name in (conflict.ours, conflict.theirs))
+        lines[conflict.first] = f'{{% conflict %}}{{% conflict-side name="{ours}" %}}'
+        lines[conflict.middle] = f'{{% endconflict-side %}}{{% conflict-side name="{theirs}" %}}'
+        lines[conflict.last] = "{% endconflict-side %}{% endconflict %}"
     return "\n".join(lines)
-
-
-def _replace_markers(lines: list[str], conflict: ConflictMarkers) -> None:
-    ours, theirs = (_NOT_IN_NAME.sub("", name) for name in (conflict.ours, conflict.theirs))
-    lines[conflict.first] = f'{{% conflict %}}{{% conflict-side name="{ours}" %}}'
-    lines[conflict.middle] = f'{{% endconflict-side %}}{{% conflict-side name="{theirs}" %}}'
-    lines[conflict.last] = "{% endconflict-side %}{% endconflict %}"
 
 
 _FIRST_MARKER = re.compile(r"<<<<<<< (.{1,200}?)[ \t]*$")

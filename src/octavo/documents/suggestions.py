@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from urllib.parse import quote
 
 from octavo.api.comments import Comment
-from octavo.documents.blocks import Block, Document
+from octavo.documents.blocks import EMPTY_PAGE, Block, Document
 from octavo.documents.sequences import diff_ranges, most_similar
 from octavo.documents.source_reader import parse
 
@@ -205,7 +205,7 @@ _QUOTE_LENGTH = 60
 _MAX_BLOCKS = 4_000
 """Maximum number of blocks with text. In larger documents, no similar block is searched, because the search would block
 the keyboard."""
-_EMPTY = Document("", (), "")
+
 WordChange = Literal["", "changed", "gone"]
 """Change of the words of a block since a comment on the block was written. Empty if there is no change."""
 
@@ -213,7 +213,7 @@ WordChange = Literal["", "changed", "gone"]
 class ThreadAnchors:
     """An index from threads to the blocks of a document. The document is walked once for all threads."""
 
-    def __init__(self, document: Document = _EMPTY, *, is_complete: bool = True) -> None:
+    def __init__(self, document: Document = EMPTY_PAGE, *, is_complete: bool = True) -> None:
         """Create the index. `is_complete` is True if the document is complete. If not, a missing block does not
         count as deleted, because it may not be loaded yet."""
         self.document = document
@@ -227,8 +227,8 @@ class ThreadAnchors:
         return self if is_same else ThreadAnchors(document, is_complete=is_complete)
 
     def by_exact_block(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
-        """Return the threads by the key of their block, which is found by its key, else by the text that the thread
-        quotes. The key is "" for threads on the whole page or on a deleted block."""
+        """Return the threads by the key of their block. A block is found by its key, else by the text that the thread
+        quotes. The key is "" for a thread on the whole page, or if its block is not found."""
         return _group(threads, self._exact_key)
 
     def by_key(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:

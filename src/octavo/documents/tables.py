@@ -10,7 +10,7 @@ from typing import Any
 from markdown_it.token import Token
 
 from octavo.documents.blocks import DraftBlock, Run, TableColumn, plain_text
-from octavo.documents.html import Element, HtmlToken, html_tokens
+from octavo.documents.html import HtmlTag, HtmlToken, html_tokens
 from octavo.documents.inline import RunBuilder, runs_of_tokens
 
 _ALIGN = re.compile(r"text-align:\s*(\w+)")
@@ -51,9 +51,10 @@ def pipe_table(tokens: Sequence[Token]) -> DraftBlock:
 
 @dataclass(slots=True)
 class _Cell:
-    element: Element
+    tag: HtmlTag
     line: int
     last: int
+    """Number of the line after the cell."""
     builder: RunBuilder = field(default_factory=RunBuilder)
 
 
@@ -61,7 +62,7 @@ class HtmlTable:
     """A table in HTML, read token by token."""
 
     def __init__(self, raw: str, line: int) -> None:
-        self._table: Element | None = None
+        self._table: HtmlTag | None = None
         self._rows: list[list[_Cell]] = []
         self._head_rows = 0
         self._in_head = False
@@ -113,54 +114,54 @@ class HtmlTable:
         return self._caption.take() if self._caption else ()
 
     def _read(self, piece: HtmlToken, line: int) -> None:
-        element = piece.element
-        if element is None:
+        tag = piece.tag
+        if tag is None:
             if self._cell:
                 _add_cell_text(self._cell.builder, piece.text)
             elif piece.text.strip():
                 self._add_outside_text(piece.text)
-        elif element.name == "table":
-            self._depth += -1 if element.is_closing else 1
+        elif tag.name == "table":
+            self._depth += -1 if tag.is_closing else 1
             if self._table is None:
-                self._table = element
-            elif self._cell and not element.is_closing:
+                self._table = tag
+            elif self._cell and not tag.is_closing:
                 self._cell.builder.add_line_break()
         elif self._depth > 1 and self._cell:
-            self._read_nested(element)
-        elif element.name in ("thead", "tbody", "tfoot"):
-            self._in_head = element.name == "thead" and not element.is_closing
-        elif element.name == "tr":
+            self._read_nested(tag)
+        elif tag.name in ("thead", "tbody", "tfoot"):
+            self._in_head = tag.name == "thead" and not tag.is_closing
+        elif tag.name == "tr":
             self._cell = None
-            if not element.is_closing:
+            if not tag.is_closing:
                 self._rows.append([])
                 self._head_rows += self._in_head
-        elif element.name in ("td", "th"):
-            self._begin_cell(element, line)
-        elif element.name == "option" and self._cell and not element.is_closing:
+        elif tag.name in ("td", "th"):
+            self._begin_cell(tag, line)
+        elif tag.name == "option" and self._cell and not tag.is_closing:
             options = self._options.setdefault(len(self._rows[-1]) - 1, {})
-            options[element.attrs.get("value", "")] = element.attrs.get("label", "")
+            options[tag.attrs.get("value", "")] = tag.attrs.get("label", "")
         elif self._cell:
-            self._cell.builder.read_element(element)
-        elif self._caption and element.name != "caption":
-            self._caption.read_element(element)
+            self._cell.builder.read_html_tag(tag)
+        elif self._caption and tag.name != "caption":
+            self._caption.read_html_tag(tag)
 
-    def _begin_cell(self, element: Element, line: int) -> None:
+    def _begin_cell(self, tag: HtmlTag, line: int) -> None:
         self._cell = None
-        if not element.is_closing:
-            self._cell = _Cell(element, line, line + 1)
+        if not tag.is_closing:
+            self._cell = _Cell(tag, line, line + 1)
             if not self._rows:
                 self._rows.append([])
             self._rows[-1].append(self._cell)
 
-    def _read_nested(self, element: Element) -> None:
+    def _read_nested(self, tag: HtmlTag) -> None:
         """Add a nested table to the cell as text, with a line for each row and bars between the cells."""
         if self._cell is None:
             return
-        if element.name not in ("tr", "td", "th"):
-            self._cell.builder.read_element(element)
-        elif not element.is_closing and element.name == "tr":
+        if tag.name not in ("tr", "td", "th"):
+            self._cell.builder.read_html_tag(tag)
+        elif not tag.is_closing and tag.name == "tr":
             self._cell.builder.add_line_break()
-        elif not element.is_closing:
+        elif not tag.is_closing:
             self._cell.builder.add_text(" | ")
 
     def _add_outside_text(self, text: str) -> None:
@@ -170,7 +171,7 @@ class HtmlTable:
     def _column(self, head: list[_Cell], index: int) -> TableColumn:
         if index >= len(head):
             return TableColumn()
-        cell, attrs = head[index], head[index].element.attrs
+        cell, attrs = head[index], head[index].tag.attrs
         width = attrs.get("width", "").removesuffix("px").partition(".")[0]
         limit = attrs.get("data-max", "")
         options = self._options.get(index, {})
@@ -219,7 +220,7 @@ def _add_cell_text(builder: RunBuilder, text: str) -> None:
 
 
 def _is_header(rows: list[list[_Cell]]) -> bool:
-    return bool(rows and rows[0]) and all(cell.element.name == "th" for cell in rows[0])
+    return bool(rows and rows[0]) and all(cell.tag.name == "th" for cell in rows[0])
 
 
 def _cells(row: list[_Cell], columns: Sequence[TableColumn]) -> list[DraftBlock]:
@@ -235,7 +236,7 @@ def _cell(cell: _Cell, column: TableColumn) -> DraftBlock:
     elif column.type == "rating" and text.isdecimal():
         draft.attrs["value"] = min(int(text[:3]), column.max)
     for name in ("colspan", "rowspan"):
-        span = cell.element.attrs.get(name, "")
+        span = cell.tag.attrs.get(name, "")
         if span.isdecimal() and 1 < int(span[:4]) <= 1000:
             draft.attrs[name] = int(span[:4])
     return draft

@@ -194,7 +194,7 @@ _METHOD_SECTIONS = "api-method-"
 
 
 def is_known_tag(name: str) -> bool:
-    """Return whether the platform has a tag with that name."""
+    """Return whether Octavo can read a tag with that name."""
     return (
         name in _READERS
         or name in BRANCHES
@@ -226,12 +226,12 @@ def open_parent(tree: BlockTree, tag: Tag, line: int) -> None:
 
 
 def _texts(tag: Tag, **names: str) -> dict[str, Any]:
-    """Return the text arguments of a tag. `names` maps attributes of blocks to arguments."""
+    """Return the text arguments that a tag has. `names` maps attributes of blocks to arguments."""
     return {attribute: tag.arguments[argument] for attribute, argument in names.items() if tag.arguments.get(argument)}
 
 
 def _flags(tag: Tag, **names: str) -> dict[str, Any]:
-    """Return the boolean arguments of a tag. `names` maps attributes of blocks to arguments."""
+    """Return the boolean arguments that a tag has. `names` maps attributes of blocks to arguments."""
     return {
         attribute: tag.arguments.get(argument, "true").lower() not in ("false", "0", "no")
         for attribute, argument in names.items()
@@ -239,8 +239,9 @@ def _flags(tag: Tag, **names: str) -> dict[str, Any]:
     }
 
 
-def _first_word(tag: Tag, *names: str) -> str:
-    """Return an argument by name. Older Markdown writes it as the first word without a name. Empty if it is missing."""
+def _argument_or_word(tag: Tag, *names: str) -> str:
+    """Return the first of the arguments called `names` that a tag has, else its first word, as in older Markdown. Empty
+    if it has neither."""
     return next((tag.arguments[name] for name in names if name in tag.arguments), tag.words[0] if tag.words else "")
 
 
@@ -265,10 +266,6 @@ def _column(tag: Tag) -> DraftBlock:
     return DraftBlock("column", {"width": width, **attrs} if 0 < width <= 100 else attrs)
 
 
-def _updates(tag: Tag) -> DraftBlock:
-    return DraftBlock("updates", {"format": tag.arguments.get("format", "full")})
-
-
 def _expandable(tag: Tag) -> DraftBlock:
     """Return an expandable for the tag `expandable`. The platform has no such tag, but some authors write it."""
     title = tag.arguments.get("title", "")
@@ -278,7 +275,7 @@ def _expandable(tag: Tag) -> DraftBlock:
 
 def _update(tag: Tag) -> DraftBlock:
     tags = tuple(name for part in tag.arguments.get("tags", "").split(",") if (name := part.strip()))
-    return DraftBlock("update", {"date": _first_word(tag, "date"), "tags": tags})
+    return DraftBlock("update", {"date": _argument_or_word(tag, "date"), "tags": tags})
 
 
 def _prompt(tag: Tag) -> DraftBlock:
@@ -298,20 +295,16 @@ def _code(tag: Tag) -> DraftBlock:
 
 
 def _content_ref(tag: Tag) -> DraftBlock:
-    return DraftBlock("content-ref", {"url": _first_word(tag, "url", "page")})
+    return DraftBlock("content-ref", {"url": _argument_or_word(tag, "url", "page")})
 
 
 def _embed(tag: Tag) -> DraftBlock:
-    attrs = {"url": _first_word(tag, "url", "src"), **_flags(tag, full_width="fullWidth")}
+    attrs = {"url": _argument_or_word(tag, "url", "src"), **_flags(tag, full_width="fullWidth")}
     return DraftBlock("embed", attrs | _texts(tag, caption="caption"))
 
 
 def _file(tag: Tag) -> DraftBlock:
-    return DraftBlock("file", {"src": _first_word(tag, "src", "url")} | _texts(tag, caption="caption"))
-
-
-def _include(tag: Tag) -> DraftBlock:
-    return DraftBlock("include", {"target": _first_word(tag, "src", "file", "url")})
+    return DraftBlock("file", {"src": _argument_or_word(tag, "src", "url")} | _texts(tag, caption="caption"))
 
 
 def _condition(tag: Tag) -> DraftBlock:
@@ -371,10 +364,6 @@ def _api_method_part(tag: Tag) -> DraftBlock:
     return DraftBlock("api-section", {"name": part.removeprefix("response-example-")})
 
 
-def _conflict_side(tag: Tag) -> DraftBlock:
-    return DraftBlock("side", {"name": tag.arguments.get("name", "")})
-
-
 def _integration(tag: Tag) -> DraftBlock:
     arguments = dict(tag.arguments)
     return DraftBlock("integration", {"name": tag.name[1:], "arguments": arguments}, text=arguments.get("content", ""))
@@ -395,16 +384,15 @@ _READERS: dict[str, Callable[[Tag], DraftBlock]] = {
     "step": lambda tag: DraftBlock("step", _texts(tag, icon="icon")),
     "columns": lambda tag: DraftBlock("columns", _flags(tag, full_width="fullWidth")),
     "column": _column,
-    "updates": _updates,
+    "updates": lambda tag: DraftBlock("updates", {"format": tag.arguments.get("format", "full")}),
     "update": _update,
     "expandable": _expandable,
     "prompt": _prompt,
     "code": _code,
-    "content-ref": _content_ref,
-    "page-ref": _content_ref,
+    **dict.fromkeys(("content-ref", "page-ref"), _content_ref),
     "embed": _embed,
     "file": _file,
-    "include": _include,
+    "include": lambda tag: DraftBlock("include", {"target": _argument_or_word(tag, "src", "file", "url")}),
     "if": _condition,
     "unless": _condition,
     "openapi": _openapi,
@@ -417,7 +405,7 @@ _READERS: dict[str, Callable[[Tag], DraftBlock]] = {
     "swagger-response": _api_response,
     "api-method": _api_method,
     "conflict": lambda tag: DraftBlock("conflict"),
-    "conflict-side": _conflict_side,
+    "conflict-side": lambda tag: DraftBlock("side", {"name": tag.arguments.get("name", "")}),
 }
 
 TAG_NAMES = tuple(name for name in _READERS if not name.startswith("conflict"))

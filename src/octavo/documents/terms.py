@@ -133,7 +133,7 @@ def _cell_texts(
             yield cell.words, block
 
 
-def _terms(words: Iterable[TextPart], *, is_code: bool, is_heading: bool = False) -> Iterator[TermChange]:
+def _terms(words: Iterable[TextPart], *, is_code: bool, is_heading: bool) -> Iterator[TermChange]:
     text, replacements = _replacements(words, is_code=is_code)
     for index, replacement in enumerate(replacements):
         first = replacements[index - 1].end if index else 0
@@ -172,7 +172,7 @@ def _replacements(words: Iterable[TextPart], *, is_code: bool) -> tuple[str, lis
     all_code = True
 
     def close() -> None:
-        start = len(text) - len(old) + len(old) - len(old.lstrip())
+        start = len(text) - len(old.lstrip())
         if old.strip() and new.strip():
             found.append(_Replacement(start, start + len(old.strip()), new.strip(), is_code or all_code))
 
@@ -500,7 +500,7 @@ def _searchable_text(source: str) -> VisibleText:
     """Return the source with barriers in place of its URLs and front matter."""
     characters = list(source)
     for start, end in ((0, front_matter.split_page(source)[1]), *url_ranges(source)):
-        characters[start:end] = "\0" * (end - start)
+        characters[start:end] = BARRIER * (end - start)
     return VisibleText("".join(characters), list(range(len(source))), list(range(1, len(source) + 1)))
 
 
@@ -548,7 +548,7 @@ def _has_accepted_case(change: TermChange, spelling: str) -> bool:
     no capitals, its words may also begin with capitals."""
     letters, old = "".join(filter(str.isalpha, spelling)), "".join(filter(str.isalpha, change.old))
     if change.is_number or letters == old:
-        return not change.is_number or letters == old
+        return letters == old
     if letters.isupper() and len(letters) > 1 and not old.isupper():
         return True
     if not old.islower() and not (change.has_optional_capital and _lower_start(change.old).islower()):

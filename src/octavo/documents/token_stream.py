@@ -85,8 +85,8 @@ class ClosedTags:
                 self._closed[id(closed_tag)] = closed_tag
 
     def first_open(self, position: int) -> int | None:
-        """Return the index of the first token whose tag may still be closed by later tokens. None if there is no such
-        tag."""
+        """Return the index of the first token whose tag may be closed after `position` in the source. None if there is
+        no such tag."""
         candidates: list[int] = []
         for name, open_tags in self._open.items():
             if open_tags and self._last.get(name, -1) >= position:
@@ -132,7 +132,7 @@ class _Window:
         self.line_visits = line_visits
         """Remaining number of line visits. If it is used up, the page counts as too large."""
         self.is_incomplete = False
-        """True if a block continues after the window. Its tokens are then wrong."""
+        """True if a block continues after the window. The tokens of that block are then wrong."""
 
     def count_visit(self) -> None:
         """Count one visit of a line. Raises BlockTooLarge if the limit is reached."""
@@ -240,7 +240,7 @@ class TokenStream:
         self.rest = min(at, len(self._source))
         if self._notes or self._footnotes["list"]:
             state = StateCore("", parser(), self._env, self._notes)
-            append_footnotes(state)
+            _append_footnotes(state)
             text_join(state)
             if state.tokens:
                 yield TopLevelBlock(state.tokens, len(self._source))
@@ -423,7 +423,7 @@ def parser() -> MarkdownIt:
     return markdown
 
 
-def append_footnotes(state: StateCore) -> None:
+def _append_footnotes(state: StateCore) -> None:
     """Add the footnote definitions to the end of the page, also those without a reference in the Markdown: HTML may
     refer to them."""
     footnotes = state.env["footnotes"]

@@ -11,7 +11,7 @@ from typing import Any
 from markdown_it.token import Token
 
 from octavo.documents.blocks import MAX_MARKS, BlockTree, Diagnostic, DraftBlock, Run
-from octavo.documents.html import HEADINGS, Element, HtmlToken, TextFinder, decode, html_tokens
+from octavo.documents.html import HEADINGS, HtmlTag, HtmlToken, TextFinder, decode, html_tokens, parse_html_tag
 from octavo.documents.inline import RunBuilder, runs_and_tags
 from octavo.documents.tables import HtmlTable, pipe_table
 from octavo.documents.tag_blocks import ALWAYS_OPEN, BRANCHES, PARENTS, Tag, block_of_tag, open_parent
@@ -44,9 +44,9 @@ class HtmlReader:
             for piece in html_tokens(self._raw, resume):
                 resume = piece.end
                 self._advance(piece.start)
-                if piece.element is None:
+                if piece.tag is None:
                     self._read_text(piece)
-                elif (after := self._read_tag(piece, piece.element)) is not None:
+                elif (after := self._read_tag(piece, piece.tag)) is not None:
                     resume = after
                     break
             else:
@@ -86,51 +86,51 @@ class HtmlReader:
         draft.last = draft.last or self._line + 1
         return self._tree.add(draft)
 
-    def _read_tag(self, piece: HtmlToken, element: Element) -> int | None:
-        """Read a tag. If the whole element was read, return the position after it. Otherwise None."""
-        name = element.name
-        if name in ("table", "pre", "figure") and not element.is_closing:
+    def _read_tag(self, piece: HtmlToken, tag: HtmlTag) -> int | None:
+        """Read a tag. If its whole element was read, return the position after the element. Otherwise None."""
+        name = tag.name
+        if name in ("table", "pre", "figure") and not tag.is_closing:
             self._flush()
             end, after = self._finder.element_end(name, piece.end)
             read_whole = {"table": self._read_table, "pre": self._read_code, "figure": self._read_figure}[name]
-            read_whole(piece, element, end)
+            read_whole(piece, tag, end)
             return after
-        if name in _HIDDEN and not element.is_closing and not element.is_self_closing:
+        if name in _HIDDEN and not tag.is_closing and not tag.is_self_closing:
             end, after = self._finder.element_end(name, piece.end)
             return after if end < len(self._raw) else None
         if name in ("p", "summary", *HEADINGS):
-            return self._text_element(piece, element)
+            return self._text_element(piece, tag)
         if name == "details" or name in _GROUPS or name in _LISTS:
             self._flush()
-            self._read_container(element)
+            self._read_container(tag)
         elif name == "hr":
             self._flush()
             self._add(DraftBlock("divider"))
         elif name in _EMBEDDED:
-            return self._media(piece, element)
+            return self._media(piece, tag)
         elif name in ("table", "thead", "tbody", "tr", "td", "th", "figure", "figcaption", "html"):
             self._flush()
         else:
-            self._open_builder().read_element(element)
-            if not element.is_closing:
+            self._open_builder().read_html_tag(tag)
+            if not tag.is_closing:
                 self._builder_end = self._line
         return None
 
-    def _text_element(self, piece: HtmlToken, element: Element) -> int | None:
+    def _text_element(self, piece: HtmlToken, tag: HtmlTag) -> int | None:
         """Read a paragraph, a heading or the title of an expandable. If it was read as a whole, return the position
-        after it. If it is not closed, it stays open for Markdown, and the result is None."""
+        after it. Otherwise return None. An element without an end stays open for Markdown, except a `<p>` with text."""
         self._flush()
-        name = element.name
+        name = tag.name
         key = f"html:{name}"
-        if element.is_closing:
+        if tag.is_closing:
             self._tree.close(key, self._line + 1)
             return None
-        kind, attrs = _text_block_kind(element)
+        kind, attrs = _text_block_kind(tag)
         end, after = self._finder.element_end(name, piece.end)
         if end == len(self._raw):
             if name == "p" and self._raw[piece.end :].strip():
                 return None
-            self._tree.open(key, DraftBlock({"paragraph": "group"}.get(kind, kind), attrs, first=self._line))
+            self._tree.open(key, DraftBlock("group" if kind == "paragraph" else kind, attrs, first=self._line))
             return None
         builder = self._read_inline(piece.end, end)
         if kind == "heading" and builder.anchors and "id" not in attrs:
@@ -144,36 +144,36 @@ class HtmlReader:
     def _read_inline(self, start: int, end: int) -> RunBuilder:
         builder = RunBuilder()
         for piece in html_tokens(self._raw, start, end):
-            if piece.element:
-                builder.read_element(piece.element)
+            if piece.tag:
+                builder.read_html_tag(piece.tag)
             else:
                 builder.add_html_text(piece.text)
         return builder
 
-    def _read_container(self, element: Element) -> None:
-        key = f"html:{element.name}"
-        if element.is_closing:
-            if not self._tree.close(key, self._line + 1) and element.name == "details":
+    def _read_container(self, tag: HtmlTag) -> None:
+        key = f"html:{tag.name}"
+        if tag.is_closing:
+            if not self._tree.close(key, self._line + 1) and tag.name == "details":
                 self._tree.report(self._line, "</details> has no opening tag.", "</details")
             return
-        if element.is_self_closing:
+        if tag.is_self_closing:
             return
-        self._tree.open(key, DraftBlock(*_container_kind(element), first=self._line))
+        self._tree.open(key, DraftBlock(*_container_kind(tag), first=self._line))
 
-    def _read_table(self, piece: HtmlToken, element: Element, end: int) -> None:
+    def _read_table(self, piece: HtmlToken, tag: HtmlTag, end: int) -> None:
         table = HtmlTable(self._raw[piece.start : end], self._line)
         if outside := table.outside_text():
             self._add(DraftBlock("paragraph", runs=outside, last=table.last))
         self._add(table.draft())
 
-    def _read_code(self, piece: HtmlToken, element: Element, end: int) -> None:
+    def _read_code(self, piece: HtmlToken, tag: HtmlTag, end: int) -> None:
         inner = self._raw[piece.end : end]
-        draft = _html_code(inner, element)
+        draft = _html_code(inner, tag)
         draft.text_line = self._line + inner.count("\n", 0, code.end() if (code := _CODE.match(inner)) else 0)
         draft.last = self._line + 1 + self._raw.count("\n", piece.start, end)
         self._add(draft)
 
-    def _read_figure(self, piece: HtmlToken, element: Element, end: int) -> None:
+    def _read_figure(self, piece: HtmlToken, tag: HtmlTag, end: int) -> None:
         caption_start, after = end, end
         if match := re.compile(r"<figcaption[^<>]*>", re.IGNORECASE).search(self._raw, piece.end, end):
             caption_start, after = match.start(), match.end()
@@ -184,39 +184,37 @@ class HtmlReader:
         figure.children = [DraftBlock("caption", runs=caption)] if caption else []
         self._add(figure)
 
-    def _media(self, piece: HtmlToken, element: Element) -> int | None:
+    def _media(self, piece: HtmlToken, tag: HtmlTag) -> int | None:
         self._flush()
-        if element.is_closing:
+        if tag.is_closing:
             return None
-        end, after = (
-            (piece.end, piece.end) if element.is_self_closing else self._finder.element_end(element.name, piece.end)
-        )
-        url = element.attrs.get("src") or element.attrs.get("data")
+        end, after = (piece.end, piece.end) if tag.is_self_closing else self._finder.element_end(tag.name, piece.end)
+        url = tag.attrs.get("src") or tag.attrs.get("data")
         for inner in html_tokens(self._raw, piece.end, end):
-            if not url and inner.element and inner.element.name == "source":
-                url = inner.element.attrs.get("src")
+            if not url and inner.tag and inner.tag.name == "source":
+                url = inner.tag.attrs.get("src")
         if url:
-            self._add(DraftBlock("embed", {"url": url, "html": element.name}))
+            self._add(DraftBlock("embed", {"url": url, "html": tag.name}))
         return after
 
 
-def _text_block_kind(element: Element) -> tuple[str, dict[str, Any]]:
-    attrs = {name: element.attrs[name] for name in ("align", "dir") if element.attrs.get(name)}
-    if element.name == "p":
+def _text_block_kind(tag: HtmlTag) -> tuple[str, dict[str, Any]]:
+    attrs = {name: tag.attrs[name] for name in ("align", "dir") if tag.attrs.get(name)}
+    if tag.name == "p":
         return "paragraph", attrs
-    if element.name == "summary":
+    if tag.name == "summary":
         return "summary", {}
     attrs.pop("dir", None)
-    if own := element.attrs.get("id"):
+    if own := tag.attrs.get("id"):
         attrs["id"] = own
-    return "heading", {"level": int(element.name[1]), **attrs}
+    return "heading", {"level": int(tag.name[1]), **attrs}
 
 
-def _container_kind(element: Element) -> tuple[str, dict[str, Any]]:
-    name, html_attrs = element.name, element.attrs
+def _container_kind(tag: HtmlTag) -> tuple[str, dict[str, Any]]:
+    name, html_attrs = tag.name, tag.attrs
     if name == "details":
         return "expandable", {"open": "open" in html_attrs}
-    if html_attrs.get("data-tag") == "hint" or element.has_class("hint"):
+    if html_attrs.get("data-tag") == "hint" or tag.has_class("hint"):
         return "hint", {"style": html_attrs.get("data-style") or "info"}
     if name in ("ul", "ol"):
         start = html_attrs.get("start", "1")
@@ -237,7 +235,7 @@ def _container_kind(element: Element) -> tuple[str, dict[str, Any]]:
     return "group", attrs
 
 
-def _html_code(inner: str, pre: Element) -> DraftBlock:
+def _html_code(inner: str, pre: HtmlTag) -> DraftBlock:
     code_tag = _CODE.match(inner)
     language = _LANGUAGE.search((code_tag[1] if code_tag else "") + " " + pre.attrs.get("class", ""))
     if code_tag:
@@ -247,16 +245,14 @@ def _html_code(inner: str, pre: Element) -> DraftBlock:
     notes: list[tuple[int, str]] = []
     line = depth = 0
     for match in _CODE_PIECE.finditer(inner):
-        tag = next(html_tokens(match[0]), None) if match[0].startswith("<") and len(match[0]) > 1 else None
-        if tag and tag.element:
-            element = tag.element
-            if element.name == "strong":
-                depth += -1 if element.is_closing else 1
-            elif element.name == "br":
+        if match[0].startswith("<") and (tag := parse_html_tag(match[0])):
+            if tag.name == "strong":
+                depth += -1 if tag.is_closing else 1
+            elif tag.name == "br":
                 texts.append("\n")
                 line += 1
-            elif "data-footnote-ref" in element.attrs:
-                notes.append((line, element.attrs.get("href", "").rsplit("fn-", 1)[-1]))
+            elif "data-footnote-ref" in tag.attrs:
+                notes.append((line, tag.attrs.get("href", "").rsplit("fn-", 1)[-1]))
             continue
         for number, part in enumerate(match[0].split("\n")):
             line += number > 0
@@ -398,18 +394,12 @@ class Builder:
         draft.text_line = draft.first + token.meta["opening"]
         self.tree.add(draft)
 
-    def _add_divider(self, token: Token) -> None:
-        self.tree.add(self._draft("divider"))
-
     def _add_html(self, token: Token) -> None:
         if token.content.count("<") <= MAX_MARKS:
             HtmlReader(self.tree, token.content, self._lines[0]).read()
             return
         self.tree.report(self._lines[0], "This block has too much HTML, so it is shown as source.")
         self.tree.add(self._draft("code", {"language": "html", "source": True}, token.content.rstrip("\n")))
-
-    def _add_tag_token(self, token: Token) -> None:
-        self._add_tag(token.meta["tag"])
 
     def _add_tag(self, tag: Tag) -> None:
         first, last = self._lines
@@ -447,16 +437,16 @@ class Builder:
 
 _MAX_LOOKAHEAD = 4
 """Number of tokens that are searched for the first line of a footnote."""
-_READERS: dict[str, Callable[[Builder, Token], None]] = {
+_READERS: dict[str, Callable[[Builder, Token], object]] = {
     "paragraph_open": Builder._add_paragraph,
     "heading_open": Builder._add_paragraph,
     "table_open": Builder._add_table,
     "fence": Builder._add_code,
     "code_block": Builder._add_code,
-    "hr": Builder._add_divider,
+    "hr": lambda builder, token: builder.tree.add(builder._draft("divider")),
     "platform_math": Builder._add_math,
     "platform_html": Builder._add_html,
-    "platform_tag": Builder._add_tag_token,
+    "platform_tag": lambda builder, token: builder._add_tag(token.meta["tag"]),
     "footnote_block_close": Builder._close_footnotes,
 }
 

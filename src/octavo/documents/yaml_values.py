@@ -253,7 +253,7 @@ def _write_item(item: Any, indent: str) -> Iterator[str]:
 
 
 def write_scalar(value: Any) -> str:
-    """Return a string, number, boolean or empty list or mapping on one line."""
+    """Return a string, number, boolean, None, or an empty list or mapping on one line."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, float) and value.is_integer():

@@ -116,9 +116,11 @@ def innermost_block(document: Document, line: int) -> Block | None:
 def suggested_block(finding: Finding, document: Document, text: str) -> str | None:
     """Return the Markdown of the block of a finding with the suggestion applied. None if there is no suggestion."""
     block = document.find(finding.block) if finding.block and finding.suggestion is not None else None
-    if block is None or finding.place.end_line > block.lines[1]:
+    if block is None:
         return None
     first, last = block.lines
+    if not first < finding.place.line <= finding.place.end_line <= last:
+        return None  # The finding is on the definition of a link label, which is outside the block.
     lines = text.split("\n")[first:last]
     start, end = finding.place.line - 1 - first, finding.place.end_line - 1 - first
     changed = (

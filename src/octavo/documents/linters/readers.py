@@ -296,8 +296,7 @@ def _read_lines(text: str) -> Iterator[Report]:
 
 
 def _read_checkstyle(text: str) -> Iterator[Report]:
-    """Yield the findings in Checkstyle XML. Raises UnreadableReport if the text is not XML, or has a document type
-    declaration."""
+    """Yield the findings in Checkstyle XML. Raises UnreadableReport, also for a document type declaration."""
     reader = _CheckstyleReader()
     try:
         reader.parse(text)

@@ -62,8 +62,8 @@ def hunks(old: Blocks, new: Blocks) -> list[Hunk]:
 
 
 def _shift_to_heading(old: Blocks, new: Blocks, hunk: Hunk, before: int, after: int) -> Hunk:
-    """Shift an addition or deletion so that it begins with a heading, if the shifted hunk describes the same change.
-    `before` and `after` are the numbers of equal blocks before and after the hunk."""
+    """Return an addition or deletion shifted so that it begins with a heading. It can be shifted only past equal blocks,
+    because then it describes the same change. `before` and `after` are the numbers of equal blocks around the hunk."""
     if not (hunk.is_addition or hunk.is_deletion):
         return hunk
     blocks, start, end = (new, hunk.j1, hunk.j2) if hunk.is_addition else (old, hunk.i1, hunk.i2)
@@ -202,8 +202,8 @@ def regions(siblings: Versions[Blocks], moved: MovedBlocks) -> Iterator[Region]:
 def _are_one_region(
     first: list[_Change], second: list[_Change], siblings: Versions[Blocks], moved: MovedBlocks
 ) -> bool:
-    """Return whether two regions must be one: they overlap, or an addition of one side belongs to an adjacent change of
-    the other side."""
+    """Return whether two regions must be one: they overlap, or they touch and have changes of different sides that
+    belong together."""
     start, stop = min(each.hunk.i1 for each in second), max(each.hunk.i2 for each in first)
     if start != stop:
         return start < stop

@@ -37,7 +37,7 @@ _MIN_KEPT = 0.5
 """Minimum share of the words of a text that each side must keep for a merge word by word."""
 
 
-def merge_text(kind: str, texts: Versions[str], context: Context = NO_CONTEXT) -> str | Conflict:
+def merge_text(kind: str, texts: Versions[str], context: Context) -> str | Conflict:
     """Merge a text. If both sides changed different words, the result is a conflict with a suggested merge."""
     if texts.is_conflict_free:
         return texts.preferred
@@ -231,7 +231,7 @@ def align_columns(tables: Versions[SourceBlock]) -> Versions[SourceBlock] | None
 
 
 def _names(table: SourceBlock) -> list[str]:
-    return [cell.strip() for cell in cells(table.head.split("\n")[0] if not is_html(table.head) else table.head)]
+    return [cell.strip() for cell in cells(_head_lines(table)[0])]
 
 
 def _new_indexes(old: Sequence[str], new: Sequence[str]) -> dict[int, int] | None:

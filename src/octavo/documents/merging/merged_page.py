@@ -189,19 +189,19 @@ def conflicts_in(content: str | Conflict | MergedBlock) -> Iterator[Conflict]:
         yield content
     elif isinstance(content, MergedBlock):
         yield from conflicts_in(content.head)
-        for each, _ in without_moved_places(content.pieces):
+        for each, _ in unwrap_moved_places(content.pieces):
             yield from conflicts_in(each)
 
 
-def without_moved_places(pieces: Sequence[MergedChild]) -> Iterator[tuple[str | Conflict | MergedBlock, str]]:
-    """Yield the content of each piece and the white space after it, with the content of a `MovedPlace` in its place."""
+def unwrap_moved_places(pieces: Sequence[MergedChild]) -> Iterator[tuple[str | Conflict | MergedBlock, str]]:
+    """Yield the content of each piece and the white space after it. A `MovedPlace` is replaced by its content."""
     for piece in pieces:
         if not isinstance(piece.content, MovedPlace):
             yield piece.content, piece.gap
         elif piece.content.is_in_conflict:
             yield piece.content.conflict, piece.gap
         else:
-            yield from without_moved_places(piece.content.pieces)
+            yield from unwrap_moved_places(piece.content.pieces)
 
 
 class _Assembler:
@@ -220,7 +220,7 @@ class _Assembler:
         if isinstance(content, Conflict):
             text = content.text(self._choose(content) or self._side)
             return None if text is None else [Fragment(text, content)]
-        children = [(each, self.fragments(each), gap) for each, gap in without_moved_places(content.pieces)]
+        children = [(each, self.fragments(each), gap) for each, gap in unwrap_moved_places(content.pieces)]
         remaining = [
             (fragments, gap, self._is_marked(each)) for each, fragments, gap in children if fragments is not None
         ]
@@ -305,9 +305,8 @@ class _MarkedPart(NamedTuple):
 
 
 def read_marked_page(text: str, written_merge: MergedPage | None = None) -> MergedPage:
-    """Return the page with a conflict for each set of markers in `text`. If the merge that wrote the markers is
-    available, `written_merge`, its conflicts are used, because they have the base. Other conflicts have only the text
-    of both sides."""
+    """Return the page with a conflict for each set of markers in `text`. `written_merge` is the merge that wrote the
+    markers, if it is available: its conflicts also have the base. Other conflicts have only the text of both sides."""
     lines = text.split("\n")
     by_sides: dict[tuple[str, str], list[_MarkedPart]] = {}
     for each in _parts_between_markers(written_merge.root) if written_merge is not None else ():
@@ -349,7 +348,7 @@ def _add_text(pieces: list[MergedChild], text: str, gap: str | None) -> None:
 def _parts_between_markers(block: MergedBlock) -> Iterator[_MarkedPart]:
     """Yield the parts of a merged block that are written between conflict markers while they are unresolved."""
     gap = block.space_before_children
-    for number, (content, after) in enumerate(found := list(without_moved_places(block.pieces)), 1):
+    for number, (content, after) in enumerate(found := list(unwrap_moved_places(block.pieces)), 1):
         gap_after = after if number < len(found) else block.space_after_children
         if isinstance(content, Conflict):
             yield _MarkedPart(content, gap, gap_after)

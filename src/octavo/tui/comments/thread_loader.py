@@ -21,7 +21,7 @@ from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.data.queries import UNDECIDED, all_threads_of, change_requests_of
 from octavo.data.sync_queue import Rank
-from octavo.documents.blocks import Document
+from octavo.documents.blocks import EMPTY_PAGE
 from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import TwoVersionAnchors, WordChange
 from octavo.tui.comments.thread_filters import Thread
@@ -32,7 +32,7 @@ BATCH = 100
 a server may have thousands."""
 LONG_LIST = 2000
 """Number of threads above which rebuilding the list takes noticeable time."""
-_EMPTY = Document("", (), "")
+
 PageKey = tuple[ChangeRequestRef, str]
 
 
@@ -243,5 +243,5 @@ class PageWords:
             return  # Without the page, the rows only say “outdated”.
         document = await asyncio.to_thread(parse, page.markdown or "")
         if key in self._pages:
-            self._pages[key] = TwoVersionAnchors((_EMPTY, document))
+            self._pages[key] = TwoVersionAnchors((EMPTY_PAGE, document))
             self._redraw()

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from textual.message import Message
 
-from octavo.documents.blocks import Document
+from octavo.documents.blocks import EMPTY_PAGE, Document
 from octavo.documents.source_reader import IncrementalParse
 from octavo.tui.reader.page_contents import PageContents, PageHead, blocks_with_title
 from octavo.tui.reader.page_navigation import PageNavigation
@@ -161,9 +161,7 @@ class PageLoader:
         if not is_shown:
             if load.first_screen is None:
                 self.pane.painter.keep_frame(RESTORE_WAIT)
-            self._show(
-                load.first_screen or ParsedPage(Document("", (), ""), []), head, key, load.folds, is_complete=False
-            )
+            self._show(load.first_screen or ParsedPage(EMPTY_PAGE, []), head, key, load.folds, is_complete=False)
 
     def steps(self, load: PageLoad) -> Iterator[None]:
         """Parse a page in the background thread, and show it on the event loop."""

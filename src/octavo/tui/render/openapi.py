@@ -72,9 +72,8 @@ def render_openapi(context: LayoutContext, block: Block, width: int) -> list[Lin
     is_open = context.folds.is_open(block)
     if specification is not None and is_known and operation is None and not is_whole:
         called = "webhook" if variant == "webhook" else "operation"
-        problem = (
-            f"This {called} is not in {specification.title or title}: the {called} may have been renamed or deleted."
-        )
+        name = specification.title_with_version or title
+        problem = f"This {called} is not in {name}: the {called} may have been renamed or deleted."
     opens = query is not None and (is_whole or operation is not None or not is_known)
     details = _loaded_details(context, query, operation, width - 2) if query is not None and opens and is_open else []
     clickable = Clickable("fold", block.key) if opens else None
@@ -282,7 +281,7 @@ def _render_schemas(
         schema = specification.schema(name)
         lines += [Line([])] if lines else []
         if schema is None:
-            lines += wrap_text(f"{specification.title} has no schema {name}.", context.styles.muted, width)
+            lines += wrap_text(f"{specification.title_with_version} has no schema {name}.", context.styles.muted, width)
             continue
         lines += wrap_text(name, context.styles.strong, width)
         lines += _render_schema(context, schema, width)

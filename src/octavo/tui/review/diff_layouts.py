@@ -12,7 +12,7 @@ from textual.widgets import Static
 from textual.worker import WorkType
 
 from octavo.api.errors import ApiError
-from octavo.documents.blocks import Document
+from octavo.documents.blocks import EMPTY_PAGE, Document
 from octavo.documents.diff_model import Diff
 from octavo.documents.page_trees import WHOLE, ChangedPage
 from octavo.documents.suggestions import TwoVersionAnchors
@@ -31,8 +31,7 @@ from octavo.tui.widgets.short_texts import plural
 if TYPE_CHECKING:
     from octavo.tui.comments.diff_threads import DiffThreads
 
-EMPTY = Document("", (), "")
-NO_COMPARISON = PageComparison(Diff(()), EMPTY, EMPTY)
+NO_COMPARISON = PageComparison(Diff(()), EMPTY_PAGE, EMPTY_PAGE)
 """Empty comparison for an entry that has threads but no page."""
 NO_BASE = "The server did not return the base revision of this change request."
 MAX_PARALLEL = 2
