@@ -295,7 +295,7 @@ _PLAIN = Style(bold=False, italic=False, underline=False, strike=False, reverse=
 
 
 def labels(count: int) -> list[str]:
-    """Return `count` labels, none of which is the beginning of another."""
+    """Return `count` labels, but at most 676. None is the beginning of another."""
     if count <= _MOST_SINGLE_LETTERS:
         return list(_LETTERS[:count])
     return [first + second for first in _LETTERS for second in _LETTERS][:count]
@@ -381,7 +381,8 @@ def label_position(free: Sequence[bool], start: int, end: int, label: str) -> tu
     first = next((cell for cell in range(start, min(end, len(free))) if not free[cell]), start)
     found = (room for room in range(size + 3) if first - room < 1 or not free[first - room - 1])
     room = next(found, size + 3)
-    room -= 0 if room == first else min(room, 1)  # In the first column, no blank is needed before the label.
+    if room and room != first:
+        room -= 1  # A blank before the label, which is not needed in the first column.
     if room > size:
         before = " " if room > size + 1 else ""
         return first - size - 1 - len(before), f"{before}{label} "

@@ -32,7 +32,7 @@ WIDEST = 108
 """Maximum width of a side in cells."""
 SPLIT_FROM = 140
 """Columns that a terminal needs for a split diff."""
-SPLIT_AT_FIRST_FROM = 200
+SPLIT_BY_DEFAULT_FROM = 200
 """Number of columns from which a terminal splits diffs, until the user chooses a layout."""
 
 DiffLayout = Literal["changes", "sides", "new", "old"]
@@ -104,7 +104,7 @@ class DiffContents(Contents):
     @property
     def _is_split(self) -> bool:
         if self._prefers_split is None:
-            return self.pane.app.size.width >= SPLIT_AT_FIRST_FROM
+            return self.pane.app.size.width >= SPLIT_BY_DEFAULT_FROM
         return self._prefers_split
 
     @property
@@ -162,28 +162,26 @@ class DiffContents(Contents):
         """Number of characters of the longer version."""
         return self.compared.size if self.compared is not None else 0
 
-    def units_to_build(self) -> tuple[DiffUnits, int]:
-        """Return the diff to show, and the number of characters of the page. Iterating the diff makes its units."""
+    def diff_to_build(self) -> DiffUnits:
+        """Return the diff to show. Its units are made later, by `DiffUnits.build`."""
         layout = self.built_layout = self.current_layout
         if self.compared is None:
-            return DiffUnits(), 0
+            return DiffUnits()
         if self.shows_source:
-            return self.source_changes, self.size
+            return self.source_changes
         if layout == "new" or layout == "old":
-            return build_side(self.compared, layout, self.threads, self.title), self.size
+            return build_side(self.compared, layout, self.threads, self.title)
         # A copy, because the background thread reads it while the user may change the settings.
         context_size = deepcopy(self.context_size)
-        is_split = layout == "sides"
-        diff = build_diff(
+        return build_diff(
             self.compared.diff,
             context_size,
             self.threads,
             self.title,
-            side_by_side=is_split,
+            side_by_side=layout == "sides",
             kinds=self.compared.kinds,
             only_meaning=self.only_meaning,
         )
-        return diff, self.size
 
     def block_markdown(self, block: Block) -> str:
         if self.compared is None:
@@ -297,7 +295,7 @@ class DiffBuilder:
         is called instead."""
         self._on_shown = on_shown or self._on_shown
         self.stop()
-        changes, size = self.contents.units_to_build()
+        changes, size = self.contents.diff_to_build(), self.contents.size
         if size < SHORT_PAGE:
             self._show(_Build(changes.complete(), None))
             return

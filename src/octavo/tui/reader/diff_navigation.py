@@ -263,7 +263,7 @@ class DiffNavigation:
             return contains_by_id[id(top)]
 
         units, scope = self.contents.shown_diff.units, self.scope
-        is_page_block = block.kind and block.kind not in NOT_BLOCKS  # Other rows have no source lines.
+        is_page_block = block.kind and block.kind not in NOT_BLOCKS  # Rows such as notes have no source lines.
         for unit in self.contents.shown_diff.units_at_line(block.lines[0]) if is_page_block else scope:
             if unit not in scope:
                 continue

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from octavo.tui.render.threads import ThreadSummary
 
 PAGE_ROW = "page"
-"""Kind of the block that stands for the heading row of a page, in a diff of several pages."""
+"""Kind of the blocks of the heading rows, which are no blocks of the page."""
 
 
 class PageSection:
@@ -108,8 +108,9 @@ class ScrollContents(DiffContents):
 
     def __init__(self, pane: Reader) -> None:
         self.sections: tuple[PageSection, ...] = ()
-        """Current sections. Until the lines are replaced, other sections may be visible: `_shown_sections`."""
+        """Current sections. The pane shows them after the lines are replaced."""
         self._shown_sections: tuple[PageSection, ...] = ()
+        """Sections whose lines the pane shows."""
         self._built_sections: tuple[PageSection, ...] = ()
         self.starts: tuple[int, ...] = (0,)
         """Index of the heading unit of each section, and then the number of all units."""

@@ -27,6 +27,7 @@ from octavo.tui.render.diff_units import ContextSize
 from octavo.tui.render.layout import LinkFollowed
 from octavo.tui.render.styled_lines import ClickableSpan
 from octavo.tui.widgets.commands import Commands, StillLoading
+from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -222,7 +223,7 @@ class DiffView(Reader):
         if self.contents.only_meaning and not self.contents.shows_source:
             parts.append(f"only meaning, {self.contents.page_diff.hidden.total()} hidden")
         if threads := self.contents.page_diff.thread_count:
-            parts.append("1 thread" if threads == 1 else f"{threads} threads")
+            parts.append(plural(threads, "thread"))
         if self.contents.shows_source:
             parts.append("source")
         if name := _LAYOUT_NAMES[self.contents.current_layout]:
@@ -239,8 +240,8 @@ class DiffView(Reader):
         key: str = "",
         threads: Mapping[str, Sequence[ThreadSummary]] | None = None,
     ) -> None:
-        """Show a comparison. With an unchanged `key`, the position and expanded lines are kept, and the threads if
-        `threads` is None. With another key, the page opens at its last position. `threads` is as in `set_threads`."""
+        """Show a comparison. With an unchanged `key`, the position and expanded lines are kept. With another key, the
+        page opens at its last position. `threads` is as in `set_threads`. None keeps the threads of the same page."""
         contents = self.contents
         before = contents.compared if key == contents.key else None
         same = before is not None

@@ -54,6 +54,7 @@ class FindBar(PanePart):
         super().__init__(viewport)
         self.cursor = cursor
         self._typed: str | None = None
+        """Text in the find bar while it has the focus, else None."""
         self._spans: dict[int, list[MatchSpan]] = {}
         self._text_finder: BlockTextFinder | None = None
         self._position_before = START
@@ -72,7 +73,7 @@ class FindBar(PanePart):
         self._goes_to_first_match = False
         """True until the search has scrolled to its first match."""
         self._waiting_steps = 0
-        """Number of matches to move on by when the whole page is parsed. Negative for previous matches."""
+        """Number of steps to the next match that are repeated when the whole page is parsed. Negative for steps back."""
         self._waiting_since = START
         """Top when `_waiting_steps` was set. If the user scrolls, the steps are dropped."""
 
@@ -192,11 +193,11 @@ class FindBar(PanePart):
 
     def _go_to_match(self, match: Match) -> None:
         self.viewport.contents.expand_to(match)
-        known: dict[tuple[int, int], bool] = {}
+        hidden_pairs: dict[tuple[int, int], bool] = {}
         visible_matches = [
             each
             for each in self.matches
-            if each.unit_index == match.unit_index and not self.viewport.contents.is_hidden(each, known)
+            if each.unit_index == match.unit_index and not self.viewport.contents.is_hidden(each, hidden_pairs)
         ]
         nth = visible_matches.index(match) if match in visible_matches else 0
         spans = self._match_spans(match.unit_index)

@@ -144,7 +144,7 @@ async def _specification(
 async def find_title(
     live: Live, query: TitleQuery, organization: Organization | None, *, is_folder: bool = False
 ) -> LinkTitle | None:
-    """Return the title of a link target. None if the server cannot be reached."""
+    """Return the title of a link target. None if it has none, or could not be loaded."""
     target = query.target
     try:
         match target:
@@ -324,7 +324,8 @@ class PageTarget(NamedTuple):
 
 
 def follow_link_page(shown: ShownPage, page: Page) -> PageTarget | None:
-    """Return the target of a link page if it is a page of this space. Open any other target and return None."""
+    """Return the target of a link page if it is a page of this space. Otherwise return None, and open the target or
+    explain why it is not followed."""
     target = page.target if isinstance(page.target, dict) else {}
     match target.get("kind"):
         case "page" | "anchor" if not target.get("space"):

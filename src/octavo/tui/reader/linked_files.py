@@ -38,7 +38,8 @@ DOWNLOAD_SECONDS = 10.0
 DECODE_SECONDS, MEMORY = 5.0, 768 << 20
 MOST_CELLS = 8_000
 """Maximum number of cells of an image that is drawn with half blocks. More cells take too long to paint."""
-_HEAD = 4096
+_HEADER_BYTES = 4096
+"""Maximum size of the header that the decoder writes before the pixels, in bytes."""
 _TOO_MUCH_MEMORY, _INCOMPLETE = "decoding the image needs too much memory", "the file could not be decoded completely"
 
 
@@ -121,7 +122,7 @@ async def scale_image(
             request + b"\n" + data,
             seconds=DECODE_SECONDS,
             memory=MEMORY,
-            max_bytes=_HEAD + 3 * width * height,
+            max_bytes=_HEADER_BYTES + 3 * width * height,
         )
     except OSError as error:
         return ScaledPicture(problem=f"Could not start the program that decodes images: {error.strerror}.")
@@ -177,7 +178,7 @@ def thumbnails(session: Session, background: tuple[int, int, int]) -> AsyncCache
                 data or await download_image(session, location), thumb.columns, thumb.rows, background
             )
         except (ImageUnavailable, ApiError):
-            return None  # The frame of the image shows its name.
+            return None  # Without a thumbnail, the frame shows the name of the image.
 
     return AsyncCache(find, capacity=50)
 
@@ -267,7 +268,7 @@ async def parse_file(content: bytes, named: str, *, seconds: float = SECONDS) ->
 
 def _assemble(lines: bytes) -> dict[str, Any] | str:
     """Return the content of the file that the child process parsed, or an error message."""
-    whole: dict[str, Any] = {}
+    content: dict[str, Any] = {}
     try:
         for line in lines.splitlines():
             record = parse_json(line)
@@ -276,13 +277,13 @@ def _assemble(lines: bytes) -> dict[str, Any] | str:
             names, value = record
             if not names:
                 return value if isinstance(value, dict) else "The file must contain a JSON or YAML object."
-            parent = whole
+            parent = content
             for name in names[:-1]:
                 parent = parent.setdefault(name, {})
             parent[names[-1]] = value
     except (ValueError, TypeError, AttributeError):  # A malicious file may control the child process.
         return "The file could not be parsed."
-    return whole
+    return content
 
 
 _NOT_OPENAPI = "{} is not an OpenAPI specification: it has neither an openapi nor a swagger field."

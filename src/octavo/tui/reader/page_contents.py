@@ -107,7 +107,7 @@ class PageThreads:
     ) -> None:
         """Set the open threads (or their number) and the number of drafts, by block key. `blocks` are the blocks of the
         page. `is_loaded` is False if more threads of the page may arrive."""
-        self.is_loading = not (is_loaded and self.viewport.contents.is_fully_parsed)
+        self.is_loading = not is_loaded
         counts = {
             key: count if isinstance(count, int) else sum(each.is_open for each in count)
             for key, count in threads.items()
@@ -142,8 +142,8 @@ class PageThreads:
         return marks.paths_at(spans, self.viewport.virtual_lines.units[unit_index].slice)
 
     def with_mark(self, strip: Strip, unit_index: int, number: int, line: Line, line_width: int) -> Strip:
-        """Return the strip of a line with the thread mark of the block that begins there. Text lines are `line_width`
-        cells wide."""
+        """Return the strip of a line with the mark for the threads and drafts of the blocks that begin there. The mark
+        is to the right of the text, which is `line_width` cells wide."""
         if not (self.marks or self.drafts) or line.block is None:
             return strip
         first_lines = {id(span.block): span.first for span in self.cursor.spans_of(unit_index)}

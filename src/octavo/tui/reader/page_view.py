@@ -399,9 +399,8 @@ def preview(text: str) -> PageView:
     view = PageView()
 
     async def show() -> None:
-        markdown = await asyncio.to_thread(
-            keep_quoted_lines, text
-        )  # In a background thread: slow for a megabyte of quotes.
+        # In a thread, because it is slow for a megabyte of quotes.
+        markdown = await asyncio.to_thread(keep_quoted_lines, text)
         if not is_being_removed(view):
             view.show_markdown(markdown, key="preview")
 

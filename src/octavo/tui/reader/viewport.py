@@ -265,7 +265,9 @@ class Viewport:
         self.folds = Folds()
         self.virtual_lines = _no_lines()
         self.layout_width = 0
+        """Width of the pane in cells for which the lines are laid out."""
         self.paint_version = 0
+        """Changed when the visible rows look different in the same place. Then a frame is painted again."""
         self.was_painted = False
         """True after the first frame is painted. Before that, only visible units are laid out."""
         self.top = START
@@ -487,8 +489,8 @@ class Viewport:
 
 
 class BackgroundLayout:
-    """Layout of units before they are visible, in the thread of `terminal/polite_thread.py`, which pauses from each key to the
-    next frame. Also lays out units again when deferred content, such as link titles, arrives."""
+    """Lays out units before they are visible, and again when deferred content, such as link titles, arrives. Runs in the
+    thread of `terminal/polite_thread.py`, which pauses after each key until the next frame."""
 
     def __init__(self, viewport: Viewport) -> None:
         self.viewport = viewport

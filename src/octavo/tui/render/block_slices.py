@@ -58,14 +58,14 @@ this is split."""
 _BLOCK_COST, _ROW_COST, _NON_ASCII_FACTOR = 60, 90, 4
 """Fixed cost of a block and of a row of code, and the factor for characters that are not ASCII."""
 _NESTING_FACTOR, _LEAST_COST = 9 / 8, 600
-"""`_NESTING_FACTOR` raises the cost of children, because each slice renders their container again. `_LEAST_COST` is the
-lowest limit for the cost of a slice."""
+"""`_NESTING_FACTOR` raises the cost of children, because each slice renders their container again. Slices end at a
+cost of at least `_LEAST_COST`."""
 _LONGEST_WORD = 3000
 """Maximum number of characters between the limit and the space at which a slice ends. If there is none, the slice ends
 inside a word."""
 _JOINERS = "\u200d\ufe0e\ufe0f"
 _CELL_GROUP_SIZE = 6
-"""Slices of cards or images contain a multiple of this number, because a row has 1, 2 or 3 of them."""
+"""Slices of cards or images contain a multiple of this number, so that they have whole rows of 1, 2 or 3."""
 _LINE_BREAK = re.compile(r"\\\\(?:\[[^\]]*\])?")
 LONGEST_DIAGRAM = 6000
 """Maximum number of characters of a diagram source that is drawn."""
@@ -359,11 +359,8 @@ def _split_code(block: Block, limit: float) -> Iterator[Block]:
         elif len(text) - start <= 2 * room:
             text_part, next_start, rows = text[start:], len(text) + 1, 1
         else:
-            line_end, next_start = _part_end(text, start + room, _LONGEST_WORD // factor) or (
-                start + room,
-                start + room,
-            )
-            text_part, next_start = text[start:next_start], next_start
+            _, next_start = _part_end(text, start + room, _LONGEST_WORD // factor) or (0, start + room)
+            text_part = text[start:next_start]
         lines = (first_line + row_index if row_index else block.lines[0], first_line + row_index + max(1, rows))
         bounds = SliceBounds(block, row_index, is_partial_row=continues_row or not rows, continues_row=continues_row)
         yield block._replace(text=text_part, attrs={**block.attrs, "slice": bounds}, lines=lines)
@@ -446,16 +443,13 @@ _log = logging.getLogger(__name__)
 
 def run_guarded(work: Callable[[], T], fallback: Callable[[], T]) -> T:
     """Return the result of `work`. If it raises an exception, log it and return the result of `fallback`. So a bug in
-    the layout of one block does not hide the rest of the page.
-
-    Apart from the keyring, only this function catches `Exception`. `MemoryError` is raised again, because the block did
-    not cause it.
-    """
+    the layout of one block does not hide the rest of the page. `MemoryError` is raised again, because the block did not
+    cause it."""
     try:
         return work()
     except MemoryError:
         raise
-    except Exception:  # noqa: BLE001  # See the docstring.
+    except Exception:  # noqa: BLE001  # A bug in one block.
         _log.exception("Could not show a block.")
     return fallback()
 

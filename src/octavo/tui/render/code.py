@@ -42,7 +42,7 @@ class CodeSize(NamedTuple):
     longest: int
     """Width in cells of the longest row."""
     note_widths: Mapping[int, int]
-    """Width in cells of each row with a note, by row number."""
+    """Width in cells, without the note, of each row that has a note, by row number."""
 
 
 _sizes: RecentResults[Block, CodeSize] = RecentResults()
@@ -129,7 +129,7 @@ def code_size(block: Block) -> CodeSize:
     if (cached := _sizes.get(block)) is not None:
         return cached
     rows = block.text.expandtabs(4).split("\n")
-    longest = nlargest(_MEASURED_ROWS, rows, key=len if block.text.isascii() else _estimated_cells)
+    longest = nlargest(_MEASURED_ROWS, rows, key=len if block.text.isascii() else _estimated_cell_count)
     noted_rows = [int(line) for line, _ in block.attrs.get("notes") or () if 0 <= int(line) < len(rows)]
     return _sizes.put(
         block,
@@ -137,7 +137,7 @@ def code_size(block: Block) -> CodeSize:
     )
 
 
-def _estimated_cells(row: str) -> int:
+def _estimated_cell_count(row: str) -> int:
     return (len(row) + len(row.encode(errors="replace"))) // 2
 
 

@@ -31,7 +31,7 @@ from octavo.documents.diff_model import (
 )
 from octavo.documents.diff_text import SourceHunk, source_diff
 from octavo.documents.source_reader import parse
-from octavo.tui.render.block_slices import SLICE_COST, is_long, layout_cost, split_block, split_text
+from octavo.tui.render.block_slices import SLICE_COST, is_long, layout_cost, split_block, split_text, text_cost
 from octavo.tui.render.code import code_size
 from octavo.tui.render.deferred import RecentResults, stream_cached
 from octavo.tui.render.diff_units import ContextSize, DiffUnit
@@ -183,7 +183,7 @@ def _split_entry(entry: ChangedBlock | MovedBlock) -> Iterator[Entry]:
         case TableChange() as table:
             yield from _split_table(entry, table)
         case CodeChange(lines=lines):
-            for group in _group_lines(near_changes(lines)):
+            for group in _group_lines(changes_with_context(lines)):
                 yield replace(entry, parts=CodeChange(group))
         case TextChange(words=words) as change if not change.is_rewritten and not any(
             _is_long_text(word.run.text) for word in words
@@ -267,7 +267,7 @@ def _split_words(words: Sequence[TextPart]) -> Iterator[tuple[TextPart, ...]]:
     for word in words:
         for part in _split_equal_part(word):
             group.append(part)
-            cost += len(part.run.text) * (1 if part.run.text.isascii() else 4)
+            cost += text_cost((part.run,))
             if cost > SLICE_COST:
                 yield tuple(group)
                 group, cost = [], 0
@@ -284,7 +284,7 @@ def _split_equal_part(word: TextPart) -> Iterator[TextPart]:
         yield replace(word, run=word.run._replace(text=text))
 
 
-def near_changes(lines: Sequence[LineChange]) -> Iterator[LineChange]:
+def changes_with_context(lines: Sequence[LineChange]) -> Iterator[LineChange]:
     """Yield the changed lines and the unchanged lines near them. A line with an `omitted` number stands for that many
     lines."""
     last_unchanged: deque[LineChange] = deque()
@@ -485,11 +485,8 @@ def collapse_unchanged(
         if line_limit is None or isinstance(current, CollapsedBlocks):
             hidden.append(current)
             continue
-        is_named = (
-            not hidden and current.unit.is_container_change
-        )  # The line of a container change names its container.
-        if is_named:
-            container = current.container
+        if not hidden and current.unit.is_container_change:
+            container = current.container  # No label is needed: the line of the change names the container.
         if current.unit.kind != "threads" and (hidden or current.container is not container):
             yield (
                 _collapsed_unit(hidden, current.section_path)
@@ -547,8 +544,8 @@ def _distances(placed: Iterable[PlacedUnit | CollapsedBlocks]) -> list[int]:
 
 
 def _show_single_blocks(placed: Sequence[PlacedUnit | CollapsedBlocks], limits: list[int | None]) -> list[int | None]:
-    """Return the limits. A single block of prose is not collapsed, because the line that replaces it would take as much
-    space."""
+    """Return `limits` with a change: a single collapsed block of prose gets the limit `_CLIPPED_LINES`, because the line
+    that replaces it would take as much space."""
     shown_limits = list(limits)
     for index, each in enumerate(placed):
         is_single = limits[index] is None and None not in (

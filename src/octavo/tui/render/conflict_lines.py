@@ -83,7 +83,7 @@ class UnconflictedText:
 
     units: tuple[DiffUnit, ...]
     label: str = ""
-    """Title of the text. Text with a title is always visible."""
+    """Title of the text. Empty for text that is collapsed until the user expands it."""
 
 
 def prepare_conflicts(
@@ -459,8 +459,9 @@ def _against_base(piece: Piece) -> Piece:
 
 
 def _result(context: LayoutContext, conflict: ConflictView, decision: ConflictDecision, width: int) -> list[Line]:
-    """Return the text that will be saved, with its differences from main marked. If there is no choice, return the keys
-    to choose with."""
+    """Return the lines of the text that will be saved, with its differences from main marked. Without a choice, return
+    the keys to choose with, and below them the suggested merge if there is one. While the comparison of a new edit is
+    running, return an ellipsis."""
     styles, choice = context.styles, decision.choice
     lines: list[Line] = []
     edit = [("e", "edit")] if conflict.kind != FIELDS else []

@@ -41,20 +41,20 @@ class RecentResults(Generic[Thing, Result]):
     as reading them."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[Thing, Result]] = {}
+        self._results: dict[int, tuple[Thing, Result]] = {}
         self._lock = Lock()
 
     def get(self, owner: Thing) -> Result | None:
         """Return the cached result for an object. None if there is no result."""
-        cached = self._known.get(id(owner))
+        cached = self._results.get(id(owner))
         return cached[1] if cached is not None and cached[0] is owner else None
 
     def put(self, owner: Thing, result: Result) -> Result:
         """Cache a result and return it. The oldest result is dropped when the cache is full."""
         with self._lock:  # Worker threads add results too.
-            self._known[id(owner)] = (owner, result)
-            while len(self._known) > _CAPACITY:
-                self._known.pop(next(iter(self._known)), None)
+            self._results[id(owner)] = (owner, result)
+            while len(self._results) > _CAPACITY:
+                self._results.pop(next(iter(self._results)), None)
         return result
 
 
@@ -90,7 +90,7 @@ class AsyncCache(Generic[K, V]):
     def __init__(self, load: Callable[[K], Awaitable[V | None]], capacity: int = 200) -> None:
         self._load = load
         self._capacity = capacity
-        self._known: OrderedDict[K, V | None] = OrderedDict()
+        self._results: OrderedDict[K, V | None] = OrderedDict()
         self._requested: dict[K, None] = {}
         self._is_loading = False
         self.missing: list[K] = []
@@ -105,8 +105,8 @@ class AsyncCache(Generic[K, V]):
         """Return the result for `key`. None if it has none, or if it is not loaded yet and therefore recorded as
         missing."""
         with suppress(KeyError):
-            value = self._known[key]
-            self._known.move_to_end(key)
+            value = self._results[key]
+            self._results.move_to_end(key)
             return value
         self.missing.append(key)
         return None
@@ -119,11 +119,11 @@ class AsyncCache(Generic[K, V]):
 
     def knows(self, key: K) -> bool:
         """Return whether `key` is loaded, with or without a result."""
-        return key in self._known
+        return key in self._results
 
     def request(self, key: K) -> None:
         """Queue `key` for loading, if it is not loaded yet."""
-        if key not in self._known:
+        if key not in self._results:
             self._requested[key] = None
 
     def clear_requests(self) -> None:
@@ -139,13 +139,13 @@ class AsyncCache(Generic[K, V]):
             while self._requested and not (has_results and time.monotonic() - started > BATCH_SECONDS):
                 key = next(iter(self._requested))
                 (result,) = await asyncio.gather(self._load(key), return_exceptions=True)
-                value = self._known[key] = run_guarded(partial(_result_or_raise, result), lambda: None)
+                value = self._results[key] = run_guarded(partial(_result_or_raise, result), lambda: None)
                 self._requested.pop(key, None)
                 has_results = has_results or value is not None
         finally:
             self._is_loading = False
-        while len(self._known) > self._capacity:
-            self._known.popitem(last=False)
+        while len(self._results) > self._capacity:
+            self._results.popitem(last=False)
         return has_results
 
 
@@ -206,7 +206,7 @@ class CodeQuery(NamedTuple):
 
 
 def code_query(language: str, text: str) -> CodeQuery | None:
-    """Return the code to highlight. None if it has no language or is too long."""
+    """Return the code to highlight. None if its language is not highlighted, or if it is too long."""
     language = language.strip().lower()
     if language in _PLAIN_LANGUAGES or len(text) > LONGEST_CODE:
         return None
@@ -511,8 +511,8 @@ class LinkTargets:
         return "".join([run.text if run.link is None else self.replacement_text(run) or run.text for run in runs])
 
     def replacement_text(self, run: Run, *, is_whole_link: bool = True) -> str | None:
-        """Return the title to show instead of a link text that only repeats the URL. None to keep the text.
-        `is_whole_link` is True if the link has no other text."""
+        """Return the title to show instead of a link text that only repeats the URL, or the problem of a broken link
+        without a text. None to keep the text. `is_whole_link` is True if the link has no other text."""
         address = run.link or ""
         if (
             run.kind not in ("text", "mention", "code")
@@ -537,7 +537,7 @@ def app_origins(page: Page | None) -> tuple[str, ...]:
 
 
 def repeats_address(run: Run) -> bool:
-    """Return True if the text of a link only repeats its file name or URL."""
+    """Return True if the text of a link only repeats its file name or URL, or says nothing, such as `mention`."""
     text, address = run.text.strip(), run.link or ""
     if not text or text in _MEANINGLESS_TEXTS:
         return bool(address)

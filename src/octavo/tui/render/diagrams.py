@@ -97,7 +97,7 @@ def _render_drawing(
     styles = context.styles
     sizes = [max(map(cells, lines)) for lines in drawings]
     room = context.max_width(width) - 4
-    # Choose the widest drawing that fits, else the third, which is narrow but breaks no words.
+    # The widest drawing is first. If none fits, the third is shown: it is narrow but breaks no words.
     best = next((index for index, size in enumerate(sizes) if size <= room), min(2, len(sizes) - 1))
     lines, drawing_width = drawings[best], sizes[best]
     box_width = max(width, min(room, drawing_width) + 4)

@@ -189,7 +189,7 @@ def _render_side(
     *,
     is_old_side: bool = False,
 ) -> list[Line]:
-    """Render a block as on a page, with a sign in the gutter. Unless the sign is a space, the block is fully expanded.
+    """Render a block as on a page, with a sign in the gutter. With any sign but a space, all its content is expanded.
     `is_old_side` is True if the block belongs to the old version."""
     path = unit.old_ancestors if is_old_side else unit.ancestors
     shown_blocks, prefix = [_within_parent(block, path)], _list_prefix(block, path, context.styles)

@@ -12,7 +12,7 @@ from octavo.documents.blocks import Block, Run, TableColumn
 from octavo.documents.diff_nodes import changed_run_attributes, describe_whitespace, shorten
 from octavo.documents.diff_text import diff_runs
 from octavo.tui.render.code import code_tokens, token_style, wrap_code
-from octavo.tui.render.comparison import near_changes
+from octavo.tui.render.comparison import changes_with_context
 from octavo.tui.render.deferred import Tokens
 from octavo.tui.render.diff_sides import (
     SidePair,
@@ -129,7 +129,7 @@ def render_code_change(
         _muted_line(_title(block), block, block.lines[0] + 1, styles, side_widths) for block in (old, new)
     )
     parts = [SidePair(old_lines, new_lines, is_same=True)] if slice_number < 2 else []
-    for line in lines if slice_number else near_changes(lines):
+    for line in lines if slice_number else changes_with_context(lines):
         if not line.omitted:
             parts += _render_line(line, styles, side_widths, (old, new), tokens)
             continue

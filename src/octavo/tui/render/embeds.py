@@ -412,7 +412,7 @@ def _image_frame(context: LayoutContext, block: Block, width: int, least: int = 
     title = [sign, Piece(_shown_name(src, width) or "image", styles.muted, clickable, True)]
     right = [Piece(facts, styles.muted, None, True)] if facts else []
     result = box(rows, width, styles, title=title, right=right)
-    caption = [] if _frames_caption(block) else wrap(_caption(context, block), width - 4)
+    caption = [] if _is_caption_in_frame(block) else wrap(_caption(context, block), width - 4)
     return result + [Line([Piece("  ", PLAIN, None, True), *line]) for line in caption if line]
 
 
@@ -420,7 +420,7 @@ def _caption(context: LayoutContext, block: Block) -> list[Piece]:
     return context.inline(block.runs, context.styles.muted + Style(italic=True))
 
 
-def _frames_caption(block: Block) -> bool:
+def _is_caption_in_frame(block: Block) -> bool:
     """Return True if the caption is inside the frame: the image has no alternative text, or the same text."""
     alt, caption = (_ONLY_WORDS.sub("", fold(text)) for text in (_alternative_text(block), plain_text(block.runs)))
     return bool(caption) and (not alt or alt == caption)
@@ -444,7 +444,7 @@ def _frame_lines(context: LayoutContext, block: Block, width: int, clickable: Cl
     image without text has a muted line with its file name or “no alternative text”."""
     styles, src = context.styles, str(block.attrs.get("src") or "")
     alt = _alternative_text(block)
-    if _frames_caption(block):
+    if _is_caption_in_frame(block):
         pieces = [
             piece if piece.clickable else piece._replace(clickable=clickable) for piece in _caption(context, block)
         ]

@@ -109,6 +109,7 @@ class TableGrid:
     """Cells of a table as styled text, with the width of each column."""
 
     head: list[list[list[Piece]]]
+    """Rows of cells. Each cell is a list of pieces."""
     body: list[list[list[Piece]]]
     aligns: list[str | None]
     widths: list[int]

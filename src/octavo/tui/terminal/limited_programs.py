@@ -58,9 +58,9 @@ class ProgramOutput:
     """Exit code. If negative, the number of the signal that ended the program, with a minus sign."""
 
 
-def program_environment(environment: Mapping[str, str], more: Collection[str] = ()) -> dict[str, str]:
-    """Return the environment variables that a program gets: a few common ones, and those with the names `more`."""
-    wanted = {*_VARIABLES, *more}
+def program_environment(environment: Mapping[str, str], more_names: Collection[str] = ()) -> dict[str, str]:
+    """Return the environment variables that a program gets: a few common ones, and those with `more_names`."""
+    wanted = {*_VARIABLES, *more_names}
     return {name: value for name, value in environment.items() if name in wanted or name.startswith("LC_")}
 
 
@@ -152,7 +152,8 @@ def fill_placeholder(argument: str, values: Mapping[str, str]) -> str:
 
 
 def start_failure(name: str, program: str, error: OSError, step: str) -> ProgramFailed:
-    """Return the error for a program that cannot be started. `step` says what to correct if it was not found."""
+    """Return the error for a program that cannot be started. `name` is what users call it. `step` begins the sentence
+    on what to do if the file `program` was not found, such as `Set linter.command`."""
     if isinstance(error, FileNotFoundError):
         return ProgramFailed(f"Could not run {name}: {program} was not found. {step}, or install it.")
     return ProgramFailed(f"Could not run {name}: {(error.strerror or 'unknown cause').lower()}.")
@@ -306,7 +307,7 @@ async def run_linter(linter: Linter, path: str, text: str, seconds: float = SECO
 
 def _run_in_temporary_folder(linter: Linter, path: str, text: str, seconds: float, cancelled: Event) -> LinterOutput:
     try:
-        folder = Path(tempfile.mkdtemp(prefix="octavo-linter-"))  # The mode of the folder is 0700.
+        folder = Path(tempfile.mkdtemp(prefix="octavo-linter-"))  # With mode 0700: others cannot read it.
     except OSError as error:
         raise start_failure(linter.name, linter.command[0], error, "Set linter.command") from None
     try:

@@ -41,7 +41,7 @@ class Work:
     def step(self) -> bool:
         """Run one step, after the next frame if one is expected. Return whether there may be more steps."""
         if not _is_written.wait(_LONGEST_WAIT):
-            _is_written.set()  # The key changed nothing on the screen.
+            _is_written.set()  # The key probably changed nothing on the screen.
         if self.is_stopped:
             return False
         try:

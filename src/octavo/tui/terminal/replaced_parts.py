@@ -1,4 +1,4 @@
-"""Replaces methods and properties of Textual, if the installed Textual has those that the replacements were written for."""
+"""Replaces methods and properties of Textual. A part that changed since its replacement was written is left alone."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Programs that read untrusted input, each in its own process with limits. See `external_editor.py`."""
+"""Programs that read untrusted input, each in its own process with limits. See `limited_programs.py`."""
