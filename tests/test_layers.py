@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache, cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -248,6 +249,18 @@ def test_modules_have_a_docstring_and_no_vague_name() -> None:
     for module, path in FILES.items():
         assert not re.search(r"(utils?|helpers?|common|manager|service)", path.stem), module
         assert ast.get_docstring(tree(module)), f"{module} has no docstring"
+
+
+def test_modules_give_each_name_one_value() -> None:
+    for module in FILES:
+        assigned = [
+            target
+            for statement in tree(module).body
+            if isinstance(statement, ast.Assign | ast.AnnAssign)
+            for target in (statement.targets if isinstance(statement, ast.Assign) else [statement.target])
+        ]
+        names = Counter(name.id for each in assigned for name in ast.walk(each) if isinstance(name, ast.Name))
+        assert [name for name, count in names.items() if count > 1] == [], f"{module} replaces its own value"
 
 
 def test_packages_that_use_libraries_exist() -> None:

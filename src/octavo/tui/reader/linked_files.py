@@ -35,7 +35,8 @@ IMAGE_BYTES = 15 << 20
 """Maximum size of an image in bytes."""
 DOWNLOAD_SECONDS = 10.0
 """Maximum duration of an image download in seconds."""
-DECODE_SECONDS, MEMORY = 5.0, 768 << 20
+DECODE_SECONDS, DECODE_MEMORY = 5.0, 768 << 20
+"""Seconds and bytes of memory that the decoder of an image may use."""
 MOST_CELLS = 8_000
 """Maximum number of cells of an image that is drawn with half blocks. More cells take too long to paint."""
 _HEADER_BYTES = 4096
@@ -121,7 +122,7 @@ async def scale_image(
             "decode_picture",
             request + b"\n" + data,
             seconds=DECODE_SECONDS,
-            memory=MEMORY,
+            memory=DECODE_MEMORY,
             max_bytes=_HEADER_BYTES + 3 * width * height,
         )
     except OSError as error:
@@ -183,7 +184,7 @@ def thumbnails(session: Session, background: tuple[int, int, int]) -> AsyncCache
     return AsyncCache(find, capacity=50)
 
 
-FILE_BYTES, SECONDS, MEMORY = 4 << 20, 20.0, 512 << 20
+FILE_BYTES, PARSE_SECONDS, PARSE_MEMORY = 4 << 20, 20.0, 512 << 20
 """Maximum size of an OpenAPI file in bytes, and the seconds and bytes of memory that its parser may use."""
 _MOST_READ = 32 << 20
 """Maximum number of bytes that are read from the child process. It resolves references, so a specification may be
@@ -246,10 +247,12 @@ async def _file(session: Session, location: ContentRef, target: links.FileLink) 
     return await parse_file(bytes(content), file.name or target.name)
 
 
-async def parse_file(content: bytes, named: str, *, seconds: float = SECONDS) -> Specification:
+async def parse_file(content: bytes, named: str, *, seconds: float = PARSE_SECONDS) -> Specification:
     """Parse an OpenAPI file. If it cannot be parsed, `error` of the result says why."""
     try:
-        result = await run_bounded("read_specification", content, seconds=seconds, memory=MEMORY, max_bytes=_MOST_READ)
+        result = await run_bounded(
+            "read_specification", content, seconds=seconds, memory=PARSE_MEMORY, max_bytes=_MOST_READ
+        )
     except OSError as failure:
         return Specification(
             error=f"Could not read {named}: {failure.strerror or 'the program that reads it could not be started'}."
