@@ -624,6 +624,16 @@ async def test_next_match_after_the_last_waits_for_the_rest_of_the_page() -> Non
         assert app.pane.find_bar.search_status == "13 of 80"
 
 
+async def test_previous_match_cancels_a_step_that_waits_for_the_rest_of_the_page() -> None:
+    async with loading_page() as (app, pilot):
+        await pilot.press("slash", *"paragraph", "enter", *["n"] * 7, "N", "N")
+        assert app.pane.find_bar.search_status == "6 of 6"
+        await pilot.press("N")
+        assert app.pane.find_bar.search_status == "5 of 6"
+        await finish_loading(app, pilot)
+        assert app.pane.find_bar.search_status == "5 of 80"
+
+
 async def test_hints_stay_while_blocks_are_added_below() -> None:
     page = "[one](https://a.example) and [two](https://b.example)\n\n" + PAGE
     async with loading_page(page, size=(80, 60)) as (app, pilot):

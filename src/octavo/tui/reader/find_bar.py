@@ -180,16 +180,17 @@ class FindBar(PanePart):
 
     def step(self, step: int) -> None:
         """Go to the next match, or to the previous one if `step` is negative. The first match follows the last. But
-        while the rest of the page is loading, wait for it at the last match."""
+        while the rest of the page is loading, wait for it at the last match. Steps back then cancel steps that wait."""
         self._goes_to_first_match = False
+        if self.viewport.top != self._waiting_since:
+            self._waiting_steps = 0
         index = self.matches.index(self._match) if self._match in self.matches else -1
         is_last = step > 0 and index == len(self.matches) - 1
-        if self.is_text_loading and (is_last or not self.matches):
+        if self._waiting_steps or (self.is_text_loading and (is_last or not self.matches)):
             self._waiting_steps, self._waiting_since = self._waiting_steps + step, self.viewport.top
-        if not self.matches or self._waiting_steps:
-            return
-        self._match = self.matches[(index + step) % len(self.matches)]
-        self._go_to_match(self._match)
+        elif self.matches:
+            self._match = self.matches[(index + step) % len(self.matches)]
+            self._go_to_match(self._match)
 
     def _go_to_match(self, match: Match) -> None:
         self.viewport.contents.expand_to(match)
