@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -114,22 +113,24 @@ class DiffLoadingState(LoadingState):
     def __init__(self, pane: DiffView) -> None:
         super().__init__(pane)
         self.pane = pane
+        self._next_subject = ""
+        """Name of the page that is loading while the previous page is visible."""
         self._clear_timer: Timer | None = None
 
-    def show_loading(self, subject: str, key: str = "") -> None:
-        """Show that `subject` is loading. `key` is the key of its page."""
+    def show_loading(self, subject: str) -> None:
+        """Show that `subject` is loading."""
         super().show_loading(subject)
-        shown = self.pane.contents
-        if shown.compared is not None and key != shown.key and self._clear_timer is None:
-            self._clear_timer = self.pane.set_timer(CLEAR_AFTER, partial(self._clear_and_wait, subject))
+        self._next_subject = subject
+        if self.pane.contents.compared is not None and self._clear_timer is None:
+            self._clear_timer = self.pane.set_timer(CLEAR_AFTER, self._clear_and_wait)
 
-    def _clear_and_wait(self, subject: str) -> None:
+    def _clear_and_wait(self) -> None:
         self.pane.clear()
-        super().show_loading(subject)
+        super().show_loading(self._next_subject)
 
-    def fail(self, subject: str, cause: str, key: str = "") -> None:
-        """Show an error and its cause, unless the page `key` is shown."""
-        if key != self.pane.contents.key:
+    def fail(self, subject: str, cause: str) -> None:
+        """Show an error and its cause instead of the previous page."""
+        if self.pane.contents.compared is not None:
             self.pane.clear()
         super().fail(subject, cause)
 
