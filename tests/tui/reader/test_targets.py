@@ -239,6 +239,24 @@ async def test_operation_shows_specification_or_error(found: Specification, mess
             assert "It is kept." not in screen(app.pane)
 
 
+async def test_expanded_webhook_without_details_does_not_look_unloaded() -> None:
+    async def read(slug: str | links.Target) -> Specification | None:
+        return Specification({"webhooks": {"pinged": {"post": {}}}})
+
+    pane = PageView()
+    pane.contents.deferred.specifications = AsyncCache(read)
+    app = PaneApp(pane)
+    block = '{% openapi-webhook spec="pets" name="pinged" method="post" %}\n{% endopenapi-webhook %}\n'
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show(parse(f"{block}\nThe end."), key="p")
+        await wait_for_text(pilot, app.pane, "▸ POST  pinged")
+        await pilot.press("enter")
+        assert "▾ POST  pinged" in screen(app.pane)
+        async with asyncio.timeout(10):
+            while "│ …" in screen(app.pane):
+                await pilot.pause(0.005)
+
+
 async def test_long_specification_is_laid_out_between_keys() -> None:
     much = {f"field{number}": {"description": "Some **bold** `code`\n\n* one\n* two"} for number in range(200)}
     body = {"content": {"a/b": {"schema": {"properties": {each: {"properties": much} for each in "abcd"}}}}}

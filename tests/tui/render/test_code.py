@@ -8,8 +8,10 @@ import pytest
 
 from octavo.documents.blocks import Block
 from octavo.documents.source_reader import parse
-from octavo.tui.render.layout import lay_out
-from octavo.tui.render.layout_context import Folds
+from octavo.tui.render.block_slices import split_block
+from octavo.tui.render.deferred import DeferredContent, code_query
+from octavo.tui.render.layout import lay_out, render_block
+from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styles import Styles
 
 NOTES = ((), ((2, "1"),), ((12, "1"),), ((2, "1"), (12, "x")), ((40, "1"),))
@@ -100,3 +102,18 @@ def test_table_in_a_list_uses_more_width() -> None:
     page = f"* item\n\n  | a | b | c |\n  | --- | --- | --- |\n  | {' | '.join(names)} |\n"
     lines = lay_out(parse(page).blocks, 60, Styles.plain(), available_width=200).lines
     assert any(all(name in line.text for name in names) for line in lines)
+
+
+async def test_highlighted_row_in_several_slices_is_shown_once() -> None:
+    block = Block("code", {"language": "python"}, text=f"a = 1\ns = '{'é' * 1700}'\nb = 2", key="k")
+    deferred = DeferredContent()
+    assert deferred.tokens is not None
+    query = code_query("python", block.text)
+    assert query is not None
+    deferred.tokens.request(query)
+    assert await deferred.tokens.load_requested()
+    context = LayoutContext(Styles(), Folds(), render_block, deferred=deferred)
+    slices = list(split_block(block, 600))
+    assert len(slices) > 3
+    lines = [line for each in slices for line in render_block(context, each, 60)]
+    assert "".join(line.text for line in lines).count("é") == 1700

@@ -366,3 +366,12 @@ def test_figure_with_another_frame_is_shown_with_its_image() -> None:
     assert row("harbour.png", found)
     size = compare(before, after).diff.size
     assert (size.added, size.removed) == (0, 0)
+
+
+def test_long_row_that_moved_is_removed_once_and_added_once() -> None:
+    long_row = f"| moved {'word ' * 3000} | end |\n"
+    others = [f"| row {number} | text of row {number} |\n" for number in range(6)]
+    head = "| a | b |\n| - | - |\n"
+    before, after = f"{head}{long_row}{''.join(others)}", f"{head}{''.join(others)}{long_row}"
+    found = rows(before, after)
+    assert sum("moved word" in each for each in found) == 2

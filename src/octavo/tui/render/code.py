@@ -81,7 +81,7 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
     overflow = 0 if wraps else max(0, longest - inner)
     pan = 0 if is_part else context.folds.pan_offset(block.key, overflow)
     language = str(attrs.get("language") or "")
-    tokens = code_tokens(context, block)
+    tokens = code_tokens(context, block) if not is_part else None  # The tokens are those of the whole row.
     if tokens is not None and "\t" in block.text:
         tokens = _without_tabs(tokens)
     marked = frozenset(attrs.get("highlighted") or ())

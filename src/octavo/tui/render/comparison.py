@@ -221,26 +221,11 @@ def _split_table(entry: ChangedBlock | MovedBlock, table: TableChange) -> Iterat
             if rows:
                 yield part()
             rows = []
-            old_rows = (
-                [row.old]
-                if isinstance(row, (ChangedBlock, MovedBlock))
-                else [row.block]
-                if isinstance(row, RemovedBlock)
-                else []
-            )
-            new_rows = (
-                [row.new]
-                if isinstance(row, (ChangedBlock, MovedBlock))
-                else [row.block]
-                if isinstance(row, AddedBlock)
-                else []
-            )
-            yield from (
-                RemovedBlock(piece) for each in old_rows for piece in split_block(entry.old._replace(children=(each,)))
-            )
-            yield from (
-                AddedBlock(piece) for each in new_rows for piece in split_block(entry.new._replace(children=(each,)))
-            )
+            old_row, new_row = _versions_of(row)
+            if old_row is not None:
+                yield from map(RemovedBlock, split_block(entry.old._replace(children=(old_row,))))
+            if new_row is not None:
+                yield from map(AddedBlock, split_block(entry.new._replace(children=(new_row,))))
         else:
             rows.append(row)
         if len(rows) >= _TABLE_ROWS:
@@ -248,6 +233,19 @@ def _split_table(entry: ChangedBlock | MovedBlock, table: TableChange) -> Iterat
             rows = []
     if rows or not table.rows:
         yield part()
+
+
+def _versions_of(row: Entry) -> tuple[Block | None, Block | None]:
+    """Return the old row that a change of a table removes, and the new row that it adds. None for one that is missing:
+    a row that moved is removed at its old position, and added at its new one."""
+    match row:
+        case ChangedBlock(old=old, new=new):
+            return old, new
+        case RemovedBlock(block=old) | MovedBlock(old=old, is_arrival=False):
+            return old, None
+        case AddedBlock(block=new) | MovedBlock(new=new):
+            return None, new
+    return None, None
 
 
 def _is_long_row(row: Entry) -> bool:

@@ -148,7 +148,9 @@ def _loaded_details(
     if cache is None:
         return render_operation_details(context, query, operation, width)
     details = cache.get(OperationLayout(query, width, context.styles))
-    return details or [Line([Piece(context.styles.glyphs.more, context.styles.muted, None, True)])]
+    if details is None:
+        return [Line([Piece(context.styles.glyphs.more, context.styles.muted, None, True)])]
+    return details
 
 
 def curl_command(deferred: DeferredContent, block: Block) -> str:
