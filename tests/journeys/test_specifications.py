@@ -109,6 +109,21 @@ async def test_opened_folder_shows_openapi_blocks_and_reusable_content(stage: St
             assert (await linked_files.load_from_link(session, at, place, target)).error == said
 
 
+async def test_specification_is_found_in_a_list_of_several_pages(stage: Stage) -> None:
+    def add_specifications(platform: Platform) -> None:
+        store, folder = platform.world.store, f"/orgs/{history.ORGANIZATION}/openapi"
+        for number in range(120):
+            url = SPECIFICATION_URL if number == 119 else ""
+            slug = f"pets-{number}"
+            store.put(f"{folder}/{slug}", {"id": slug, "slug": slug, "organization": history.ORGANIZATION, "sourceURL": url})
+
+    async with stage.play(change=add_specifications) as run:
+        target = links.UrlLink(SPECIFICATION_URL, "pets.example")
+        at = OrganizationRef(organization_id=history.ORGANIZATION)
+        found = await linked_files.load_from_link(run.app.session, at, None, target)
+        assert "pets-119" in found.error, "the specification has no version that can be read"
+
+
 async def test_diff_shows_included_content(stage: Stage, tmp_path: Path) -> None:
     folder = tmp_path / "pets"
     write_file(folder, "README.md", "# Pets\n\nKeep them.\n")

@@ -10,6 +10,7 @@ from rich.style import Style
 
 from octavo.documents.diff import diff
 from octavo.documents.source_reader import parse
+from octavo.tui.reader.diff_scroll import PageSection, ScrollNavigation
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import ReadingPosition
@@ -432,3 +433,26 @@ async def test_diff_stays_visible_while_pane_has_no_width() -> None:
             await pilot.pause()
             pane.display = True
             await wait_for_lines(pane)
+
+
+async def test_position_in_collapsed_lines_of_a_long_section_is_restored() -> None:
+    page = "\n\n".join(f"Paragraph {number} of a page with many words." for number in range(300))
+    compared = compare(f"start\n\n{page}", f"begin\n\n{page}")
+    section = PageSection("p")
+    section.compared, section.documents = compared, (compared.old, compared.new)
+    app = PaneApp(DiffView(several_pages=True))
+    async with app.run_test(size=(80, 20)) as pilot:
+        navigation = app.pane.navigation
+        assert isinstance(navigation, ScrollNavigation)
+        navigation.contents.sections = (section,)
+        navigation.build_all()
+        await app.workers.wait_for_complete()
+        key = compared.new.blocks[100].key
+        navigation.positions["p"] = ReadingPosition(key, 3)
+        navigation.restore(section)
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        selected = app.pane.cursor.current()
+        assert selected is not None
+        assert selected.block.key == key
+        assert app.pane.viewport.row_of(selected.start) == 3

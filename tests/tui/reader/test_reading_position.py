@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import closing
 
 import pytest
@@ -88,3 +89,21 @@ async def test_restore_expands_blocks_and_missing_block_is_top() -> None:
         view.show(parse(LONG), key="q")
         assert view.scroll_offset.y == 0
         assert view.navigation.history_position is None
+
+
+async def test_position_is_read_while_the_thread_renders_wide_blocks() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)):
+        app.pane.show(parse("A page."), key="p")
+        folds = app.pane.viewport.folds
+        for number in range(50_000):
+            folds.pan_offset(f"block {number}", 10)
+
+        def render() -> None:
+            for number in range(50_000, 150_000):
+                folds.pan_offset(f"block {number}", 10)
+
+        rendering = threading.Thread(target=render)
+        rendering.start()
+        while rendering.is_alive():
+            assert app.pane.navigation.current_position.folds is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -16,6 +17,7 @@ from octavo.documents.source_reader import parse
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.deferred import (
     AsyncCache,
+    DeferredContent,
     LinkContext,
     LinkTargets,
     LinkTitle,
@@ -23,7 +25,19 @@ from octavo.tui.render.deferred import (
     OperationQuery,
     TitleQuery,
 )
-from octavo.tui.render.layout import CopyUrlRequested, LinkFollowed, deferred_content, load_operation_lines
+from octavo.tui.render.layout import (
+    CopyUrlRequested,
+    LinkFollowed,
+    PageUnit,
+    deferred_content,
+    load_operation_lines,
+    render_block,
+    render_unit,
+    split_into_units,
+)
+from octavo.tui.render.layout_context import Folds, LayoutContext
+from octavo.tui.render.painting import UnitLayout, lay_out_units
+from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import Styles
 from tests.tui.reader.panes import PaneApp, screen
 
@@ -255,6 +269,25 @@ async def test_expanded_webhook_without_details_does_not_look_unloaded() -> None
         async with asyncio.timeout(10):
             while "│ …" in screen(app.pane):
                 await pilot.pause(0.005)
+
+
+def test_cache_that_is_added_during_the_layout_in_the_thread_changes_nothing() -> None:
+    deferred = deferred_content()
+
+    def renderer_with(content: DeferredContent | None) -> Callable[[PageUnit], list[Line]]:
+        context = LayoutContext(Styles(), Folds(), render_block, deferred=content)
+        return lambda unit: render_unit(context, unit, 60)
+
+    units = list(split_into_units(parse("Words.\n\n```python\na = 1\n```\n").blocks))
+    layout = UnitLayout((), lambda unit: 1, renderer_with, 0, 0, deferred)
+    steps = lay_out_units(layout, units, range(len(units)))
+    next(steps)
+    deferred.titles = AsyncCache(find)
+    with pytest.raises(StopIteration) as ended:
+        for _ in units:
+            next(steps)
+    (missing,) = ended.value.value.missing.values()
+    assert [cache for cache, _ in missing] == [deferred.tokens]
 
 
 async def test_long_specification_is_laid_out_between_keys() -> None:

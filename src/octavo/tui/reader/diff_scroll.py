@@ -20,7 +20,7 @@ from octavo.documents.blocks import Block, Document
 from octavo.tui.reader.diff_contents import SPLIT_FROM, DiffBuilder, DiffContents, DiffLayout
 from octavo.tui.reader.diff_navigation import DiffNavigation, position_text
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.reader.reading_position import BlockSpan, reading_position_of
+from octavo.tui.reader.reading_position import BlockSpan, ReadingPosition, reading_position_of
 from octavo.tui.reader.viewport import SHORT_PAGE, explain
 from octavo.tui.render.block_slices import block_source, whole_block
 from octavo.tui.render.comparison import PageComparison
@@ -478,13 +478,16 @@ class ScrollNavigation(DiffNavigation):
     def restore(self, section: PageSection) -> None:
         """Restore the last reading position on the page under the cursor: select its block, and scroll the block to its
         former row."""
-        position = self.positions.get(section.position_key)
-        if position is None or section is not self.contents.page:
+        if (position := self.positions.get(section.position_key)) is not None:
+            self._restore_position(section, position)
+
+    def _restore_position(self, section: PageSection, position: ReadingPosition) -> None:
+        if section is not self.contents.page:
             return
         block = self._current_block(Block("", key=position.block))
         if (fold := self._fold_hiding(block)) is not None:
-            self._expand(fold)
-        if (span := self._find_span(block)) is not None:
+            self._expand(fold, partial(self._restore_position, section, position))
+        elif (span := self._find_span(block)) is not None:
             self.cursor.select(span, scroll_to=None)
             self.pane.viewport.show_in_row(span.start, position.below)
 

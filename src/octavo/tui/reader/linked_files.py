@@ -17,7 +17,7 @@ from octavo.api.content import File
 from octavo.api.errors import ApiError, NotFound
 from octavo.api.operation import ContentRef, OrganizationRef
 from octavo.api.text import SafeLine
-from octavo.data.loaders import file_of
+from octavo.data.loaders import all_items, file_of
 from octavo.documents import links
 from octavo.documents.openapi import Specification
 from octavo.tui.core.session import Session
@@ -225,10 +225,10 @@ async def load_from_link(
     try:
         if isinstance(target, links.FileLink) and location is not None:
             return await _file(session, location, target)
-        specifications = await session.live.cached_or_fetch(openapi.List(at=at, limit=100))
+        specifications = await all_items(session.live, openapi.List(at=at, limit=100), is_fresh=False)
     except (ApiError, ValueError) as error:
         return Specification(error=f"Could not load the OpenAPI specification {address}: {error}")
-    slug = next((each.slug or each.id for each in specifications.items if each.source_url == address), None)
+    slug = next((each.slug or each.id for each in specifications if each.source_url == address), None)
     if slug is not None:
         return await load_by_slug(session.live, at, slug)
     return Specification(

@@ -4,7 +4,6 @@ if necessary later, when more of the page is parsed."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import deepcopy
 from itertools import chain
 from typing import NamedTuple
 
@@ -234,14 +233,14 @@ class PageNavigation:
         """Reading position and expanded blocks, to restore when this page is opened again."""
         if self._unfinished_restore is not None and not self.position().has_moved(self._unfinished_restore[1]):
             return self._unfinished_restore[0]
-        return self.position()._replace(folds=deepcopy(self.pane.viewport.folds))
+        return self.position()._replace(folds=self.pane.viewport.folds.copy())
 
     def restore(self, saved: ReadingPosition) -> None:
         """Restore a reading position, or wait until that part of the page is parsed."""
         viewport = self.pane.viewport
         has_other_folds = saved.folds is not None and saved.folds.state != viewport.folds.state
         if saved.folds is not None and has_other_folds:
-            viewport.folds = deepcopy(saved.folds)
+            viewport.folds = saved.folds.copy()
             self.pane.reset_lines()
         units, top = viewport.virtual_lines.units, saved.top
         if (

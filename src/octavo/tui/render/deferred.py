@@ -95,6 +95,8 @@ class AsyncCache(Generic[K, V]):
         self._is_loading = False
         self.missing: list[K] = []
         """Keys without a result, since the last `DeferredContent.take_missing`."""
+        self.original: AsyncCache[K, V] | None = None
+        """Cache that this one is a copy of. It loads the missing keys."""
 
     @property
     def has_requests(self) -> bool:
@@ -114,7 +116,7 @@ class AsyncCache(Generic[K, V]):
     def for_background_thread(self) -> AsyncCache[K, V]:
         """Return a copy for use in the background thread. It has the same results, but its own list of missing keys."""
         other = copy(self)
-        other.missing = []
+        other.missing, other.original = [], self
         return other
 
     def knows(self, key: K) -> bool:
@@ -333,10 +335,9 @@ class DeferredContent:
             other.targets = self.targets.with_titles(other.titles)
         return other
 
-    def take_missing(self, original: DeferredContent | None = None) -> list[tuple[AsyncCache[Any, Any], Any]]:
-        """Return the missing keys, each with its cache, and clear them. For a copy, `original` is the content that was
-        copied, and the returned caches are those of `original`."""
-        taken = [(owner, key) for cache, owner in zip(self, original or self, strict=True) for key in cache.missing]
+    def take_missing(self) -> list[tuple[AsyncCache[Any, Any], Any]]:
+        """Return the missing keys, each with the cache that can load it, and clear them."""
+        taken = [(cache.original or cache, key) for cache in self for key in cache.missing]
         for cache in self:
             cache.missing.clear()
         return taken

@@ -311,6 +311,10 @@ class Folds:
         """A copy of the expanded blocks, selected tabs and scroll offsets. Equal values mean equal lines."""
         return self.opened.copy(), self.tabs.copy(), self.panned.copy()
 
+    def copy(self) -> Folds:
+        """Return a copy. The background thread may render blocks meanwhile, which changes `hidden`."""
+        return Folds(self.opened.copy(), self.tabs.copy(), self.panned.copy(), self.hidden.copy())
+
     def pan_offset(self, key: str, hidden: int, start: int = 0) -> int:
         """Return by how many cells a block is scrolled, and remember that `hidden` of its cells do not fit. `start` is
         the offset before the user scrolls."""

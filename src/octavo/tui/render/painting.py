@@ -456,7 +456,7 @@ def lay_out_units(layout: UnitLayout, units: Sequence[Any], which: Iterable[int]
     render = layout.renderer_with(deferred)
     for index in which:
         lines = render(units[index])
-        if deferred is not None and layout.deferred is not None and (missed := deferred.take_missing(layout.deferred)):
+        if deferred is not None and (missed := deferred.take_missing()):
             laid.missing[id(units[index])] = missed
         laid.heights[index] = len(lines)
         if layout.keeps_lines:
