@@ -82,7 +82,7 @@ class Contest:
         before = self.run.app.screen
         await self.run.press("p")
         await self.run.see("PREVIEW")
-        compared = cast("MergedPreviewScreen", self.run.app.screen).view.contents.compared
+        compared = cast("MergedPreviewScreen", self.run.app.screen).view.contents.page.compared
         assert compared is not None
         await self.run.press("p")
         assert self.run.app.screen is before

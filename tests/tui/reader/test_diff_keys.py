@@ -28,7 +28,7 @@ async def test_next_change_scrolls_to_a_third_of_the_pane_unless_visible() -> No
     app = PaneApp(DiffView())
     async with app.run_test(size=(80, 30)) as pilot:
         app.pane.show(compare(OLD, NEW), key="p")
-        app.pane.contents.context_size.step = 4
+        app.pane.contents.page.context_size.step = 4
         app.pane.navigation.builder.build()
         assert app.pane.scroll_offset.y == 0
         await pilot.press("n")

@@ -10,7 +10,8 @@ from rich.style import Style
 
 from octavo.documents.diff import diff
 from octavo.documents.source_reader import parse
-from octavo.tui.reader.diff_scroll import PageSection, ScrollNavigation
+from octavo.tui.reader.diff_contents import PageSection
+from octavo.tui.reader.diff_scroll import ScrollNavigation
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import ReadingPosition

@@ -227,7 +227,7 @@ async def test_diff_stays_visible_until_next_units_are_built() -> None:
             await wait_for_diff(app.pane, pilot)
         before = len(app.pane.viewport.virtual_lines)
         assert before < 100
-        app.pane.contents.context_size.step = 4
+        app.pane.contents.page.context_size.step = 4
         app.pane.navigation.builder.build()
         assert app.pane.contents.is_building
         assert len(app.pane.viewport.virtual_lines) == before

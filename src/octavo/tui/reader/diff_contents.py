@@ -9,7 +9,7 @@ from typing import Literal
 
 from textual.content import Content
 
-from octavo.documents.blocks import Block
+from octavo.documents.blocks import Block, Document
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import BlockSpan
 from octavo.tui.reader.viewport import SHORT_PAGE, Contents
@@ -19,7 +19,7 @@ from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.render.diff_lines import estimate_height, render_diff_unit
 from octavo.tui.render.diff_sequence import build_diff, build_side
 from octavo.tui.render.diff_sides import SIDE_GAP, SideWidths, diff_block_at, diff_block_ranges, diff_cursor_bar
-from octavo.tui.render.diff_units import ContextSize, DiffUnit, DiffUnits
+from octavo.tui.render.diff_units import ContextSize, DiffUnit, DiffUnits, PageHeading
 from octavo.tui.render.layout import deferred_content, render_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.painting import KEPT_WHOLE, LaidUnits, UnitLayout, lay_out_units
@@ -36,6 +36,75 @@ SPLIT_BY_DEFAULT_FROM = 200
 """Number of columns from which a terminal splits diffs, until the user chooses a layout."""
 
 DiffLayout = Literal["changes", "sides", "new", "old"]
+PAGE_ROW = "page"
+"""Kind of the blocks of the heading rows, which are no blocks of the page."""
+
+
+class PageSection:
+    """A page in a diff: its comparison and threads. In a diff of several pages also its heading, and its changes or a note
+    in their place."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.position_key = key
+        """Key of the reading position on the page."""
+        self.heading = PageHeading(key, "")
+        self.is_folded = False
+        self.note = ""
+        """Text that is shown instead of the changes, for example while they are loading."""
+        self.compared: PageComparison | None = None
+        self.documents: tuple[Document, Document] | None = None
+        """Both versions of the page. None while a newer diff is loading, during which comments are disabled."""
+        self.threads: Mapping[str, Sequence[ThreadSummary]] = {}
+        self.context_size = ContextSize()
+        self.diff = DiffUnits()
+        """Units of the changes. Empty if there is only a note."""
+        self._heading_unit: DiffUnit | None = None
+        self._note_unit: DiffUnit | None = None
+
+    @property
+    def is_loaded(self) -> bool:
+        """True if the current versions are compared, even if there are no changes."""
+        return self.documents is not None
+
+    @property
+    def is_missing(self) -> bool:
+        """True if the changes are not loaded, or could not be loaded."""
+        return not self.is_loaded and (self.note.endswith("…") or self.note.startswith("Could not"))
+
+    @property
+    def size(self) -> int:
+        """Number of characters of the longer version."""
+        return self.compared.size if self.compared is not None else 0
+
+    def show_note(self, note: str) -> None:
+        """Replace the changes by a note."""
+        self.compared, self.diff, self.note = None, DiffUnits(), note
+
+    def rows(self, *, is_first: bool) -> Sequence[DiffUnit]:
+        """Return a unit for the heading, and one for the note if the section is not folded and has no changes to show.
+        A unit that stays the same is the same object as before, so that its lines are kept."""
+        heading = DiffUnit("page", Block(PAGE_ROW, key=f"{PAGE_ROW} {self.key}"), page=self.heading, is_tight=is_first)
+        heading_unit = self._heading_unit
+        if heading_unit is None or heading_unit.page != heading.page or heading_unit.is_tight != heading.is_tight:
+            self._heading_unit = heading_unit = heading
+        if self.is_folded or self.diff.units:
+            return [heading_unit]
+        text = self.note or "No changes on this page."
+        if self._note_unit is None or self._note_unit.text != text:
+            block = Block("note", key=f"note {self.key}")
+            self._note_unit = DiffUnit("note", block, text=text, is_tight=True)
+        return [heading_unit, self._note_unit]
+
+    def find(self, block: Block) -> tuple[PageComparison, Document] | None:
+        """Return the comparison, and its old or new version: the one that contains `block`. None if the block is on
+        another page."""
+        compared, whole = self.compared, whole_block(block)
+        if compared is None:
+            return None
+        if compared.is_old(whole):
+            return compared, compared.old
+        return (compared, compared.new) if compared.find(whole.key) is whole else None
 
 
 class DiffContents(Contents):
@@ -43,9 +112,7 @@ class DiffContents(Contents):
 
     def __init__(self, pane: Reader) -> None:
         self.pane = pane
-        self.compared: PageComparison | None = None
-        self.key = ""
-        self.title = ""
+        self._page = PageSection("")
         self.shows_source = False
         self.by_risk = False
         """True if the most important changes are visited first."""
@@ -53,13 +120,10 @@ class DiffContents(Contents):
         """True if changes that do not affect the meaning of the page are hidden."""
         self.is_merge_preview = False
         """True for the preview of a merge result, in which comments are disabled."""
-        self.threads: Mapping[str, Sequence[ThreadSummary]] = {}
-        """Threads below their blocks, by block key. Threads with the key "" are at the top."""
         self.threads_elsewhere = False
         """True if other pages have open threads."""
         self.has_page_before = self.has_page_after = False
         """True if the change request has another page that K or J opens."""
-        self.context_size = ContextSize()
         self.shown_diff = DiffUnits()
         """Units of the lines that are shown."""
         self.built_diff = DiffUnits()
@@ -77,8 +141,17 @@ class DiffContents(Contents):
         """True if the user last chose the split layout. None before the first choice."""
 
     @property
+    def page(self) -> PageSection:
+        """The page that commands act on. Without a comparison if none is shown."""
+        return self._page
+
+    def open(self, page: PageSection) -> None:
+        """Replace the page, of which no units are built yet."""
+        self._page = page
+
+    @property
     def has_content(self) -> bool:
-        return self.compared is not None
+        return self.page.compared is not None
 
     def empty_page_lines(self) -> list[Content]:
         if self.is_building:
@@ -92,12 +165,14 @@ class DiffContents(Contents):
 
     def is_old(self, block: Block) -> bool:
         """Return True if a block belongs to the old version."""
-        return self.compared is not None and self.compared.is_old(block)
+        compared = self.page.compared
+        return compared is not None and compared.is_old(block)
 
     @property
     def layouts(self) -> tuple[DiffLayout, ...]:
         """Layouts that are possible now, in the order of the `|` key."""
-        is_rewritten = self.compared is not None and self.compared.diff.is_rewritten and not self.shows_source
+        compared = self.page.compared
+        is_rewritten = compared is not None and compared.diff.is_rewritten and not self.shows_source
         is_wide = self.pane.app.size.width >= SPLIT_FROM
         return (*(("new", "old") if is_rewritten else ()), "changes", *(("sides",) if is_wide else ()))
 
@@ -116,7 +191,8 @@ class DiffContents(Contents):
     def choose_layout(self) -> None:
         """Choose the layout of a page that is opened: the new version if the page was rewritten, else the layout that
         the user chose last. Before the first choice, the width of the terminal decides."""
-        is_rewritten = self.compared is not None and self.compared.diff.is_rewritten
+        compared = self.page.compared
+        is_rewritten = compared is not None and compared.diff.is_rewritten
         self.layout = "new" if is_rewritten else "sides" if self._is_split else "changes"
 
     def choose_next_layout(self) -> None:
@@ -160,33 +236,36 @@ class DiffContents(Contents):
     @property
     def size(self) -> int:
         """Number of characters of the longer version."""
-        return self.compared.size if self.compared is not None else 0
+        return self.page.size
 
     def diff_to_build(self) -> DiffUnits:
         """Return the diff to show. Its units are made later, by `DiffUnits.build`."""
-        layout = self.built_layout = self.current_layout
-        if self.compared is None:
-            return DiffUnits()
-        if self.shows_source:
+        layout, page = self.current_layout, self.page
+        self.built_layout = layout
+        if page.compared is not None and self.shows_source:
             return self.source_changes
-        if layout == "new" or layout == "old":
-            return build_side(self.compared, layout, self.threads, self.title)
-        # A copy, because the background thread reads it while the user may change the settings.
-        context_size = deepcopy(self.context_size)
+        if page.compared is not None and (layout == "new" or layout == "old"):
+            return build_side(page.compared, layout, page.threads, page.heading.title)
+        return self.changes_of(page)
+
+    def changes_of(self, page: PageSection) -> DiffUnits:
+        """Return the changes of a page. Their units are made later, by `DiffUnits.build`."""
+        if page.compared is None:
+            return DiffUnits()
         return build_diff(
-            self.compared.diff,
-            context_size,
-            self.threads,
-            self.title,
-            side_by_side=layout == "sides",
-            kinds=self.compared.kinds,
+            page.compared.diff,
+            deepcopy(page.context_size),  # A thread reads the copy while the user may change the original.
+            page.threads,
+            page.heading.title,
+            side_by_side=self.current_layout == "sides",
+            kinds=page.compared.kinds,
             only_meaning=self.only_meaning,
         )
 
     def block_markdown(self, block: Block) -> str:
-        if self.compared is None:
+        if (compared := self.page.compared) is None:
             return ""
-        document = self.compared.old if self.compared.is_old(whole_block(block)) else self.compared.new
+        document = compared.old if compared.is_old(whole_block(block)) else compared.new
         return block_source(document.source, block)
 
     def slices_of_block(self, unit_index: int) -> range:
@@ -235,22 +314,22 @@ class DiffContents(Contents):
 
     def has_open_thread_on(self, key: str) -> bool:
         """Return True if the block `key` has an open thread."""
-        return any(thread.is_open for thread in self.threads.get(key, ()))
+        return any(thread.is_open for thread in self.page.threads.get(key, ()))
 
     @property
     def thread_keys(self) -> set[str]:
         """Keys of all threads on the page."""
-        return {each.key for row in self.threads.values() for each in row}
+        return {each.key for row in self.page.threads.values() for each in row}
 
     @property
     def all_threads(self) -> list[ThreadSummary]:
         """All threads that may be visible."""
-        return [each for row in self.threads.values() for each in row]
+        return [each for row in self.page.threads.values() for each in row]
 
     @property
     def has_open_threads(self) -> bool:
         """True if the page has an open thread."""
-        return any(map(self.has_open_thread_on, self.threads))
+        return any(map(self.has_open_thread_on, self.page.threads))
 
     def block_with_thread(self, span: BlockSpan) -> Block | None:
         if span.block.kind == "thread":

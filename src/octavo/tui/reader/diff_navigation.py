@@ -151,7 +151,7 @@ class DiffNavigation:
         if thread and self.select_thread(thread):
             self.cursor.scroll_into_view()
             return
-        position = self.positions.get(self.contents.key) if not self.contents.shows_source else None
+        position = self.positions.get(self.contents.page.position_key) if not self.contents.shows_source else None
         block = self._current_block(Block("", key=position.block)) if position is not None else None
         fold = self._fold_hiding(block) if block is not None else None
         if fold is not None:
@@ -177,15 +177,15 @@ class DiffNavigation:
         if self.cursor.selected is None or self.contents.shows_source or self._is_unmoved:
             return
         if (selected := self.cursor.current()) is not None:
-            self.positions[self.contents.key] = ReadingPosition(
+            self.positions[self.contents.page.position_key] = ReadingPosition(
                 selected.block.key, self.pane.viewport.row_of(selected.start)
             )
 
     def _current_block(self, block: Block) -> Block:
         """Return the block with the same key in the current comparison, or `block` itself if there is none."""
-        if self.contents.compared is None or block.kind in NOT_BLOCKS or block.key in self.contents.thread_keys:
+        if self.contents.page.compared is None or block.kind in NOT_BLOCKS or block.key in self.contents.thread_keys:
             return block
-        return self.contents.compared.find(block.key) or block
+        return self.contents.page.compared.find(block.key) or block
 
     def _fold_hiding(self, block: Block) -> DiffUnit | None:
         """Return the unit of collapsed blocks that hides a block. None if the block is visible."""
@@ -194,7 +194,7 @@ class DiffNavigation:
 
     def _expand(self, fold: DiffUnit, on_shown: Callable[[], object] | None = None) -> None:
         """Expand collapsed lines, then call `on_shown`."""
-        self.contents.context_size.expanded.update(block.key for block in fold.hidden_blocks)
+        self.contents.page.context_size.expanded.update(block.key for block in fold.hidden_blocks)
         self.builder.build(on_shown)
 
     @property
@@ -217,11 +217,11 @@ class DiffNavigation:
     def show_units(self, units: DiffUnits, laid: LaidUnits | None) -> None:
         """Show the units that were built, and keep the selected block in its row. `laid` has the lines that the
         background thread laid out."""
-        selected, is_same = self.cursor.current(), self._shown_comparison is self.contents.compared
-        self._shown_comparison = self.contents.compared
+        selected, is_same = self.cursor.current(), self._shown_comparison is self.contents.page.compared
+        self._shown_comparison = self.contents.page.compared
         is_thread = selected is not None and selected.block.kind == "thread"
         thread_block = self._thread_blocks.get(selected.block.key, "") if selected is not None and is_thread else ""
-        self._thread_blocks = {each.key: key for key, row in self.contents.threads.items() for each in row}
+        self._thread_blocks = {each.key: key for key, row in self.contents.page.threads.items() for each in row}
         self.contents.built_diff = units
         if selected is not None and not is_same:
             # The new comparison has other blocks.
@@ -426,12 +426,12 @@ class DiffNavigation:
         if selected is not None and selected.block.kind == "fold":
             self.open_fold(selected.block.key)
             return
-        self.contents.context_size.increase()
+        self.contents.page.context_size.increase()
         self.builder.build()
 
     def show_less_context(self) -> None:
         """Show fewer unchanged lines."""
-        self.contents.context_size.decrease()
+        self.contents.page.context_size.decrease()
         self.builder.build()
 
     def switch_layout(self) -> None:
@@ -442,12 +442,12 @@ class DiffNavigation:
     def show_source(self, *, toggle: bool = False) -> None:
         """Build the diff of the Markdown source, and show the diff again. With `toggle`, first switch between the
         source and the diff of blocks."""
-        if (compared := self.contents.compared) is not None:
+        if (compared := self.contents.page.compared) is not None:
             self.pane.run_worker(self._show_source(compared, toggle=toggle), group="source", exclusive=True)
 
     async def _show_source(self, compared: PageComparison, *, toggle: bool) -> None:
         changes = await asyncio.to_thread(lambda: build_source_diff(compared.hunks).complete())
-        if compared is not self.contents.compared:
+        if compared is not self.contents.page.compared:
             return
         self.contents.source_changes = changes
         if toggle:
@@ -464,7 +464,7 @@ class DiffNavigation:
 
     def go_to_anchor(self, anchor: str) -> bool:
         """Go to the block of the new version that `anchor` names. Return False if there is none."""
-        anchors = anchored_blocks(self.contents.compared.new) if self.contents.compared is not None else {}
+        anchors = anchored_blocks(self.contents.page.compared.new) if self.contents.page.compared is not None else {}
         if (name := match_anchor(anchor.lstrip("#"), anchors)) is None:
             return False
         block = anchors[name]

@@ -1,112 +1,39 @@
 """The diff of several pages: a `DiffView` with a section for each page, one below the other, each below a heading.
 
-The units of all sections form one sequence. All commands act on the page under the cursor, so the comparison, the
-threads and the key of `ScrollContents` are those of this page.
+The units of all sections form one sequence. All commands act on the page under the cursor.
 """
 
 from __future__ import annotations
 
 import asyncio
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import deepcopy
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.worker import WorkType
 
-from octavo.documents.blocks import Block, Document
-from octavo.tui.reader.diff_contents import SPLIT_FROM, DiffBuilder, DiffContents, DiffLayout
+from octavo.documents.blocks import Block
+from octavo.tui.reader.diff_contents import PAGE_ROW, SPLIT_FROM, DiffBuilder, DiffContents, DiffLayout, PageSection
 from octavo.tui.reader.diff_navigation import DiffNavigation, position_text
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import BlockSpan, ReadingPosition, reading_position_of
 from octavo.tui.reader.viewport import SHORT_PAGE, explain
-from octavo.tui.render.block_slices import block_source, whole_block
-from octavo.tui.render.comparison import PageComparison
-from octavo.tui.render.diff_sequence import build_diff
-from octavo.tui.render.diff_units import ContextSize, DiffUnit, DiffUnits, PageHeading
+from octavo.tui.render.block_slices import block_source
+from octavo.tui.render.diff_units import DiffUnit, DiffUnits
 from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from octavo.tui.render.painting import LaidUnits
     from octavo.tui.render.threads import ThreadSummary
 
-PAGE_ROW = "page"
-"""Kind of the blocks of the heading rows, which are no blocks of the page."""
-
-
-class PageSection:
-    """A page in a diff of several pages: its heading, and its changes or a note in their place."""
-
-    def __init__(self, key: str) -> None:
-        self.key = key
-        self.position_key = key
-        """Key of the reading position on the page."""
-        self.heading = PageHeading(key, "")
-        self.is_folded = False
-        self.note = ""
-        """Text that is shown instead of the changes, for example while they are loading."""
-        self.compared: PageComparison | None = None
-        self.documents: tuple[Document, Document] | None = None
-        """Both versions of the page. None while a newer diff is loading, during which comments are disabled."""
-        self.threads: Mapping[str, Sequence[ThreadSummary]] = {}
-        self.context_size = ContextSize()
-        self.diff = DiffUnits()
-        """Units of the changes. Empty if there is only a note."""
-        self._heading_unit: DiffUnit | None = None
-        self._note_unit: DiffUnit | None = None
-
-    @property
-    def is_loaded(self) -> bool:
-        """True if the current versions are compared, even if there are no changes."""
-        return self.documents is not None
-
-    @property
-    def is_missing(self) -> bool:
-        """True if the changes are not loaded, or could not be loaded."""
-        return not self.is_loaded and (self.note.endswith("…") or self.note.startswith("Could not"))
-
-    @property
-    def size(self) -> int:
-        """Number of characters of the longer version."""
-        return self.compared.size if self.compared is not None else 0
-
-    def show_note(self, note: str) -> None:
-        """Replace the changes by a note."""
-        self.compared, self.diff, self.note = None, DiffUnits(), note
-
-    def rows(self, *, is_first: bool) -> Sequence[DiffUnit]:
-        """Return a unit for the heading, and one for the note if the section is not folded and has no changes to show.
-        A unit that stays the same is the same object as before, so that its lines are kept."""
-        heading = DiffUnit("page", Block(PAGE_ROW, key=f"{PAGE_ROW} {self.key}"), page=self.heading, is_tight=is_first)
-        heading_unit = self._heading_unit
-        if heading_unit is None or heading_unit.page != heading.page or heading_unit.is_tight != heading.is_tight:
-            self._heading_unit = heading_unit = heading
-        if self.is_folded or self.diff.units:
-            return [heading_unit]
-        text = self.note or "No changes on this page."
-        if self._note_unit is None or self._note_unit.text != text:
-            block = Block("note", key=f"note {self.key}")
-            self._note_unit = DiffUnit("note", block, text=text, is_tight=True)
-        return [heading_unit, self._note_unit]
-
-    def find(self, block: Block) -> tuple[PageComparison, Document] | None:
-        """Return the comparison, and its old or new version: the one that contains `block`. None if the block is on
-        another page."""
-        compared, whole = self.compared, whole_block(block)
-        if compared is None:
-            return None
-        if compared.is_old(whole):
-            return compared, compared.old
-        return (compared, compared.new) if compared.find(whole.key) is whole else None
-
 
 class ScrollContents(DiffContents):
-    """Changes of several pages. Its `compared`, `key`, `title`, `threads` and `context_size` are those of the page
-    under the cursor."""
+    """Changes of several pages. Its `page` is the page under the cursor, or an empty one without a cursor."""
 
     def __init__(self, pane: Reader) -> None:
+        super().__init__(pane)
         self.sections: tuple[PageSection, ...] = ()
         """Current sections. The pane shows them after the lines are replaced."""
         self._shown_sections: tuple[PageSection, ...] = ()
@@ -116,10 +43,8 @@ class ScrollContents(DiffContents):
         """Index of the heading unit of each section, and then the number of all units."""
         self.built_starts: tuple[int, ...] = (0,)
         """Value of `starts` for `built_diff`."""
-        self._nowhere = PageSection("")
         self.is_loading_to_search = False
         """True while pages that the search includes are still loading."""
-        super().__init__(pane)
 
     def section_at(self, unit_index: int) -> PageSection | None:
         """Return the section with a unit. None if there is none."""
@@ -135,49 +60,8 @@ class ScrollContents(DiffContents):
 
     @property
     def page(self) -> PageSection:
-        """Section of the page under the cursor."""
         span = self.pane.cursor.current()
-        return (self.section_at(span.unit_index) if span is not None else None) or self._nowhere
-
-    @property
-    def compared(self) -> PageComparison | None:
-        return self.page.compared
-
-    @compared.setter
-    def compared(self, compared: PageComparison | None) -> None:
-        self.page.compared = compared
-
-    @property
-    def key(self) -> str:
-        return self.page.position_key
-
-    @key.setter
-    def key(self, key: str) -> None:
-        self.page.position_key = key
-
-    @property
-    def title(self) -> str:
-        return self.page.heading.title
-
-    @title.setter
-    def title(self, title: str) -> None:
-        self._nowhere.heading = PageHeading("", title)
-
-    @property
-    def threads(self) -> Mapping[str, Sequence[ThreadSummary]]:
-        return self.page.threads
-
-    @threads.setter
-    def threads(self, threads: Mapping[str, Sequence[ThreadSummary]]) -> None:
-        self.page.threads = threads
-
-    @property
-    def context_size(self) -> ContextSize:
-        return self.page.context_size
-
-    @context_size.setter
-    def context_size(self, context_size: ContextSize) -> None:
-        self.page.context_size = context_size
+        return (self.section_at(span.unit_index) if span is not None else None) or self._page
 
     @property
     def has_content(self) -> bool:
@@ -236,19 +120,8 @@ class ScrollContents(DiffContents):
         self.built_diff, self.built_starts = joined, (*starts, len(joined.units))
         self._built_sections = self.sections
 
-    def units_of(self, section: PageSection) -> DiffUnits:
-        """Return the changes of a section. Iterating them makes the units."""
-        if section.compared is None:
-            return DiffUnits()
-        changes = build_diff(
-            section.compared.diff,
-            deepcopy(section.context_size),  # A thread may read the copy while the user changes the original.
-            section.threads,
-            section.heading.title,
-            side_by_side=self.current_layout == "sides",
-            kinds=section.compared.kinds,
-            only_meaning=self.only_meaning,
-        )
+    def changes_of(self, page: PageSection) -> DiffUnits:
+        changes = super().changes_of(page)
         remaining = changes.remaining
         changes.remaining = (unit for unit in remaining if unit.kind != "title")  # The heading already has the title.
         return changes
@@ -318,7 +191,7 @@ class SectionBuilder(DiffBuilder):
         after each of them, or once if there are none."""
         self.contents.built_layout = self.contents.current_layout
         for section in sections:
-            changes = self.contents.units_of(section)
+            changes = self.contents.changes_of(section)
             if section.size < SHORT_PAGE:
                 self._builds.pop(section.key, None)
                 section.diff = changes.complete()

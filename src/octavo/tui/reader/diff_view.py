@@ -15,14 +15,14 @@ from textual.widgets import Static
 from octavo.documents.blocks import Block
 from octavo.tui.core.view import View
 from octavo.tui.reader.block_cursor import LINK_HINTS, PANNING
-from octavo.tui.reader.diff_contents import DiffContents, DiffLayout
+from octavo.tui.reader.diff_contents import DiffContents, DiffLayout, PageSection
 from octavo.tui.reader.diff_navigation import CHANGES, DIFF_THREADS, LAYOUT, NOT_BLOCKS, ORDER, DiffNavigation
 from octavo.tui.reader.diff_scroll import ScrollContents, ScrollNavigation
 from octavo.tui.reader.find_bar import FIND
 from octavo.tui.reader.reading_pane import AT_CURSOR, MOTIONS, READ_ON, BlockCommands, LoadingState, Reader
 from octavo.tui.reader.viewport import PaneMoved
 from octavo.tui.render.comparison import PageComparison
-from octavo.tui.render.diff_units import ContextSize
+from octavo.tui.render.diff_units import PageHeading
 from octavo.tui.render.layout import LinkFollowed
 from octavo.tui.render.styled_lines import ClickableSpan
 from octavo.tui.widgets.commands import Commands, StillLoading
@@ -121,7 +121,7 @@ class DiffLoadingState(LoadingState):
         """Show that `subject` is loading."""
         super().show_loading(subject)
         self._next_subject = subject
-        if self.pane.contents.compared is not None and self._clear_timer is None:
+        if self.pane.contents.has_content and self._clear_timer is None:
             self._clear_timer = self.pane.set_timer(CLEAR_AFTER, self._clear_and_wait)
 
     def _clear_and_wait(self) -> None:
@@ -130,7 +130,7 @@ class DiffLoadingState(LoadingState):
 
     def fail(self, subject: str, cause: str) -> None:
         """Show an error and its cause instead of the previous page."""
-        if self.pane.contents.compared is not None:
+        if self.pane.contents.has_content:
             self.pane.clear()
         super().fail(subject, cause)
 
@@ -243,30 +243,32 @@ class DiffView(Reader):
     ) -> None:
         """Show a comparison. With an unchanged `key`, the position and expanded lines are kept. With another key, the
         page opens at its last position. `threads` is as in `set_threads`. None keeps the threads of the same page."""
-        contents = self.contents
-        before = contents.compared if key == contents.key else None
+        contents, page = self.contents, self.contents.page
+        before = page.compared if key == page.position_key else None
         same = before is not None
         if not same and not self.state.is_waiting:
             self.waiting_commands = ()  # They were for another page.
         self.state.clear()
-        if before is not None and compared.has_same_texts(before) and title == contents.title:
+        if before is not None and compared.has_same_texts(before) and title == page.heading.title:
             if threads is not None:
                 self.set_threads(threads)
             return
-        contents.compared, contents.title = compared, title
         if not same:
             self.navigation.store_position()
             for cache in contents.deferred:
                 cache.clear_requests()
-            contents.key, contents.threads = key, {}
-            contents.shows_source, contents.context_size = False, ContextSize()
+            page = PageSection(key)
+            contents.open(page)
+            contents.shows_source = False
+        page.compared, page.heading = compared, PageHeading(key, title)
+        if not same:
             contents.choose_layout()
             self.cursor.selected, self._requested_replies = None, set()
             self.find_bar.clear()
             self.navigation.builder.drop_units()
             self.navigation.open_page()
         if threads is not None:
-            contents.threads = threads
+            page.threads = threads
         if same and contents.shows_source:
             self.navigation.show_source()
         else:
@@ -274,8 +276,8 @@ class DiffView(Reader):
 
     def set_threads(self, threads: Mapping[str, Sequence[ThreadSummary]]) -> None:
         """Show threads below their blocks, by block key. Threads with the key "" are at the top."""
-        if threads != self.contents.threads:
-            self.contents.threads = threads
+        if threads != self.contents.page.threads:
+            self.contents.page.threads = threads
             self.navigation.builder.build()
 
     def clear(self) -> None:
@@ -283,7 +285,7 @@ class DiffView(Reader):
         self.state.clear()
         self.waiting_commands = ()
         self.navigation.store_position()
-        self.contents.compared, self.contents.key, self.contents.threads = None, "", {}
+        self.contents.open(PageSection(""))
         self.navigation.builder.drop_units()
         self.reset_lines()
 
@@ -325,8 +327,8 @@ class DiffView(Reader):
             return
         if clickable.kind == "fold" and clickable.target.startswith("fold "):
             self.navigation.open_fold(clickable.target)
-        elif clickable.kind in ("fold", "tab") and self.contents.compared is not None:
-            block = self.contents.compared.find(clickable.target)
+        elif clickable.kind in ("fold", "tab") and (compared := self.contents.page.compared) is not None:
+            block = compared.find(clickable.target)
             if block is not None and clickable.kind == "tab" and clickable.clickable.index < len(block.children):
                 self.viewport.folds.choose_tab(block.children[clickable.clickable.index])
             elif block is not None:

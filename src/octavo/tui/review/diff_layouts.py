@@ -17,7 +17,8 @@ from octavo.documents.diff_model import Diff
 from octavo.documents.page_trees import WHOLE, ChangedPage
 from octavo.documents.suggestions import TwoVersionAnchors
 from octavo.tui.core.view import View
-from octavo.tui.reader.diff_scroll import PageSection, ScrollNavigation
+from octavo.tui.reader.diff_contents import PageSection
+from octavo.tui.reader.diff_scroll import ScrollNavigation
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.viewport import SHORT_PAGE
 from octavo.tui.render.comparison import PageComparison

@@ -24,7 +24,7 @@ from octavo.tui.core.item_labels import threads_in_block
 from octavo.tui.core.routes import ToPage
 from octavo.tui.core.view import View
 from octavo.tui.reader import link_opening
-from octavo.tui.reader.diff_scroll import PAGE_ROW
+from octavo.tui.reader.diff_contents import PAGE_ROW
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_dialogs import ImageScreen
 from octavo.tui.reader.reading_position import BlockSpan
@@ -193,7 +193,7 @@ class PageDiff:
     @property
     def compared(self) -> PageComparison | None:
         """Comparison of the entry that commands act on. None if the diff of the entry is not shown."""
-        return self.pane.contents.compared if self._layout.has_cursor(self._pages.key) else None
+        return self.pane.contents.page.compared if self._layout.has_cursor(self._pages.key) else None
 
     @property
     def is_comparing(self) -> bool:
