@@ -20,15 +20,13 @@ from octavo.tui.reader.viewport import SHORT_PAGE
 from octavo.tui.render.layout import PageUnit, split_into_units
 from octavo.tui.render.layout_context import Folds, path_to_block
 from octavo.tui.render.painting import LaidUnits, UnitLayout, lay_out_units
-from octavo.tui.terminal.polite_thread import Work, thread
+from octavo.tui.terminal.polite_thread import Work, pause_until_frame, thread
 
 FIRST_BLOCKS = 24
 """Number of blocks on the first screen."""
 RESTORE_WAIT = 0.06
 """Maximum number of seconds that the first screen waits for the block to scroll to. Meanwhile, the previous page stays
 visible."""
-PAINT_WAIT = 0.1
-"""Maximum number of seconds that the background thread waits for the first screen to be painted."""
 _FREED_AT_ONCE = 4
 
 
@@ -62,37 +60,30 @@ class PageLoad:
         self._split_count = 0
         """Number of blocks that have been split into units."""
         self.first_screen: ParsedPage | None = None
+        """None until it is ready, and always None with `replaces`."""
         self.whole_page: ParsedPage | None = None
-        self.is_painted = False
-        """True once the first screen is painted."""
         self.has_first = threading.Event()
         """Set once the first screen or the whole page is ready."""
 
     def steps(self) -> Iterator[None]:
-        """Parse the page and lay it out. Yields after each block and each unit."""
+        """Parse the page and lay it out. Yields after each parsed block and after each unit that was laid out."""
         parse = IncrementalParse(self.markdown)
         until = time.perf_counter() + RESTORE_WAIT
         first_count = FIRST_BLOCKS
         for block in parse.read():
             if self._restore_key and (path_to_block(block, self._restore_key) or time.perf_counter() > until):
                 self._restore_key, first_count = "", max(first_count, len(parse.blocks) + FIRST_BLOCKS)
-            if self.first_screen is None and not self._restore_key and len(parse.blocks) >= first_count:
+            is_enough = not self._restore_key and len(parse.blocks) >= first_count
+            if is_enough and self.first_screen is None and not self.replaces:
                 self.first_screen = self._page(parse)
+                pause_until_frame()  # Parsing would slow down the painting of the first screen.
                 self.has_first.set()
-                yield from self._wait_until_painted()
             yield
         page = self._page(parse)
         if self.layout is not None:
             page = page._replace(laid=(yield from lay_out_units(self.layout, page.units, range(len(page.units)))))
         self.whole_page = page
         self.has_first.set()
-
-    def _wait_until_painted(self) -> Iterator[None]:
-        """Wait until the first screen is painted, because parsing would slow down the event loop."""
-        until = time.perf_counter() + PAINT_WAIT
-        while not (self.replaces or self.is_painted) and time.perf_counter() < until:
-            time.sleep(0.001)
-            yield
 
     def _page(self, parse: IncrementalParse) -> ParsedPage:
         blocks, split_count, self._split_count = parse.blocks, self._split_count, len(parse.blocks)
@@ -232,11 +223,6 @@ class PageLoader:
         if self.is_loading:
             self.navigation.repeat_when_parsed(partial(self.pane.cursor.go_to_edge, 1))
 
-    def resume(self) -> None:
-        """Let the background thread continue after the first screen is painted."""
-        if self._current is not None:
-            self._current.is_painted = True
-
     def cancel(self) -> None:
         """Cancel the page that is loading."""
         if self._work is not None:
@@ -260,7 +246,7 @@ class PageLoader:
     def _show_first_screen(self, load: PageLoad) -> None:
         """Show the first screen, if the event loop did not wait for it."""
         first, contents = load.first_screen, self.contents
-        if load is not self._current or first is None or load.replaces or contents.page_units:
+        if load is not self._current or first is None or contents.page_units:
             return
         contents.document, contents.page_units = first.document, first.units
         contents.discard_source_units()

@@ -382,11 +382,6 @@ class PageView(Reader):
         super().reset_lines(position=position, laid=laid)
         self.navigation.restore_if_parsed()
 
-    def before_painting(self) -> None:
-        super().before_painting()
-        if self.loader.is_loading and self.viewport.visible_rows:
-            self.call_later(self.loader.resume)
-
     def open_clickable(self, clickable: ClickableSpan, outside: bool) -> None:
         if self.excerpt is not None and self.excerpt.open_clickable is not None:
             self.excerpt.open_clickable(clickable, outside)

@@ -16,7 +16,7 @@ _is_written.set()
 
 def pause_until_frame() -> None:
     """Let the background thread wait before its next step, until a frame is written or for `_LONGEST_WAIT`. Returns at
-    once. Called when a key is read."""
+    once. Called when a frame is expected soon: when a key is read, or the first screen of a page is ready."""
     _is_written.clear()
 
 
