@@ -173,42 +173,42 @@ class PageLoader:
         if not same and not pane.state.is_waiting:
             pane.waiting_commands = ()  # They were for another page.
         pane.state.clear()
-        anchor = (
-            reading_position_of(pane.viewport.virtual_lines, pane.viewport.top, pane.viewport.layout_width)
-            if same
-            else None
-        )
+        viewport = pane.viewport
+        position = reading_position_of(viewport.virtual_lines, viewport.top, viewport.layout_width) if same else None
         if not same:
             self.navigation.pending_jump = self.navigation.pending_jump if contents.document is None else None
             pane.selection.cancel_copy()
             self.free_page()
-        contents.document, contents.head, contents.is_fully_parsed = document, head, is_complete
-        contents.page_units, contents.markdown = page.units, document.source if is_complete else None
-        contents.discard_source_units()
-        if not same:
             contents.key, contents.shows_source = key, False
-            pane.viewport.folds, pane.cursor.selected = folds, None
+            viewport.folds, pane.cursor.selected = folds, None
             self.threads.clear()
             pane.find_bar.clear()
-            pane.viewport.remove_lines()
+            viewport.remove_lines()
             for cache in contents.deferred:
                 cache.clear_requests()
-        pane.reset_lines(position=anchor, laid=page.laid)
-        pane.find_bar.content_changed()
-        self.threads.mark_document(document)
+        contents.head, contents.markdown = head, document.source if is_complete else None
+        self._show_units(page, is_complete=is_complete, position=position)
         if self.navigation.pending_jump is not None and not same:
             # The jump was requested before the first page was shown.
             self.navigation.go_to_anchor(self.navigation.pending_jump.anchor)
+
+    def _show_units(self, page: ParsedPage, *, is_complete: bool, position: ReadingPosition | None = None) -> None:
+        """Replace the lines by those of a parsed page, and scroll to `position`, or keep the reading position."""
+        pane, contents = self.pane, self.contents
+        contents.document, contents.page_units, contents.is_fully_parsed = page.document, page.units, is_complete
+        contents.discard_source_units()
+        self.threads.mark_document(page.document)
+        pane.reset_lines(position=position, laid=page.laid)
+        pane.find_bar.content_changed()
         pane.refresh_bindings()
         pane.viewport.notify_moved()
 
     def _show_whole(self, page: ParsedPage, head: PageHead, key: str, folds: Folds) -> None:
         self._show(page, head, key, folds, is_complete=True)
-        self._finish(page.document)
+        self._finish()
 
-    def _finish(self, document: Document) -> None:
+    def _finish(self) -> None:
         """Restore positions and post `PageLoaded` after the whole page is shown."""
-        self.threads.mark_document(document)
         self.navigation.follow_pending_jump()
         self.navigation.restore_if_parsed()
         self.navigation.restore_again()
@@ -245,17 +245,9 @@ class PageLoader:
 
     def _show_first_screen(self, load: PageLoad) -> None:
         """Show the first screen, if the event loop did not wait for it."""
-        first, contents = load.first_screen, self.contents
-        if load is not self._current or first is None or contents.page_units:
-            return
-        contents.document, contents.page_units = first.document, first.units
-        contents.discard_source_units()
-        self.threads.mark_document(first.document)
-        self.pane.reset_lines()
-        self.pane.find_bar.content_changed()
-        self.pane.run_waiting_commands()
-        self.pane.refresh_bindings()
-        self.pane.viewport.notify_moved()
+        if load is self._current and load.first_screen is not None and not self.contents.page_units:
+            self._show_units(load.first_screen, is_complete=False)
+            self.pane.run_waiting_commands()
 
     def _show_rest(self, load: PageLoad) -> None:
         """Show the rest of the page below its first screen."""
@@ -269,6 +261,7 @@ class PageLoader:
         else:
             shown_count = len(pane.viewport.virtual_lines)
             contents.document, contents.page_units, contents.is_fully_parsed = page.document, page.units, True
+            self.threads.mark_document(page.document)
             if contents.shows_source:
                 self.navigation.show_whole_source()
             elif shown_count and page.laid is not None:
@@ -279,7 +272,7 @@ class PageLoader:
             pane.find_bar.content_changed()
         contents.markdown = load.markdown
         self.navigation.cancel_waiting_moves()
-        self._finish(page.document)
+        self._finish()
         for move in moves:
             move()
         pane.viewport.continue_work()
