@@ -32,11 +32,8 @@ from octavo.tui.widgets.commands import Command, Commands
 
 _PAN = 16
 """Cells by which a key scrolls wide code or tables."""
-_MOST_UNITS, _MOST_LINES = 100, 1500
-"""Maximum number of units with cached selectable blocks, and approximate maximum number of their lines. Low, because
-freeing many lines at once is slow."""
-_MOST_BARS = 300
-"""Maximum number of cached lines with the cursor bar. Low for the same reason."""
+_MOST_UNITS = 100
+"""Maximum number of units with cached selectable blocks."""
 
 
 class BlockCursor(PanePart):
@@ -47,76 +44,48 @@ class BlockCursor(PanePart):
         self.selected: tuple[int, Block] | None = None
         """Unit index and block of the last selection. If None, the first visible block is the selected one."""
         self._bar_block: Block | None = None
-        self._selected_ids: frozenset[int] = frozenset()
-        """Identities of the selected block and of all blocks in it. All have the bar at their left."""
+        """Selected block in the frame that is being painted."""
+        self._bar_ids: frozenset[int] = frozenset()
+        """Identities of the bar block and of all blocks in it. All have the bar at their left."""
+        self._is_bar_shown = False
         self._spans: dict[int, tuple[list[Line], list[BlockSpan]]] = {}
-        self._cached_lines = 0
-        """Number of lines in `_spans`."""
-        self._strips_with_bar: dict[int, tuple[Strip, Strip]] = {}
-        """For each line, by its `id()`: its strip without the cursor bar, and that strip with the bar."""
-        self._bar_key: tuple[int, bool] = (0, False)
 
     def lines_changed(self) -> None:
-        self._spans, self._cached_lines = {}, 0
-        self._strips_with_bar = {}
+        self._spans = {}
 
     # Painting
 
     def before_painting(self, *, is_shown: bool) -> None:
         """Find the selected block before a frame is painted. `is_shown` is True if the bar is painted."""
         selected = self.current()
-        self._bar_block = selected.block if selected is not None else None
-        key = (id(self._bar_block), self.viewport.widget.has_focus)
-        if key != self._bar_key:
-            self._bar_key, self._strips_with_bar = key, {}
-            self._selected_ids = _ids_inside(self._bar_block)
-        if not is_shown:
-            self._bar_block = None
+        block = selected.block if selected is not None else None
+        if block is not self._bar_block:
+            self._bar_block, self._bar_ids = block, _ids_inside(block)
+        self._is_bar_shown = is_shown
 
     def with_bar(self, strip: Strip, unit_index: int, line: Line) -> Strip:
         """Return the strip of a line, with the cursor bar if the line belongs to the selected block."""
         viewport = self.viewport
-        bar_column = (
-            viewport.contents.cursor_bar_column(line, self._selected_ids) if self._bar_block is not None else None
-        )
-        if bar_column is None:
+        column = viewport.contents.cursor_bar_column(line, self._bar_ids) if self._is_bar_shown else None
+        if column is None:
             return strip
-        cached = self._strips_with_bar.get(id(line))
-        if cached is not None and cached[0] is strip:
-            return cached[1]
         styles = viewport.text_styles
         style = viewport.base_style + (styles.accent if viewport.widget.has_focus else styles.muted)
-        strip_with_bar = overlay_text(
-            strip, max(0, viewport.contents.margin_of(unit_index) + bar_column), styles.glyphs.bar, style
-        )
-        if len(self._strips_with_bar) >= _MOST_BARS:
-            self._strips_with_bar.clear()
-        self._strips_with_bar[id(line)] = (strip, strip_with_bar)
-        return strip_with_bar
+        return overlay_text(strip, viewport.contents.margin_of(unit_index) + column, styles.glyphs.bar, style)
 
     # Selectable blocks
 
     def spans_of(self, unit_index: int) -> list[BlockSpan]:
         """Return the selectable blocks of a unit. Lays out the unit if its lines are not kept."""
         lines = self.viewport.virtual_lines.lines(unit_index)
-        cached = self._spans.get(unit_index)
-        if cached is None or cached[0] is not lines:
-            if cached is not None:
-                self._forget_spans(unit_index)
-            while self._spans and (len(self._spans) >= _MOST_UNITS or self._cached_lines > _MOST_LINES):
-                self._forget_spans(next(iter(self._spans)))
-            self._cached_lines += len(lines)
-            cached = self._spans[unit_index] = (
-                lines,
-                [
-                    BlockSpan(unit_index, first, last, block)
-                    for first, last, block in self.viewport.contents.spans_in(lines)
-                ],
-            )
-        return cached[1]
-
-    def _forget_spans(self, unit_index: int) -> None:
-        self._cached_lines -= len(self._spans.pop(unit_index)[0])
+        cached_lines, spans = self._spans.get(unit_index, (None, []))
+        if cached_lines is not lines:
+            if len(self._spans) >= _MOST_UNITS:
+                self._spans.clear()
+            ranges = self.viewport.contents.spans_in(lines)
+            spans = [BlockSpan(unit_index, first, last, block) for first, last, block in ranges]
+            self._spans[unit_index] = lines, spans
+        return spans
 
     def spans_from(
         self, unit_index: int, block: Block | None, step: int, may_match: Callable[[int], bool]
