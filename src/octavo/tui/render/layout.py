@@ -60,9 +60,6 @@ split."""
 _MOST_EDGES = 4_000
 """Approximate maximum number of block edges (starts and ends) at which source blocks begin. With more edges, they begin
 only at every n-th block."""
-_FEW_LINES, _STEPS = 8, (2_000, 250, 60)
-"""`_end_of_line` counts at most `_FEW_LINES` lines one by one. It first counts more lines in steps of `_STEPS`
-characters, because large steps are faster."""
 
 
 class LinkFollowed(Message):
@@ -150,12 +147,6 @@ def _split_source(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int,
 def _end_of_line(source: str, start: int, lines: int) -> int:
     """Return the index of the end of line number `lines`, where line 1 begins at `start`. -1 if the source has fewer
     lines."""
-    for step in _STEPS:
-        while lines > _FEW_LINES and start < len(source):
-            line_count = source.count("\n", start, start + step)
-            if line_count >= lines:
-                break
-            lines, start = lines - line_count, start + step
     end = start - 1
     for _ in range(lines):
         if (end := source.find("\n", end + 1)) < 0:
