@@ -107,12 +107,12 @@ def lay_out_all(
 ) -> list[Line]:
     """Return all lines of an expanded page, followed by the lines of the tabs that are not shown."""
     folds = folds or open_folds(document)
-    lines = lay_out(document.blocks, width, look, folds, available_width=room).lines
+    lines = lay_out(document.blocks, width, look, folds, available_width=room)
     for block in document.walk():
         if block.kind == "tabs":
             chosen = folds.chosen_tab(block)
             for at, tab in enumerate(block.children):
-                lines += lay_out(tab.children, width, look, folds, available_width=room).lines if at != chosen else []
+                lines += lay_out(tab.children, width, look, folds, available_width=room) if at != chosen else []
     return lines
 
 

@@ -12,8 +12,8 @@ from octavo.documents.blocks import Document
 from octavo.documents.source_reader import parse
 from octavo.tui.reader.block_cursor import Hints
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.render.layout import Layout, lay_out, source_blocks
-from octavo.tui.render.styled_lines import clickable_spans
+from octavo.tui.render.layout import lay_out, source_blocks
+from octavo.tui.render.styled_lines import ClickableSpan, clickable_spans
 from octavo.tui.render.styles import Styles
 from tests.documents.audit_of_lines import default_styles, lay_out_all, open_folds
 from tests.tui.reader.panes import PaneApp
@@ -38,8 +38,8 @@ def too_wide(document: Document, width: int, look: Styles) -> list[str]:
     ]
 
 
-def layout_of(document: Document) -> Layout:
-    return lay_out(document.blocks, 76, Styles.plain(), open_folds(document))
+def clickables_of(document: Document) -> list[ClickableSpan]:
+    return clickable_spans(lay_out(document.blocks, 76, Styles.plain(), open_folds(document)))
 
 
 @pytest.mark.parametrize("look", STYLES_BY_NAME)
@@ -54,7 +54,7 @@ def test_tabs_take_their_displayed_width() -> None:
     document = parse(f'{code}\n{{% prompt description="It" %}}\n{code}{{% endprompt %}}\n\n`a\tb` and\ta tab\n')
     for blocks in (document.blocks, source_blocks(document.source)):
         assert "\t" not in "".join(
-            line.text for line in lay_out(blocks, 40, Styles.plain(), open_folds(document)).lines
+            line.text for line in lay_out(blocks, 40, Styles.plain(), open_folds(document))
         )
 
 
@@ -69,7 +69,7 @@ async def test_keys_reach_everything_that_opens() -> None:
             await pilot.pause()
             expected = {
                 (clickable.kind, clickable.target, clickable.clickable.index)
-                for clickable in layout_of(document).clickables
+                for clickable in clickables_of(document)
             }
             spans = [
                 span for unit in range(len(app.pane.viewport.virtual_lines)) for span in app.pane.cursor.spans_of(unit)

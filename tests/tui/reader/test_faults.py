@@ -119,7 +119,7 @@ async def test_change_that_fails_to_render_shows_its_source(faults: FaultLog) ->
 
 
 def test_comment_block_that_fails_to_render_shows_its_source(faults: FaultLog) -> None:
-    lines = lay_out(page_with_fault().blocks, 50, Styles.plain(), source=SOURCE).lines
+    lines = lay_out(page_with_fault().blocks, 50, Styles.plain(), source=SOURCE)
     shown = "\n".join(line.text for line in lines)
     assert "paragraph, shown as source" in shown
     assert FAILING_TEXT in shown
@@ -131,11 +131,11 @@ def test_unreadable_block_shows_its_source(faults: FaultLog) -> None:
     no_run: Any = 7
     document = parse(SOURCE)
     wrong = document.blocks[1]._replace(runs=(no_run,))
-    lines = lay_out((document.blocks[0], wrong, *document.blocks[2:]), 50, Styles.plain(), source=SOURCE).lines
+    lines = lay_out((document.blocks[0], wrong, *document.blocks[2:]), 50, Styles.plain(), source=SOURCE)
     shown = "\n".join(line.text for line in lines)
     assert "First words, about" in shown
     assert "Last words." in shown
-    alone = "\n".join(line.text for line in lay_out((wrong,), 50, Styles.plain()).lines)
+    alone = "\n".join(line.text for line in lay_out((wrong,), 50, Styles.plain()))
     assert "paragraph, shown as source" in alone
     assert faults.reports
 
@@ -144,7 +144,7 @@ def test_slice_that_fails_to_render_shows_its_own_source(faults: FaultLog) -> No
     items = [f"* item {at} {'and its words ' * 20}\n" for at in range(200)]
     items[100] = f"* {FAILING_TEXT}\n"
     source = "".join(items)
-    lines = lay_out(page_with_fault(source).blocks, 60, Styles.plain(), source=source).lines
+    lines = lay_out(page_with_fault(source).blocks, 60, Styles.plain(), source=source)
     shown = "\n".join(line.text for line in lines)
     assert all(f"item {at} " in shown for at in range(200) if at != 100)
     assert shown.count("shown as source") == 1

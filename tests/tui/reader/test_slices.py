@@ -6,7 +6,7 @@ from rich.style import Style
 from octavo.documents.source_reader import parse
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.block_slices import whole_block
-from octavo.tui.render.layout import lay_out, render_block, split_into_units
+from octavo.tui.render.layout import block_ranges, lay_out, render_block, split_into_units
 from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import Styles
@@ -125,8 +125,8 @@ def test_slices_look_like_whole_block(page: str) -> None:
             folds = [Folds(panned={each.key: offset for each in block.walk()}) for _ in range(2)]
             in_slices = lay_out([block], width, LOOK, folds[0], available_width=room)
             whole = render_block(LayoutContext(LOOK, folds[1], render_block, available_width=room), block, width)
-            assert [line.text for line in in_slices.lines] == [line.text for line in whole]
-            assert pieces_of(in_slices.lines) == pieces_of(whole)
+            assert [line.text for line in in_slices] == [line.text for line in whole]
+            assert pieces_of(in_slices) == pieces_of(whole)
             assert folds[0].hidden == folds[1].hidden
     assert len(list(split_into_units([block]))) > 2
 
@@ -134,16 +134,16 @@ def test_slices_look_like_whole_block(page: str) -> None:
 def test_code_above_very_long_line_scrolls() -> None:
     (block,) = parse(f"```\n{CODE}{'x' * 100 + ' end of the row'}\n{'letters ' * 5000}\n```\n").blocks
     folds = Folds()
-    assert "end of the row" not in "".join(line.text for line in lay_out([block], 76, LOOK, folds).lines)
+    assert "end of the row" not in "".join(line.text for line in lay_out([block], 76, LOOK, folds))
     assert folds.pan_by(block.key, 60)
-    assert "end of the row" in "".join(line.text for line in lay_out([block], 76, LOOK, folds).lines)
+    assert "end of the row" in "".join(line.text for line in lay_out([block], 76, LOOK, folds))
 
 
 @pytest.mark.parametrize("page", [pytest.param(page, id=name) for name, page in BLOCKS.items()])
 def test_blocks_are_selected_not_slices(page: str) -> None:
     block = next(iter(parse(page).blocks))
     known = {id(each) for each in block.walk()}
-    spans = [each for _, _, each in lay_out([block], 76, LOOK).block_ranges]
+    spans = [each for _, _, each in block_ranges(lay_out([block], 76, LOOK))]
     assert all(id(each) in known for each in spans)
     parts = [unit.slice for unit in split_into_units([block]) if unit.slice is not None]
     assert all(whole_block(part) is block for part in parts)
@@ -155,7 +155,7 @@ def test_blocks_are_selected_not_slices(page: str) -> None:
 def test_long_paragraph_is_sliced_without_losing_words() -> None:
     words = " ".join(f"word{number} **strong{number}** and more" for number in range(2000))
     (block,) = parse(words).blocks
-    lines = lay_out([block], 76, LOOK).lines
+    lines = lay_out([block], 76, LOOK)
     assert " ".join(line.text for line in lines).split() == words.replace("*", "").split()
     assert len(list(split_into_units([block]))) > 5
 
@@ -194,5 +194,5 @@ def test_long_table_head_loses_no_row_between_slices() -> None:
         0
     ]
     assert len(list(split_into_units([block]))) > 2
-    text = "\n".join(line.text for line in lay_out([block], 90, LOOK).lines)
+    text = "\n".join(line.text for line in lay_out([block], 90, LOOK))
     assert [number for number in range(12) if f"Head {number} " not in text] == []

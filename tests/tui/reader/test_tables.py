@@ -9,7 +9,7 @@ from octavo.documents.source_reader import parse
 from octavo.tui.reader.page_dialogs import TableRowDialog
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.render.layout import lay_out
+from octavo.tui.render.layout import block_ranges, lay_out
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.tables import copied_text
 from tests.tui.reader.panes import PaneApp, bar_column, links, screen
@@ -157,23 +157,23 @@ async def test_sliced_table_keeps_head_and_opens_rows() -> None:
 
 
 def test_merged_cells_keep_their_columns() -> None:
-    rows = [line.text.split() for line in lay_out(parse(MERGED).blocks, 60, Styles.plain()).lines]
+    rows = [line.text.split() for line in lay_out(parse(MERGED).blocks, 60, Styles.plain())]
     assert rows[0] == ["A", "B", "C"]
     assert rows[2:] == [["tall", "broad"], ["one", "two"]]
-    texts = [line.text for line in lay_out(parse(MERGED).blocks, 60, Styles.plain()).lines]
+    texts = [line.text for line in lay_out(parse(MERGED).blocks, 60, Styles.plain())]
     assert texts[0].index("B") == texts[2].index("broad") == texts[3].index("one")
     assert texts[0].index("C") == texts[3].index("two")
 
 
 def test_full_width_merged_cell_adds_no_columns() -> None:
     markdown = MERGED.replace('colspan="2"', 'colspan="100"')
-    assert [line.text for line in lay_out(parse(markdown).blocks, 60, Styles.plain()).lines] == [
-        line.text for line in lay_out(parse(MERGED).blocks, 60, Styles.plain()).lines
+    assert [line.text for line in lay_out(parse(markdown).blocks, 60, Styles.plain())] == [
+        line.text for line in lay_out(parse(MERGED).blocks, 60, Styles.plain())
     ]
 
 
 def test_cells_are_shown_according_to_their_types() -> None:
-    (row,) = [line.text for line in lay_out(parse(TYPED).blocks, 90, Styles.plain()).lines][2:]
+    (row,) = [line.text for line in lay_out(parse(TYPED).blocks, 90, Styles.plain())][2:]
     assert row.split() == ["Guide", "☑", "In", "review", "Merged", "12", "@Mira", "↓", "a.pdf"]
 
 
@@ -181,13 +181,13 @@ def test_cells_are_shown_according_to_their_types() -> None:
 def test_column_width_is_kept_when_columns_shrink(width: int) -> None:
     words = "many words that wrap in a narrow column " * 2
     markdown = f'<table><thead><tr><th width="{width * 8}">A</th><th>B</th></tr></thead><tbody><tr><td>{words}</td><td>{words}</td></tr></tbody></table>'
-    head = lay_out(parse(markdown).blocks, 80, Styles.plain()).lines[0].text
+    head = lay_out(parse(markdown).blocks, 80, Styles.plain())[0].text
     assert head.index("B") == (14 if width < 20 else 41)
 
 
 def column_starts(markdown: str, width: int) -> list[int]:
     """Return the first cell of each column, found by the words in the head."""
-    head = lay_out(parse(markdown).blocks, width, Styles.plain()).lines[0].text
+    head = lay_out(parse(markdown).blocks, width, Styles.plain())[0].text
     return [head.index(word) for word in head.split()]
 
 
@@ -214,7 +214,7 @@ def test_equal_prose_columns_have_equal_width() -> None:
 @pytest.mark.parametrize("width", [54, 74])
 def test_long_word_stays_whole_next_to_prose(name: str, width: int) -> None:
     markdown = f"| Name | Meaning |\n|-|-|\n| `{name}` | {PROSE} {PROSE} |\n"
-    assert name in "\n".join(line.text for line in lay_out(parse(markdown).blocks, width, Styles.plain()).lines)
+    assert name in "\n".join(line.text for line in lay_out(parse(markdown).blocks, width, Styles.plain()))
 
 
 NOTES = "what it is for and what becomes of it when nobody says anything about it at all, " * 3
@@ -222,7 +222,7 @@ NOTES = "what it is for and what becomes of it when nobody says anything about i
 
 def max_width(markdown: str, width: int, available: int) -> int:
     return max(
-        line.width for line in lay_out(parse(markdown).blocks, width, Styles.plain(), available_width=available).lines
+        line.width for line in lay_out(parse(markdown).blocks, width, Styles.plain(), available_width=available)
     )
 
 
@@ -239,14 +239,14 @@ def test_prose_column_has_maximum_width() -> None:
 
 def test_short_columns_shrink_before_prose() -> None:
     table = f"| Property name | Kind of type | May be left out | Notes |\n|-|-|-|-|\n| a list of them | list of texts | if not set | {NOTES} |\n"
-    head = lay_out(parse(table).blocks, 76, Styles.plain()).lines[0].text
+    head = lay_out(parse(table).blocks, 76, Styles.plain())[0].text
     assert 76 - head.index("Notes") >= 30
 
 
 def test_numbers_and_codes_stay_whole_next_to_prose() -> None:
     row = ("1,234.50", "1,234,567.89", "v12-rc1", f"{PROSE} {PROSE}")
     markdown = f"| At | Of | In | Meaning |\n|-|-:|-|-|\n| {' | '.join(row)} |\n"
-    first = lay_out(parse(markdown).blocks, 54, Styles.plain()).lines[2].text
+    first = lay_out(parse(markdown).blocks, 54, Styles.plain())[2].text
     assert first.split()[:3] == list(row[:3])
 
 
@@ -258,7 +258,7 @@ def test_text_without_spaces_takes_no_more_than_words() -> None:
 @pytest.mark.parametrize(("width", "moves"), [(60, False), (44, False), (30, True)])
 def test_long_words_break_before_table_scrolls(width: int, moves: bool) -> None:
     markdown = "| Name | Type | Default | Meaning |\n|-|-|-|-|\n| state | string | active,degraded,silent | Separated states |\n"
-    lines = [line.text for line in lay_out(parse(markdown).blocks, width, Styles.plain()).lines]
+    lines = [line.text for line in lay_out(parse(markdown).blocks, width, Styles.plain())]
     assert any("›" in line for line in lines) is moves
     assert all(word in "".join(lines) for word in ("degraded,", "silent", "states")) is not moves
 
@@ -268,9 +268,9 @@ def test_any_table_shape_fits_and_loses_no_word() -> None:
     for columns in (1, 7, 60):
         markdown = f"|{'h再|' * columns}\n|{'-|' * columns}\n|{'wide再試 cell|' * columns}\n"
         for width in (16, 33, 80):
-            layout = lay_out(parse(markdown).blocks, width, Styles.plain())
-            assert max(line.width for line in layout.lines) <= width
-            rows += [block for _, _, block in layout.block_ranges if block.kind == "row"]
+            lines = lay_out(parse(markdown).blocks, width, Styles.plain())
+            assert max(line.width for line in lines) <= width
+            rows += [block for _, _, block in block_ranges(lines) if block.kind == "row"]
     assert len(rows) == 9
 
 
@@ -282,7 +282,7 @@ def test_head_words_stay_whole_if_others_can_shrink() -> None:
         "SHOW_COMMUNITY_NODES | Display nodes that are created by community | Boolean: `true` or `false` |",
     )
     lines = "\n".join(f"| {row} |" for row in ("Variable | Description | Type | Default", "-|-|-|-", *rows))
-    head = lay_out(parse(lines).blocks, 48, Styles.plain()).lines[0].text.split()
+    head = lay_out(parse(lines).blocks, 48, Styles.plain())[0].text.split()
     assert head == ["Variable", "Description", "Type", "Default"]
 
 
@@ -299,22 +299,22 @@ def test_head_words_stay_whole_if_others_can_shrink() -> None:
 def test_word_stays_whole_if_other_columns_have_space(word: str, width: int) -> None:
     rows = f"| `{word}` | string | optional | {PROSE} {PROSE} |\n| `Id` | array of strings | required | {PROSE} |\n"
     markdown = f"| Property | Type | Contract | Description |\n|-|-|-|-|\n{rows}"
-    assert word in "\n".join(line.text for line in lay_out(parse(markdown).blocks, width, Styles.plain()).lines)
+    assert word in "\n".join(line.text for line in lay_out(parse(markdown).blocks, width, Styles.plain()))
 
 
 def test_long_url_breaks_into_equal_parts() -> None:
     address = "0x8f3Cf7ad23Cd3CaDbD9735AFf958023239c6A063"
     markdown = f"| Name | Address | Notes |\n|-|-|-|\n| Router | `{address}` | {PROSE} {PROSE} |\n"
-    text = "\n".join(line.text for line in lay_out(parse(markdown).blocks, 60, Styles.plain()).lines)
+    text = "\n".join(line.text for line in lay_out(parse(markdown).blocks, 60, Styles.plain()))
     assert address[:21] in text.split()
     assert address[21:] in text.split()
-    assert address in lay_out(parse(markdown).blocks, 90, Styles.plain()).lines[2].text
+    assert address in lay_out(parse(markdown).blocks, 90, Styles.plain())[2].text
 
 
 def test_words_stay_whole_in_scrolling_table() -> None:
     row = "Consecutive blocks | empty_consecutive_blocks | Sub-category Blockchain | Alert | Interval |"
     markdown = f"| Sub-category | Alerts | Of | Type | Every |\n|-|-|-|-|-|\n| {row}\n"
-    text = "\n".join(line.text for line in lay_out(parse(markdown).blocks, 40, Styles.plain()).lines)
+    text = "\n".join(line.text for line in lay_out(parse(markdown).blocks, 40, Styles.plain()))
     assert "›" in text
     assert {"Consecutive", "consecutive_", "category", "Blockchain"} <= set(text.split())
 
@@ -329,7 +329,7 @@ def test_words_stay_whole_in_scrolling_table() -> None:
 )
 def test_url_breaks_before_word_of_other_column(name: str, where: str, path: str, width: int) -> None:
     markdown = f"| Name | Where | Path |\n|-|-|-|\n| {name} | {where} | {path} |\n"
-    lines = lay_out(parse(markdown).blocks, width, Styles.plain()).lines
+    lines = lay_out(parse(markdown).blocks, width, Styles.plain())
     assert lines[2].text.split() == [name, "https://" + where.split("/")[2] + "/", path]
     assert all(line.width <= width for line in lines)
 
@@ -337,14 +337,14 @@ def test_url_breaks_before_word_of_other_column(name: str, where: str, path: str
 def test_url_breaks_before_name_next_to_prose() -> None:
     name, where = "/.well-known/change-password", "<https://w3c.example.org/well-known-addresses/#the-change-address>"
     markdown = f"| Name | Meaning | Status | Where |\n|-|-|-|-|\n| `{name}` | {PROSE} | Provisional | {where} |\n"
-    assert name in lay_out(parse(markdown).blocks, 82, Styles.plain()).lines[2].text
+    assert name in lay_out(parse(markdown).blocks, 82, Styles.plain())[2].text
 
 
 @pytest.mark.parametrize("width", [72, 76, 78, 80])
 def test_short_url_stays_whole_next_to_prose(width: int) -> None:
     where = "'http://localhost:5100/api'"
     markdown = f"| Variable | Default | Purpose |\n|-|-|-|\n| `SSS_SERVER_URL` and {PROSE} | `{where}` | {PROSE} |\n"
-    assert where in "".join(line.text for line in lay_out(parse(markdown).blocks, width, Styles.plain()).lines)
+    assert where in "".join(line.text for line in lay_out(parse(markdown).blocks, width, Styles.plain()))
 
 
 @pytest.mark.parametrize("width", [78, 80, 84, 88])
@@ -353,12 +353,12 @@ def test_free_cells_are_given_to_broken_words(width: int) -> None:
         "| Name | Type | Notes | Where it is |\n|-|-|-|-|\n"
         "| `CampaignClassicName` | a few words | supercalifragilistic word | over the hills and far away |\n"
     )
-    text = "\n".join(line.text for line in lay_out(parse(markdown).blocks, width, Styles.plain()).lines)
+    text = "\n".join(line.text for line in lay_out(parse(markdown).blocks, width, Styles.plain()))
     assert "CampaignClassicName" in text
     assert "supercalifragilistic" in text
 
 
 def test_right_to_left_columns_are_right_aligned() -> None:
     markdown = "| שם | סוג | Key |\n|-|-|-|\n| אחד | הסבר ארוך | a |\n| API | ממשק | bcd |\n"
-    lines = [line.text for line in lay_out(parse(markdown).blocks, 60, Styles.plain()).lines]
+    lines = [line.text for line in lay_out(parse(markdown).blocks, 60, Styles.plain())]
     assert lines[2:] == [" אחד   הסבר ארוך   a", " API        ממשק   bcd"]

@@ -99,7 +99,7 @@ def test_visible_content_keeps_its_column(start: int, width: int) -> None:
 def test_unequal_column_shares_fit_width(shares: tuple[float, ...], width: int) -> None:
     image = "![An image](some-picture.png)\n\n> quoted, quoted and more\n>\n> > * within\n"
     inner = "".join(f'{{% column width="{share}%" %}}\n{image}\n{{% endcolumn %}}\n' for share in shares)
-    lines = lay_out(parse(f"{{% columns %}}\n{inner}{{% endcolumns %}}\n").blocks, width, Styles.plain()).lines
+    lines = lay_out(parse(f"{{% columns %}}\n{inner}{{% endcolumns %}}\n").blocks, width, Styles.plain())
     assert max(line.width for line in lines) <= width
     (boxes,) = [line.text for line in lines if line.text.startswith("╭")][:1]
     found = [cell_len(box) for box in re.findall("╭[^╮]*╮", boxes)]
@@ -163,7 +163,7 @@ async def test_wide_changes_scroll_sideways(before: str, after: str) -> None:
 
 @pytest.mark.parametrize("width", range(16, 61))
 def test_wide_characters_stay_in_table(width: int) -> None:
-    for line in lay_out(parse(GLYPHS).blocks, width, Styles.plain()).lines:
+    for line in lay_out(parse(GLYPHS).blocks, width, Styles.plain()):
         assert cell_len(line.text) <= width
 
 

@@ -21,7 +21,7 @@ CARDS = """\
 
 
 def lines(markdown: str, look: Styles | None = None, width: int = 80) -> list[Line]:
-    return lay_out(parse(markdown).blocks, width, look or Styles.plain(), Folds()).lines
+    return lay_out(parse(markdown).blocks, width, look or Styles.plain(), Folds())
 
 
 def card_texts(markdown: str, width: int = 80) -> list[list[str]]:

@@ -23,7 +23,7 @@ def test_code_is_rendered_with_every_combination_of_options(rows: int, notes: tu
     text = "\n".join(f"line {row}" for row in range(rows))
     for expandable, numbers, wraps, title, width in product((True, False), (True, False), (True, False), "T ", (8, 60)):
         attrs = {"expandable": expandable, "numbers": numbers, "wrap": wraps, "title": title.strip(), "notes": notes}
-        lines = lay_out((Block(kind="code", attrs=attrs, text=text, key="k"),), width, Styles()).lines
+        lines = lay_out((Block(kind="code", attrs=attrs, text=text, key="k"),), width, Styles())
         shown = "\n".join("".join(piece.text for piece in line.pieces) for line in lines)
         assert ("line 0" in shown) == (rows > 0)
         assert ("line 11" in shown) == (rows > 11 and not expandable)
@@ -34,11 +34,11 @@ def test_code_uses_the_available_width_and_is_cut_at_its_box(available: int, wid
     row = "const client = await ServiceClientFactory.init<NetworkIndexer>({ network: Network.MAIN_NETWORK_INDEXER_LONG });"
     block = Block(kind="code", attrs={}, text=row[:109], key="k")
     folds = Folds()
-    lines = lay_out((block,), 60, Styles.plain(), folds, available_width=available).lines
+    lines = lay_out((block,), 60, Styles.plain(), folds, available_width=available)
     shown = row[: wide - 5] + "…" if wide < 113 else row[:109]
     assert [line.text for line in lines][1] == f"│ {shown} │"
     folds.pan_by("k", 10_000)
-    moved = lay_out((block,), 60, Styles.plain(), folds, available_width=available).lines[1].text
+    moved = lay_out((block,), 60, Styles.plain(), folds, available_width=available)[1].text
     assert moved == (f"│ …{row[109 - wide + 5 : 109]} │" if wide < 113 else f"│ {shown} │")
 
 
@@ -74,11 +74,11 @@ def put_into(container: str, code: str) -> str:
 )
 def test_code_in_a_container_without_right_edge_uses_more_width(container: str) -> None:
     blocks = parse(put_into(container, f"```js\n{ROW}\n```")).blocks
-    wide = lay_out(blocks, 60, Styles.plain(), available_width=160).lines
+    wide = lay_out(blocks, 60, Styles.plain(), available_width=160)
     assert any(ROW in line.text for line in wide)
-    most = max(line.width for line in lay_out(blocks, 60, Styles.plain(), available_width=80).lines)
+    most = max(line.width for line in lay_out(blocks, 60, Styles.plain(), available_width=80))
     assert most in (69, 70)  # The left edge stays, and steps keep one space at the right.
-    assert max(line.width for line in lay_out(blocks, 60, Styles.plain()).lines) in (59, 60)
+    assert max(line.width for line in lay_out(blocks, 60, Styles.plain())) in (59, 60)
 
 
 @pytest.mark.parametrize(
@@ -86,13 +86,13 @@ def test_code_in_a_container_without_right_edge_uses_more_width(container: str) 
 )
 def test_code_in_a_container_with_right_edge_stays_inside(container: str) -> None:
     blocks = parse(put_into(container, f"```js\n{ROW}\n```")).blocks
-    assert max(line.width for line in lay_out(blocks, 72, Styles.plain(), available_width=130).lines) <= 72
+    assert max(line.width for line in lay_out(blocks, 72, Styles.plain(), available_width=130)) <= 72
 
 
 @pytest.mark.parametrize(("available", "rows"), [(60, 2), (80, 2), (len(ROW) + 4, 1), (200, 1)])
 def test_wrapped_code_uses_the_available_width(available: int, rows: int) -> None:
     block = Block(kind="code", attrs={"wrap": True}, text=ROW, key="k")
-    lines = lay_out((block,), 60, Styles.plain(), available_width=available).lines
+    lines = lay_out((block,), 60, Styles.plain(), available_width=available)
     assert len(lines) == rows + 2
     assert {line.width for line in lines} == {len(ROW) + 4 if rows == 1 else 60}
 
@@ -100,7 +100,7 @@ def test_wrapped_code_uses_the_available_width(available: int, rows: int) -> Non
 def test_table_in_a_list_uses_more_width() -> None:
     names = [f"ServiceClientFactoryOptions{at}" for at in "ABC"]
     page = f"* item\n\n  | a | b | c |\n  | --- | --- | --- |\n  | {' | '.join(names)} |\n"
-    lines = lay_out(parse(page).blocks, 60, Styles.plain(), available_width=200).lines
+    lines = lay_out(parse(page).blocks, 60, Styles.plain(), available_width=200)
     assert any(all(name in line.text for name in names) for line in lines)
 
 

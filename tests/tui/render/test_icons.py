@@ -11,7 +11,7 @@ from octavo.tui.render.styles import Styles, icon_sign, icon_words
 
 
 def shown(source: str, *, ascii: bool = False) -> str:
-    return "\n".join(line.text for line in lay_out(parse(source).blocks, 60, Styles.plain(ascii=ascii)).lines).strip()
+    return "\n".join(line.text for line in lay_out(parse(source).blocks, 60, Styles.plain(ascii=ascii))).strip()
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def without_frame(rows: list[str]) -> str:
 @pytest.mark.parametrize("width", [20, 34, 46, 76, 100, 160])
 @pytest.mark.parametrize("form", FORMS)
 def test_unreadable_operation_shows_its_method_and_url(form: str, width: int) -> None:
-    lines = lay_out(parse(FORMS[form]).blocks, width, Styles.plain()).lines
+    lines = lay_out(parse(FORMS[form]).blocks, width, Styles.plain())
     assert max(line.width for line in lines) <= width
     text = without_frame([line.text for line in lines])
     assert text.startswith("DELETE")
@@ -48,11 +48,11 @@ def test_operations_of_a_file_are_listed_with_their_whole_paths(width: int) -> N
 def test_cause_is_shown_for_the_first_of_several_operations() -> None:
     operation = '{% openapi-operation spec="" path="/pets" method="get" %}\n{% endopenapi-operation %}\n\n'
     for markdown in (operation * 3, f"> {operation.strip()}\n>\n> {operation}".replace("\n{", "\n> {")):
-        text = "\n".join(line.text for line in lay_out(parse(markdown).blocks, 76, Styles.plain()).lines)
+        text = "\n".join(line.text for line in lay_out(parse(markdown).blocks, 76, Styles.plain()))
         assert text.count("/pets") > 1
         assert text.count("This block does not name an OpenAPI specification.") == 1
     apart = "\n".join(
-        line.text for line in lay_out(parse(f"{operation}Then.\n\n{operation}").blocks, 76, Styles.plain()).lines
+        line.text for line in lay_out(parse(f"{operation}Then.\n\n{operation}").blocks, 76, Styles.plain())
     )
     assert apart.count("This block does not name an OpenAPI specification.") == 2
 

@@ -11,7 +11,7 @@ from octavo.tui.render.styles import Styles
 
 def link_targets(markdown: str) -> list[tuple[str, str, str]]:
     """Return the kind, target and text of each clickable piece."""
-    lines = lay_out(parse(markdown).blocks, 60, Styles.plain()).lines
+    lines = lay_out(parse(markdown).blocks, 60, Styles.plain())
     found = [
         (piece.clickable.kind, piece.clickable.target, piece.text)
         for line in lines
@@ -22,7 +22,7 @@ def link_targets(markdown: str) -> list[tuple[str, str, str]]:
 
 
 def shown(markdown: str) -> str:
-    return "\n".join(line.text.rstrip() for line in lay_out(parse(markdown).blocks, 60, Styles.plain()).lines)
+    return "\n".join(line.text.rstrip() for line in lay_out(parse(markdown).blocks, 60, Styles.plain()))
 
 
 @pytest.mark.parametrize(
@@ -57,5 +57,5 @@ def test_linked_image_can_be_opened_and_followed() -> None:
 def test_symbol_of_an_image_stays_with_its_name() -> None:
     before = "To delete an image from the gallery of a page, open a menu"
     assert shown(f"{before} ![The icon](icon.svg)").split("\n") == [before, "▣\u00a0The icon"]
-    ascii_lines = lay_out(parse("a ![The icon](icon.svg)").blocks, 60, Styles.plain(ascii=True)).lines
+    ascii_lines = lay_out(parse("a ![The icon](icon.svg)").blocks, 60, Styles.plain(ascii=True))
     assert all(line.text.isascii() for line in ascii_lines)

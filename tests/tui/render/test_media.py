@@ -11,7 +11,7 @@ from octavo.tui.render.styles import Styles
 
 
 def embedded(url: str, width: int) -> str:
-    lines = lay_out(parse(f'{{% embed url="{url}" %}}').blocks, width, Styles.plain()).lines
+    lines = lay_out(parse(f'{{% embed url="{url}" %}}').blocks, width, Styles.plain())
     return " / ".join(line.text.strip() for line in lines)
 
 
@@ -47,21 +47,21 @@ def test_long_url_wraps_without_its_query() -> None:
 
 def test_long_alternative_text_is_shown_completely() -> None:
     alt = " ".join(f"word{number}" for number in range(90))
-    lines = lay_out(parse(f"![{alt}](a.png)").blocks, 40, Styles.plain()).lines
+    lines = lay_out(parse(f"![{alt}](a.png)").blocks, 40, Styles.plain())
     assert all(f"word{number}" in "".join(line.text for line in lines) for number in range(90))
 
 
 def test_long_file_name_replaces_a_missing_alternative_text() -> None:
     name = "a-picture-whose-name-is-much-too-long-for-its-frame.png"
-    lines = lay_out(parse(f"![]({name})").blocks, 40, Styles.plain()).lines
+    lines = lay_out(parse(f"![]({name})").blocks, 40, Styles.plain())
     assert "".join(line.text.strip(" │") for line in lines[1:-1]) == name
-    described = "".join(line.text for line in lay_out(parse(f"![It]({name})").blocks, 40, Styles.plain()).lines)
+    described = "".join(line.text for line in lay_out(parse(f"![It]({name})").blocks, 40, Styles.plain()))
     assert "image" in described
     assert "much-too-long" not in described
 
 
 def framed(source: str) -> list[str]:
-    lines = [line.text for line in lay_out(parse(source).blocks, 60, Styles.plain()).lines]
+    lines = [line.text for line in lay_out(parse(source).blocks, 60, Styles.plain())]
     return [text.strip("╭╮╰╯│─ ") for text in lines if text.strip("╭╮╰╯│─ ")]
 
 
@@ -113,7 +113,7 @@ SUN = "\u2600\ufe0f"
     ],
 )
 def test_titles_and_labels_contain_no_ambiguous_widths(source: str) -> None:
-    text = "".join(line.text for line in lay_out(parse(source).blocks, 60, Styles.plain()).lines)
+    text = "".join(line.text for line in lay_out(parse(source).blocks, 60, Styles.plain()))
     assert "\u2600" in text
     assert "\ufe0f" not in text
 
@@ -129,11 +129,11 @@ def test_blocked_embed_says_so_beside_its_url() -> None:
 def test_included_content_is_labeled_and_links_to_its_file(words: str) -> None:
     tag = '{% include "../.gitbook/includes/take%20care.md" %}'
     shown = lay_out(parse(f"Before.\n\n{tag}\n\n{words}\n\n{{% endinclude %}}\n\nAfter.").blocks, 40, Styles.plain())
-    expected = [line.text.rstrip() for line in shown.lines]
+    expected = [line.text.rstrip() for line in shown]
     assert expected[:4] == ["Before.", "", "┊ reusable content: take care.md", "┊ Wet paint."]
     assert expected.count("┊ reusable content: take care.md") == 1
     assert (expected[-3], expected[-1]) == ("┊ Wet paint.", "After.")
-    assert [span.target for span in clickable_spans(shown.lines)] == ["../.gitbook/includes/take%20care.md"]
+    assert [span.target for span in clickable_spans(shown)] == ["../.gitbook/includes/take%20care.md"]
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_included_content_is_labeled_and_links_to_its_file(words: str) -> None:
     ],
 )
 def test_unresolved_include_names_its_target(target: str, expected: str, link_count: int) -> None:
-    (line,) = lay_out(parse(f'{{% include "{target}" %}}').blocks, 60, Styles.plain()).lines
+    (line,) = lay_out(parse(f'{{% include "{target}" %}}').blocks, 60, Styles.plain())
     assert line.text.strip() == f"◆ Reusable content {expected}"
     assert len(clickable_spans([line])) == link_count
 
@@ -154,7 +154,7 @@ def test_icons_with_older_names_have_symbols() -> None:
     icons = "".join(
         f'<i class="fa-{name}"></i>' for name in ("info-circle", "exclamation-triangle", "gitbook-assistant")
     )
-    (line,) = lay_out(parse(f"So: {icons}").blocks, 40, Styles.plain()).lines
+    (line,) = lay_out(parse(f"So: {icons}").blocks, 40, Styles.plain())
     assert line.text.strip() == "So: i!★"
 
 
@@ -170,13 +170,13 @@ def test_icons_with_older_names_have_symbols() -> None:
 )
 def test_title_of_a_hint_follows_the_direction_of_its_text(words: str, head: str) -> None:
     shown = lay_out(parse(f"{{% hint %}}\n{words}\n{{% endhint %}}").blocks, 40, Styles.plain())
-    assert shown.lines[0].text.rstrip() == head
+    assert shown[0].text.rstrip() == head
 
 
 def test_table_without_a_head_has_no_rule() -> None:
     rows = "<tr><td>a</td><td>b</td></tr>" * 2
     table = f"<table><thead><tr><th></th><th></th></tr></thead><tbody>{rows}</tbody></table>"
-    assert [line.text.strip() for line in lay_out(parse(table).blocks, 40, Styles.plain()).lines] == ["a   b", "a   b"]
+    assert [line.text.strip() for line in lay_out(parse(table).blocks, 40, Styles.plain())] == ["a   b", "a   b"]
 
 
 @pytest.mark.parametrize(
@@ -192,12 +192,12 @@ def test_table_without_a_head_has_no_rule() -> None:
     ],
 )
 def test_right_to_left_text_is_aligned_right(markdown: str, first: str) -> None:
-    line = next(line for line in lay_out(parse(markdown).blocks, 60, Styles.plain()).lines if line.text.strip())
+    line = next(line for line in lay_out(parse(markdown).blocks, 60, Styles.plain()) if line.text.strip())
     assert ("right" if line.width >= 59 else "left") == first
 
 
 def test_right_to_left_footnotes_have_their_numbers_at_the_right() -> None:
-    lines = lay_out(parse("שלום[^1]\n\n[^1]: הערה\n").blocks, 40, Styles.plain()).lines
+    lines = lay_out(parse("שלום[^1]\n\n[^1]: הערה\n").blocks, 40, Styles.plain())
     assert lines[-1].text == "הערה ¹".rjust(40)
 
 
@@ -205,7 +205,7 @@ def test_annotated_words_have_the_number_of_their_note() -> None:
     note = '<a data-footnote-ref href="#user-content-fn-{0}">{1}</a>'
     page = f"{note.format(2, 'b')} and {note.format(1, 'a')}\n\n[^1]: One\n[^2]: Two\n"
     for look, marks in ((Styles.plain(), "b² and a¹"), (Styles.plain(ascii=True), "b[2] and a[1]")):
-        assert lay_out(parse(page).blocks, 40, look).lines[0].text.rstrip() == marks
+        assert lay_out(parse(page).blocks, 40, look)[0].text.rstrip() == marks
 
 
 def test_image_with_a_data_url_is_called_an_image() -> None:
@@ -218,6 +218,6 @@ def test_image_with_a_data_url_is_called_an_image() -> None:
         f'<figure><img src="{data}" alt="{svg}"><figcaption>cap</figcaption></figure>',
         f"| a | b |\n|-|-|\n| x | ![]({data}) |\n",
     ):
-        text = "\n".join(line.text for line in lay_out(parse(markdown).blocks, 60, Styles.plain()).lines)
+        text = "\n".join(line.text for line in lay_out(parse(markdown).blocks, 60, Styles.plain()))
         assert "▣ image" in text.replace("\u00a0", " ")
         assert not any(part in text for part in ("base64", "svg", "AAAA", "8="))

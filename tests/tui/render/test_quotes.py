@@ -9,7 +9,7 @@ from octavo.tui.render.threads import keep_quoted_lines, quote_excerpt, quote_ma
 
 
 def shown(markdown: str) -> list[str]:
-    return [line.text.strip() for line in lay_out(parse(markdown).blocks, 40, Styles.plain(), source=markdown).lines]
+    return [line.text.strip() for line in lay_out(parse(markdown).blocks, 40, Styles.plain(), source=markdown)]
 
 
 def test_excerpt_keeps_lines_and_indents() -> None:

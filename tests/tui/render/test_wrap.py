@@ -57,7 +57,7 @@ def test_lines_break_by_the_rules_of_the_script(text: str, width: int, expected:
     ],
 )
 def test_spaces_collapse_and_no_line_begins_with_one(markdown: str, shown: str) -> None:
-    rows = [line.text.rstrip().removeprefix(" ") for line in lay_out(parse(markdown).blocks, 70, Styles.plain()).lines]
+    rows = [line.text.rstrip().removeprefix(" ") for line in lay_out(parse(markdown).blocks, 70, Styles.plain())]
     assert " / ".join(rows) == shown
 
 
@@ -110,6 +110,6 @@ def test_wrapped_items_lose_no_letter_and_fit_their_width(text: str, width: int)
 
 def test_numbers_of_a_hebrew_list_are_at_the_right() -> None:
     blocks = parse("1. POST /token עם מפתח\n2. מקבלים טוקן\n3. שולחים אותו\n").blocks
-    shown = [line.text for line in lay_out(blocks, 40, Styles.plain()).lines]
+    shown = [line.text for line in lay_out(blocks, 40, Styles.plain())]
     assert [text.rstrip()[-2:] for text in shown] == ["1.", "2.", "3."]
     assert len({len(text.rstrip()) for text in shown}) == 1

@@ -329,7 +329,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
             body = self._suggestions.lines(self.at, self.comment, message, text_width, styles)
         if body is None:
             text = keep_quoted_lines(message.body.text or "(no text)")
-            body = lay_out(parse(text).blocks, text_width, styles, source=text).lines
+            body = lay_out(parse(text).blocks, text_width, styles, source=text)
         lines += [Line([Piece(" " * (indent + 2)), *line.pieces]) for line in body]
         if message.reactions:
             reactions = "  ".join(f"{to_emoji(reaction.emoji)} {reaction.count}" for reaction in message.reactions)

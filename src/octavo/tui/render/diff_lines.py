@@ -526,7 +526,7 @@ def _message_lines(
         elif name:
             lines = [name]
         source = text[:_MOST_TEXT]
-        more = lay_out(blocks, width, styles, source=source).lines if blocks and len(lines) < most_lines else []
+        more = lay_out(blocks, width, styles, source=source) if blocks and len(lines) < most_lines else []
         lines += [[]] * bool(lines and more) + [line.pieces for line in more]
     if len(lines) > most_lines or len(text) > _MOST_TEXT:
         lines = [*lines[: most_lines - 1], [Piece(styles.glyphs.more, styles.muted, None, True)]]
@@ -556,7 +556,7 @@ def lines_with_suggestions(
     def add_text_until(end: int) -> None:
         section = keep_quoted_lines("\n".join(text_lines[start:end]))
         if section.strip():
-            lines.extend(lay_out(parse(section).blocks, width, styles, source=section).lines)
+            lines.extend(lay_out(parse(section).blocks, width, styles, source=section))
             lines.append(Line([]))
 
     for number, (suggestion, comparison) in enumerate(zip(find_suggestions(text), compared, strict=True)):

@@ -37,7 +37,7 @@ from octavo.tui.render.deferred import (
 )
 from octavo.tui.render.embeds import render_figure, render_image
 from octavo.tui.render.layout_context import NARROWEST, Folds, LayoutContext, blank_lines_between
-from octavo.tui.render.styled_lines import ClickableSpan, Line, clickable_spans, squeeze
+from octavo.tui.render.styled_lines import Line, squeeze
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.text_blocks import (
     render_columns,
@@ -279,15 +279,6 @@ class PageUnit(NamedTuple):
     """Block above `block`. None at the top of the page."""
 
 
-class Layout(NamedTuple):
-    """Blocks laid out in a width."""
-
-    lines: list[Line]
-    clickables: list[ClickableSpan]
-    block_ranges: list[tuple[int, int, Block]]
-    """First line, last line and block, for each block that can be commented on."""
-
-
 def render_block(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render a block. If its renderer raises an exception, a box with its source is returned."""
     container_state = context.container_state
@@ -403,8 +394,8 @@ def lay_out(
     *,
     available_width: int = 0,
     source: str = "",
-) -> Layout:
-    """Lay out all blocks in `width` cells. Wide tables and code at the top level may take `available_width` cells.
+) -> list[Line]:
+    """Return the lines of blocks in `width` cells. Wide tables and code at the top level may take `available_width` cells.
     `source` is the text of the page, to show units that cannot be rendered."""
     context = LayoutContext(
         styles,
@@ -417,7 +408,7 @@ def lay_out(
     for unit in split_into_units(blocks):
         rendered = render_unit(context, unit, width)
         lines += rendered if lines else rendered[unit.gap :]
-    return Layout(lines, clickable_spans(lines), block_ranges(lines))
+    return lines
 
 
 _MOST_HIGHLIGHTED = 40

@@ -28,7 +28,7 @@ def document_as_text(
     """Return a page as text for a terminal with `columns` columns. Without `colors`, it is only bold and underlined.
     Without `has_escapes`, it has no styles."""
     styles = _terminal_styles(ascii=ascii) if colors else Styles.plain(ascii=ascii)
-    lines = lay_out(document.blocks, min(columns - 2 * MARGIN, WIDEST), styles, source=document.source).lines
+    lines = lay_out(document.blocks, min(columns - 2 * MARGIN, WIDEST), styles, source=document.source)
     return _text_of([Line([]), *lines, Line([])], has_escapes=has_escapes)
 
 
