@@ -104,10 +104,10 @@ def test_top_of_a_unit_is_the_sum_of_the_heights_above() -> None:
 
 def test_search_runs_in_parts_and_finds_each_match_once() -> None:
     cut = list(split_into_units(parse(HUGE["hints in hints, much in each"](200)).blocks))
-    finder = BlockTextFinder((number, unit.slice or unit.block) for number, unit in enumerate(cut))
+    finder = BlockTextFinder((number, unit.content) for number, unit in enumerate(cut))
     found = list(finder.find("harbour"))
     assert found.count(None) > 3
-    text = "".join((unit.slice or unit.block).plain() for unit in cut)
+    text = "".join(unit.content.plain() for unit in cut)
     assert len([find for find in found if find is not None]) == text.count("harbour")
     assert list(finder.find("harbour")) == found
 

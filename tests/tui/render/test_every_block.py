@@ -103,7 +103,7 @@ def lay_out_and_paint(document: Document, data: st.DataObject) -> None:
         check_widths(lines, max(width, available, NARROWEST))
         clickable_spans(lines)
         marks.paths_at({block.key for _, _, block in block_ranges(lines)}, unit.slice)
-    list(BlockTextFinder((number, unit.slice or unit.block) for number, unit in enumerate(cut)).find("line"))
+    list(BlockTextFinder((number, unit.content) for number, unit in enumerate(cut)).find("line"))
 
 
 def compare_and_paint(document: Document, data: st.DataObject) -> None:

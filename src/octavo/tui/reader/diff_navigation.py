@@ -5,7 +5,7 @@ Changes are visited in the order of the page, or the most important first.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from textual.message import Message
@@ -310,14 +310,8 @@ class DiffNavigation:
     def go_to_finding(self, step: int) -> bool:
         """Go to the next or previous finding of the checks. Return False if there is none."""
         selected = self.cursor.current() if self.cursor.selected is not None else None
-        start = selected.unit_index if selected is not None else self.edge(step)
-        units, scope = self.contents.shown_diff.units, self.scope
-        spans = self.cursor.spans_from(
-            start,
-            selected.block if selected is not None else None,
-            step,
-            lambda index: index in scope and bool(units[index].threads),
-        )
+        start, block = (selected.unit_index, selected.block) if selected is not None else (self.edge(step), None)
+        spans = self._thread_rows(start, block, step)
         span = next((span for span in spans if span.block.key.startswith(FINDING)), None)
         if span is not None:
             self.cursor.select(span, scroll_to="third")
@@ -340,11 +334,15 @@ class DiffNavigation:
     def _next_thread(self, unit_index: int, block: Block | None, step: int) -> BlockSpan | None:
         """Return the next open thread after a block, or the previous one if `step` is negative. None if there is
         none."""
+        spans = self._thread_rows(unit_index, block, step)
+        return next((span for span in spans if span.block.kind == "thread" and span.block.attrs["open"]), None)
+
+    def _thread_rows(self, unit_index: int, block: Block | None, step: int) -> Iterator[BlockSpan]:
+        """Yield the selectable rows of units with threads after a block, or before it if `step` is negative."""
         units, scope = self.contents.shown_diff.units, self.scope
-        spans = self.cursor.spans_from(
+        return self.cursor.spans_from(
             unit_index, block, step, lambda index: index in scope and bool(units[index].threads)
         )
-        return next((span for span in spans if span.block.kind == "thread" and span.block.attrs["open"]), None)
 
     def go_to_change(self, step: int) -> None:
         """Go to the next or previous change. During a search, go to the next or previous match."""

@@ -25,7 +25,7 @@ from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.diff_units import PageHeading
 from octavo.tui.render.layout import LinkFollowed
 from octavo.tui.render.styled_lines import ClickableSpan
-from octavo.tui.widgets.commands import Commands, StillLoading
+from octavo.tui.widgets.commands import Commands
 from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
@@ -43,8 +43,7 @@ _MERGE_PREVIEW_KEYS = ("diff.next_change", "diff.unfold")
 
 
 def _why_empty(view: DiffView) -> str:
-    waiting = StillLoading("This page is still loading.")
-    return view.state.why_empty(waiting if view.is_waiting_for_lines else "No changes to show.")
+    return view.state.why_empty("No changes to show.")
 
 
 def _for_lines(group: Commands[Any]) -> Commands[Any]:

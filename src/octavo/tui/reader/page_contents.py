@@ -291,7 +291,7 @@ class PageContents(Contents):
 
         def contains(unit_index: int) -> bool:
             return 0 <= unit_index < len(virtual_lines) and bool(
-                path_to_block(virtual_lines.units[unit_index].slice or virtual_lines.units[unit_index].block, key)
+                path_to_block(virtual_lines.units[unit_index].content, key)
             )
 
         around = (unit for away in range(len(virtual_lines)) for unit in (near - away, near + away))
@@ -365,7 +365,7 @@ class PageContents(Contents):
     # Find in page
 
     def text_finder(self, lines: Lines) -> BlockTextFinder:
-        blocks = ((index, unit.slice or unit.block) for index, unit in enumerate(lines.units))
+        blocks = ((index, unit.content) for index, unit in enumerate(lines.units))
         return BlockTextFinder(
             blocks, self.deferred.targets.text_of if self.deferred.targets is not None else plain_text
         )
@@ -442,7 +442,7 @@ NO_HEAD = TableHead(0, (), 0)
 def blocks_around(viewport: Viewport, span: BlockSpan) -> list[Block]:
     """Return the blocks around a selectable block, outermost first, and the block itself."""
     unit = viewport.virtual_lines.units[span.unit_index]
-    return [whole_block(each) for each in path_to_block(unit.slice or unit.block, span.block.key)] or [span.block]
+    return [whole_block(each) for each in path_to_block(unit.content, span.block.key)] or [span.block]
 
 
 def table_of(viewport: Viewport, span: BlockSpan) -> Block | None:

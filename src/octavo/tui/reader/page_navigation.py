@@ -113,8 +113,7 @@ class PageNavigation:
         """Select the next heading, or the previous heading if `step` is negative."""
 
         def may_contain_heading(unit_index: int) -> bool:
-            block = units[unit_index].slice or units[unit_index].block
-            return any(each.kind == "heading" for each in block.walk())
+            return any(each.kind == "heading" for each in units[unit_index].content.walk())
 
         if self.joins_waiting_moves(step, lambda: self.go_to_heading(step)):
             return
@@ -179,8 +178,7 @@ class PageNavigation:
             self.toggle_source()
         tries = _MOST_SLICES
         for unit, each in enumerate(self.pane.viewport.virtual_lines.units):
-            top = each.slice or each.block
-            path = path_to_block(top, key)
+            path = path_to_block(each.content, key)
             if not path:
                 continue
             if self.pane.viewport.folds.expand_path(path):
@@ -246,7 +244,7 @@ class PageNavigation:
         if (
             self.contents.is_fully_parsed
             or not top
-            or any(path_to_block(each.slice or each.block, top) for each in units)
+            or any(path_to_block(each.content, top) for each in units)
         ):
             self._restore_now(saved)
         self._unfinished_restore = None if self.contents.is_fully_parsed else (saved, self.position())
@@ -381,14 +379,12 @@ class PageNavigation:
         if not len(self.pane.viewport.virtual_lines):
             return 0
         unit, line = self.pane.viewport.top
-        block: Block = (
-            self.pane.viewport.virtual_lines.units[unit].slice or self.pane.viewport.virtual_lines.units[unit].block
-        )
+        block: Block = self.pane.viewport.virtual_lines.units[unit].content
         return block.lines[0] + (line if self.contents.shows_source else 0)
 
     def _unit_at_source_line(self, line: int) -> tuple[int, int]:
         """Return the index of the unit with a source line, and the first line of that unit."""
-        spans = [(unit.slice or unit.block).lines for unit in self.contents.units()]
+        spans = [unit.content.lines for unit in self.contents.units()]
         return next(((index, first) for index, (first, end) in enumerate(spans) if end > line), (0, 0))
 
     def show_whole_source(self) -> None:

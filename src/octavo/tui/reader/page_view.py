@@ -31,7 +31,7 @@ from octavo.tui.render.styled_lines import ClickableSpan
 from octavo.tui.render.threads import keep_quoted_lines
 from octavo.tui.terminal.display import FROM_RIGHT
 from octavo.tui.terminal.textual_internals import is_being_removed
-from octavo.tui.widgets.commands import Command, Commands, StillLoading
+from octavo.tui.widgets.commands import Command, Commands
 
 if TYPE_CHECKING:
     from octavo.api.comments import Comment
@@ -76,7 +76,7 @@ class PageLinks:
         here = rows[clickable.line][0] if clickable.line < len(rows) else 0
         for unit in (here, *range(len(self.pane.viewport.virtual_lines))):
             each = self.pane.viewport.virtual_lines.units[unit]
-            path = path_to_block(each.slice or each.block, clickable.target)
+            path = path_to_block(each.content, clickable.target)
             if path:
                 if clickable.kind == "tab":
                     self._choose_tab(path[-1].children[clickable.clickable.index])
@@ -154,8 +154,7 @@ class ExcerptSettings(NamedTuple):
 
 
 def _why_empty(page: PageView) -> str:
-    waiting = StillLoading("This page is still loading.")
-    return page.state.why_empty(waiting if page.is_waiting_for_lines else "No page is open.")
+    return page.state.why_empty("No page is open.")
 
 
 def _for_page(group: Commands[Any]) -> Commands[Any]:

@@ -93,7 +93,9 @@ class LoadingState:
 
     def why_empty(self, default: str) -> str:
         """Return the reason why the pane is empty: the page is still loading, or `default`."""
-        return StillLoading(f"Still loading {self.loading_name}.") if self._waiting is not None else default
+        if self._waiting is not None:
+            return StillLoading(f"Still loading {self.loading_name}.")
+        return StillLoading("This page is still loading.") if self._pane.is_waiting_for_lines else default
 
     def lines(self) -> list[Content]:
         """Return the lines of the message."""
@@ -213,9 +215,10 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
     # Painting
 
     def before_painting(self) -> None:
-        """Update the cursor and the contents before a frame is painted."""
+        """Update the cursor and the contents, and request missing content, before a frame is painted."""
         self.cursor.before_painting(is_shown=self.clickables.hints is None)
-        self.viewport.before_painting()
+        self.viewport.background.request_deferred()
+        self.viewport.contents.before_painting()
 
     def render_lines(self, crop: Region) -> list[Strip]:
         strips = self.selection.with_selection(

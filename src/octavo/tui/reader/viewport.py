@@ -482,11 +482,6 @@ class Viewport:
         self._is_notifying = False
         self.widget.post_message(PaneMoved())
 
-    def before_painting(self) -> None:
-        """Request missing content, and let the contents prepare for the next frame."""
-        self.background.request_deferred()
-        self.contents.before_painting()
-
 
 class BackgroundLayout:
     """Lays out units before they are visible, and again when deferred content, such as link titles, arrives. Runs in the

@@ -278,6 +278,11 @@ class PageUnit(NamedTuple):
     block_above: Block | None = None
     """Block above `block`. None at the top of the page."""
 
+    @property
+    def content(self) -> Block:
+        """The slice, or the whole block if the unit is no slice."""
+        return self.slice or self.block
+
 
 def render_block(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render a block. If its renderer raises an exception, a box with its source is returned."""
@@ -339,7 +344,7 @@ def _block_units(block: Block, before: Block | None) -> Iterator[PageUnit]:
 def render_unit(context: LayoutContext, unit: PageUnit, width: int) -> list[Line]:
     """Render a unit with the blank lines above it."""
     context.block_above = unit.block_above
-    lines = render_block(context, unit.slice or unit.block, width)
+    lines = render_block(context, unit.content, width)
     return [Line([]) for _ in range(unit.gap)] + lines if lines else []
 
 
