@@ -32,14 +32,16 @@ Opened from a page:
 How a page of 1 MB gets on screen:
 
 1. `PageView.show_markdown` calls `PageLoader.load`. `PageLoad.steps` parses the Markdown block by block in a thread, which
-   pauses from each key until a frame is written (`terminal/polite_thread.py`). Pages below 6 KB are parsed without the thread.
+   pauses from each key until a frame is written (`terminal/polite_thread.py`), and again when the first screen is ready.
+   Pages below 6 KB are parsed without the thread.
 2. After 24 blocks, the first screen is ready: `PageLoader._show` gives its units to `PageContents` and calls
    `Reader.reset_lines`. The event loop waits at most 20 ms for this. After that, `LinePainter.keep_frame` keeps the old
    frame for 60 ms, and `PageLoader._show_first_screen` shows the first screen when it is ready. Until then, keys that move
    wait in `ScrollWidget.waiting_commands`. Later, moves beyond the first screen wait in
    `PageNavigation.repeat_when_parsed`.
-3. `reset_lines` makes `VirtualLines` of the units, with estimated heights and no lines. `VirtualLines.lines` renders a
-   unit when its lines are first needed: the units in view already in `reset_lines`, to find where the text ends.
+3. `reset_lines` makes `VirtualLines` of the units, with estimated heights and no lines (`render/virtual_lines.py`).
+   `VirtualLines.lines` renders a unit when its lines are first needed: the units in view already in `reset_lines`, to
+   find where the text ends.
 4. Textual calls `Reader.render_lines`. `LinePainter.paint` takes the rows from `top` on. It adds search matches, the cursor
    bar, thread marks and link hints to each row.
 5. The thread parses the rest and measures all units. `PageLoader._show_rest` appends the units below the first screen,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from octavo.tui.reader.reading_position import ReadingPosition
-    from octavo.tui.render.painting import LaidUnits
+    from octavo.tui.render.virtual_lines import LaidUnits
     from octavo.tui.render.threads import ThreadSummary
 
 CLEAR_AFTER = 0.3

@@ -19,7 +19,7 @@ from octavo.tui.reader.reading_position import ReadingPosition, reading_position
 from octavo.tui.reader.viewport import SHORT_PAGE
 from octavo.tui.render.layout import PageUnit, split_into_units
 from octavo.tui.render.layout_context import Folds, path_to_block
-from octavo.tui.render.painting import LaidUnits, UnitLayout, lay_out_units
+from octavo.tui.render.virtual_lines import LaidUnits, UnitLayout, lay_out_units
 from octavo.tui.terminal.polite_thread import Work, pause_until_frame, thread
 
 FIRST_BLOCKS = 24

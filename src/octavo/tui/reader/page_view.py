@@ -36,7 +36,7 @@ from octavo.tui.widgets.commands import Command, Commands
 if TYPE_CHECKING:
     from octavo.api.comments import Comment
     from octavo.tui.reader.reading_position import ReadingPosition
-    from octavo.tui.render.painting import LaidUnits
+    from octavo.tui.render.virtual_lines import LaidUnits
 
 _curl_command = lazy("octavo.tui.render.openapi:curl_command")
 _read_document = lazy("octavo.documents.json_document:read_document")

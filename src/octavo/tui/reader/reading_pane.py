@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from octavo.tui.reader.reading_position import ReadingPosition
-    from octavo.tui.render.painting import LaidUnits
+    from octavo.tui.render.virtual_lines import LaidUnits
 
 
 class LoadingState:

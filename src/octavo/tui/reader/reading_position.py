@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from octavo.documents.blocks import Block
 from octavo.tui.render.layout import block_ranges
-from octavo.tui.render.painting import VirtualLines
+from octavo.tui.render.virtual_lines import VirtualLines
 from octavo.tui.render.styled_lines import Line
 
 if TYPE_CHECKING:

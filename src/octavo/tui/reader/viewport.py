@@ -33,15 +33,8 @@ from octavo.tui.reader.reading_position import (
 from octavo.tui.render.deferred import AsyncCache, DeferredContent
 from octavo.tui.render.layout import block_ranges
 from octavo.tui.render.layout_context import Folds
-from octavo.tui.render.painting import (
-    KEPT_WHOLE,
-    BlockTextFinder,
-    LaidUnits,
-    Match,
-    UnitLayout,
-    VirtualLines,
-    lay_out_units,
-)
+from octavo.tui.render.painting import BlockTextFinder, Match
+from octavo.tui.render.virtual_lines import KEPT_WHOLE, LaidUnits, UnitLayout, VirtualLines, lay_out_units
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import Styles
 from octavo.tui.terminal.polite_thread import Work, thread

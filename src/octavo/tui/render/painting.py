@@ -1,15 +1,12 @@
-"""Painting of lines as Textual strips, search in a page, and `VirtualLines`: the lines of a long page, which are
-rendered when they are needed.
-"""
+"""Painting of lines as Textual strips, and search in the text of a page and in its lines."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections import OrderedDict
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from rich.cells import set_cell_size
 from rich.segment import Segment
@@ -21,9 +18,6 @@ from octavo.documents.blocks import Block, Run, plain_text
 from octavo.tui.render.block_slices import has_start, run_guarded
 from octavo.tui.render.styled_lines import Line, Piece, cells, crop, segments, width_of
 from octavo.tui.render.styles import Styles
-
-if TYPE_CHECKING:
-    from octavo.tui.render.deferred import AsyncCache, DeferredContent
 
 
 def paint_line(line: Line, margin: int, width: int, base: Style) -> Strip:
@@ -275,191 +269,3 @@ def match_spans(lines: Sequence[Line], needle: str) -> list[MatchSpan]:
                 spans.append(MatchSpan(number, cell + cells(text[:low]), cell + cells(text[:high]), nth))
             index += 1
     return spans
-
-
-U = TypeVar("U")
-_GROUP_SIZE = 256
-KEPT, KEPT_LINES = 600, 2500
-"""Maximum number of units whose lines are kept, and of the lines of all these units. The unit rendered last is kept in
-any case."""
-
-
-class VirtualLines(Generic[U]):
-    """Lines of units, one below the other. A unit has an estimated height until it is rendered. Rendering moves the
-    units below it, but never those above."""
-
-    def __init__(
-        self,
-        units: Sequence[U],
-        estimate_height: Callable[[U], int],
-        render: Callable[[U], list[Line]],
-        laid: LaidUnits | None = None,
-        *,
-        keeps_all: bool = False,
-    ) -> None:
-        """`laid` has the units that the background thread laid out. With `keeps_all`, no lines are dropped."""
-        self.units: list[U] = []
-        self._estimate_height, self._render, self._keeps_all = estimate_height, render, keeps_all
-        self._heights: list[int] = []
-        self._sums: list[int] = []
-        """Total height of each group of `_GROUP_SIZE` units, so that a new height changes only one sum."""
-        self._exact = bytearray()
-        self._lines: OrderedDict[int, list[Line]] = OrderedDict()
-        self._count = 0
-        """Number of lines in `_lines`."""
-        self.forgotten: set[int] = set()
-        """Indexes of the units that changed since the background thread began to lay them out."""
-        self.extend(units, laid)
-
-    def __len__(self) -> int:
-        return len(self.units)
-
-    def extend(self, units: Sequence[U], laid: LaidUnits | None = None) -> None:
-        """Append units, and use the heights and lines that the background thread laid out."""
-        laid_heights = laid.heights if laid is not None else {}
-        for index, unit in enumerate(units, len(self.units)):
-            height = laid_heights[index] if index in laid_heights else self._estimate_height(unit)
-            if index % _GROUP_SIZE == 0:
-                self._sums.append(0)
-            self._sums[-1] += height
-            self._heights.append(height)
-        self.units += units
-        self._exact += bytes(len(units))
-        if laid is not None:
-            self.use_laid_units(laid)
-
-    def use_laid_units(self, laid: LaidUnits) -> None:
-        """Use the heights and lines of units that the background thread laid out. Skip units that were rendered or
-        changed meanwhile."""
-        for index, height in laid.heights.items():
-            if self._exact[index] or index in self.forgotten:
-                continue
-            self._exact[index] = 1
-            self._sums[index // _GROUP_SIZE] += height - self._heights[index]
-            self._heights[index] = height
-            if (lines := laid.lines.get(index)) is not None:
-                self._lines[index] = lines
-                self._count += height
-
-    def lay_out_some(self, line_count: int) -> None:
-        """Render units with estimated heights from the top down, until they have `line_count` lines."""
-        for index in self.estimated_units():
-            if line_count <= 0:
-                break
-            line_count -= len(self.lines(index))
-
-    @property
-    def total(self) -> int:
-        """Height of all units, partly estimated."""
-        return sum(self._sums)
-
-    @property
-    def estimated_count(self) -> int:
-        """Number of units with an estimated height."""
-        return self._exact.count(0)
-
-    def estimated_units(self) -> list[int]:
-        """Return the indexes of the units with an estimated height."""
-        return [index for index, is_exact in enumerate(self._exact) if not is_exact]
-
-    def top(self, index: int) -> int:
-        """Return the number of the first line of a unit."""
-        group = index // _GROUP_SIZE
-        return sum(self._sums[:group]) + sum(self._heights[group * _GROUP_SIZE : index])
-
-    def at(self, line: int) -> tuple[int, int]:
-        """Return the index of the unit of a line, and the index of the line in the unit."""
-        line, group, top = max(0, line), 0, 0
-        while group + 1 < len(self._sums) and top + self._sums[group] <= line:
-            top += self._sums[group]
-            group += 1
-        index, last = group * _GROUP_SIZE, max(0, len(self.units) - 1)
-        while index < last and top + self._heights[index] <= line:
-            top += self._heights[index]
-            index += 1
-        return index, max(0, line - top)
-
-    def lines(self, index: int) -> list[Line]:
-        """Return the lines of a unit. If they are not kept, render it now."""
-        kept_lines = self._lines.get(index)
-        if kept_lines is not None:
-            self._lines.move_to_end(index)
-            return kept_lines
-        return self.put(index, self._render(self.units[index]))
-
-    def put(self, index: int, lines: list[Line]) -> list[Line]:
-        """Set the lines of a unit, and return them. May drop the lines of units that were not used recently."""
-        self._count += len(lines) - len(self._lines.pop(index, ()))
-        self._lines[index] = lines
-        while not self._keeps_all and (len(self._lines) > KEPT or (self._count > KEPT_LINES and len(self._lines) > 1)):
-            self._count -= len(self._lines.popitem(last=False)[1])
-        self._sums[index // _GROUP_SIZE] += len(lines) - self._heights[index]
-        self._heights[index] = len(lines)
-        self._exact[index] = 1
-        return lines
-
-    def forget(self, index: int) -> None:
-        """Drop the lines of a unit, so that it is rendered again when it is visible."""
-        self._count -= len(self._lines.pop(index, ()))
-        self._exact[index] = 0
-        self.forgotten.add(index)
-
-    def laid_out(self) -> Iterator[tuple[U, int, list[Line] | None]]:
-        """Yield each unit that was rendered, with its height and with its lines if they are kept."""
-        for index, unit in enumerate(self.units):
-            if self._exact[index]:
-                yield unit, self._heights[index], self._lines.get(index)
-
-    @property
-    def kept(self) -> list[list[Line]]:
-        """Lines of each unit whose lines are kept."""
-        return list(self._lines.values())
-
-
-KEPT_WHOLE = 256 * 1024
-"""Maximum number of characters of a page of which all lines are kept. Of a longer page, only recent lines are."""
-
-
-class UnitLayout(NamedTuple):
-    """Functions and values that determine the lines of units."""
-
-    key: tuple[Any, ...]
-    """Value that is equal for layouts with the same lines."""
-    estimate_height: Callable[[Any], int]
-    """Function that returns the approximate number of lines of a unit."""
-    renderer_with: Callable[[DeferredContent | None], Callable[[Any], list[Line]]]
-    """Function that takes deferred content and returns a function that renders a unit. Each thread needs its own."""
-    margin: int
-    line_width: int
-    deferred: DeferredContent | None = None
-    keeps_lines: bool = True
-    """True if all lines are kept."""
-
-
-class LaidUnits(NamedTuple):
-    """Units that the background thread laid out."""
-
-    layout: UnitLayout
-    heights: dict[int, int]
-    """Number of lines of each unit, by index."""
-    lines: dict[int, list[Line]]
-    """Lines of each unit, by index. Empty if not all lines are kept."""
-    missing: dict[int, list[tuple[AsyncCache[Any, Any], Any]]]
-    """Deferred content that each unit lacks, by the identity of the unit."""
-
-
-def lay_out_units(layout: UnitLayout, units: Sequence[Any], which: Iterable[int]) -> Generator[None, None, LaidUnits]:
-    """Lay out the units with the indexes `which` in the background thread. Yields after each unit, so that the thread
-    can stop. The value of the generator is the result."""
-    laid = LaidUnits(layout, {}, {}, {})
-    deferred = layout.deferred.for_background_thread() if layout.deferred is not None else None
-    render = layout.renderer_with(deferred)
-    for index in which:
-        lines = render(units[index])
-        if deferred is not None and (missed := deferred.take_missing()):
-            laid.missing[id(units[index])] = missed
-        laid.heights[index] = len(lines)
-        if layout.keeps_lines:
-            laid.lines[index] = lines
-        yield
-    return laid
