@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, zip_longest
+from itertools import chain
 from types import MappingProxyType
 
 from rich.style import Style
@@ -23,7 +23,7 @@ from octavo.tui.render.diff_sequence import build_diff
 from octavo.tui.render.diff_sides import SideWidths
 from octavo.tui.render.diff_units import ContextSize, DiffUnit
 from octavo.tui.render.layout_context import LayoutContext
-from octavo.tui.render.styled_lines import Line, Piece, cells, crop, pad, truncate, width_of, wrap, wrap_text
+from octavo.tui.render.styled_lines import Line, Piece, cells, crop, side_by_side, truncate, width_of, wrap, wrap_text
 from octavo.tui.render.styles import PLAIN, Styles
 
 FIELDS = "fields"
@@ -397,15 +397,7 @@ def _sides(context: LayoutContext, conflict: ConflictView, decision: ConflictDec
         columns.append([label, *(_mute(line, styles) if chosen and not is_taken else line for line in text)])
     if not is_wide:
         return [line for column in columns for line in ([Line([])] if column is not columns[0] else []) + column]
-    lines = []
-    rule = Piece(f" {styles.glyphs.down} ", styles.line, None, True)
-    for row in zip_longest(*columns):
-        pieces: list[Piece] = []
-        for number, line in enumerate(row):
-            pieces += [rule] if number else []
-            pieces += pad(line.pieces if line is not None else [], room)
-        lines.append(Line(pieces))
-    return lines
+    return [*side_by_side(columns, [room] * len(columns), Piece(f" {styles.glyphs.down} ", styles.line, None, True))]
 
 
 def _side_label(styles: Styles, name: str, key: str, is_taken: bool) -> Line:

@@ -21,17 +21,16 @@ from octavo.tui.render.block_slices import has_end, has_start, whole_block
 from octavo.tui.render.deferred import LinkDestination, ThumbnailQuery, link_destination
 from octavo.tui.render.layout_context import LayoutContext, render_runs
 from octavo.tui.render.styled_lines import (
-    BlockCells,
     Clickable,
     Line,
     Piece,
-    SplitLine,
     box,
     cells,
     fit_title,
     flatten_emoji,
     indent,
     pad,
+    side_by_side,
     width_of,
     with_background,
     wrap,
@@ -272,15 +271,7 @@ def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]
         framed = [
             _card_frame(*body, card, card_width, height, styles) for body, card in zip(bodies, group, strict=True)
         ]
-        for row in zip(*framed, strict=True):
-            pieces: list[Piece] = []
-            for line in row:
-                pieces += [*([Piece(" ", PLAIN, None, True)] if pieces else []), *line.pieces]
-            parts = (
-                BlockCells(index * (card_width + 1), index * (card_width + 1) + card_width, whole_block(card))
-                for index, card in enumerate(group)
-            )
-            all_lines.append(SplitLine(pieces, None, None, tuple(parts)))
+        all_lines += side_by_side(framed, [card_width] * len(group), Piece(" ", PLAIN, None, True))
     return all_lines
 
 
@@ -349,7 +340,10 @@ def _card_frame(
                 ]
             )
         )
-    return box(rows, card_width, styles, title=title, foot=foot)
+    framed = box(rows, card_width, styles, title=title, foot=foot)
+    for line in framed:
+        line.block = whole_block(card)
+    return framed
 
 
 WIDEST, NARROWEST, LEAST_SIDE_BY_SIDE = 64, 24, 28
@@ -384,7 +378,9 @@ def render_figure(context: LayoutContext, block: Block, width: int) -> list[Line
         row = images[start : start + per_row]
         most_lines = max(len(_frame_lines(context, image, image_width, None)) for image in row)
         lines += [Line([])] if lines or not has_start(block) else []
-        lines += _side_by_side([_image_frame(context, image, image_width, most_lines) for image in row], image_width)
+        frames = [_image_frame(context, image, image_width, most_lines) for image in row]
+        joined = side_by_side(frames, [image_width] * len(row), Piece(" " * GAP, PLAIN, None, True))
+        lines += [Line(line.pieces) for line in joined]
     return lines
 
 
@@ -498,17 +494,6 @@ def _align(lines: list[Line], align: str, width: int) -> list[Line]:
     room = width - max((width_of(line.pieces) for line in lines), default=width)
     left = room if align == "right" else room // 2 if align == "center" else 0
     return [Line([Piece(" " * left, PLAIN, None, True), *line.pieces]) for line in lines] if left > 0 else lines
-
-
-def _side_by_side(sides: Sequence[list[Line]], width: int) -> list[Line]:
-    lines = []
-    for number in range(max(map(len, sides))):
-        pieces: list[Piece] = []
-        for index, side in enumerate(sides):
-            pieces = pad(pieces, index * (width + GAP))
-            pieces = pieces + (side[number].pieces if number < len(side) else [])
-        lines.append(Line(pieces))
-    return lines
 
 
 HALF = "▀"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import accumulate
+from itertools import accumulate, zip_longest
 from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size, split_graphemes
@@ -353,6 +353,24 @@ def cells_of_blocks(line: Line, width: int) -> list[BlockCells]:
     if isinstance(line, SplitLine) and line.block_cells:
         return list(line.block_cells)
     return [BlockCells(0, width, line.block)] if line.block is not None else []
+
+
+def side_by_side(columns: Sequence[Sequence[Line]], widths: Sequence[int], gap: Piece) -> list[SplitLine]:
+    """Return lines with columns beside each other, and `gap` between them. All but the last column are padded to their
+    widths."""
+    rows: list[SplitLine] = []
+    for lines in zip_longest(*columns):
+        pieces: list[Piece] = []
+        parts: list[BlockCells] = []
+        start = 0
+        for index, (line, width) in enumerate(zip(lines, widths, strict=True)):
+            pieces += [gap] if index else []
+            line_pieces = line.pieces if line is not None else []
+            parts += shift_cells(cells_of_blocks(line, width), start) if line is not None else []
+            pieces += pad(line_pieces, width) if index + 1 < len(widths) else line_pieces
+            start += width + cells(gap.text)
+        rows.append(SplitLine(pieces, None, None, tuple(parts)))
+    return rows
 
 
 def line_blocks(line: Line) -> list[Block]:

@@ -15,18 +15,15 @@ from octavo.lazy_import import lazy
 from octavo.tui.render.block_slices import child_above, first_index, has_end, has_start, slice_bounds, whole_block
 from octavo.tui.render.layout_context import LayoutContext, label_with_icon, non_breaking, superscript
 from octavo.tui.render.styled_lines import (
-    BlockCells,
     Clickable,
     Line,
     Piece,
-    SplitLine,
     cells,
-    cells_of_blocks,
     flatten_emoji,
     indent,
     pad,
     rule,
-    shift_cells,
+    side_by_side,
     truncate,
     width_of,
     with_background,
@@ -406,24 +403,7 @@ def render_columns(context: LayoutContext, block: Block, width: int) -> list[Lin
         return context.flow([child for column in block.children for child in column.children], width, is_open=True)
     widths = _column_widths(shares, free)
     columns = [context.flow(column.children, wide) for column, wide in zip(block.children, widths, strict=True)]
-    all_lines: list[Line] = []
-    for number in range(max(map(len, columns))):
-        pieces: list[Piece] = []
-        cell_ranges: list[BlockCells] = []
-        for index, lines in enumerate(columns):
-            if index:
-                pieces.append(Piece(" " * COLUMN_GAP, PLAIN, None, True))
-            if number < len(lines):
-                cell_ranges += shift_cells(
-                    cells_of_blocks(lines[number], widths[index]), sum(widths[:index]) + COLUMN_GAP * index
-                )
-                pieces += lines[number].pieces
-                if index + 1 < count:
-                    pieces = pad(pieces, sum(widths[: index + 1]) + COLUMN_GAP * index)
-            elif index + 1 < count:
-                pieces.append(Piece(" " * widths[index], PLAIN, None, True))
-        all_lines.append(SplitLine(pieces, None, None, tuple(cell_ranges)))
-    return all_lines
+    return [*side_by_side(columns, widths, Piece(" " * COLUMN_GAP, PLAIN, None, True))]
 
 
 def _column_widths(shares: Sequence[float], free: int) -> list[int]:
