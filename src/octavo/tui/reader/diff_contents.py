@@ -41,8 +41,8 @@ PAGE_ROW = "page"
 
 
 class PageSection:
-    """A page in a diff: its comparison and threads. In a diff of several pages also its heading, and its changes or a note
-    in their place."""
+    """A page in a diff: its comparison and its threads. In a diff of several pages, also its heading, and its changes or
+    a note in their place."""
 
     def __init__(self, key: str) -> None:
         self.key = key

@@ -73,7 +73,7 @@ class FindBar(PanePart):
         self._goes_to_first_match = False
         """True until the search has scrolled to its first match."""
         self._waiting_steps = 0
-        """Number of steps to the next match that are repeated when the whole page is parsed. Negative for steps back."""
+        """Number of steps to the next match to repeat when the whole page is parsed. Negative for steps back."""
         self._waiting_since = START
         """Top when `_waiting_steps` was set. If the user scrolls, the steps are dropped."""
 

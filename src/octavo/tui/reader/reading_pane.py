@@ -236,8 +236,8 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
         return strips
 
     def render_line(self, y: int) -> Strip:
-        # Only here, not in `render_lines`: Textual asks for the offsets of the row under the mouse only, and adding them
-        # to all rows would take as long as painting.
+        # Only here, not in `render_lines`: Textual asks only for the offsets of the row under the mouse. Adding them to
+        # all rows would take as long as painting.
         return self.painter.paint()[y].apply_offsets(0, self.viewport.lines_above + y)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:

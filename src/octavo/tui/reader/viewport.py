@@ -477,8 +477,8 @@ class Viewport:
 
 
 class BackgroundLayout:
-    """Lays out units before they are visible, and again when deferred content, such as link titles, arrives. Runs in the
-    thread of `terminal/polite_thread.py`, which pauses after each key until the next frame."""
+    """Lays out units before they are visible, and again when deferred content, such as link titles, arrives. Runs in
+    the thread of `terminal/polite_thread.py`, which pauses after each key until the next frame."""
 
     def __init__(self, viewport: Viewport) -> None:
         self.viewport = viewport

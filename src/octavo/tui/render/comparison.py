@@ -542,8 +542,8 @@ def _distances(placed: Iterable[PlacedUnit | CollapsedBlocks]) -> list[int]:
 
 
 def _show_single_blocks(placed: Sequence[PlacedUnit | CollapsedBlocks], limits: list[int | None]) -> list[int | None]:
-    """Return `limits` with a change: a single collapsed block of prose gets the limit `_CLIPPED_LINES`, because the line
-    that replaces it would take as much space."""
+    """Return `limits` with a change: a single collapsed block of prose gets the limit `_CLIPPED_LINES`, because the
+    line that replaces it would take as much space."""
     shown_limits = list(limits)
     for index, each in enumerate(placed):
         is_single = limits[index] is None and None not in (

@@ -79,8 +79,8 @@ class DiffUnit(NamedTuple):
     setting: AttributeChange | None = None
     removed: tuple[Block, ...] = ()
     added: tuple[Block, ...] = ()
-    """Blocks that replace the `removed` blocks. If several blocks moved together, `removed` has them in the old version,
-    and `added` in the new."""
+    """Blocks that replace the `removed` blocks. If several blocks moved together, `removed` has them in the old
+    version, and `added` in the new."""
     follows_move: bool = False
     """True if the unit moved together with the unit above."""
     hidden_blocks: tuple[Block, ...] = ()

@@ -400,8 +400,8 @@ def lay_out(
     available_width: int = 0,
     source: str = "",
 ) -> list[Line]:
-    """Return the lines of blocks in `width` cells. Wide tables and code at the top level may take `available_width` cells.
-    `source` is the text of the page, to show units that cannot be rendered."""
+    """Return the lines of blocks in `width` cells. Wide tables and code at the top level may take `available_width`
+    cells. `source` is the text of the page, to show units that cannot be rendered."""
     context = LayoutContext(
         styles,
         folds or Folds(),
