@@ -96,16 +96,22 @@ async def cached_image(session: Session, location: ImageLocation) -> bytes | Non
 
 async def download_image(session: Session, location: ImageLocation) -> bytes:
     """Download an image and cache it. Raise ImageUnavailable or ApiError if it cannot be downloaded."""
-    data = bytearray()
     try:
-        async with asyncio.timeout(DOWNLOAD_SECONDS), aclosing(session.download(location.url, IMAGE_BYTES)) as chunks:
-            async for chunk in chunks:
-                data += chunk
+        async with asyncio.timeout(DOWNLOAD_SECONDS):
+            content = await _download(session, location.url, IMAGE_BYTES)
     except TimeoutError:
         raise ImageUnavailable(f"Could not load the image within {DOWNLOAD_SECONDS:g} s. Press r to retry.") from None
-    content = bytes(data)
     await asyncio.to_thread(session.image_cache.put, location.cache_key, content)
     return content
+
+
+async def _download(session: Session, url: str, limit: int) -> bytes:
+    """Return the content of a file of at most `limit` bytes. Raises ApiError."""
+    content = bytearray()
+    async with aclosing(session.download(url, limit)) as chunks:
+        async for chunk in chunks:
+            content += chunk
+    return bytes(content)
 
 
 async def scale_image(
@@ -240,11 +246,7 @@ async def _file(session: Session, location: ContentRef, target: links.FileLink) 
     file = await file_of(session.live, location, target)
     if file is None or not file.download_url:
         return Specification(error=f"The OpenAPI file {target.name} was deleted.")
-    content = bytearray()
-    async with aclosing(session.download(file.download_url, FILE_BYTES)) as chunks:
-        async for chunk in chunks:
-            content += chunk
-    return await parse_file(bytes(content), file.name or target.name)
+    return await parse_file(await _download(session, file.download_url, FILE_BYTES), file.name or target.name)
 
 
 async def parse_file(content: bytes, named: str, *, seconds: float = PARSE_SECONDS) -> Specification:

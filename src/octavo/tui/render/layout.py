@@ -35,18 +35,9 @@ from octavo.tui.render.deferred import (
     Tokens,
     highlight_code,
 )
-from octavo.tui.render.embeds import render_figure, render_image
 from octavo.tui.render.layout_context import NARROWEST, Folds, LayoutContext, blank_lines_between
 from octavo.tui.render.styled_lines import Line, squeeze
 from octavo.tui.render.styles import Styles
-from octavo.tui.render.text_blocks import (
-    render_columns,
-    render_expandable,
-    render_hint,
-    render_stepper,
-    render_tabs,
-    render_updates,
-)
 
 _render_diagram = lazy("octavo.tui.render.diagrams:render_diagram")
 _draw_diagram = lazy("octavo.tui.render.diagrams:draw_diagram")
@@ -240,14 +231,14 @@ _RENDERERS: dict[str, Callable[[LayoutContext, Block, int], list[Line]]] = {
     "table": tables.render_table,
     "cards": embeds.render_cards,
     "record": tables.render_record,
-    "hint": render_hint,
-    "tabs": render_tabs,
-    "stepper": render_stepper,
-    "columns": render_columns,
-    "expandable": render_expandable,
-    "updates": render_updates,
-    "figure": render_figure,
-    "image": render_image,
+    "hint": text_blocks.render_hint,
+    "tabs": text_blocks.render_tabs,
+    "stepper": text_blocks.render_stepper,
+    "columns": text_blocks.render_columns,
+    "expandable": text_blocks.render_expandable,
+    "updates": text_blocks.render_updates,
+    "figure": embeds.render_figure,
+    "image": embeds.render_image,
     "file": embeds.render_file,
     "embed": embeds.render_embed,
     "content-ref": embeds.render_content_ref,
