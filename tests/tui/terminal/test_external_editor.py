@@ -29,6 +29,11 @@ def environment_with_editor(folder: Path, script: str) -> dict[str, str]:
     return {"PATH": os.environ["PATH"], "EDITOR": words, "OCTAVO_API_KEY": "secret"}
 
 
+def accept(text: str) -> str:
+    """Save a text without an error."""
+    return ""
+
+
 @pytest.fixture
 def private(tmp_path: Path) -> Path:
     return tmp_path / "state" / "editing"
@@ -36,7 +41,7 @@ def private(tmp_path: Path) -> Path:
 
 def test_edited_text_is_returned_and_the_file_deleted(tmp_path: Path, private: Path) -> None:
     env = environment_with_editor(tmp_path, "path.write_text(path.read_text() + ' and more\\r\\n', newline='')")
-    assert run_editor("Ünder", private, env) == Edited("Ünder and more")
+    assert run_editor("Ünder", private, env, save_text=accept) == Edited("Ünder and more\n")
     assert list(private.iterdir()) == []
 
 
@@ -69,7 +74,7 @@ def test_text_that_cannot_be_saved_stays_in_its_file(tmp_path: Path, private: Pa
 
 
 def test_text_too_large_to_read_back_is_not_opened(tmp_path: Path, private: Path) -> None:
-    result = run_editor("x" * (LARGEST + 1), private, environment_with_editor(tmp_path, "sys.exit(1)"))
+    result = run_editor("x" * (LARGEST + 1), private, environment_with_editor(tmp_path, "sys.exit(1)"), save_text=accept)
     assert isinstance(result, NotEdited)
     assert "larger than 1 MiB" in result.sentence
     assert not private.exists()
@@ -79,7 +84,7 @@ def test_editor_may_replace_the_file(tmp_path: Path, private: Path) -> None:
     env = environment_with_editor(
         tmp_path, "other = path.with_suffix('.new'); other.write_text('new'); os.replace(other, path)"
     )
-    assert run_editor("old", private, env) == Edited("new")
+    assert run_editor("old", private, env, save_text=accept) == Edited("new")
 
 
 def test_file_is_private_and_editor_gets_no_api_key(tmp_path: Path, private: Path) -> None:
@@ -89,12 +94,12 @@ def test_file_is_private_and_editor_gets_no_api_key(tmp_path: Path, private: Pat
         "modes = oct(stat.S_IMODE(path.stat().st_mode)), oct(stat.S_IMODE(path.parent.stat().st_mode))\n"
         "path.write_text(f\"{modes} {'OCTAVO_API_KEY' in os.environ} {path.suffix}\")",
     )
-    assert run_editor("", private, env) == Edited("('0o600', '0o700') False .md")
+    assert run_editor("", private, env, save_text=accept) == Edited("('0o600', '0o700') False .md")
 
 
 def test_failed_editor_keeps_the_file_and_names_it(tmp_path: Path, private: Path) -> None:
     env = environment_with_editor(tmp_path, "path.write_text('half a'); sys.exit(3)")
-    result = run_editor("text", private, env)
+    result = run_editor("text", private, env, save_text=accept)
     assert isinstance(result, NotEdited)
     assert result.kept is not None
     assert result.kept.read_text() == "half a"
@@ -116,7 +121,7 @@ def test_failed_editor_keeps_the_file_and_names_it(tmp_path: Path, private: Path
     ],
 )
 def test_binary_file_is_not_read(tmp_path: Path, private: Path, script: str, message: str) -> None:
-    result = run_editor("text", private, environment_with_editor(tmp_path, script))
+    result = run_editor("text", private, environment_with_editor(tmp_path, script), save_text=accept)
     assert isinstance(result, NotEdited)
     assert message in result.sentence
 
@@ -130,7 +135,7 @@ def test_binary_file_is_not_read(tmp_path: Path, private: Path, script: str, mes
     ],
 )
 def test_missing_editor_is_explained(private: Path, environment: dict[str, str], message: str) -> None:
-    result = run_editor("text", private, environment)
+    result = run_editor("text", private, environment, save_text=accept)
     assert isinstance(result, NotEdited)
     assert message in result.sentence
     assert not private.exists() or list(private.iterdir()) == []
@@ -139,20 +144,20 @@ def test_missing_editor_is_explained(private: Path, environment: dict[str, str],
 def test_visual_overrides_editor(tmp_path: Path, private: Path) -> None:
     env = environment_with_editor(tmp_path, "path.write_text('visual')")
     env = {**env, "VISUAL": env["EDITOR"], "EDITOR": "/no/such/editor"}
-    assert run_editor("", private, env) == Edited("visual")
+    assert run_editor("", private, env, save_text=accept) == Edited("visual")
 
 
 def test_editor_setting_overrides_both_variables(tmp_path: Path, private: Path) -> None:
     env = environment_with_editor(tmp_path, "path.write_text('chosen')")
     command = tuple(shlex.split(env["EDITOR"]))
     env = {**env, "VISUAL": "/no/such/editor", "EDITOR": "/no/such/editor"}
-    assert run_editor("", private, env, command=command) == Edited("chosen")
+    assert run_editor("", private, env, command=command, save_text=accept) == Edited("chosen")
 
 
 def test_folder_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
-    result = run_editor("text", blocked / "editing", {"EDITOR": "true"})
+    result = run_editor("text", blocked / "editing", {"EDITOR": "true"}, save_text=accept)
     assert isinstance(result, NotEdited)
     assert "Could not create a file" in result.sentence
 
@@ -212,7 +217,7 @@ EDIT_PROGRAM = """
 import os, sys
 from pathlib import Path
 from octavo.tui.terminal.external_editor import run_editor
-result = run_editor("before", Path(sys.argv[1]), os.environ, command=(sys.argv[2],))
+result = run_editor("before", Path(sys.argv[1]), os.environ, command=(sys.argv[2],), save_text=lambda text: "")
 print("RESULT", result)
 """
 

@@ -229,7 +229,7 @@ def edit_text(
     folder: Path,
     *,
     name: str = "comment",
-    save_text: Callable[[str], str] | None = None,
+    save_text: Callable[[str], str],
     note: FileNote | None = None,
     line: int = 1,
     suffix: str = ".md",
@@ -291,7 +291,7 @@ def run_editor(
     *,
     command: Sequence[str] = (),
     name: str = "comment",
-    save_text: Callable[[str], str] | None = None,
+    save_text: Callable[[str], str],
     note: FileNote | None = None,
     line: int = 1,
     suffix: str = ".md",
@@ -299,9 +299,8 @@ def run_editor(
     """Run an editor on a new private file with `text`, and return the saved text. The editor is `command`, else the
     editor of `environment`. The file name begins with `name`. If anything fails, the file is kept with `note`.
 
-    `save_text` saves the text before the file is deleted, and returns why it could not, as a sentence, or "". Then the
-    result has the line ends and the byte order mark of `text`. Without `save_text`, its lines end with \\n,
-    and the last line has no end.
+    `save_text` saves the text before the file is deleted, and returns why it could not, as a sentence, or "". The
+    result has the line ends and the byte order mark of `text`.
     """
     program = list(command) or _editor(environment)
     if isinstance(program, NotEdited):
@@ -312,10 +311,7 @@ def run_editor(
         path = write_file(text, folder, name, suffix, note and replace(note, process=os.getpid()))
     except OSError as error:
         return NotEdited(f"Could not create a file in {folder}: {error.strerror}.")
-    result = _run(at_line(program, str(path), line), path, environment, text, save_text)
-    if isinstance(result, NotEdited) or save_text is not None:
-        return result
-    return Edited(result.text.replace("\r\n", "\n").removesuffix("\n"))
+    return _run(at_line(program, str(path), line), path, environment, text, save_text)
 
 
 def _run(
@@ -323,7 +319,7 @@ def _run(
     path: Path,
     environment: Mapping[str, str],
     before: str | None,
-    save_text: Callable[[str], str] | None,
+    save_text: Callable[[str], str],
 ) -> Edited | NotEdited:
     """Run an editor on a file. `before` is the text in the file if it is also saved elsewhere. If it is None, the file
     is kept after a failure, even if it is unchanged."""
@@ -346,7 +342,7 @@ def _run(
             delete_file(path)
             return NotEdited(f"{sentence}. Nothing was changed.")
         result = NotEdited(f"{sentence}.", path if _is_regular(path) else None)
-    elif isinstance(result, Edited) and save_text is not None and (why := save_text(result.text)):
+    elif isinstance(result, Edited) and (why := save_text(result.text)):
         result = NotEdited(why, path)
     if isinstance(result, Edited):
         delete_file(path)
