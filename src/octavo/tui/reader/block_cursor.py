@@ -3,7 +3,6 @@ hints: letters beside links. Typing the letters opens the link."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -159,7 +158,6 @@ class BlockCursor(PanePart):
         """Select a block and scroll to it, unless `scroll_to` is None."""
         unit, first, last, block = span
         self.selected = (unit, block)
-        self.viewport.moved_at = time.perf_counter()
         if scroll_to is not None:
             self.scroll_to_lines(unit, first, last, scroll_to)
             self.selected = (unit, block)  # Scrolling may have selected another block (`top_changed`).

@@ -4,7 +4,6 @@ before they come into view. `Contents` is the base of the contents of a pane.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -191,11 +190,8 @@ class Contents:
 
 WORK_SECONDS = 0.004
 """Maximum seconds that a search or a copy runs before other events are handled."""
-WORK_SECONDS_SCROLLING = 0.0015
-"""The same limit within `SCROLLING` seconds after the user scrolled."""
 WORK_INTERVAL = 0.01
 """Seconds between two steps of a search or a copy, in which keys are handled."""
-SCROLLING = 0.15
 Missing = list[tuple[AsyncCache[Any, Any], Any]]
 """Deferred content that is missing: each cache with the key to load."""
 FEW_LINES = 300
@@ -266,8 +262,6 @@ class Viewport:
         self.top = START
         self.is_setting_scroll_bar = False
         """True while `update_scroll_bar` moves the scroll bar."""
-        self.moved_at = -1.0
-        """Value of `time.perf_counter` when the pane last scrolled or another block was selected."""
         self.covered_rows = 0
         """Rows at the bottom that another widget covers."""
         self.bar_rows = 0
@@ -393,9 +387,8 @@ class Viewport:
 
     def _work_on_next_part(self) -> None:
         self._work_timer = None
-        seconds = WORK_SECONDS_SCROLLING if time.perf_counter() - self.moved_at < SCROLLING else WORK_SECONDS
         if (part := next((part for part in self.parts if part.has_work), None)) is not None:
-            part.work(seconds)
+            part.work(WORK_SECONDS)
         self.update_scroll_bar()
         self.continue_work()
 
@@ -414,7 +407,6 @@ class Viewport:
         """Scroll to a position, but stop when the last line is in the last row."""
         before, self.top = self.top, limited_top(self.virtual_lines, top, self.row_count)
         if self.top != before:
-            self.moved_at = time.perf_counter()
             for part in self.parts:
                 part.top_changed(down=self.top > before)
             self.widget.refresh()
