@@ -23,6 +23,7 @@ from octavo.tui.render.diff_units import DiffUnit, DiffUnits, may_contain
 from octavo.tui.render.virtual_lines import LaidUnits
 from octavo.tui.render.threads import FINDING
 from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.short_texts import plural
 
 
 def change_at(units: Sequence[DiffUnit], index: int) -> int:
@@ -60,7 +61,7 @@ def position_text(diff: DiffUnits, index: int, *, by_risk: bool) -> str:
     here = change_at(diff.units, index)
     order = " by risk" if by_risk else ""
     if here < 0:
-        return f"{diff.count} {'change' if diff.count == 1 else 'changes'}{order}"
+        return f"{plural(diff.count, 'change')}{order}"
     if not by_risk or not diff.units[here].kinds:
         return f"change {diff.units[here].change_number + 1} of {diff.count}{order}"
     number = change_indexes(diff.units, by_risk=True).index(here) + 1

@@ -36,6 +36,7 @@ from octavo.tui.render.virtual_lines import UnitLayout
 from octavo.tui.render.styled_lines import Line, Piece
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.text_widgets import empty_lines
+from octavo.tui.widgets.short_texts import plural
 
 WIDEST = 160
 _MOST_CHANGES = 3
@@ -140,8 +141,7 @@ class ConflictContents(Contents):
                 unchanged += 1
             elif each is None or each in merged:
                 if unchanged:
-                    blocks = "1 block" if unchanged == 1 else f"{unchanged} blocks"
-                    units.append(_Unit("fold", text=f"{blocks} without conflicts"))
+                    units.append(_Unit("fold", text=f"{plural(unchanged, 'block')} without conflicts"))
                 unchanged = 0
                 if each is not None:
                     if not units or units[-1].diff is None:

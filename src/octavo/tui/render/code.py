@@ -29,6 +29,7 @@ from octavo.tui.render.styled_lines import (
     wrap_text,
 )
 from octavo.tui.render.styles import PLAIN, Styles
+from octavo.tui.widgets.short_texts import plural
 
 COLLAPSED_LINES = 10
 """Number of lines of an expandable code block that are visible while it is collapsed."""
@@ -189,11 +190,7 @@ def _foot(
     note = [Piece(hidden_columns_text(pan, overflow - pan, glyphs), styles.muted, None, True)] if overflow else []
     if fold is None:
         return note
-    words = (
-        f"{glyphs.closed} {hidden} more {'line' if hidden == 1 else 'lines'}"
-        if hidden
-        else f"{glyphs.opened} fewer lines"
-    )
+    words = f"{glyphs.closed} {plural(hidden, 'more line')}" if hidden else f"{glyphs.opened} fewer lines"
     lines = [Piece(words, styles.accent, fold, True)]
     both = [*lines, Piece(f" {glyphs.between} ", styles.muted, None, True), *note] if note else lines
     return both if width_of(both) <= available_width else lines
@@ -269,7 +266,7 @@ def render_prompt(context: LayoutContext, block: Block, width: int) -> list[Line
         )
         hidden = len(rows) - COLLAPSED_LINES + later_rows
         if hidden > 0:
-            words = f"{glyphs.closed} {hidden} more {'line' if hidden == 1 else 'lines'}"
+            words = f"{glyphs.closed} {plural(hidden, 'more line')}"
             foot = [Piece(words, styles.accent, Clickable("fold", block.key), True)]
             return [*head, *box(rows[:COLLAPSED_LINES], width, styles, foot=foot, background=styles.surface)]
     body = box(rows, width, styles, background=styles.surface, edges=(has_start(block), has_end(block)))

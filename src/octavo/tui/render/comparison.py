@@ -36,6 +36,7 @@ from octavo.tui.render.code import code_size
 from octavo.tui.render.deferred import RecentResults, stream_cached
 from octavo.tui.render.diff_units import ContextSize, DiffUnit
 from octavo.tui.render.tables import sample_rows
+from octavo.tui.widgets.short_texts import plural
 
 
 @dataclass(frozen=True)
@@ -572,7 +573,7 @@ def _collapsed_unit(hidden: Sequence[PlacedUnit | CollapsedBlocks], section_path
         elif each.unit.block is not None:
             blocks.append(each.unit.block)
     child_name = child_names.pop() if len(child_names) == 1 else "block"
-    text = f"{len(blocks)} {child_name if len(blocks) == 1 else child_name + 's'} unchanged"
+    text = f"{plural(len(blocks), child_name)} unchanged"
     return DiffUnit(
         "fold",
         Block("fold", key=f"fold {blocks[0].key}"),

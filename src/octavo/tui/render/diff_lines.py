@@ -57,6 +57,7 @@ from octavo.tui.render.styled_lines import (
 from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.render.text_blocks import item_marker
 from octavo.tui.render.threads import WORD_CHANGES, ThreadReply, ThreadSummary, keep_quoted_lines
+from octavo.tui.widgets.short_texts import plural
 
 
 def estimate_height(unit: DiffUnit) -> int:
@@ -493,8 +494,8 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
         hidden = thread.reply_count - len(thread.shown_replies)
         if hidden > 0:
             which = "earlier" if thread.shown_replies else "more"
-            words = f"  {hidden} {which} {'reply' if hidden == 1 else 'replies'}"
-            lines.append(Line([*rail, Piece(words, styles.muted, None, True)], block))
+            words = plural(hidden, f"{which} reply", f"{which} replies")
+            lines.append(Line([*rail, Piece(f"  {words}", styles.muted, None, True)], block))
         for answer in thread.shown_replies:
             name = [Piece(f"{glyphs.reply} {answer.author} {glyphs.between} {answer.age}  ", styles.note)]
             for number, line in enumerate(_message_lines(name, answer, styles, inner - 4)):

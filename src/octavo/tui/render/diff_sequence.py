@@ -76,6 +76,7 @@ def build_diff(
 def build_side(
     compared: PageComparison, side: str, threads: Mapping[str, Sequence[ThreadSummary]], title: str = ""
 ) -> DiffUnits:
+from octavo.tui.widgets.short_texts import plural
     """Return the units of one side of a rewritten page, below a note. `side` is `new` or `old`. Threads on blocks of
     the other side are at the end."""
     was, now = compared.old, compared.new
@@ -100,8 +101,7 @@ def build_source_diff(hunks: Sequence[SourceHunk]) -> DiffUnits:
     def units() -> Iterator[DiffUnit]:
         for hunk in hunks:
             if hunk.skipped:
-                text = f"{hunk.skipped} {'line' if hunk.skipped == 1 else 'lines'} unchanged"
-                yield DiffUnit("label", text=text)
+                yield DiffUnit("label", text=f"{plural(hunk.skipped, 'line')} unchanged")
             yield from source_units(hunk.lines, diff_units.count)
             diff_units.count += 1
 
@@ -165,8 +165,7 @@ class _UnitBuilder:
             self._add_threads("", None)
             self._add_settings(diff)
             if diff.unseen_lines:
-                lines = "1 line" if diff.unseen_lines == 1 else f"{diff.unseen_lines} lines"
-                self._add_note(f"No visible changes. {lines} in the source changed.")
+                self._add_note(f"No visible changes. {plural(diff.unseen_lines, 'line')} in the source changed.")
             self._add_entries(diff.entries)
 
         self.units.remaining = self._iterate_units(add_units)

@@ -48,6 +48,7 @@ def render_word_changes(
     side_widths: SideWidths,
     prefixes: tuple[str, str] = ("", ""),
 ) -> list[SidePair]:
+from octavo.tui.widgets.short_texts import plural
     """Render the old and the new text of a change, and the settings that differ. `prefixes` has the text before the
     first line of each side, such as a bullet."""
     sides: list[list[Line]] = []
@@ -133,7 +134,7 @@ def render_code_change(
         if not line.omitted:
             parts += _render_line(line, styles, side_widths, (old, new), tokens)
             continue
-        words = f"{styles.glyphs.more} {line.omitted} unchanged {'line' if line.omitted == 1 else 'lines'}"
+        words = f"{styles.glyphs.more} {plural(line.omitted, 'unchanged line')}"
         old_lines, new_lines = (_muted_line(words, block, None, styles, side_widths) for block in (old, new))
         parts.append(SidePair(old_lines, new_lines, is_same=True))
     return merge_replacements(parts, side_widths)
@@ -302,7 +303,7 @@ def render_table_change(
             parts += [row_rule] if is_tall and is_below_row else []
             parts.append(pair_of_row(row))
         else:
-            words = f"{styles.glyphs.more} {row} unchanged {'row' if row == 1 else 'rows'}"
+            words = f"{styles.glyphs.more} {plural(row, 'unchanged row')}"
             parts.append(on_both_sides(Piece(words, styles.muted, None, True)))
     if overflow:
         parts.append(

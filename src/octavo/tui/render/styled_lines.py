@@ -20,6 +20,7 @@ from textual.strip import Strip
 
 from octavo.documents.blocks import Block
 from octavo.tui.render.styles import PLAIN, Glyphs, Styles
+from octavo.tui.widgets.short_texts import plural
 
 _EMOJI_MODIFIERS = re.compile("[\ufe0e\ufe0f\u20e3\u200d\U0001f3fb-\U0001f3ff]")
 _JOINER, _LAST_LETTER = "\u200d", "\u218f"
@@ -289,9 +290,9 @@ def box(
 def hidden_columns_text(left: int, right: int, glyphs: Glyphs) -> str:
     """Return the note below a wide table or code block: how many columns are hidden at the left and at the right."""
     if not left:
-        return f"{right} more {'column' if right == 1 else 'columns'} {glyphs.right}"
+        return f"{plural(right, 'more column')} {glyphs.right}"
     if not right:
-        return f"{glyphs.left} {left} more {'column' if left == 1 else 'columns'}"
+        return f"{glyphs.left} {plural(left, 'more column')}"
     return f"{glyphs.left} {left} more {glyphs.between} {right} more {glyphs.right}"
 
 

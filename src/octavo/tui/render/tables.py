@@ -48,6 +48,7 @@ from octavo.tui.render.styled_lines import (
 )
 from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.terminal.display import reads_from_right
+from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from octavo.tui.render.deferred import LinkTargets
@@ -466,7 +467,7 @@ def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]
             all_lines.append(Line(row_rule, all_lines[-1].block if all_lines else whole_block(row_block)))
         all_lines += [Line(line, whole_block(row_block)) for line in lines]
     if table_grid.omitted_rows:
-        omitted_text = f"{glyphs.more} {table_grid.omitted_rows} more {'row' if table_grid.omitted_rows == 1 else 'rows'} not shown (see the page source)"
+        omitted_text = f"{glyphs.more} {plural(table_grid.omitted_rows, 'more row')} not shown (see the page source)"
         all_lines.append(Line([blank, Piece(omitted_text, styles.muted, None, True)], block))
     if overflow and has_end(block):
         note = hidden_columns_text(*table_grid.hidden_columns(pan, table_width - 2), glyphs)
