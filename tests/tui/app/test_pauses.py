@@ -25,8 +25,8 @@ from textual.widgets import Static, TextArea
 
 from octavo.tui.app import pauses
 from octavo.tui.app.pauses import DELAY, LONGEST_DELAY, Garbage, Teardown, Workers, caches, run_when_idle
-from octavo.tui.render.virtual_lines import VirtualLines
 from octavo.tui.render.styled_lines import Line, Piece
+from octavo.tui.render.virtual_lines import VirtualLines
 
 
 class Dialog(ModalScreen[None]):

@@ -27,9 +27,9 @@ from octavo.tui.render.diff_units import ContextSize, DiffUnit, may_contain
 from octavo.tui.render.layout import render_block, render_unit, split_into_units
 from octavo.tui.render.layout_context import Folds, LayoutContext, path_to_block
 from octavo.tui.render.painting import BlockTextFinder
-from octavo.tui.render.virtual_lines import VirtualLines
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import Styles
+from octavo.tui.render.virtual_lines import VirtualLines
 from tests.benchmarks.texts import sentence
 from tests.calls import Calls
 from tests.documents.huge_blocks import HUGE

@@ -14,8 +14,8 @@ from octavo.tui.reader.page_loading import PageLoad, PageLoaded, PageLoader
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render import diff_sequence
 from octavo.tui.render.comparison import compare
-from octavo.tui.render.virtual_lines import LaidUnits, UnitLayout, lay_out_units
 from octavo.tui.render.threads import ThreadSummary
+from octavo.tui.render.virtual_lines import LaidUnits, UnitLayout, lay_out_units
 from octavo.tui.terminal import polite_thread
 from tests.tui.reader.panes import PaneApp, screen
 

@@ -36,9 +36,9 @@ from octavo.tui.render.layout import (
     split_into_units,
 )
 from octavo.tui.render.layout_context import Folds, LayoutContext
-from octavo.tui.render.virtual_lines import UnitLayout, lay_out_units
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import Styles
+from octavo.tui.render.virtual_lines import UnitLayout, lay_out_units
 from tests.tui.reader.panes import PaneApp, screen
 
 TREE = PageTree(

@@ -22,9 +22,9 @@ from octavo.tui.render.diff_sides import SIDE_GAP, SideWidths, diff_block_at, di
 from octavo.tui.render.diff_units import ContextSize, DiffUnit, DiffUnits, PageHeading
 from octavo.tui.render.layout import deferred_content, render_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
-from octavo.tui.render.virtual_lines import KEPT_WHOLE, LaidUnits, UnitLayout, lay_out_units
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.threads import ThreadSummary
+from octavo.tui.render.virtual_lines import KEPT_WHOLE, LaidUnits, UnitLayout, lay_out_units
 from octavo.tui.terminal.polite_thread import Work, thread
 from octavo.tui.widgets.text_widgets import empty_lines
 

@@ -20,8 +20,8 @@ from octavo.tui.reader.viewport import explain
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.diff_sequence import build_source_diff
 from octavo.tui.render.diff_units import DiffUnit, DiffUnits, may_contain
-from octavo.tui.render.virtual_lines import LaidUnits
 from octavo.tui.render.threads import FINDING
+from octavo.tui.render.virtual_lines import LaidUnits
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.short_texts import plural
 

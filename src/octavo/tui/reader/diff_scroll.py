@@ -25,8 +25,8 @@ from octavo.tui.render.diff_units import DiffUnit, DiffUnits
 from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
-    from octavo.tui.render.virtual_lines import LaidUnits
     from octavo.tui.render.threads import ThreadSummary
+    from octavo.tui.render.virtual_lines import LaidUnits
 
 
 class ScrollContents(DiffContents):

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from octavo.tui.reader.reading_position import ReadingPosition
-    from octavo.tui.render.virtual_lines import LaidUnits
     from octavo.tui.render.threads import ThreadSummary
+    from octavo.tui.render.virtual_lines import LaidUnits
 
 CLEAR_AFTER = 0.3
 """Seconds until the previous page disappears while another page is loading."""

@@ -32,8 +32,8 @@ from octavo.tui.render.layout import (
 )
 from octavo.tui.render.layout_context import Folds, LayoutContext, path_to_block
 from octavo.tui.render.painting import BlockTextFinder, Match, overlay_text, paint_line, restyle
-from octavo.tui.render.virtual_lines import KEPT_WHOLE, UnitLayout
 from octavo.tui.render.styled_lines import Line, SplitLine, block_at_cell, cells, cursor_bar, line_blocks
+from octavo.tui.render.virtual_lines import KEPT_WHOLE, UnitLayout
 from octavo.tui.widgets.text_widgets import empty_lines
 
 if TYPE_CHECKING:

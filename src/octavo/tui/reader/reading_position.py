@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from octavo.documents.blocks import Block
 from octavo.tui.render.layout import block_ranges
-from octavo.tui.render.virtual_lines import VirtualLines
 from octavo.tui.render.styled_lines import Line
+from octavo.tui.render.virtual_lines import VirtualLines
 
 if TYPE_CHECKING:
     from octavo.data.state_db import StateDb

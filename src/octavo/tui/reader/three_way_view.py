@@ -32,11 +32,11 @@ from octavo.tui.render.diff_lines import estimate_height
 from octavo.tui.render.diff_units import DiffUnit
 from octavo.tui.render.layout import render_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
-from octavo.tui.render.virtual_lines import UnitLayout
 from octavo.tui.render.styled_lines import Line, Piece
+from octavo.tui.render.virtual_lines import UnitLayout
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.text_widgets import empty_lines
 from octavo.tui.widgets.short_texts import plural
+from octavo.tui.widgets.text_widgets import empty_lines
 
 WIDEST = 160
 _MOST_CHANGES = 3

@@ -33,9 +33,9 @@ from octavo.tui.render.deferred import AsyncCache, DeferredContent
 from octavo.tui.render.layout import block_ranges
 from octavo.tui.render.layout_context import Folds
 from octavo.tui.render.painting import BlockTextFinder, Match
-from octavo.tui.render.virtual_lines import KEPT_WHOLE, LaidUnits, UnitLayout, VirtualLines, lay_out_units
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import Styles
+from octavo.tui.render.virtual_lines import KEPT_WHOLE, LaidUnits, UnitLayout, VirtualLines, lay_out_units
 from octavo.tui.terminal.polite_thread import Work, thread
 from octavo.tui.terminal.textual_internals import crash
 from octavo.tui.widgets.commands import HostApp, StillLoading

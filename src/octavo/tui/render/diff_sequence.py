@@ -45,6 +45,7 @@ from octavo.tui.render.diff_units import (
     pair_replacements,
 )
 from octavo.tui.render.threads import ThreadSummary
+from octavo.tui.widgets.short_texts import plural
 
 _EXPANDABLE_KINDS = kinds_with("opened")
 _NO_KINDS = ChangeKinds()
@@ -76,7 +77,6 @@ def build_diff(
 def build_side(
     compared: PageComparison, side: str, threads: Mapping[str, Sequence[ThreadSummary]], title: str = ""
 ) -> DiffUnits:
-from octavo.tui.widgets.short_texts import plural
     """Return the units of one side of a rewritten page, below a note. `side` is `new` or `old`. Threads on blocks of
     the other side are at the end."""
     was, now = compared.old, compared.new

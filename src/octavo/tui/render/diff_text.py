@@ -38,6 +38,7 @@ from octavo.tui.render.styled_lines import (
 )
 from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.render.tables import TableGrid, cell_pieces, fit_columns, row_lines, sample_rows
+from octavo.tui.widgets.short_texts import plural
 
 
 def render_word_changes(
@@ -48,7 +49,6 @@ def render_word_changes(
     side_widths: SideWidths,
     prefixes: tuple[str, str] = ("", ""),
 ) -> list[SidePair]:
-from octavo.tui.widgets.short_texts import plural
     """Render the old and the new text of a change, and the settings that differ. `prefixes` has the text before the
     first line of each side, such as a bullet."""
     sides: list[list[Line]] = []
