@@ -371,8 +371,8 @@ class PageContents(Contents):
             blocks, self.deferred.targets.text_of if self.deferred.targets is not None else plain_text
         )
 
-    def is_hidden(self, match: Match, results: dict[tuple[int, int], bool]) -> bool:
-        return self.viewport.folds.hides(match.path, results)
+    def is_hidden(self, match: Match) -> bool:
+        return self.viewport.folds.hides(match.path)
 
     def expand_to(self, match: Match) -> None:
         if self.viewport.folds.expand_path(match.path):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.style import Style
@@ -21,9 +22,9 @@ from octavo.tui.reader.block_cursor import BlockCursor, Clickables
 from octavo.tui.reader.find_bar import FindBar, TextCopied, TextSelection
 from octavo.tui.reader.reading_position import LinePosition, rows_from
 from octavo.tui.reader.viewport import MARK_WIDTH, Viewport
-from octavo.tui.render.block_slices import render_failed_block
+from octavo.tui.render.block_slices import render_failed_block, run_guarded
 from octavo.tui.render.layout_context import NARROWEST
-from octavo.tui.render.painting import paint_line, unpaintable_units
+from octavo.tui.render.painting import paint_line
 from octavo.tui.render.styled_lines import ClickableSpan, Line
 from octavo.tui.render.tables import copied_text
 from octavo.tui.widgets.commands import Command, Commands, StillLoading
@@ -350,7 +351,8 @@ class LinePainter:
         replaced: set[int] = set()
         while True:
             rows = rows_from(viewport.virtual_lines, top, pane.size.height)
-            failed = unpaintable_units(rows, lambda unit, line: self.strip_of(unit, line, width, base_style)) - replaced
+            painted = [run_guarded(partial(self.strip_of, unit, line, width, base_style), lambda: None) for unit, _, line in rows]
+            failed = {row[0] for row, strip in zip(rows, painted, strict=True) if strip is None} - replaced
             if not failed:
                 return rows
             for unit in failed:

@@ -183,8 +183,8 @@ class Contents:
     def expand_to(self, match: Match) -> None:
         """Expand blocks that hide a match."""
 
-    def is_hidden(self, match: Match, results: dict[tuple[int, int], bool]) -> bool:
-        """Return True if a collapsed block hides a match. `results` is a cache for several calls."""
+    def is_hidden(self, match: Match) -> bool:
+        """Return True if a collapsed block hides a match."""
         return False
 
 

@@ -354,20 +354,9 @@ class Folds:
             return not self.is_open(parent)
         return parent.kind == "tabs" and parent.children[self.chosen_tab(parent)] is not child
 
-    def hides(self, path: Sequence[Block], results: dict[tuple[int, int], bool] | None = None) -> bool:
-        """Return True if any block on a path hides the next. A path begins with the outermost block. `results` caches the
-        results for pairs of blocks, by identity."""
-        if results is None:
-            return any(self.is_closed(parent, child) for parent, child in pairwise(path))
-        for parent, child in pairwise(path):
-            pair = id(parent), id(child)
-            if pair not in results:
-                shown = parent.children[self.chosen_tab(parent)] if parent.kind == "tabs" else None
-                results |= {(id(parent), id(tab)): tab is not shown for tab in parent.children if shown is not None}
-                results.setdefault(pair, self.is_closed(parent, child))
-            if results[pair]:
-                return True
-        return False
+    def hides(self, path: Sequence[Block]) -> bool:
+        """Return True if any block on a path hides the next. A path begins with the outermost block."""
+        return any(self.is_closed(parent, child) for parent, child in pairwise(path))
 
     def expand_path(self, path: Sequence[Block]) -> bool:
         """Make the last block of a path visible: expand the blocks and select the tabs that hide it. Return False if it

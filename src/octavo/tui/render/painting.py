@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from typing import NamedTuple
 
 from rich.cells import set_cell_size
@@ -15,7 +14,7 @@ from textual.strip import Strip
 
 from octavo.api.folding import FoldedText, fold
 from octavo.documents.blocks import Block, Run, plain_text
-from octavo.tui.render.block_slices import has_start, run_guarded
+from octavo.tui.render.block_slices import has_start
 from octavo.tui.render.styled_lines import Line, Piece, cells, crop, segments, width_of
 from octavo.tui.render.styles import Styles
 
@@ -29,15 +28,6 @@ def paint_line(line: Line, margin: int, width: int, base: Style) -> Strip:
     parts = [Segment(" " * margin, base), *segments(line.pieces, base)]
     room = [Segment(" " * (width - used), base)] if used <= width else []
     return Strip([*parts, *room], max(used, width)).crop(0, width)
-
-
-def unpaintable_units(rows: Iterable[tuple[int, int, Line]], paint: Callable[[int, Line], Strip]) -> set[int]:
-    """Return the indexes of the units with a line for which `paint` raises an exception."""
-
-    def is_painted(unit_index: int, line: Line) -> bool:
-        return paint(unit_index, line) is not None
-
-    return {unit for unit, _, line in rows if not run_guarded(partial(is_painted, unit, line), bool)}
 
 
 def overlay_text(strip: Strip, position: int, text: str, style: Style) -> Strip:
