@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from octavo.documents.source_reader import parse
-from octavo.tui.reader.page_loading import PageLoaded
+from octavo.tui.reader.page_loading import PageLoad, PageLoaded
 from octavo.tui.reader.page_view import PageView
+from octavo.tui.render.layout_context import Folds
 from tests.tui.reader.panes import PaneApp, screen, wait_for_layout
 from tests.tui.reader.test_while_loading import HeldPage, finish_loading, loading_page
 
@@ -25,6 +26,13 @@ async def test_long_page_shows_first_screen_before_it_is_parsed() -> None:
         assert len(app.pane.document.blocks) > begin
         assert "Paragraph 199" in screen(app.pane)
         assert [type(each) for each in app.said] == [PageLoaded]
+
+
+def test_first_screen_adds_no_steps_of_parsing() -> None:
+    """A short page is parsed on the event loop, where waiting for a frame would block it."""
+    markdown = "\n\n".join(f"Paragraph {number}." for number in range(30))
+    load = PageLoad(markdown, ("", ""), "p", "", Folds(), replaces=False)
+    assert len(list(load.steps())) == 30
 
 
 async def test_late_first_screen_is_shown_when_parsed() -> None:

@@ -51,7 +51,7 @@ class PageLoad:
         self, markdown: str, head: PageHead, key: str, restore_key: str, folds: Folds, *, replaces: bool
     ) -> None:
         """`restore_key` is the key of the block to scroll to, which the first screen should contain. With `replaces`,
-        the visible page stays until the whole new page is parsed."""
+        there is no first screen: the visible page stays until the whole new page is parsed."""
         self.markdown, self.head, self.key, self.folds, self.replaces = markdown, head, key, folds, replaces
         self.layout: UnitLayout | None = None
         """Layout for the background thread. None if that thread does not lay out the page."""
@@ -60,7 +60,7 @@ class PageLoad:
         self._split_count = 0
         """Number of blocks that have been split into units."""
         self.first_screen: ParsedPage | None = None
-        """None until it is ready, and always None with `replaces`."""
+        """None until it is ready."""
         self.whole_page: ParsedPage | None = None
         self.has_first = threading.Event()
         """Set once the first screen or the whole page is ready."""
@@ -133,8 +133,9 @@ class PageLoader:
         page, position = self.navigation.position_to_restore or ("", ReadingPosition())
         restore_key = position.block if page == key and not is_shown else ""
         folds = self.pane.viewport.folds if is_shown else Folds()
-        load = PageLoad(markdown, head, key, restore_key, folds, replaces=is_shown)
-        if len(markdown) < SHORT_PAGE:
+        is_short = len(markdown) < SHORT_PAGE
+        load = PageLoad(markdown, head, key, restore_key, folds, replaces=is_shown or is_short)
+        if is_short:
             for _ in load.steps():
                 pass
         else:
