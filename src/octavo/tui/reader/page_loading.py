@@ -15,7 +15,7 @@ from octavo.documents.source_reader import IncrementalParse
 from octavo.tui.reader.page_contents import PageContents, PageHead, blocks_with_title
 from octavo.tui.reader.page_navigation import PageNavigation
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.reader.reading_position import ReadingPosition, reading_position_of
+from octavo.tui.reader.reading_position import ReadingPosition
 from octavo.tui.reader.viewport import SHORT_PAGE
 from octavo.tui.render.layout import PageUnit, split_into_units
 from octavo.tui.render.layout_context import Folds, path_to_block
@@ -174,32 +174,30 @@ class PageLoader:
         if not same and not pane.state.is_waiting:
             pane.waiting_commands = ()  # They were for another page.
         pane.state.clear()
-        viewport = pane.viewport
-        position = reading_position_of(viewport.virtual_lines, viewport.top, viewport.layout_width) if same else None
         if not same:
             self.navigation.pending_jump = self.navigation.pending_jump if contents.document is None else None
             pane.selection.cancel_copy()
             self.free_page()
             contents.key, contents.shows_source = key, False
-            viewport.folds, pane.cursor.selected = folds, None
+            pane.viewport.folds, pane.cursor.selected = folds, None
             self.threads.clear()
             pane.find_bar.clear()
-            viewport.remove_lines()
+            pane.viewport.remove_lines()
             for cache in contents.deferred:
                 cache.clear_requests()
         contents.head, contents.markdown = head, document.source if is_complete else None
-        self._show_units(page, is_complete=is_complete, position=position)
+        self._show_units(page, is_complete=is_complete)
         if self.navigation.pending_jump is not None and not same:
             # The jump was requested before the first page was shown.
             self.navigation.go_to_anchor(self.navigation.pending_jump.anchor)
 
-    def _show_units(self, page: ParsedPage, *, is_complete: bool, position: ReadingPosition | None = None) -> None:
-        """Replace the lines by those of a parsed page, and scroll to `position`, or keep the reading position."""
+    def _show_units(self, page: ParsedPage, *, is_complete: bool) -> None:
+        """Replace the lines by those of a parsed page, and keep the reading position."""
         pane, contents = self.pane, self.contents
         contents.document, contents.page_units, contents.is_fully_parsed = page.document, page.units, is_complete
         contents.discard_source_units()
         self.threads.mark_document(page.document)
-        pane.reset_lines(position=position, laid=page.laid)
+        pane.reset_lines(laid=page.laid)
         pane.find_bar.content_changed()
         pane.refresh_bindings()
         pane.viewport.notify_moved()
