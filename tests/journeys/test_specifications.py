@@ -115,7 +115,9 @@ async def test_specification_is_found_in_a_list_of_several_pages(stage: Stage) -
         for number in range(120):
             url = SPECIFICATION_URL if number == 119 else ""
             slug = f"pets-{number}"
-            store.put(f"{folder}/{slug}", {"id": slug, "slug": slug, "organization": history.ORGANIZATION, "sourceURL": url})
+            store.put(
+                f"{folder}/{slug}", {"id": slug, "slug": slug, "organization": history.ORGANIZATION, "sourceURL": url}
+            )
 
     async with stage.play(change=add_specifications) as run:
         target = links.UrlLink(SPECIFICATION_URL, "pets.example")

@@ -53,9 +53,7 @@ def test_tabs_take_their_displayed_width() -> None:
     code = "```\na\tb\n\tc\n```\n"
     document = parse(f'{code}\n{{% prompt description="It" %}}\n{code}{{% endprompt %}}\n\n`a\tb` and\ta tab\n')
     for blocks in (document.blocks, source_blocks(document.source)):
-        assert "\t" not in "".join(
-            line.text for line in lay_out(blocks, 40, Styles.plain(), open_folds(document))
-        )
+        assert "\t" not in "".join(line.text for line in lay_out(blocks, 40, Styles.plain(), open_folds(document)))
 
 
 async def test_keys_reach_everything_that_opens() -> None:
@@ -68,8 +66,7 @@ async def test_keys_reach_everything_that_opens() -> None:
             app.pane.reset_lines()
             await pilot.pause()
             expected = {
-                (clickable.kind, clickable.target, clickable.clickable.index)
-                for clickable in clickables_of(document)
+                (clickable.kind, clickable.target, clickable.clickable.index) for clickable in clickables_of(document)
             }
             spans = [
                 span for unit in range(len(app.pane.viewport.virtual_lines)) for span in app.pane.cursor.spans_of(unit)

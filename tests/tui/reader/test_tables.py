@@ -221,9 +221,7 @@ NOTES = "what it is for and what becomes of it when nobody says anything about i
 
 
 def max_width(markdown: str, width: int, available: int) -> int:
-    return max(
-        line.width for line in lay_out(parse(markdown).blocks, width, Styles.plain(), available_width=available)
-    )
+    return max(line.width for line in lay_out(parse(markdown).blocks, width, Styles.plain(), available_width=available))
 
 
 def test_table_with_broken_words_uses_full_width() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
@@ -38,7 +38,7 @@ from octavo.tui.render.layout import (
 from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import Styles
-from octavo.tui.render.virtual_lines import UnitLayout, lay_out_units
+from octavo.tui.render.virtual_lines import LaidUnits, UnitLayout, lay_out_units
 from tests.tui.reader.panes import PaneApp, screen
 
 TREE = PageTree(
@@ -280,13 +280,16 @@ def test_cache_that_is_added_during_the_layout_in_the_thread_changes_nothing() -
 
     units = list(split_into_units(parse("Words.\n\n```python\na = 1\n```\n").blocks))
     layout = UnitLayout((), lambda unit: 1, renderer_with, 0, 0, deferred)
-    steps = lay_out_units(layout, units, range(len(units)))
+    laid: list[LaidUnits] = []
+
+    def lay_out() -> Iterator[None]:
+        laid.append((yield from lay_out_units(layout, units, range(len(units)))))
+
+    steps = lay_out()
     next(steps)
     deferred.titles = AsyncCache(find)
-    with pytest.raises(StopIteration) as ended:
-        for _ in units:
-            next(steps)
-    (missing,) = ended.value.value.missing.values()
+    assert list(steps)
+    (missing,) = laid[0].missing.values()
     assert [cache for cache, _ in missing] == [deferred.tokens]
 
 

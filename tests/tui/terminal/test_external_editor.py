@@ -74,7 +74,9 @@ def test_text_that_cannot_be_saved_stays_in_its_file(tmp_path: Path, private: Pa
 
 
 def test_text_too_large_to_read_back_is_not_opened(tmp_path: Path, private: Path) -> None:
-    result = run_editor("x" * (LARGEST + 1), private, environment_with_editor(tmp_path, "sys.exit(1)"), save_text=accept)
+    result = run_editor(
+        "x" * (LARGEST + 1), private, environment_with_editor(tmp_path, "sys.exit(1)"), save_text=accept
+    )
     assert isinstance(result, NotEdited)
     assert "larger than 1 MiB" in result.sentence
     assert not private.exists()

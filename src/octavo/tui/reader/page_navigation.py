@@ -241,11 +241,7 @@ class PageNavigation:
             viewport.folds = saved.folds.copy()
             self.pane.reset_lines()
         units, top = viewport.virtual_lines.units, saved.top
-        if (
-            self.contents.is_fully_parsed
-            or not top
-            or any(path_to_block(each.content, top) for each in units)
-        ):
+        if self.contents.is_fully_parsed or not top or any(path_to_block(each.content, top) for each in units):
             self._restore_now(saved)
         self._unfinished_restore = None if self.contents.is_fully_parsed else (saved, self.position())
 

@@ -351,7 +351,10 @@ class LinePainter:
         replaced: set[int] = set()
         while True:
             rows = rows_from(viewport.virtual_lines, top, pane.size.height)
-            painted = [run_guarded(partial(self.strip_of, unit, line, width, base_style), lambda: None) for unit, _, line in rows]
+            painted = [
+                run_guarded(partial(self.strip_of, unit, line, width, base_style), lambda: None)
+                for unit, _, line in rows
+            ]
             failed = {row[0] for row, strip in zip(rows, painted, strict=True) if strip is None} - replaced
             if not failed:
                 return rows

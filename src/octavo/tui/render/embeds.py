@@ -341,8 +341,8 @@ def _card_frame(
             )
         )
     framed = box(rows, card_width, styles, title=title, foot=foot)
-    for line in framed:
-        line.block = whole_block(card)
+    for framed_line in framed:
+        framed_line.block = whole_block(card)
     return framed
 
 

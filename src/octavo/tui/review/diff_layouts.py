@@ -471,7 +471,7 @@ class RequestScroll:
         else:
             if is_current():
                 self._take(section, entry, compared)
-                changes = self.navigation.contents.units_of(section)
+                changes = self.navigation.contents.changes_of(section)
                 if section.size >= SHORT_PAGE:
                     await asyncio.to_thread(changes.complete)
                 section.diff = changes.complete()
