@@ -36,15 +36,16 @@ OTHER = PAGE.replace("a little", "much more")
 
 
 class HeldLoader(PageLoader):
-    """A loader that parses only the first screen of a page while `held` is set. While `is_held_from_the_beginning`
-    is set, it parses nothing."""
+    """A loader that parses only the first screen of a page while `held` is set, or nothing if the page replaces its
+    earlier version. While `is_held_from_the_beginning` is set, it parses nothing."""
 
     held = True
     is_held_from_the_beginning = False
 
     def steps(self, reading: PageLoad) -> Iterator[None]:
         for step in super().steps(reading):
-            while self.held and (self.is_held_from_the_beginning or reading.first_screen is not None):
+            has_first_screen = reading.replaces or reading.first_screen is not None
+            while self.held and (self.is_held_from_the_beginning or has_first_screen):
                 yield
                 time.sleep(0.001)
             yield step
