@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from octavo.api import comments, content, spaces, users
+from octavo.api import comments, content, search, spaces, users
 from octavo.api.activity import Activity
 from octavo.api.errors import (
     ApiError,
@@ -26,7 +26,7 @@ from octavo.api.errors import (
     ServerError,
     Unauthorized,
 )
-from octavo.api.operation import Operation, OrganizationRef, SpaceRef
+from octavo.api.operation import Operation, OrganizationRef, SiteRef, SpaceRef
 from octavo.client.client import Client, raw_request
 from tests.client.conftest import NOON, Connect, Time
 from tests.client.peer import KEY_TEXT, Peer, ReceivedRequest, Reply, reply
@@ -38,6 +38,7 @@ MIA = {"id": "mia", "displayName": "Mia"}
 POST = comments.Create(at=HERE, body={"markdown": "hi"})
 COMMENT = {"object": "comment", "id": "c1", "postedBy": MIA, "body": {"markdown": "hi"}}
 DELETE = comments.Delete(at=HERE, comment_id="c1")
+SEARCH = search.InSite(at=SiteRef(organization_id="o1", site_id="s1"), query="tide", scope=search.AllScope())
 
 
 def answer_in_turn(*replies: Reply) -> Callable[[ReceivedRequest], Reply]:
@@ -301,6 +302,14 @@ async def test_read_is_retried_and_write_is_not(connect: Connect, time: Time) ->
         error = await call_and_catch(connect, peer, POST)
     assert len(peer.requests) == 1
     assert "reported an error (503)" in str(error)
+
+
+async def test_search_with_post_is_a_read(connect: Connect, time: Time) -> None:
+    async with Peer(answer_in_turn(reply(503), reply(200, {"items": []}))) as peer:
+        assert (await connect(peer.origin)(SEARCH)).items == ()
+    assert len(peer.requests) == 2
+    async with Peer(answer_in_turn(reply(500))) as peer:
+        assert str(await call_and_catch(connect, peer, SEARCH)).endswith("(500). Try again in a moment.")
 
 
 async def test_write_refused_with_429_is_retried_after_the_given_time(connect: Connect, time: Time) -> None:

@@ -49,7 +49,7 @@ async def test_read_only_client_sends_no_write() -> None:
     for method in ("POST", "PUT", "PATCH", "DELETE"):
         sent = outgoing_json(method, "/v1/user", b"{}")
         with pytest.raises(ReadOnly, match=WHY):
-            await client.raw(RawRequest(sent, sent.target, is_read=False))
+            await client.raw(RawRequest(sent, sent.target))
     assert methods == []
     me = next(route for spec in load().values() for route in routes(spec) if spec.name == "users.Me")
     assert (await client(operation_for_route(me, {}))).id == "ada"

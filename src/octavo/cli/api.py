@@ -309,7 +309,7 @@ def _path_request(
     elif values.fields:
         content = json.dumps(values.fields, ensure_ascii=False).encode("utf-8", "surrogatepass")
     sent = outgoing_json(method, encode_target(path, values.query), content)
-    return RawRequest(sent, f"{VERSION}/…", method in READS), method in READS
+    return RawRequest(sent, f"{VERSION}/…"), sent.is_read
 
 
 def _json_content(file: str, files: Files) -> bytes:

@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Coroutine, Hashable
 from contextlib import aclosing, asynccontextmanager
 from contextvars import Context
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -119,7 +119,7 @@ class Client:
 
     async def raw(self, request: RawRequest) -> RawResponse:
         """Send `request` and return the response as JSON, including unknown fields. Raises ApiError."""
-        if not request.is_read:
+        if not request.sent.is_read:
             self._check_writable()
         return await self._exchange(request.sent, request.route, PAGE_CAP, self._raw_response, current_urgency())
 
@@ -223,7 +223,7 @@ class Client:
         return background_wait(self.limits, self._context.now())
 
     def _note(self, exchange: Exchange) -> None:
-        if exchange.outgoing.method not in READS:
+        if not exchange.outgoing.is_read:
             # A read that was sent before this write may return the old state, so later callers must not share it.
             self._reads_in_flight.close()
         self.limits = limits(exchange.headers, self._context.now()) or self.limits
@@ -251,7 +251,7 @@ class Client:
 
 def raw_request(op: Operation[Any]) -> RawRequest:
     """Return the request of `op` for `Client.raw`. Raises Invalid for a value that cannot be sent."""
-    return RawRequest(outgoing_request(op), route_of(op), SPECS[type(op)].is_read)
+    return RawRequest(outgoing_request(op), route_of(op))
 
 
 def outgoing_request(op: Operation[Any]) -> Outgoing:
@@ -266,7 +266,7 @@ def outgoing_request(op: Operation[Any]) -> Outgoing:
     except ValueError as error:
         cause = "it is not valid UTF-8" if isinstance(error, UnicodeError) else str(error)
         raise Invalid(f"Could not send this text: {cause}. Correct the text, then try again.") from None
-    return outgoing_json(request.method, request.url, content)
+    return replace(outgoing_json(request.method, request.url, content), changes_nothing=SPECS[type(op)].is_read)
 
 
 def outgoing_json(method: str, target: str, content: bytes | None) -> Outgoing:

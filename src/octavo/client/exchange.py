@@ -107,7 +107,7 @@ class Exchange:
         except TimeoutError:
             if not limit.expired():
                 raise
-        raise TimedOut(policy.too_slow(self._context.host, self._deadline, self.outgoing.method))
+        raise TimedOut(policy.too_slow(self._context.host, self._deadline, self.outgoing.is_read))
 
     def record_error(self, error: ApiError) -> ApiError:
         """Record an error for the log. Return it with the method, the route and the attempts of this request."""
@@ -160,7 +160,7 @@ class Exchange:
                 raise
             delay = policy.delay_after_error(
                 error,
-                method=self.outgoing.method,
+                is_read=self.outgoing.is_read,
                 attempt=self._attempt,
                 elapsed=self.elapsed,
                 deadline=self._deadline,
@@ -195,7 +195,7 @@ class Exchange:
         delay = policy.delay_after_status(
             response.status,
             response.headers,
-            method=self.outgoing.method,
+            is_read=self.outgoing.is_read,
             attempt=self._attempt,
             elapsed=self.elapsed,
             deadline=self._deadline,
@@ -206,7 +206,7 @@ class Exchange:
         wait = policy.requested_wait(response.headers, now)
         retry_at = None if wait is None else now + timedelta(seconds=min(wait, policy.MAX_RETRY_SECONDS))
         again = policy.retry_sentence(retry_at, now) if retry_at is not None else ""
-        sentence = policy.refusal(self._context.host, response.status, message, again, self.outgoing.method)
+        sentence = policy.refusal(self._context.host, response.status, message, again, is_read=self.outgoing.is_read)
         raise rejected(sentence, Trace(status=response.status, retry_at=retry_at))
 
     def _retry_if_allowed(self, delay: float | None) -> None:

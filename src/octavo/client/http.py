@@ -152,15 +152,15 @@ class HttpCarrier:
         chunks = None
         self._open_requests.add(open_request)
         try:
-            with self._translate_errors(outgoing.method):
+            with self._translate_errors(outgoing.is_read):
                 work = open_request.send(self._http, self._request(outgoing), self._auth)
                 response = await run_in_scope(open_request.scope, work)
-            chunks = self._chunks(response, outgoing.method)
+            chunks = self._chunks(response, outgoing.is_read)
             yield StreamedResponse(response.status_code, {**response.headers, **response.extensions[_LOCATION]}, chunks)
         except Canceled:
             if not open_request.may_be_sent:
                 raise self._closed_error() from None
-            step = next_step_after(outgoing.method)
+            step = next_step_after(outgoing.is_read)
             raise Lost(f"The connection to {self._host} was closed before the response arrived. {step}") from None
         finally:
             self._open_requests.discard(open_request)
@@ -205,18 +205,18 @@ class HttpCarrier:
                 return url
         raise Unsendable(f"This is not a valid path on {self._host}. Nothing was sent.")
 
-    async def _chunks(self, response: httpx.Response, method: str) -> AsyncGenerator[bytes, None]:
-        with self._translate_errors(method, has_response=True):
+    async def _chunks(self, response: httpx.Response, is_read: bool) -> AsyncGenerator[bytes, None]:
+        with self._translate_errors(is_read, has_response=True):
             raw_chunks = response.aiter_raw()
             while (chunk := await run_in_scope(CancelScope(), _next_chunk(raw_chunks))) is not None:
                 yield chunk
 
     @contextmanager
-    def _translate_errors(self, method: str, *, has_response: bool = False) -> Iterator[None]:
+    def _translate_errors(self, is_read: bool, *, has_response: bool = False) -> Iterator[None]:
         try:
             yield
         except (httpx.RequestError, httpx.InvalidURL) as error:
-            raise _to_api_error(error, self._host, self._connected_host, method, has_response=has_response) from error
+            raise _to_api_error(error, self._host, self._connected_host, is_read, has_response=has_response) from error
 
 
 async def _next_chunk(coming: AsyncIterator[bytes]) -> bytes | None:
@@ -257,7 +257,7 @@ def _trust(ca_file: Path | None) -> ssl.SSLContext:
     return context
 
 
-def _to_api_error(error: Exception, host: str, connected_host: str, method: str, *, has_response: bool) -> ApiError:
+def _to_api_error(error: Exception, host: str, connected_host: str, is_read: bool, *, has_response: bool) -> ApiError:
     """Convert an error of httpx to an ApiError. `connected_host` is the host that the connection goes to, which may be a
     proxy."""
     match error:
@@ -279,11 +279,11 @@ def _to_api_error(error: Exception, host: str, connected_host: str, method: str,
         case httpx.ConnectError():
             return _no_connection(error, host, connected_host)
         case httpx.TimeoutException():
-            return TimedOut(f"{host} did not respond within {READ_SECONDS:g} s. {next_step_after(method)}")
+            return TimedOut(f"{host} did not respond within {READ_SECONDS:g} s. {next_step_after(is_read)}")
         case httpx.RemoteProtocolError() if has_response:
-            return Truncated(f"The response from {host} is incomplete. {next_step_after(method)}")
+            return Truncated(f"The response from {host} is incomplete. {next_step_after(is_read)}")
         case httpx.NetworkError() | httpx.RemoteProtocolError():
-            return Lost(f"The connection to {host} was lost before the response arrived. {next_step_after(method)}")
+            return Lost(f"The connection to {host} was lost before the response arrived. {next_step_after(is_read)}")
         case _:
             return Unsendable(f"Could not send the API request to {host}. Check the base URL.")
 

@@ -91,7 +91,7 @@ class Budget:
 
 
 def delay_after_error(
-    error: ApiError, *, method: str, attempt: int, elapsed: float, deadline: float, rng: Callable[[], float]
+    error: ApiError, *, is_read: bool, attempt: int, elapsed: float, deadline: float, rng: Callable[[], float]
 ) -> float | None:
     """Return the seconds until the next attempt if there was no complete response. None if there must be no retry.
 
@@ -99,7 +99,7 @@ def delay_after_error(
     """
     if attempt >= ATTEMPTS or not _may_be_temporary(error):
         return None
-    if method not in READS and error.outcome is not Outcome.NOT_SENT:
+    if not is_read and error.outcome is not Outcome.NOT_SENT:
         return None
     return _retry_before(deadline, elapsed, _pause(attempt, rng))
 
@@ -108,7 +108,7 @@ def delay_after_status(
     status: int,
     headers: Mapping[str, str],
     *,
-    method: str,
+    is_read: bool,
     attempt: int,
     elapsed: float,
     deadline: float,
@@ -118,7 +118,7 @@ def delay_after_status(
     """Return the seconds until the next attempt after an error status. None if there must be no retry. The names of
     `headers` are lower-case."""
     asked = requested_wait(headers, now)
-    if attempt >= ATTEMPTS or status not in TEMPORARY_STATUSES or (method not in READS and status != 429):
+    if attempt >= ATTEMPTS or status not in TEMPORARY_STATUSES or (not is_read and status != 429):
         return None
     if asked is None:
         return _retry_before(deadline, elapsed, _pause(attempt, rng))
@@ -224,13 +224,13 @@ _WITHOUT_MESSAGE = {
 }
 
 
-def next_step_after(method: str) -> str:
+def next_step_after(is_read: bool) -> str:
     """Return the next step after a lost response: for a write, to check whether the change was made."""
-    return "Try again." if method in READS else MAY_BE_DONE
+    return "Try again." if is_read else MAY_BE_DONE
 
 
-def too_slow(host: str, seconds: float, method: str) -> str:
-    return f"{host} did not respond within {seconds:g} s. {next_step_after(method)}"
+def too_slow(host: str, seconds: float, is_read: bool) -> str:
+    return f"{host} did not respond within {seconds:g} s. {next_step_after(is_read)}"
 
 
 def redirected(host: str, elsewhere: str, status: int) -> str:
@@ -240,7 +240,7 @@ def redirected(host: str, elsewhere: str, status: int) -> str:
     return f"{host} redirects API requests ({status}). Octavo does not follow the redirect. Check the base URL."
 
 
-def refusal(host: str, status: int, message: str, again: str = "", method: str = "GET") -> str:
+def refusal(host: str, status: int, message: str, again: str = "", *, is_read: bool = True) -> str:
     """Return the message for an error status. `message` is the message of the server, or empty. `again` says when to
     try again, or is empty."""
     said = _with_full_stop(message)
@@ -250,7 +250,7 @@ def refusal(host: str, status: int, message: str, again: str = "", method: str =
     if status == 429:
         return f"{host} received too many API requests. {again or 'Wait a moment, then try again.'}"
     if status >= 500:
-        step = "Try again in a moment." if method in READS else MAY_BE_DONE
+        step = "Try again in a moment." if is_read else MAY_BE_DONE
         return f"{host} reported an error ({status}){': ' + said if said else '.'} {step}"
     if said:
         return said

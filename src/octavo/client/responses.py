@@ -23,7 +23,7 @@ from octavo.api.operation import ListPage, Operation, Spec, read
 from octavo.api.reading import json_of
 from octavo.api.safety import safe_line
 from octavo.client.origin import triple
-from octavo.client.policy import Truncated, Unsendable
+from octavo.client.policy import READS, Truncated, Unsendable
 from octavo.concurrency import run_in_thread
 from octavo.redaction import redact
 
@@ -39,6 +39,13 @@ class Outgoing:
     headers: Mapping[str, str] = field(default_factory=dict)
     content: bytes | AsyncIterable[bytes] | None = None
     """Request body. If it is an iterable, it can be sent only once, and its length is in the headers."""
+    changes_nothing: bool = False
+    """True for a search, which is a read although its method is POST."""
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the request changes nothing, so that it can be sent again."""
+        return self.changes_nothing or self.method in READS
 
 
 @dataclass(frozen=True)
@@ -68,8 +75,6 @@ class RawRequest:
     sent: Outgoing
     route: str
     """Path with parameter names, for logs and errors."""
-    is_read: bool
-    """True if the request changes nothing. In read-only mode, other requests are not sent."""
 
     def for_page(self, cursor: str) -> RawRequest:
         """Return the request for another page of the same list."""
