@@ -294,14 +294,10 @@ class GetReusableContent(
     reusable_content_id: Id
 
 
-class ListChanges(Operation[Changes], get="/changes"):
+class ListChanges(OfContent, Operation[Changes], get="/changes"):
     """List the changes since the previous revision, or since the start of a change request."""
 
     at: ChangeRequestRef | RevisionRef
-    metadata: bool = True
-    """Whether Git metadata is included."""
-    computed: bool = True
-    """Whether placeholders of generated pages are replaced by these pages."""
     limit: int | None = Field(None, ge=0, le=1000)
     """The largest number of changes to list. The default is 10."""
 

@@ -18,7 +18,6 @@ Slug = Annotated[
         max_length=100,
     ),
 ]
-"""Lowercase letters and digits in groups joined by single hyphens."""
 
 
 class Permissions(Model):

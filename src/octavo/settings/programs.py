@@ -26,16 +26,14 @@ PLACES: tuple[CommandPlace, ...] = get_args(CommandPlace)
 CommandResult = Literal["none", "notification", "pager", "pending-comment"]
 RESULTS: tuple[CommandResult, ...] = get_args(CommandResult)
 COMMAND_PLACEHOLDERS = (*HOOK_PLACEHOLDERS, "{path}", "{block}")
-"""Placeholders that Octavo replaces in a custom command. A placeholder must be a whole argument, or the part of an
-argument after `=`."""
+"""Placeholders in a custom command, as in a hook."""
 _COMMAND_FIELDS = ("key", "name", "in", "command", "show", "confirm", "writes")
 _MAX_COMMANDS = 50
 FORMATS = ("vale", "sarif", "rdjson", "rdjsonl", "checkstyle", "lines")
 COLUMNS = ("code-points", "utf-16", "utf-16-0", "bytes")
 MASKS = ("tags", "code", "front-matter")
 LINTER_PLACEHOLDERS = ("{file}", "{path}", "{folder}", "{output}")
-"""Placeholders that Octavo replaces in the command of a linter. A placeholder must be a whole argument, or the part
-of an argument after `=`."""
+"""Placeholders in the command of a linter, as in a hook."""
 _MAX_LINTERS = 20
 _MAX_ARGUMENTS, _MAX_LENGTH = 50, 1000
 _MASKED_BY_DEFAULT = ("vale", "lines", "checkstyle")
