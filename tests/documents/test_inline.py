@@ -199,6 +199,20 @@ def test_null_in_front_matter_is_an_empty_value(value: str) -> None:
     assert parse('---\ndescription: "null"\n---\n').metadata == {"description": "null"}
 
 
+def test_values_in_front_matter_may_have_several_lines() -> None:
+    document = parse(
+        "---\ntitle: Long\n  title\ndescription: 'It''s:\n  two\n\n  lines' # end\ntags: [a,\n  b]\n"
+        "icon: x # none\nlayout:\n  width: wide\n  # later\n---\n"
+    )
+    assert document.metadata == {
+        "title": "Long title",
+        "description": "It's: two\nlines",
+        "tags": ["a", "b"],
+        "icon": "x",
+        "layout": {"width": "wide"},
+    }
+
+
 def test_comments_in_front_matter_are_left_out() -> None:
     document = parse(
         "---\nhidden: true # not ready\ntitle: \"C # D\" # quoted\nicon: # none\ndescription: C#, and 'it'\n"

@@ -101,8 +101,11 @@ def parse(yaml: str) -> dict[str, Any]:
             continue
         while levels[-1][0] >= indent:
             levels.pop()
-        holder, key, value = levels[-1][1], entry[2].strip("\"'"), _without_comment((entry[3] or "").strip())
+        holder, key, value = levels[-1][1], entry[2].strip("\"'"), (entry[3] or "").strip()
         pending = (indent, holder, key)
+        if value and value[0] not in "#>|":
+            value, index = _with_next_lines(value, lines, index, indent)
+        value = _without_comment(value)
         if value[:1] in (">", "|"):
             block, index = _block_text(lines, index, indent)
             holder[key] = _fold(block) if value[0] == ">" else "\n".join(block)
@@ -113,6 +116,14 @@ def parse(yaml: str) -> dict[str, Any]:
             _check_depth(len(levels))
             levels.append((indent, holder[key]))
     return root
+
+
+def _with_next_lines(value: str, lines: list[str], index: int, indent: int) -> tuple[str, int]:
+    """Return a value with the lines below it that continue it, and the index of the line after them."""
+    more, after = _block_text(lines, index, indent)
+    if value[0] not in "\"'" and any(_ENTRY.match(line) or line.startswith("- ") for line in more):
+        return value, index
+    return _fold([value, *more]), after
 
 
 def _block_text(lines: list[str], index: int, indent: int) -> tuple[list[str], int]:
