@@ -26,6 +26,7 @@ from octavo.documents.checks.findings import (
     read_page,
     sorted_findings,
 )
+from octavo.documents.folders.folder import PAGE_SUFFIXES
 from octavo.documents.links import (
     INDEX_NAME,
     AnchorLink,
@@ -188,7 +189,7 @@ class ReferenceCheck:
         if path in self.paths_outside_root or _parents_of(path) not in ("", *self.paths_outside_root):
             return None
         rule: UrlUse = reference.use
-        if rule == "link" and posixpath.splitext(path)[1] not in ("", ".md", ".markdown", ".html"):
+        if rule == "link" and posixpath.splitext(path)[1] not in (*PAGE_SUFFIXES, ".html", ""):
             rule = "file"
         url, _, anchor = reference.target.partition("#")
         if posixpath.normpath(posixpath.join(posixpath.dirname(page.path), url)) in (self.index.files or ()):

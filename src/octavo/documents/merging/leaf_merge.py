@@ -38,7 +38,8 @@ _MIN_KEPT = 0.5
 
 
 def merge_text(kind: str, texts: Versions[str], context: Context) -> str | Conflict:
-    """Merge a text. If both sides changed different words, the result is a conflict with a suggested merge."""
+    """Merge a text. If both sides changed it, return a conflict, in prose with a suggested merge if they changed different
+    words. A heading of which one side changed only the level is merged."""
     if texts.is_conflict_free:
         return texts.preferred
     if kind == "heading" and (merged := _merge_heading(texts)):
@@ -76,8 +77,8 @@ def merge_head(blocks: Versions[SourceBlock], context: Context) -> str | Conflic
 
 
 def merge_row(rows: Versions[str], context: Context = NO_CONTEXT) -> str | Conflict:
-    """Merge a row cell by cell. If both sides changed the same cell, return a conflict for the row. Its texts include
-    the cells that only one side changed."""
+    """Merge a row cell by cell. If both sides changed the same cell, or the number of cells differs, return a conflict
+    for the row. Its texts include the cells that only one side changed."""
     widths, frames = rows.map(lambda row: len(cells(row))), rows.map(row_opening)
     texts = rows
     if widths.base == widths.main == widths.request and frames.is_conflict_free:
@@ -208,7 +209,8 @@ Column: TypeAlias = "int | str"
 
 def align_columns(tables: Versions[SourceBlock]) -> Versions[SourceBlock] | None:
     """Return the three versions with the columns of the merged table: with those that a side added, and without those
-    that a side deleted. None if a side deleted a column that the other side edited, or if the columns are ambiguous.
+    that a side deleted. None if the columns cannot be merged, for example because a side deleted one that the other side
+    edited.
 
     In this module, version 0 is the base, 1 is main, and 2 is the change request.
     """

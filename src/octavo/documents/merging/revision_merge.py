@@ -104,7 +104,8 @@ def _parents_of(
     deciding_sides: dict[str, TreeVersion],
     result_order: PageOrder,
 ) -> dict[str, str | None]:
-    """Return the parent of each kept page, which is its nearest kept ancestor."""
+    """Return the parent of each kept page, which is its nearest kept ancestor. Also record conflicts, and set the deciding
+    side of pages that only the change request moved."""
     parents: dict[str, str | None] = {}
     for page in deciding_sides:
         if page in main.nodes and page in proposed.nodes and main.parents[page] != proposed.parents[page]:
