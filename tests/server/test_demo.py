@@ -313,7 +313,7 @@ def test_all_links_but_one_have_a_target(demo: World, documents: dict[tuple[str,
                 case links.UrlLink(_, host):
                     outside.add(host)
                     assert host.endswith((".example", "github.com")), host
-                case links.BrokenLink() | links.BlockedScheme():
+                case links.BrokenLink() | links.BlockedLink():
                     broken.append((space, file, href))
                 case _:
                     pass

@@ -46,6 +46,7 @@ PAGES = {
 
 [p](#1-first-step) [q](#id-1-first-step) [r](guides/setup.md#setup--config) [s](guides/setup.md#shared-heading)
 [t](guides/setup.md#gone) [u](guides/tips/README.md#same-1) [v](guides/tips/#same-2) [w](mailto:a@b.example)
+[x](https://ada@a.example/) [y](broken-reference) [z](<.gitbook/assets/two  spaces.png>)
 
 ## Übungen
 """,
@@ -56,10 +57,11 @@ PAGES = {
     '{% openapi-operation spec="pets" path="/pets" method="get" %}\n[x](https://a.example)\n{% endopenapi-operation %}\n',
     "guides/setup.md": '# Setup\n\n{% include "../.gitbook/includes/shared.md" %}\n\n## Setup & Config!\n',
     "guides/tips/README.md": "# Tips\n\n## Same\n\n## Same\n\n[a](../setup.md) [b](setup.md) [c](#same-1) [d](https://app.gitbook.com/s/abc/page)\n",
+    ".gitbook/assets/two  spaces.png": "an image",
     ".gitbook/includes/shared.md": "## Shared heading\n\n[here](#shared-heading)\n",
 }
 BROKEN = {
-    "Start": {"nowhere.md", "#nothing", "guides/setup.md#gone", "guides/tips/#same-2"},
+    "Start": {"nowhere.md", "#nothing", "guides/setup.md#gone", "guides/tips/#same-2", "broken-reference"},
     "API": {"../guides/setup.md#gone"},
     "Overview": set[str](),
     "Pets": {"gone.md"},
@@ -89,7 +91,7 @@ async def test_broken_links_are_the_same_in_list_reader_and_checks(ask: Ask, wor
     assert by_folder == listed
     # The merge checks do not know which headings the reusable content adds to Setup.
     assert checked == {
-        "Start": {"#nothing", "guides/tips/#same-2", "nowhere.md"},
+        "Start": {"#nothing", "guides/tips/#same-2", "nowhere.md", "broken-reference"},
         "Pets": {"gone.md"},
         "Tips": {"setup.md"},
     }

@@ -153,11 +153,11 @@ class UrlLink:
 
 
 @dataclass(frozen=True, slots=True)
-class BlockedScheme:
-    """A link with a scheme that is never opened."""
+class BlockedLink:
+    """A link that is never opened: its scheme is not allowed, or its URL is written to hide its host."""
 
     href: str
-    scheme: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ Target = (
     | SiteLink
     | UserLink
     | UrlLink
-    | BlockedScheme
+    | BlockedLink
     | BrokenLink
 )
 
@@ -243,7 +243,7 @@ def resolve(href: str, page_path: str, targets: SpaceIndex) -> Target:
     return _resolve_relative(href, path, anchor or None, page_path, targets)
 
 
-def external_target(href: str) -> UrlLink | BlockedScheme | BrokenLink:
+def external_target(href: str) -> UrlLink | BlockedLink | BrokenLink:
     """Return the target of `href` when it is opened in a browser. URLs of the platform's app count as external too."""
     href = _normalize(href)
     scheme = _SCHEME.match(href)
@@ -252,10 +252,16 @@ def external_target(href: str) -> UrlLink | BlockedScheme | BrokenLink:
 
 def _normalize(href: str) -> str:
     """Return a URL without invisible characters, and with a scheme if it begins with `//` or `www.`."""
-    href = _INVISIBLE.sub(" ", href).strip().replace(" ", "%20")
+    href = _INVISIBLE.sub(_keep_spaces, href).strip().replace(" ", "%20")
     if href.startswith("//"):
         return f"https:{href}"
     return f"https://{href}" if href.lower().startswith("www.") else href
+
+
+def _keep_spaces(invisible: re.Match[str]) -> str:
+    """Return spaces as they are, because the name of a file can have several. Return other invisible characters as one
+    space."""
+    return invisible[0] if not invisible[0].strip(" ") else " "
 
 
 def _resolve_absolute(href: str, scheme: str, targets: SpaceIndex) -> Target:
@@ -269,9 +275,9 @@ def _resolve_absolute(href: str, scheme: str, targets: SpaceIndex) -> Target:
     return found
 
 
-def _external_target(href: str, scheme: str) -> UrlLink | BlockedScheme | BrokenLink:
+def _external_target(href: str, scheme: str) -> UrlLink | BlockedLink | BrokenLink:
     if scheme not in SCHEMES:
-        return BlockedScheme(href, scheme)
+        return BlockedLink(href, f"Octavo does not open links that begin with “{scheme}:”.")
     if scheme == "mailto":
         return UrlLink(href, href[len("mailto:") :].partition("?")[0])
     try:
@@ -282,7 +288,7 @@ def _external_target(href: str, scheme: str) -> UrlLink | BlockedScheme | Broken
     if not host:
         return BrokenLink(href, "The link has no host name.")
     if "@" in parts.netloc or "\\" in href:
-        return BrokenLink(href, "The link is written to look like a link to another site.")
+        return BlockedLink(href, "Octavo does not open this link: it is written to look like a link to another site.")
     if not parts.netloc.isascii():
         # Letters from other scripts can imitate ASCII letters. So show the ASCII form of the host.
         href = parts._replace(netloc=host if port is None else f"{host}:{port}").geturl()

@@ -141,7 +141,7 @@ class ReferenceCheck:
                 return self._anchor_problem(page, reference.target, page, anchor)
             case BrokenLink(path=path) if path:
                 return self._missing_target_problem(page, reference, path)
-            case BrokenLink(href=url, reason=reason) if not ("//" in url and ("@" in url or "\\" in url)):
+            case BrokenLink(reason=reason):
                 return _Problem("link", f"{reason[:1].lower()}{reason[1:].removesuffix('.')}")
         return None
 

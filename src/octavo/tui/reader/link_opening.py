@@ -241,7 +241,7 @@ def open_link_without_page(
 
 def _follow_target(shown: ShownPage, message: LinkFollowed) -> None:
     target, contents = _resolve(shown, message.href), shown.view.contents
-    if message.outside and not isinstance(target, links.BrokenLink | links.BlockedScheme | links.ReusableContentLink):
+    if message.outside and not isinstance(target, links.BrokenLink | links.BlockedLink | links.ReusableContentLink):
         open_link(shown.shell, link_url(shown, message.href), "link", text=message.text)
         return
     match target:
@@ -298,8 +298,8 @@ def open_target(
             app.background(_open_site(app, target))
         case links.UserLink():
             app.say("This link goes to a member's profile. Octavo cannot show member profiles.", tone="care")
-        case links.BlockedScheme(scheme=scheme):
-            app.say(f"Octavo does not open links that begin with “{scheme}:”.", tone="care")
+        case links.BlockedLink(reason=reason):
+            app.say(reason, tone="care")
         case links.BrokenLink(reason=reason):
             app.say(f"This link is broken. {reason}", tone="care")
 
@@ -394,7 +394,7 @@ def link_url(shown: ShownPage, href: str) -> str:
         case links.SpaceLink(space=name, page=wanted, anchor=anchor) if (space := workspace.space(name)) is not None:
             base = space.urls.app or ""
             return _with_anchor(f"{base.rstrip('/')}/{wanted}" if wanted and base else base, anchor)
-        case links.BrokenLink() | links.BlockedScheme():
+        case links.BrokenLink() | links.BlockedLink():
             return ""
         case _:
             return href if href.startswith(("https://", "http://")) else ""

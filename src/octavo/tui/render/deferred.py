@@ -355,7 +355,7 @@ class LinkDestination(Enum):
     MAIL = "mail"
     BROKEN = "broken"
     REFUSED = "refused"
-    """An address that Octavo never opens: it has another scheme than http, https and mailto, or begins with `//`."""
+    """An address that Octavo never opens: a `BlockedLink`, or an address that begins with `//`."""
 
 
 def link_destination(address: str, targets: LinkTargets | None = None) -> LinkDestination:
@@ -486,7 +486,7 @@ class LinkTargets:
                 space_title := self._space_title(target_id)
             ) is not None:
                 return space_title
-            case links.UrlLink() | links.AnchorLink() | links.BlockedScheme() | links.ReusableContentLink():
+            case links.UrlLink() | links.AnchorLink() | links.BlockedLink() | links.ReusableContentLink():
                 return None
             case target:
                 return self._titles.get(TitleQuery(self.context.page_ref, target)) if self._titles is not None else None
@@ -494,7 +494,7 @@ class LinkTargets:
     def destination(self, href: str) -> LinkDestination:
         """Return the kind of destination of `href`: broken if its target is known to be missing."""
         match self.resolve(href):
-            case links.BlockedScheme():
+            case links.BlockedLink():
                 return LinkDestination.REFUSED
             case links.AnchorLink():
                 return LinkDestination.ANCHOR
