@@ -50,6 +50,7 @@ def test_expression_is_evaluated_or_kept(expression: str, value: Any) -> None:
         ("{% if odd thing %}\nkept\n{% endif %}", "{% if odd thing %}\nkept\n{% endif %}"),
         ("{% if space.vars.open %}\nunclosed", "{% if space.vars.open %}\nunclosed"),
         ("```\n{% if space.vars.open %}\n```\n\n{% endif %}", "```\n{% if space.vars.open %}\n```\n\n{% endif %}"),
+        ("```npm i``` first.\n\n{% if visitor.claims.x %}\nhidden\n{% endif %}", "```npm i``` first.\n\n"),
         ("{% if space.vars.open %}{% if visitor.a %}x{% else %}y{% endif %}{% endif %}", "y"),
     ],
 )

@@ -51,7 +51,7 @@ EMPTY_REVISION: Json = {"pages": [], "files": [], "reusableContents": [], "varia
 
 _HEADING = re.compile(r"(?:[ ]{0,3})#(?!#)[ \t]+(.+?)(?:[ \t]+#+)?[ \t]*")
 _UNDERLINE = re.compile(r" {0,3}=+[ \t]*")
-_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
+_FENCE = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*+(`{3,}(?=[^`]*$)|~{3,})")
 _SLUG_BREAK = re.compile(r"[\W_]+")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _PRIVATE_USE = 0xE000

@@ -279,8 +279,11 @@ _LINK = re.compile(
     r"""|(?:src|href|srcset|url)=["']([^"'\n]{1,1000})["']"""
 )
 """Markdown or HTML link. URLs of more than 1000 characters are not matched, because they cannot be paths."""
-FENCED = re.compile(r"^[ \t>]{0,20}(```+|~~~+)[^\n]*\n.*?(?:^[ \t>]{0,20}\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
-"""Fenced code."""
+FENCED = re.compile(
+    r"^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t]){0,20}(```+(?=[^`\n]*$)|~~~+)[^\n]*\n.*?(?:^[ \t>]{0,20}\1[`~]*[ \t]*$|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
+"""Fenced code, also as the first block of a list item or quote."""
 
 
 def link_urls(markdown: str) -> Iterator[str]:
