@@ -46,6 +46,7 @@ def _repeat(app: Terminal, keys: tuple[bytes, ...], times: int) -> None:
     for _ in range(times):
         for key in keys:
             app.press(key, quiet=0.05)
+    app.rest()
 
 
 def _memory(app: Terminal) -> float:
