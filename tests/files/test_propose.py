@@ -214,6 +214,13 @@ async def test_linked_file_with_a_space_in_its_name_is_proposed(docs: PulledSide
     assert list(plan.new_files) == ["images/my lamp.png"]
 
 
+async def test_file_that_only_code_links_to_is_not_proposed(docs: PulledSide) -> None:
+    docs.write("keys/example.txt", "words")
+    docs.edit("setup.md", "Install it.", "```md\n[the key](keys/example.txt)\n```")
+    plan = await Proposal(docs.folder, docs.live, docs.client.download, "x").plan()
+    assert (plan.new_files, plan.summary) == ({}, "1 page edited")
+
+
 def test_empty_description_on_main_is_no_change() -> None:
     before, mine = (FileVersion("a.md", text, "A") for text in ("# A\n", "---\ndescription: New\n---\n\n# A\n"))
     page = Page(id="a", title="A", path="a", slug="a", description="")

@@ -287,8 +287,8 @@ FENCED = re.compile(
 
 
 def link_urls(markdown: str) -> Iterator[str]:
-    """Yield the URLs of links and images in a page, as written."""
-    for match in _LINK.finditer(markdown):
+    """Yield the URLs of links and images in a page outside fenced code, as written."""
+    for match in _LINK.finditer(FENCED.sub("", markdown)):
         yield match[1] or match[2] or match[3]
 
 
