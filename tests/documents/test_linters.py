@@ -231,6 +231,12 @@ def test_output_in_another_format_is_refused_with_a_reason(output: str, format_n
         read_reports(output.encode(), format_name)
 
 
+def test_line_separator_in_a_message_does_not_end_its_line() -> None:
+    finding = json.dumps({"message": "One\u2028two", "location": {"path": "a.md"}}, ensure_ascii=False)
+    reports, _ = read_reports(f"{finding}\n{finding}\n".encode(), "rdjsonl")
+    assert [each.message for each in reports] == ["One two"] * 2
+
+
 def test_findings_beyond_the_limit_are_counted_as_more() -> None:
     output = "".join(f"a.md:{number + 1}:1: message\n" for number in range(MAX_REPORTS + 5)).encode()
     reports, has_more = read_reports(output, "lines")

@@ -201,9 +201,9 @@ def _with_conflict_tags(body: str) -> str:
     return "\n".join(lines)
 
 
-_FIRST_MARKER = re.compile(r"<<<<<<< (.{1,200}?)[ \t]*$")
-_MIDDLE_MARKER = re.compile(r"=======[ \t]*$")
-_LAST_MARKER = re.compile(r">>>>>>> (.{1,200}?)[ \t]*$")
+_FIRST_MARKER = re.compile(r"<<<<<<< (.{1,200}?)[ \t\r]*$")
+_MIDDLE_MARKER = re.compile(r"=======[ \t\r]*$")
+_LAST_MARKER = re.compile(r">>>>>>> (.{1,200}?)[ \t\r]*$")
 
 
 class ConflictMarkers(NamedTuple):

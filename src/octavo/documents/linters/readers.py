@@ -187,7 +187,7 @@ def read_rdjson(text: str) -> Iterator[Report]:
 
 def read_rdjsonl(text: str) -> Iterator[Report]:
     """Yield the findings in the Reviewdog Diagnostic Format, one per line. Raises UnreadableReport."""
-    for line in text.splitlines():
+    for line in text.split("\n"):
         if line.strip():
             yield _rdjson_report(_object(_parse_report(line)))
 
@@ -271,7 +271,7 @@ def read_reports(output: bytes, format_name: Format) -> tuple[tuple[Report, ...]
 def _read_lines(text: str) -> Iterator[Report]:
     """Yield the findings in lines of the form `file:line[:column]: message`. Other lines are skipped."""
     is_read = False
-    for line in text.splitlines():
+    for line in text.split("\n"):
         if (match := _LINE.fullmatch(line.strip())) is None:
             continue
         is_read = True
