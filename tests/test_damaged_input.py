@@ -65,7 +65,7 @@ from octavo.tui.editing import page_form
 from octavo.tui.reader import linked_files
 from octavo.tui.render import diagrams, formulas
 from octavo.tui.terminal.external_editor import read_note
-from octavo.untrusted_input import is_deeper, parse_json
+from octavo.untrusted_input import is_too_deep, parse_json
 from tests.nesting import DEEP_PAGES, LEVELS
 from tests.server.asking import Ask, Clock, small_world
 
@@ -149,7 +149,7 @@ VALUE_PARSERS: dict[str, Callable[[Any], object]] = {
     "diff of JSON pages": lambda value: diff(read_document(value), parse("a")),
     "value made safe": lambda value: result_or_error(lambda: safe_json(value), ValueError),
     "schema": lambda value: Specification({"components": {"schemas": {"a": schema_of(value)}}}).schema("a"),
-    "depth": lambda value: is_deeper(value, 200),
+    "depth": lambda value: is_too_deep(value),
 }
 NODES: dict[str, Any] = {
     "lists": nested_list(),

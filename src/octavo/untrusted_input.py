@@ -60,15 +60,15 @@ def _json_value(text: str | bytes, **options: Any) -> Any:
         raise
     except ValueError:
         raise LimitExceededError(_TOO_LONG) from None
-    if is_deeper(value, MAX_DEPTH):
+    if is_too_deep(value):
         raise LimitExceededError(_TOO_DEEP)
     return value
 
 
-def is_deeper(value: Any, levels: int) -> bool:
-    """Return whether a JSON value has more than `levels` nested levels."""
+def is_too_deep(value: Any) -> bool:
+    """Return whether a JSON value has more than `MAX_DEPTH` nested levels."""
     level: list[Any] = [value]
-    for _ in range(levels + 1):
+    for _ in range(MAX_DEPTH + 1):
         containers = [each for each in level if isinstance(each, dict | list)]
         if not containers:
             return False

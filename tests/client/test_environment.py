@@ -135,8 +135,9 @@ async def test_proxy_is_used_except_for_no_proxy(
         assert len(proxy.requests) == attempts
 
 
-def test_environment_problem_names_only_variables_in_use() -> None:
-    strange = {"HTTPS_PROXY": "foo://x", "SSL_CERT_FILE": "/nonexistent"}
-    assert "HTTPS_PROXY" in environment_problem(proxies=True, certificates=True, environ=strange)
-    assert "SSL_CERT_FILE" in environment_problem(proxies=False, certificates=True, environ=strange)
-    assert environment_problem(proxies=False, certificates=False, environ=strange) == ""
+def test_environment_problem_names_only_variables_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "foo://x")
+    monkeypatch.setenv("SSL_CERT_FILE", "/nonexistent")
+    assert "HTTPS_PROXY" in environment_problem(proxies=True, certificates=True)
+    assert "SSL_CERT_FILE" in environment_problem(proxies=False, certificates=True)
+    assert environment_problem(proxies=False, certificates=False) == ""

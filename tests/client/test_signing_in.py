@@ -167,11 +167,6 @@ async def test_key_file_is_used_on_request(sign_in: SignIn, home: Home, memory: 
     assert list((tmp_path / "data" / "keys").iterdir()) == []
 
 
-async def test_key_may_be_for_this_session_only(sign_in: SignIn, memory: Memory) -> None:
-    signed = await sign_in(keep=False)
-    assert (signed.profile.store, signed.notice, memory.calls) == ("session", "", [])
-
-
 async def test_sign_out_deletes_the_key_and_then_the_profile(sign_in: SignIn, home: Home, memory: Memory) -> None:
     await sign_in("mia")
     await sign_in("ada")

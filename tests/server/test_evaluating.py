@@ -13,7 +13,10 @@ from octavo.server.page_texts import UNKNOWN, evaluate, evaluate_text
 from tests.server.asking import Ask
 from tests.server.writing import Desk
 
-KNOWN: dict[str, dict[str, Any]] = {"space": {"version": "v2", "count": 3, "open": True}, "page": {"name": "a*b <c>"}}
+KNOWN: dict[str, dict[str, Any]] = {
+    "space": {"version": "v2", "count": 3, "open": True},
+    "page": {"name": "a*b <c>", "list": ["a"]},
+}
 
 
 @pytest.mark.parametrize(
@@ -44,6 +47,7 @@ def test_expression_is_evaluated_or_kept(expression: str, value: Any) -> None:
         ('At <code class="expression">space.vars.version</code>.', "At v2."),
         ('<code class="expression">page.vars.name</code>', "a&#42;b &lt;c&gt;"),
         ('<code class="expression">space.vars.gone</code>', '<code class="expression">space.vars.gone</code>'),
+        ('<code class="expression">page.vars.list</code>', '<code class="expression">page.vars.list</code>'),
         ("a\n\n{% if space.vars.open %}\nyes\n{% else %}\nno\n{% endif %}\n\nb", "a\n\nyes\n\nb"),
         ("{% if !space.vars.open %}\na\n{% elif space.vars.count == 3 %}\nb\n{% endif %}", "b"),
         ("{% if visitor.claims.x %}\nhidden\n{% endif %}", ""),

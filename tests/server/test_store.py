@@ -32,7 +32,7 @@ def test_collection_lists_direct_children_in_insertion_order(store: Store) -> No
         store.put(path, {"id": path})
     store.put("/spaces/b", {"id": "again"})
     assert [each["id"] for each in store.all("/spaces")] == ["again", "/spaces/a"]
-    assert [each["id"] for each in store.all("/spaces", newest_first=True)] == ["/spaces/a", "again"]
+    assert [each["id"] for _, each in store.items("/spaces", newest_first=True)] == ["/spaces/a", "again"]
     assert store.count("/spaces") == 2
 
 
@@ -60,7 +60,7 @@ def test_delete_removes_descendants_and_no_siblings(store: Store) -> None:
 def test_documents_are_counted_and_found_by_field(store: Store) -> None:
     for name, status in (("a", "open"), ("b", "open"), ("c", "resolved")):
         store.put(f"/k/{name}", {"id": name, "status": status, "number": ord(name)})
-    assert dict(store.count_by("/k", "status")) == {"open": 2, "resolved": 1}
+    assert dict(store.count_by_status("/k")) == {"open": 2, "resolved": 1}
     found = store.find_by("/k", "number", 98)
     assert found is not None
     assert found["id"] == "b"
@@ -71,9 +71,9 @@ def test_documents_by_status_are_found_without_reading_others(store: Store) -> N
     for name, status in (("a", "open"), ("b", "merged"), ("c", "open")):
         store.put(f"/k/{name}", {"id": name, "status": status})
     assert [each["id"] for each in store.all("/k", status="open")] == ["a", "c"]
-    assert [each["id"] for each in store.all("/k", status="open", newest_first=True)] == ["c", "a"]
+    assert [each["id"] for _, each in store.items("/k", status="open", newest_first=True)] == ["c", "a"]
     store.update("/k/a", status="merged")
-    assert dict(store.count_by("/k", "status")) == {"merged": 2, "open": 1}
+    assert dict(store.count_by_status("/k")) == {"merged": 2, "open": 1}
     for query in ("SELECT body", "SELECT json_extract(body, '$.status'), COUNT(*)"):
         condition = "collection = '/k' AND json_extract(body, '$.status') = 'open'"
         plan = store._db.execute(f"EXPLAIN QUERY PLAN {query} FROM documents WHERE {condition}").fetchall()
@@ -87,13 +87,13 @@ def test_reads_are_cached_within_a_request_and_see_writes(store: Store) -> None:
     with store.cached_reads():
         for _ in range(3):
             assert store.get("/k/a")["status"] == "open"
-            assert list(store.count_by("/k", "status")) == ["open"]
+            assert list(store.count_by_status("/k")) == ["open"]
             assert store.find("/k/b") is None
         store.get("/k/a").clear()
         assert store.get("/k/a")["id"] == "a"
         assert len(asked) == 3, asked
         store.update("/k/a", status="resolved")
-        assert list(store.count_by("/k", "status")) == ["resolved"]
+        assert list(store.count_by_status("/k")) == ["resolved"]
     store.get("/k/a")
     asked.clear()
     store.get("/k/a")

@@ -427,8 +427,6 @@ async def read_pages(
     *,
     after: ListPage[Item] | None = None,
     identity: Callable[[Item], str | None] = own_id,
-    max_pages: int = MAX_PAGES,
-    max_items: int = MAX_ITEMS,
 ) -> AsyncGenerator[ListPage[Item], None]:
     """Yield the pages of a list, without items that were on earlier pages. If `after` is set, start with the page that
     follows it.
@@ -444,7 +442,7 @@ async def read_pages(
 
     start = after.next.page if after is not None and after.next is not None else None
     read = after.items if after is not None else ()
-    async for items in walk_pages(fetch, identity, start=start, read=read, max_pages=max_pages, max_items=max_items):
+    async for items in walk_pages(fetch, identity, start=start, read=read):
         assert last is not None, "a page was fetched"
         yield last if len(items) == len(last.items) else last.model_copy(update={"items": tuple(items)})
 

@@ -44,7 +44,7 @@ from octavo.untrusted_input import (
     MAX_DEPTH,
     DuplicateKeyError,
     LimitExceededError,
-    is_deeper,
+    is_too_deep,
     parse_json,
     parse_strict_json,
 )
@@ -104,7 +104,7 @@ def values_of(arguments: Sequence[str], files: Files) -> Values:
             path = [name, *re.findall(r"\[([^\]]*)\]", inner)]
             value = _json_value(name + inner, text, files) if sign == ":=" else _text_value(name + inner, text, files)
             _put(values.fields, path, value)
-    if is_deeper(values.fields, MAX_DEPTH):
+    if is_too_deep(values.fields):
         raise Failure(f"A parameter has more than {MAX_DEPTH} nested levels.", USAGE)
     return values
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
@@ -89,10 +88,10 @@ NO_PROXY_PROBLEM = (
 )
 
 
-def environment_problem(*, proxies: bool, certificates: bool, environ: Mapping[str, str] = os.environ) -> str:
+def environment_problem(*, proxies: bool, certificates: bool) -> str:
     """Return a sentence about the first environment variable that cannot be used. Empty if all can be used. `proxies`
     and `certificates` say which variables to check."""
-    return (_proxy_problem(environ) if proxies else "") or (_certificate_problem(environ) if certificates else "")
+    return (_proxy_problem() if proxies else "") or (_certificate_problem() if certificates else "")
 
 
 def proxy_for(scheme: str, host: str) -> str:
@@ -106,9 +105,9 @@ def proxy_for(scheme: str, host: str) -> str:
     return ""
 
 
-def _proxy_problem(environ: Mapping[str, str]) -> str:
+def _proxy_problem() -> str:
     for name in (each for upper in PROXIES for each in (upper, upper.lower())):
-        value = environ.get(name, "")
+        value = os.environ.get(name, "")
         if value and (reason := _why_unusable(value)):
             return f"The environment variable {name} {reason}. Correct the variable, or unset it to connect without a proxy."
     return ""
@@ -127,8 +126,8 @@ def _why_unusable(proxy: str) -> str:
     return "" if usable else nowhere
 
 
-def _certificate_problem(environ: Mapping[str, str]) -> str:
-    path = environ.get("SSL_CERT_FILE", "")
+def _certificate_problem() -> str:
+    path = os.environ.get("SSL_CERT_FILE", "")
     if not path:
         return ""
     try:

@@ -18,12 +18,12 @@ from weakref import ref
 from pydantic import BaseModel, SecretStr, ValidationError
 from pydantic_core import from_json
 
-from octavo.api.errors import MAY_BE_DONE, ApiError, BadResponse, Lost
+from octavo.api.errors import ApiError, BadResponse, Lost
 from octavo.api.operation import ListPage, Operation, Spec, read
 from octavo.api.reading import json_of
 from octavo.api.safety import safe_line
 from octavo.client.origin import triple
-from octavo.client.policy import READS, Truncated, Unsendable
+from octavo.client.policy import READS, Truncated, Unsendable, next_step_after
 from octavo.concurrency import run_in_thread
 from octavo.redaction import redact
 
@@ -146,7 +146,7 @@ class InProcessCarrier:
 
         await self._application(self._scope(outgoing), receive, send)
         if not status:
-            raise Lost(f"{self._host} did not respond. {MAY_BE_DONE}")
+            raise Lost(f"{self._host} did not respond. {next_step_after(outgoing.is_read)}")
         yield StreamedResponse(status, headers, _iterate(parts))
 
     async def aclose(self) -> None:

@@ -79,7 +79,7 @@ class SignedIn:
     profile: Profile
     identity: Identity
     notice: str = ""
-    """Why the keyring could not store the token, and how to store it, in sentences. Empty if nothing failed."""
+    """Why the keyring did not store the token, and how to store it, in sentences. Empty if the token was stored."""
     key_left: str = ""
     """Sentences that say why the earlier token of the profile could not be deleted from another store, and how to
     delete it. Empty if it was deleted."""
@@ -140,12 +140,11 @@ async def login(
     *,
     name: str | None = None,
     insecure_storage: bool = False,
-    keep: bool = True,
     connect: Callable[[str, SecretStr], Client] = Client,
 ) -> SignedIn:
     """Check the token, store it, and make its profile current. It is stored in the keyring, or with `insecure_storage`
     unencrypted in a file. If the keyring cannot store it, it is kept only for this session, and `notice` says how to
-    store it. With `keep=False`, it is always kept only for this session.
+    store it.
 
     Raises ApiError if the check fails, and ValueError if `name` is invalid or belongs to another account. Raises
     StoreTimeout if the keyring does not respond, StoreUnavailable if the file cannot be written, and OSError if the
@@ -165,9 +164,7 @@ async def login(
         raise ValueError(
             f"Profile {chosen} belongs to {who} at {host_of(before.origin)}. Choose another name, or sign out of that profile first."
         )
-    store, notice = await run_in_thread(
-        lambda: _store_token(home, origin, chosen, key, insecure=insecure_storage, keep=keep)
-    )
+    store, notice = await run_in_thread(lambda: _store_token(home, origin, chosen, key, insecure=insecure_storage))
     profile = Profile(
         chosen,
         origin,
@@ -296,12 +293,10 @@ def _free_name(known: Profiles, origin: str, user: User) -> str:
 
 
 def _store_token(
-    home: Home, origin: str, name: str, key: SecretStr, *, insecure: bool, keep: bool
+    home: Home, origin: str, name: str, key: SecretStr, *, insecure: bool
 ) -> tuple[profiles.StoreName, str]:
     """Store the token, and return its store. If no keyring stores the token, also return a sentence that says why and
-    how to store it. With `keep=False`, the token is not stored, and the sentence is empty."""
-    if not keep:
-        return "session", ""
+    how to store it."""
     if insecure:
         home.files.put(origin, name, key)
         return "file", ""

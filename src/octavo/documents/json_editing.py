@@ -10,7 +10,7 @@ from typing import Any
 from octavo.documents.json_inline import MAX_JSON_DEPTH, as_object, nodes_in
 from octavo.documents.json_to_markdown import to_markdown
 from octavo.documents.markdown_to_json import to_json_document
-from octavo.untrusted_input import MAX_DEPTH, is_deeper
+from octavo.untrusted_input import is_too_deep
 
 _ESCAPE = re.compile(r"\\([^A-Za-z0-9\s])")
 _AUTOLINK = re.compile(r"\[(\S+)\]\(<(?:mailto:|https?://)?\1>\)")
@@ -20,7 +20,7 @@ _IGNORED_FIELDS = ("key", "isVoid", "selections")
 
 def document_to_markdown(document: Any) -> str | None:
     """Return the Markdown for a JSON document. None if Markdown cannot represent everything in the document."""
-    if is_deeper(document, MAX_DEPTH):
+    if is_too_deep(document):
         return None
     meanings = _meanings(document)
     written = [text for node in _blocks(document) if (text := to_markdown({"nodes": [node]}))]

@@ -81,13 +81,12 @@ def load(
     *,
     organization: str,
     author: str,
-    title: str | None = None,
     space_id: str | None = None,
     on_progress: Callable[[int, int], object] | None = None,
 ) -> LoadedFolder:
     """Load a folder into its space, or into a new space if it was never loaded. Raises OSError if it cannot be opened.
 
-    A folder is identified by its real path. A new space is named `title`, or after the folder. `space_id` names an
+    A folder is identified by its real path. A new space is named after the folder. `space_id` names an
     existing space to load into. `on_progress` is called with the number of pages read and the number of all pages. If it
     is set, search finds the pages only after `page_texts.finish_reindexing`.
     """
@@ -102,7 +101,7 @@ def load(
         after = _FolderReader(world, folder_read, before, on_progress).convert()
     with world.store.transaction():
         if space is None:
-            name = (title or readable_name(folder_read.top.name) or "Untitled")[: spaces.TITLE_LIMIT]
+            name = (readable_name(folder_read.top.name) or "Untitled")[: spaces.TITLE_LIMIT]
             space = spaces.create_space(world, organization, title=name)
         world.store.set_setting(_setting_name(folder_read), space["id"])
         revision, conflicts = _merge_changes(

@@ -159,7 +159,7 @@ def evaluate_text(text: str, variables: Mapping[str, Mapping[str, Any]], *, fixe
     """Return `text` with its expressions replaced by their values, and each condition replaced by the branch that
     applies.
 
-    `variables` are grouped by owner: `space` or `page`. Parts with unknown values stay unchanged. With `fixed_only`,
+    `variables` are grouped by owner: `space` or `page`. Parts without a usable value stay unchanged. With `fixed_only`,
     conditions on visitor claims stay unchanged too.
     """
     if "{%" in text and re.search(r"\{%-?\s*if\b", text):
@@ -173,7 +173,7 @@ def evaluate_text(text: str, variables: Mapping[str, Mapping[str, Any]], *, fixe
 
 def _expression_value(match: re.Match[str], variables: Mapping[str, Mapping[str, Any]]) -> str:
     value = evaluate(html.unescape(match[1]), variables, fixed_only=True)
-    if isinstance(value, _Unknown) or value is None:
+    if not isinstance(value, str | int | float):
         return match[0]
     text = str(value).lower() if isinstance(value, bool) else " ".join(str(value).split())
     return _MARKDOWN_SIGNS.sub(lambda sign: f"&#{ord(sign[0])};", html.escape(text, quote=False))

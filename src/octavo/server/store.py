@@ -224,15 +224,13 @@ class Store:
         self._db.execute("DELETE FROM documents WHERE path >= ? AND path < ?", [f"{path}/", f"{path}0"])
         return existed
 
-    def all(self, collection: str, *, newest_first: bool = False, status: str = "") -> Iterator[Json]:
-        """Yield the documents of a collection in order of creation, or with `newest_first` in reverse order.
-        With `status`, yield only documents with this status."""
-        rows = self.items(collection, newest_first=newest_first, status=status)
-        return (document for _, document in rows)
+    def all(self, collection: str, *, status: str = "") -> Iterator[Json]:
+        """Yield the documents of a collection in order of creation. With `status`, yield only documents with this status."""
+        return (document for _, document in self.items(collection, status=status))
 
     def items(self, collection: str, *, newest_first: bool = False, status: str = "") -> Iterator[tuple[int, Json]]:
-        """Yield the position and the document for each document of a collection. Positions never change, so cursors
-        contain them."""
+        """Yield the position and the document for each document of a collection, in order of creation or, with `newest_first`,
+        in reverse order. Positions never change, so cursors contain them."""
         values, which = [collection], "collection = ?"
         if status:
             values, which = [collection, status], f"{which} AND json_extract(body, '$.status') = ?"
@@ -254,9 +252,9 @@ class Store:
         query = "SELECT COUNT(*) FROM documents WHERE collection = ?"
         return int(self._db.execute(query, [collection]).fetchone()[0])
 
-    def count_by(self, collection: str, field: str) -> Counter[str]:
-        """Return the number of documents in a collection for each value of `field`."""
-        query = f"SELECT json_extract(body, '$.{field}'), COUNT(*) FROM documents WHERE collection = ? GROUP BY 1"
+    def count_by_status(self, collection: str) -> Counter[str]:
+        """Return the number of documents in a collection by status."""
+        query = "SELECT json_extract(body, '$.status'), COUNT(*) FROM documents WHERE collection = ? GROUP BY 1"
         return Counter(dict(self._rows(query, collection)))
 
     def _document(self, body: str) -> Json:

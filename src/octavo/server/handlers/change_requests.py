@@ -46,7 +46,7 @@ def present_change_request(world: World, document: Json) -> Json:
         "object": "change-request",
         **omit(document, "editors"),
         **people,
-        "comments": world.store.count_by(f"{path}/comments", "status")["open"],
+        "comments": world.store.count_by_status(f"{path}/comments")["open"],
         "outdated": is_outdated(space, document),
         "urls": {"location": world.url(f"/v1{path}"), "app": world.url(app)},
     }

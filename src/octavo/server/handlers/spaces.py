@@ -308,8 +308,8 @@ TITLE_LIMIT = 50
 def present_space(world: World, document: Json) -> Json:
     """Return a space as the caller sees it, with the numbers of open comments and change requests."""
     path = f"/spaces/{document['id']}"
-    threads = world.store.count_by(f"{path}/comments", "status")
-    proposed = world.store.count_by(f"{path}/change-requests", "status")
+    threads = world.store.count_by_status(f"{path}/comments")
+    proposed = world.store.count_by_status(f"{path}/change-requests")
     return {
         "object": "space",
         "visibility": "private",
