@@ -31,3 +31,10 @@ def test_unchanged_block_is_not_reverted() -> None:
 def test_unknown_block_raises_an_error() -> None:
     with pytest.raises(UnknownBlock, match="nonsense"):
         revert_blocks(THEN, NOW, {"nonsense"})
+
+
+@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85", "\r", "\r\n"])
+def test_other_line_separators_do_not_move_the_reverted_lines(separator: str) -> None:
+    start = f"a{separator}b{separator}c{separator}d\n\n"
+    then, now = start + THEN, start + NOW
+    assert revert_blocks(then, now, {key(now, "FIRST")}) == then.replace("third", "added")

@@ -17,6 +17,8 @@ from octavo.documents.source_reader import parse
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})[ \t]*(\S*)")
 _END = "\n"
 _TICKS = re.compile(r"`+")
+_LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+"""The end of a line in the sanitized text."""
 
 
 class Suggestion(NamedTuple):
@@ -162,7 +164,12 @@ def revert_blocks(then: str, now: str, keys: set[str]) -> str:
 
 
 def _ranges(markdown: str) -> dict[str, tuple[int, int]]:
-    return {block.key: block.lines for block in parse(markdown).walk()}
+    """Return the lines of each block by its key. Only a line feed ends a line here, unlike in `Block.lines`."""
+    numbers = [0]
+    for line_end in _LINE_END.finditer(markdown):
+        numbers.append(numbers[-1] + line_end[0].endswith("\n"))
+    ranges = ((block.key, block.lines) for block in parse(markdown).walk())
+    return {key: (numbers[first], numbers[min(end, len(numbers)) - 1] + 1) for key, (first, end) in ranges}
 
 
 def _touches(start: int, end: int, ranges: list[tuple[int, int]]) -> bool:
