@@ -8,7 +8,7 @@ import pytest
 
 from octavo.data.response_cache import ImageCache
 from octavo.tui.content.content_screen import ContentScreen
-from octavo.tui.reader.page_dialogs import Canvas, ImageScreen
+from octavo.tui.reader.page_dialogs import ImageCanvas, ImageScreen
 from tests.journeys.stage import Run, Stage
 
 
@@ -49,7 +49,7 @@ async def test_image_opens_in_a_dialog_and_closes(stage: Stage, monkeypatch: pyt
     async with stage.play() as run:
         await open_first_image(run, "concepts/water-levels")
         await run.see("PNG · 480 × 240 pixels · 1.3 kB", "A hull above the sea bed", "Charted depth plus tide", "▀▀▀")
-        assert run.app.screen.query_one(Canvas).size.width > 110
+        assert run.app.screen.query_one(ImageCanvas).size.width > 110
         await run.press("l")
         await run.hear("This is the only image on the page.")
         await run.press("o")

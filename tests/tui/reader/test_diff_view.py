@@ -457,3 +457,22 @@ async def test_position_in_collapsed_lines_of_a_long_section_is_restored() -> No
         assert selected is not None
         assert selected.block.key == key
         assert app.pane.viewport.row_of(selected.start) == 3
+
+
+async def test_source_is_shown_if_the_page_changes_while_its_source_is_compared() -> None:
+    app = PaneApp(DiffView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show(compare("one\n", "two\n"), key="p")
+        app.pane.navigation.toggle_source()
+        app.pane.show(compare("one\n", "**three**\n"), key="p")
+        while not all(worker.is_finished for worker in app.workers):
+            await pilot.pause()
+        await pilot.pause()
+        assert "**three**" in screen(app.pane)
+        app.pane.navigation.toggle_source()
+        app.pane.show(compare("one\n", "**four**\n"), key="p")
+        while not all(worker.is_finished for worker in app.workers):
+            await pilot.pause()
+        await pilot.pause()
+        assert "four" in screen(app.pane)
+        assert "**four**" not in screen(app.pane)

@@ -274,12 +274,12 @@ async def test_expanded_webhook_without_details_does_not_look_unloaded() -> None
 def test_cache_that_is_added_during_the_layout_in_the_thread_changes_nothing() -> None:
     deferred = deferred_content()
 
-    def renderer_with(content: DeferredContent | None) -> Callable[[PageUnit], list[Line]]:
+    def make_renderer(content: DeferredContent | None) -> Callable[[PageUnit], list[Line]]:
         context = LayoutContext(Styles(), Folds(), render_block, deferred=content)
         return lambda unit: render_unit(context, unit, 60)
 
     units = list(split_into_units(parse("Words.\n\n```python\na = 1\n```\n").blocks))
-    layout = UnitLayout((), lambda unit: 1, renderer_with, 0, 0, deferred)
+    layout = UnitLayout((), lambda unit: 1, make_renderer, 0, 0, deferred)
     laid: list[LaidUnits] = []
 
     def lay_out() -> Iterator[None]:

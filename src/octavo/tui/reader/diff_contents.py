@@ -114,6 +114,8 @@ class DiffContents(Contents):
         self.pane = pane
         self._page = PageSection("")
         self.shows_source = False
+        self.wants_source = False
+        """True if the user wants to see the source. Until its diff is built, the diff of blocks stays visible."""
         self.by_risk = False
         """True if the most important changes are visited first."""
         self.only_meaning = False
@@ -224,14 +226,14 @@ class DiffContents(Contents):
         )
         styles, deferred, source_of = self.pane.viewport.text_styles, self.deferred, self.block_markdown
 
-        def renderer_with(deferred: DeferredContent | None) -> Callable[[DiffUnit], list[Line]]:
+        def make_renderer(deferred: DeferredContent | None) -> Callable[[DiffUnit], list[Line]]:
             context = LayoutContext(
                 styles, folds, render_block, available_width=side_widths.side, deferred=deferred, source_of=source_of
             )
             return lambda unit: render_diff_unit(context, unit, side_widths)
 
         key = (width, is_split, styles, id(folds), folds.state, deferred, deferred.targets)
-        return UnitLayout(key, estimate_height, renderer_with, 2, 0, deferred, self.size <= KEPT_WHOLE)
+        return UnitLayout(key, estimate_height, make_renderer, 2, 0, deferred, self.size <= KEPT_WHOLE)
 
     @property
     def size(self) -> int:

@@ -438,19 +438,23 @@ class DiffNavigation:
         self.contents.choose_next_layout()
         self.builder.build()
 
-    def show_source(self, *, toggle: bool = False) -> None:
-        """Build the diff of the Markdown source, and show the diff again. With `toggle`, first switch between the
-        source and the diff of blocks."""
-        if (compared := self.contents.page.compared) is not None:
-            self.pane.run_worker(self._show_source(compared, toggle=toggle), group="source", exclusive=True)
+    def toggle_source(self) -> None:
+        """Switch between the diff of the Markdown source and the diff of blocks."""
+        self.contents.wants_source = not self.contents.wants_source
+        self.build_source()
 
-    async def _show_source(self, compared: PageComparison, *, toggle: bool) -> None:
+    def build_source(self) -> None:
+        """Build the diff of the Markdown source, then show the diff that the user wants."""
+        if (compared := self.contents.page.compared) is not None:
+            self.pane.run_worker(self._build_source(compared), group="source", exclusive=True)
+
+    async def _build_source(self, compared: PageComparison) -> None:
         changes = await asyncio.to_thread(lambda: build_source_diff(compared.hunks).complete())
         if compared is not self.contents.page.compared:
             return
         self.contents.source_changes = changes
-        if toggle:
-            self.contents.shows_source = not self.contents.shows_source
+        if self.contents.shows_source is not self.contents.wants_source:
+            self.contents.shows_source = self.contents.wants_source
             self.cursor.selected = None
             self.builder.drop_units()
             self.open_page()
@@ -468,7 +472,8 @@ class DiffNavigation:
             return False
         block = anchors[name]
         if self.contents.shows_source or self.contents.current_layout == "old":
-            self.contents.shows_source, self.contents.layout = False, "changes"
+            self.contents.shows_source = self.contents.wants_source = False
+            self.contents.layout = "changes"
             self.builder.build(partial(self._go_to_heading, block))
             return True
         return self._go_to_heading(block)
@@ -547,7 +552,7 @@ LAYOUT: Commands[DiffNavigation] = Commands(
         Command("layout", "vertical_line", "Split/unified", "Switch between split and unified diff",
                 run=lambda _, diff: diff.switch_layout(), why_not=lambda _, diff: diff.contents.why_no_other_layout, shown=False, key_display="|"),
         Command("source", "backslash", "Source", "Switch between rendered and source diff",
-                run=lambda _, diff: diff.show_source(toggle=True), shown=False,
+                run=lambda _, diff: diff.toggle_source(), shown=False,
                 why_not=lambda _, diff: diff.contents.why_one_page_only("The source diff shows")),
     ),
     find=lambda view: view.navigation,

@@ -43,7 +43,7 @@ class ScrollContents(DiffContents):
         """Index of the heading unit of each section, and then the number of all units."""
         self.built_starts: tuple[int, ...] = (0,)
         """Value of `starts` for `built_diff`."""
-        self.is_loading_to_search = False
+        self.has_more_to_search = False
         """True while pages that the search includes are still loading."""
 
     def section_at(self, unit_index: int) -> PageSection | None:
@@ -85,10 +85,6 @@ class ScrollContents(DiffContents):
     @property
     def page_diff(self) -> DiffUnits:
         return self.page.diff
-
-    @property
-    def has_more_to_search(self) -> bool:
-        return self.is_loading_to_search
 
     @property
     def not_searched(self) -> str:

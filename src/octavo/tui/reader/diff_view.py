@@ -258,7 +258,7 @@ class DiffView(Reader):
                 cache.clear_requests()
             page = PageSection(key)
             contents.open(page)
-            contents.shows_source = False
+            contents.shows_source = contents.wants_source = False
         page.compared, page.heading = compared, PageHeading(key, title)
         if not same:
             contents.choose_layout()
@@ -268,8 +268,8 @@ class DiffView(Reader):
             self.navigation.open_page()
         if threads is not None:
             page.threads = threads
-        if same and contents.shows_source:
-            self.navigation.show_source()
+        if same and (contents.shows_source or contents.wants_source):
+            self.navigation.build_source()
         else:
             self.navigation.builder.build()
 

@@ -228,7 +228,7 @@ class PageContents(Contents):
         line_width = min(room, LINE_WIDTHS[self._line_width_index] or room)
         styles, deferred, wraps_no_code = self.viewport.text_styles, self.deferred, self._line_width_index == 2
 
-        def renderer_with(deferred: DeferredContent | None) -> Callable[[PageUnit], list[Line]]:
+        def make_renderer(deferred: DeferredContent | None) -> Callable[[PageUnit], list[Line]]:
             context = LayoutContext(
                 styles,
                 folds,
@@ -244,7 +244,7 @@ class PageContents(Contents):
         return UnitLayout(
             key=(width, gutter, self._line_width_index, styles, id(folds), folds.state, deferred, deferred.targets),
             estimate_height=lambda unit: estimate_height(unit, line_width),
-            renderer_with=renderer_with,
+            make_renderer=make_renderer,
             margin=max(2 + gutter, min((width - line_width) // 2, width - line_width - MARK_WIDTH)),
             line_width=line_width,
             deferred=deferred,

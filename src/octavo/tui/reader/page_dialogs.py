@@ -124,7 +124,7 @@ def open_row(app: App[Any], wanted: PageView.TableRowRequested) -> None:
     """Show a table row in a dialog over its page."""
     page = wanted.view
 
-    def restore_page(result: TableRowResult | None) -> None:
+    def on_closed(result: TableRowResult | None) -> None:
         """Select the row that the dialog showed last, then open the requested link or comment."""
         if result is None:
             return
@@ -134,7 +134,7 @@ def open_row(app: App[Any], wanted: PageView.TableRowRequested) -> None:
         elif result.comment:
             page.post_message(Reader.CommentRequested(result.row))
 
-    app.push_screen(TableRowDialog(wanted.table, wanted.row, page), restore_page)
+    app.push_screen(TableRowDialog(wanted.table, wanted.row, page), on_closed)
 
 
 def _why_one_row(_: object, dialog: TableRowDialog) -> str | None:
@@ -233,7 +233,7 @@ _LOADING = Content.styled("Loading the image…", "$octavo-muted")
 """Message that is shown until the location of the image is known."""
 
 
-class Canvas(Widget):
+class ImageCanvas(Widget):
     """Widget with a centered image, or with a message."""
 
     def __init__(self) -> None:
@@ -342,7 +342,7 @@ class ImageScreen(Dialog[None]):
     def body(self) -> ComposeResult:
         with DialogFrame():
             with Vertical(id="room"):
-                yield Canvas()
+                yield ImageCanvas()
             with Vertical(id="about"):
                 yield ChangingText("", id="facts")
                 yield ChangingText("", id="alt")
@@ -356,8 +356,8 @@ class ImageScreen(Dialog[None]):
             self.set_timer(RESIZE_DELAY, self._draw_again)
 
     @property
-    def canvas(self) -> Canvas:
-        return self.query_one(Canvas)
+    def canvas(self) -> ImageCanvas:
+        return self.query_one(ImageCanvas)
 
     # Showing
 

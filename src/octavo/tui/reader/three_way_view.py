@@ -109,11 +109,11 @@ class ConflictContents(Contents):
     def layout_for(self, width: int, folds: Folds) -> UnitLayout:
         inner, styles = min(WIDEST, max(24, width - 4)), self.viewport.text_styles
 
-        def renderer_with(deferred: DeferredContent | None) -> Callable[[_Unit], list[Line]]:
+        def make_renderer(deferred: DeferredContent | None) -> Callable[[_Unit], list[Line]]:
             context = LayoutContext(styles, folds, render_block, available_width=inner, deferred=deferred)
             return lambda unit: self._render_guarded(context, unit, inner)
 
-        return UnitLayout((width, styles, id(folds)), _estimate_height, renderer_with, margin=2, line_width=0)
+        return UnitLayout((width, styles, id(folds)), _estimate_height, make_renderer, margin=2, line_width=0)
 
     def units(self) -> Sequence[_Unit]:
         units: list[_Unit] = []

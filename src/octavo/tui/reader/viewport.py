@@ -64,6 +64,8 @@ class Contents:
     """Width of a text line in cells if it is narrower than the pane, else 0."""
     is_fully_parsed = True
     """True once the whole page is parsed. Its heights may still be estimated."""
+    has_more_to_search = False
+    """True while some of the text to search is still loading."""
 
     @property
     def has_content(self) -> bool:
@@ -156,11 +158,6 @@ class Contents:
         return strip
 
     # Find in page
-
-    @property
-    def has_more_to_search(self) -> bool:
-        """True while some of the text to search is still loading."""
-        return False
 
     @property
     def not_searched(self) -> str:
@@ -503,7 +500,7 @@ class BackgroundLayout:
         if laid is not None and laid.layout.key != layout.key:
             laid = None  # The width, the theme, the folds or the targets of links have changed since.
         contents.margin, contents.line_width, self._layout = layout.margin, layout.line_width, layout
-        render, self._missing = layout.renderer_with(layout.deferred), {}
+        render, self._missing = layout.make_renderer(layout.deferred), {}
         if layout.deferred is not None:
             self._missing = {**laid.missing} if laid is not None else {}
             render = self._recording(render, layout.deferred, self._missing)

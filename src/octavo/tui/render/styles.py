@@ -44,7 +44,7 @@ class Glyphs(NamedTuple):
     bottom_right: str = "╯"
     across: str = "─"
     down: str = "│"
-    double: str = "═"
+    double_across: str = "═"
     heavy: str = "━"
     bar: str = "▌"
     rail: str = "┊"
@@ -82,7 +82,7 @@ ASCII = Glyphs(
     bottom_right="+",
     across="-",
     down="|",
-    double="=",
+    double_across="=",
     heavy="=",
     bar="|",
     rail=":",

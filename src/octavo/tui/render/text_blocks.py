@@ -45,7 +45,7 @@ def render_page_title(context: LayoutContext, block: Block, width: int) -> list[
     styles = context.styles
     lines = _align(context.text_lines(block.runs, width, styles.strong), block, width)
     longest = max((line.width for line in lines), default=0)
-    lines.append(rule(max(3, min(longest, width)), styles, styles.glyphs.double, styles.accent))
+    lines.append(rule(max(3, min(longest, width)), styles, styles.glyphs.double_across, styles.accent))
     if block.text.strip():
         style = styles.muted + Style(italic=True)
         text = " ".join(block.text.split())
@@ -71,7 +71,7 @@ def render_heading(context: LayoutContext, block: Block, width: int) -> list[Lin
     lines = _align(context.text_lines(block.runs, width, styles.heading(level)), block, width)
     if level <= 2 and context.rules_headings and has_end(block):
         across = width if level == 2 and context.depth == 0 else max((line.width for line in lines), default=0)
-        lines.append(rule(across, styles, styles.glyphs.double if level == 1 else None))
+        lines.append(rule(across, styles, styles.glyphs.double_across if level == 1 else None))
     return lines
 
 

@@ -151,7 +151,7 @@ class UnitLayout(NamedTuple):
     """Value that is equal for layouts with the same lines."""
     estimate_height: Callable[[Any], int]
     """Function that returns the approximate number of lines of a unit."""
-    renderer_with: Callable[[DeferredContent | None], Callable[[Any], list[Line]]]
+    make_renderer: Callable[[DeferredContent | None], Callable[[Any], list[Line]]]
     """Function that takes deferred content and returns a function that renders a unit. Each thread needs its own."""
     margin: int
     line_width: int
@@ -177,7 +177,7 @@ def lay_out_units(layout: UnitLayout, units: Sequence[Any], which: Iterable[int]
     can stop. The value of the generator is the result."""
     laid = LaidUnits(layout, {}, {}, {})
     deferred = layout.deferred.for_background_thread() if layout.deferred is not None else None
-    render = layout.renderer_with(deferred)
+    render = layout.make_renderer(deferred)
     for index in which:
         lines = render(units[index])
         if deferred is not None and (missed := deferred.take_missing()):

@@ -410,8 +410,8 @@ class RequestScroll:
             return
         to_search = self._to_search()
         is_searching = bool(to_search or (self.pane.find_bar.needle and self._loading))
-        if is_searching is not self.navigation.contents.is_loading_to_search:
-            self.navigation.contents.is_loading_to_search = is_searching
+        if is_searching is not self.navigation.contents.has_more_to_search:
+            self.navigation.contents.has_more_to_search = is_searching
             if not is_searching:
                 self.pane.find_bar.content_changed()  # The pages above the cursor may have more matches.
                 self.pane.viewport.notify_moved()
