@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -12,13 +12,14 @@ from textual.worker import WorkerFailed
 from octavo.tui.terminal.crash_report import report_crash
 
 
-def test_report_file_name_is_unique_for_a_reused_process_id(tmp_path: Path) -> None:
-    (tmp_path / f"crash-{os.getpid()}.txt").write_text("an earlier one")
-    message = report_crash(tmp_path, ValueError("gb_api_abcdefgh is wrong")).plain
-    new = tmp_path / f"crash-{os.getpid()}-2.txt"
-    assert str(new) in message
-    assert "ValueError: [redacted] is wrong" in new.read_text()
-    assert (tmp_path / f"crash-{os.getpid()}.txt").read_text() == "an earlier one"
+def test_each_report_has_its_own_file(tmp_path: Path) -> None:
+    messages = [report_crash(tmp_path, ValueError("gb_api_abcdefgh is wrong")).plain for _ in range(2)]
+    reports = list(tmp_path.glob("crash-*.txt"))
+    assert len(reports) == 2
+    for report in reports:
+        assert sum(str(report) in message for message in messages) == 1
+        assert "ValueError: [redacted] is wrong" in report.read_text()
+        assert stat.S_IMODE(report.stat().st_mode) == 0o600
 
 
 class AppWithFailingWorker(App[None]):

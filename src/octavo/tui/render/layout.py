@@ -277,10 +277,10 @@ class PageUnit(NamedTuple):
 
 def render_block(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render a block. If its renderer raises an exception, a box with its source is returned."""
-    container_state = context.container_state
+    values = vars(context).copy()
 
     def fallback() -> list[Line]:
-        context.container_state = container_state
+        vars(context).update(values)  # Containers change some values while their content is rendered.
         return render_failed_block(block, context.source_of, context.styles, max(width, NARROWEST))
 
     return run_guarded(lambda: _render(context, block, width), fallback)

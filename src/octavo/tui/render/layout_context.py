@@ -423,16 +423,6 @@ class LayoutContext:
     _shared_results: dict[tuple[str, int, int], tuple[Block, Any]] = field(default_factory=dict)
     """Results of `shared_by_slices`. The blocks are kept too, so that their identities are not reused."""
 
-    @property
-    def container_state(self) -> tuple[int, int, bool, bool, int]:
-        """Values that containers change while their content is rendered. They are restored if a block fails to
-        render."""
-        return self.depth, self.list_depth, self.has_background, self.rules_headings, self.spare
-
-    @container_state.setter
-    def container_state(self, values: tuple[int, int, bool, bool, int]) -> None:
-        self.depth, self.list_depth, self.has_background, self.rules_headings, self.spare = values
-
     def flow(
         self,
         blocks: Iterable[Block],

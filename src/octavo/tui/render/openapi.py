@@ -308,11 +308,15 @@ def _group_heading(text: str, styles: Styles, above: list[Line], beside: str = "
     return [*([Line([])] if above else []), Line(head)]
 
 
+def _status_piece(status: str, styles: Styles) -> Piece:
+    is_good = status.startswith(("1", "2", "3"))
+    return Piece(status, (styles.success if is_good else styles.error) + Style(bold=True))
+
+
 def _render_response(context: LayoutContext, response: Response, width: int, shown: set[SchemaField]) -> list[Line]:
     """Render a response. A schema in `shown` is only named, and other schemas are added to `shown`."""
     styles = context.styles
-    good = response.status.startswith(("1", "2", "3"))
-    head = [Piece(response.status, (styles.success if good else styles.error) + Style(bold=True))]
+    head = [_status_piece(response.status, styles)]
     head += [Piece("  ", PLAIN, None, True), Piece(" ".join(response.description.split()), styles.text)]
     all_lines = indent([Line(part) for part in wrap(head, width - 2)], [Piece("  ")], [Piece("       ")])
     for body in response.bodies:
@@ -466,9 +470,7 @@ def _render_parameter(context: LayoutContext, block: Block, width: int) -> list[
 
 def _render_page_response(context: LayoutContext, block: Block, width: int) -> list[Line]:
     styles, attrs = context.styles, block.attrs
-    status = str(attrs.get("status") or "")
-    good = status.startswith(("1", "2", "3"))
-    head = [Piece(status or "answer", (styles.success if good else styles.error) + Style(bold=True))]
+    head = [_status_piece(str(attrs.get("status") or "answer"), styles)]
     if attrs.get("description"):
         head += [
             Piece("  ", PLAIN, None, True),

@@ -474,19 +474,5 @@ def _date_text(text: str, style: str) -> str:
         return text or "Undated"
     if style == "numeric":
         return day.isoformat()
-    months = [
-        "January",
-        "February",
-        "March",
-        "April",
-        "May",
-        "June",
-        "July",
-        "August",
-        "September",
-        "October",
-        "November",
-        "December",
-    ]
-    month = months[day.month - 1]
-    return f"{day.day} {month[:3] if style == 'short' else month} {day.year}"
+    month = day.strftime("%b" if style == "short" else "%B")  # In English, because Octavo sets no locale.
+    return f"{day.day} {month} {day.year}"

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import errno
 import logging
 import os
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import mkstemp
 
 from rich.text import Text
 from textual.worker import WorkerFailed
 
 from octavo.api.safety import safe_line, safe_text
 from octavo.redaction import redact
-
-REPORTS_OF_ONE_PROCESS = 100
-"""Maximum number of reports of processes with the same process id."""
 
 
 def report_crash(folder: Path, error: BaseException, unsaved: str = "") -> Text:
@@ -71,20 +68,9 @@ def fault_reports(folder: Path) -> Iterator[FaultLog]:
 
 
 def _write(folder: Path, report: str) -> Path:
+    """Write a report to a new file that only the user can read."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path, descriptor = _create_file(folder)
+    descriptor, path = mkstemp(prefix=f"crash-{os.getpid()}-", suffix=".txt", dir=folder)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(report)
-    return path
-
-
-def _create_file(folder: Path) -> tuple[Path, int]:
-    """Return a new file and its open descriptor. The system reuses process ids, so the name has a number, too."""
-    for number in range(1, REPORTS_OF_ONE_PROCESS + 1):
-        path = folder / (f"crash-{os.getpid()}.txt" if number == 1 else f"crash-{os.getpid()}-{number}.txt")
-        with suppress(FileExistsError):
-            return path, os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
-    raise OSError(
-        errno.EEXIST,
-        f"{folder} already contains {REPORTS_OF_ONE_PROCESS} crash reports from this process. Delete some of the reports.",
-    )
+    return Path(path)
