@@ -333,6 +333,11 @@ def test_masked_parts_are_spaces_of_equal_length(parts: list[Any], expected: str
     assert len(expected) == len(text)
 
 
+def test_code_is_masked_below_other_line_separators() -> None:
+    text = "One\u2028two\x85three\rfour.\n\n```\ncode\n```\n\nLast.\n"
+    assert mask(text, ["code"]) == text.replace("```", "   ").replace("code", "    ")
+
+
 def test_columns_in_bytes_are_those_of_the_masked_text() -> None:
     text = "{% é %} é very\n"
     masked = mask(text, ["tags"])

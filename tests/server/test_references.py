@@ -101,6 +101,14 @@ def test_long_included_content_is_between_tag_and_end_tag() -> None:
     store.close()
 
 
+def test_content_is_included_below_other_line_separators() -> None:
+    store = Store()
+    revision: Json = {"reusableContents": [{"id": "a", "title": "a", "text": store.put_blob("Included.")}]}
+    text = 'One\u2028two\u2028three\u2028four.\n\n{% include "a" %}\n'
+    assert "Included." in expand_includes(store, text, {"id": "p"}, revision)
+    store.close()
+
+
 def test_file_is_included_by_path_with_links_relative_to_it() -> None:
     store = Store()
     paths = {"1": ".gitbook/includes/untitled (2).md", "2": ".gitbook/includes/more/deep.md", "3": "x/untitled (2).md"}

@@ -452,6 +452,15 @@ def has_too_many_marks(words: str) -> bool:
     return len(words) > MAX_MARKS and next(islice(_MARK.finditer(words), MAX_MARKS, None), None) is not None
 
 
+_LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+
+
+def line_starts(text: str) -> list[int]:
+    """Return the positions of the lines in a text, as `Block.lines` counts them. The text may be unsanitized: then more
+    than line feeds end a line."""
+    return [0, *(line_end.end() for line_end in _LINE_END.finditer(text))]
+
+
 _SLICE_LENGTH = 10_000
 
 

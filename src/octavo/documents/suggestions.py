@@ -6,19 +6,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
+from itertools import pairwise
 from typing import Literal, NamedTuple
 from urllib.parse import quote
 
 from octavo.api.comments import Comment
-from octavo.documents.blocks import EMPTY_PAGE, Block, Document
+from octavo.documents.blocks import EMPTY_PAGE, Block, Document, line_starts
 from octavo.documents.sequences import diff_ranges, most_similar
 from octavo.documents.source_reader import parse
 
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})[ \t]*(\S*)")
 _END = "\n"
 _TICKS = re.compile(r"`+")
-_LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
-"""The end of a line in the sanitized text."""
 
 
 class Suggestion(NamedTuple):
@@ -165,9 +164,10 @@ def revert_blocks(then: str, now: str, keys: set[str]) -> str:
 
 def _ranges(markdown: str) -> dict[str, tuple[int, int]]:
     """Return the lines of each block by its key. Only a line feed ends a line here, unlike in `Block.lines`."""
+    starts = line_starts(markdown)
     numbers = [0]
-    for line_end in _LINE_END.finditer(markdown):
-        numbers.append(numbers[-1] + line_end[0].endswith("\n"))
+    for start, end in pairwise(starts):
+        numbers.append(numbers[-1] + markdown[start:end].endswith("\n"))
     ranges = ((block.key, block.lines) for block in parse(markdown).walk())
     return {key: (numbers[first], numbers[min(end, len(numbers)) - 1] + 1) for key, (first, end) in ranges}
 

@@ -19,7 +19,7 @@ from urllib.parse import unquote
 
 from octavo.api.folding import diagram_labels, encode_mention, fold, to_index_text
 from octavo.documents import page_trees
-from octavo.documents.blocks import Block
+from octavo.documents.blocks import Block, line_starts
 from octavo.documents.folders.folder import FENCED, change_outside_code, rewrite_links
 from octavo.documents.source_reader import parse
 from octavo.documents.tag_blocks import Tag, TagScanner
@@ -101,9 +101,7 @@ def _included_text(
 @lru_cache(maxsize=64)
 def _include_positions(text: str) -> tuple[int, ...]:
     """Return the positions of the include tags in a text, without those in code."""
-    scanner, positions = TagScanner(text), []
-    starts = [0]
-    starts += [end.end() for end in re.finditer("\n", text)]
+    scanner, positions, starts = TagScanner(text), list[int](), line_starts(text)
     for block in parse(text).walk():
         if block.kind != "include":
             continue

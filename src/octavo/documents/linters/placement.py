@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import Literal
 
 from octavo.documents import front_matter
-from octavo.documents.blocks import Block, Document
+from octavo.documents.blocks import Block, Document, line_starts
 from octavo.documents.checks.findings import Finding, Place, sorted_findings
 from octavo.documents.diff_text import diff_lines
 from octavo.documents.linters.readers import Columns, Report
@@ -317,7 +317,7 @@ def _tags(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _code(text: str) -> Iterator[tuple[int, int]]:
-    starts = [0, *(match.end() for match in re.finditer("\n", text)), len(text)]
+    starts = [*line_starts(text), len(text)]
     for block in parse(text).walk():
         if block.kind in ("code", "math") and block.lines[1] < len(starts):
             yield starts[block.lines[0]], starts[block.lines[1]]
