@@ -14,6 +14,7 @@ from octavo.api.content import DeletePage, UpdatePage
 from octavo.tui.reader.three_way_view import ThreeWayView
 from tests.journeys.contests import HARBOUR, Contest, add_page, edit_page
 from tests.journeys.stage import MARA, Run, Stage
+from tests.journeys.test_typed_ahead import send_keys
 
 STORES = """\
 # Stores
@@ -88,6 +89,41 @@ async def test_choice_moves_to_the_next_unresolved_conflict(stage: Stage) -> Non
             "Fridays.\n", "Fridays.\n\nOpen on Tuesdays.\n"
         )
         assert await contest.text("Yard") == YARD.replace("house", "quay")
+
+
+async def test_keys_typed_before_the_next_page_is_shown_act_on_its_conflict(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        contest = Contest(run)
+        await FourConflicts(contest).make()
+        await run.see("Conflict 1 of 3")
+        await run.press("t", "t")
+        await run.see("2 of 4 resolved", "conflict 3 of 3")
+        await send_keys(run, "t", "m", "p")
+        await run.see("Preview of Yard", "version that it is compared with are identical")
+        await run.press("escape")
+        await run.see("4 of 4 resolved")
+        assert "No conflict is selected." not in run.said
+        await send_keys(run, "K", "N", "N", "b", "J", "t")
+        await run.see("4 of 4 resolved", "conflict 1 of 1", "✓ This change request chosen")
+        await run.press("K", "N", "N")
+        await run.see("✓ Both chosen")
+
+
+async def test_choice_made_while_others_are_saved_is_kept(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        contest = Contest(run)
+        await FourConflicts(contest).make()
+        await run.press("J", "t")
+        await run.see("1 of 4 resolved")
+        run.gate.shut(content.Edit)
+        await run.press("ctrl+s", "escape", "R")
+        await run.see("1 of 4 resolved", "Conflict 1 of 3")
+        await run.press("t")
+        await run.see("2 of 4 resolved")
+        run.gate.open()
+        await run.hear("Resolved 1 conflict in #")
+        await run.press("escape", "R")
+        await run.see("1 of 3 resolved")
 
 
 async def test_choices_stored_by_an_earlier_version_are_kept(stage: Stage) -> None:

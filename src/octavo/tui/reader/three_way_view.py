@@ -236,6 +236,7 @@ class ThreeWayView(Reader):
         "Press n or N to go to the next or previous conflict, or j or k to scroll. Press esc to go back to the list."
     )
     FIRST_KEYS: ClassVar[tuple[str, ...]] = ("three.next",)
+    MOVES: ClassVar[frozenset[str]] = Reader.MOVES | {"next", "previous", "unfold"}
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         _while_conflicts(CONFLICTS),
         _while_conflicts(
@@ -251,8 +252,19 @@ class ThreeWayView(Reader):
         super().__init__(ascii=ascii, id=id)
         self.contents = self.viewport.contents = ConflictContents(self.viewport)
         self.key = ""
+        self._loading_key = ""
+        """Key of the page that is loading. Empty if none is loading."""
 
     # Interface for screens
+
+    @property
+    def is_waiting_for_lines(self) -> bool:
+        return bool(self._loading_key)
+
+    @property
+    def target_key(self) -> str:
+        """Key of the page that is loading, else of the shown page. Empty if there is none."""
+        return self._loading_key or self.key
 
     @property
     def selected_conflict(self) -> ConflictView | PageConflict | None:
@@ -270,6 +282,13 @@ class ThreeWayView(Reader):
         selected = self.selected_conflict
         return f"conflict {self.contents.number(selected)} of {self.contents.count}" if selected is not None else ""
 
+    def show_loading(self, title: str, *, key: str) -> None:
+        """Show that the page `key` is loading. The earlier page stays visible until then, but keys wait for the new one."""
+        if key != self.target_key:
+            self.waiting_commands = ()  # They were for another page.
+        self._loading_key = key if key != self.key else ""
+        self.state.show_loading(title)
+
     def show(
         self,
         pieces: tuple[ConflictView | PageConflict | UnconflictedText, ...],
@@ -281,7 +300,7 @@ class ThreeWayView(Reader):
         """Show the conflicts of a page. `sides` has the names of the two sides. If `key` is unchanged, the position is
         kept."""
         self.state.clear()
-        same, self.key = key == self.key, key
+        same, self.key, self._loading_key = key == self.key, key, ""
         self.contents.set_pieces(pieces, sides)
         self.contents.choices = dict(choices)
         if not same:
@@ -309,7 +328,7 @@ class ThreeWayView(Reader):
         """Show an empty view."""
         self.state.clear()
         self.contents.clear()
-        self.key = ""
+        self.key, self._loading_key, self.waiting_commands = "", "", ()
         self.reset_lines()
 
     def go_to_unresolved(self) -> bool:

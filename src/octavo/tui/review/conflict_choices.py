@@ -45,7 +45,11 @@ class Choices:
         self._app = app
         self._id = conflicts_id
         self._fact = f"conflicts {conflicts_id}"
-        stored = app.session.state.get_fact(self._fact)
+        self._read()
+
+    def _read(self) -> None:
+        """Read the stored choices, because another view of the same conflicts may have changed them."""
+        stored = self._app.session.state.get_fact(self._fact)
         kinds = stored.get("choices") if isinstance(stored, dict) else None
         saved_conflicts = stored.get("done") if isinstance(stored, dict) else None
         self._kinds: dict[str, ChoiceKind] = (
@@ -71,6 +75,7 @@ class Choices:
 
     def choose(self, name: str, kind: ChoiceKind | None) -> None:
         """Store a choice for a conflict, or clear the choice if `kind` is None. Your own text is kept in its draft."""
+        self._read()
         self._kinds.pop(name, None)
         if kind is not None:
             self._kinds[name] = kind
@@ -78,6 +83,7 @@ class Choices:
 
     def clear_saved(self, open_conflicts: OpenConflicts, choices: dict[str, MergeChoice]) -> None:
         """Remove the choices that were saved."""
+        self._read()
         saved = {name for page in open_conflicts.resolved_pages(choices) for name, _ in page.conflicts}
         tree_conflicts = {each.name for each in open_conflicts.tree_conflicts if each.name in choices}
         for name in saved:
@@ -92,7 +98,7 @@ class Choices:
 
 
 def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:
-    """Open a conflict in the editor. Return True if you wrote a new text."""
+    """Open the text of a conflict in the editor. If you wrote a new text, choose it and return True."""
     draft, earlier_choice = choices.draft_of(name), choices.by_name.get(name)
     # Blank lines around the text belong to the page, and editors add a final newline.
     initial = (draft.text or conflict.text(earlier_choice or MergeChoice("words")) or "").strip("\n")
@@ -268,8 +274,8 @@ class ConflictSource:
         on_written: Callable[[ChangeRequest, tuple[str, ...]], None] = lambda change_request, pages: None,
     ) -> None:
         """`merged_request` is the merged change request whose conflicts are resolved in `change_request`. If it is
-        None, `load` reads it from the stored facts. `on_written` is called with the edited change request and the IDs
-        of its pages after the view has closed."""
+        None, `load` searches for it in the stored facts. `on_written` is called with the edited change request and the
+        IDs of its pages, if the view closes after saving."""
         self.app, self.change_request, self.space = app, change_request, space
         self.at: ChangeRequestRef = change_request.ref(space)
         self._merged_request, self._on_written = merged_request, on_written
@@ -280,8 +286,8 @@ class ConflictSource:
         return self.change_request.id
 
     @property
-    def sides(self) -> tuple[str, str]:
-        """The names of the two sides."""
+    def side_names(self) -> tuple[str, str]:
+        """The names of main and of the change request inside a sentence."""
         return "main", "this change request" if self._merged_request is None else f"#{self._merged_request.number}"
 
     @property
@@ -290,7 +296,7 @@ class ConflictSource:
         return f"#{self.change_request.number}"
 
     @property
-    def base_name(self) -> str:
+    def preview_base_name(self) -> str:
         """Name of the version with which the preview compares a merged page."""
         if self._merged_request is not None:
             return f"main before #{self._merged_request.number} was merged"

@@ -186,14 +186,14 @@ async def merge_revisions(
         if revision is not None and len(revision.parents) > 1:
             return MergeRevisions(change_request.base, revision.parents[0], revision.parents[1])
         return None
-    update = await _last_update(live, at, change_request.revision, change_request.revision_initial)
+    update = await _last_update_or_first(live, at, change_request.revision, change_request.revision_initial)
     if update is None or update.type != "update" or len(update.parents) < 2:
         # The last update or its parents are unknown, so only the stored revisions can be used.
         return stored if stored is not None and stored.main == change_request.base else None
     mine, main = update.parents[:2]
     if stored is not None and stored.mine == mine:
         return replace(stored, main=main)
-    before = await _last_update(live, at, mine, change_request.revision_initial)
+    before = await _last_update_or_first(live, at, mine, change_request.revision_initial)
     if before is None:
         return MergeRevisions(None, main, mine)
     base = before.parents[1] if before.type == "update" and len(before.parents) > 1 else before.id
@@ -208,7 +208,9 @@ def stored_revisions(fact: Any) -> MergeRevisions | None:
     return MergeRevisions(base if isinstance(base, str) else None, fact["main"], fact["mine"])
 
 
-async def _last_update(live: Live, at: ChangeRequestRef, start: str | None, first: str | None) -> Revision | None:
+async def _last_update_or_first(
+    live: Live, at: ChangeRequestRef, start: str | None, first: str | None
+) -> Revision | None:
     """Search the revisions before `start` for the last update from main, and return its revision. The search also ends
     at the revision `first` or at one without parents, and returns that one. None if a revision cannot be read, or after
     `MAX_ANCESTORS` revisions."""
@@ -246,7 +248,8 @@ async def find_conflicts(
     server_revisions: MergeRevisions | None = None,
     resolved_pages: Collection[str] = (),
 ) -> OpenConflicts:
-    """Return the conflicts on the `changed` pages of the content at `at`. Raises ApiError.
+    """Return the conflicts on the `changed` pages of the content at `at`, and the conflicts outside their texts. Raises
+    ApiError.
 
     `revisions` are the revisions of the merge, if they are known. `server_revisions` are the revisions for which the
     server reported conflicts, or None if it reported none. They are used if `revisions` is None or has no base.
@@ -360,8 +363,8 @@ class _PageReader:
         return ConflictedPage(page.id, page.title, marked, source, main=main)
 
     async def with_texts(self, conflict: TreeConflict, page: Page | None) -> TreeConflict:
-        """Return a tree conflict with the texts of its page in main and in the change request, if it can be resolved by
-        a choice."""
+        """Return a tree conflict with the revision of main. If it can be resolved by a choice, also with the texts of
+        its page in main and in the change request."""
         if self.revisions is None or page is None or page.type != "document" or not conflict.can_choose:
             return replace(conflict, main_revision=self.revisions.main if self.revisions is not None else "")
         main, mine = await asyncio.gather(

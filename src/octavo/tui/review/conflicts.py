@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 from textual import on
@@ -92,13 +93,16 @@ CONFLICT_COMMANDS: Commands[ConflictsScreen] = Commands(
                 writes=True, run=lambda _, view: view.send_choices(), why_not=lambda _, view: view.why_not_send()),
         Command("follow", "f", "Moved text", "Open the page that the text was moved to", run=lambda _, view: view.open_moved_text(),
                 why_not=lambda _, view: view.why_no_moved_text(), shown=False),
-        Command("next_page", "J", "Next page", "Go to the next page with conflicts", run=lambda _, view: view.rows.move(1), shown=False),
-        Command("previous_page", "K", "Previous page", "Go to the previous page with conflicts", run=lambda _, view: view.rows.move(-1), shown=False),
+        Command("next_page", "J", "Next page", "Go to the next page with conflicts", run=lambda _, view: view.move_row(1), shown=False),
+        Command("previous_page", "K", "Previous page", "Go to the previous page with conflicts", run=lambda _, view: view.move_row(-1), shown=False),
         Command("browser", "o", "Open in browser", "Open the change request in the browser", run=_open_outside, why_not=_why_not_outside, shown=False),
         Command("up", "escape", "Back", "Go back and keep your choices", run=lambda _, view: view.go_up_or_back(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
+_ON_CONFLICT = frozenset(f"conflict.{name}" for name in ("main", "this", "both", "words", "edit", "follow"))
+"""Commands on the selected conflict. They wait while its page is loading."""
+_NEVER_WAIT = frozenset(("conflict.browser", "conflict.up"))
 
 
 class ConflictsScreen(View):
@@ -186,6 +190,15 @@ class ConflictsScreen(View):
         self._draw_head()
         self._show(force_update=True)
 
+    def action_command(self, id: str) -> object:
+        if self._why_page_loading() is not None and self._why_not_editable() is None:
+            view = self.view
+            if id in _ON_CONFLICT or (view.waiting_commands and id not in _NEVER_WAIT):
+                self._show()  # The row may have been selected just now.
+                view.waiting_commands += (partial(self.action_command, id),)
+                return None
+        return super().action_command(id)
+
     # Drawing
 
     @property
@@ -204,8 +217,8 @@ class ConflictsScreen(View):
         item = self._item
         if item is None:
             self.view.clear()
-        elif force_update or self.view.key != _key_of(item):
-            self.view.state.show_loading(item.title)
+        elif force_update or self.view.target_key != _key_of(item):
+            self.view.show_loading(item.title, key=_key_of(item))
             self.run_worker(self._prepare(item), exclusive=True, group="page")
         self.refresh_bindings()
         self._show_position()
@@ -225,7 +238,7 @@ class ConflictsScreen(View):
                 titles=item.move_target_titles,
             )
         if self._item is item:
-            self.view.show(sections, self._choices.by_name, key=_key_of(item), sides=self.source.sides)
+            self.view.show(sections, self._choices.by_name, key=_key_of(item), sides=self.source.side_names)
             self._show_position()
 
     def _draw_head(self) -> None:
@@ -280,9 +293,22 @@ class ConflictsScreen(View):
 
     @on(Reader.NextPageRequested)
     def _on_end_reached(self) -> None:
-        self.rows.move(1)
+        if self._why_page_loading() is None:
+            self.move_row(1)
+
+    def move_row(self, step: int) -> None:
+        """Select the row `step` rows below the selected one, and show its page."""
+        self.rows.move(step)
+        self._show()
 
     # Choosing
+
+    def _why_page_loading(self) -> str | None:
+        """Return the sentence that the page of the selected row is loading. None if it is shown, or if there is no row."""
+        item = self._item
+        if item is None or self.view.key == _key_of(item):
+            return None
+        return StillLoading(f"{item.title or 'This page'} is still loading.")
 
     @property
     def _selected_conflict(self) -> ConflictView | PageConflict | None:
@@ -326,7 +352,7 @@ class ConflictsScreen(View):
         if self.has_class("-tiny") and self.rows.has_focus:
             return "Press enter to open the conflict first."
         if conflict is None:
-            return "No conflict is selected."
+            return self._why_page_loading() or "No conflict is selected."
         if isinstance(conflict, PageConflict) and not all(conflict.effects):
             return "This conflict has no versions to choose from."
         if (isinstance(conflict, PageConflict) or conflict.kind == FIELDS) and kind not in SIDES:
@@ -365,6 +391,7 @@ class ConflictsScreen(View):
         index = next((index for index, each in enumerate(items) if each is self._item), 0)
         if left := [each for each in (*items[index:], *items[:index]) if each.unresolved(self._choices.by_name)]:
             self.rows.go_to(_key_of(left[0]))
+            self._show()
 
     def edit(self) -> None:
         """Resolve the selected conflict in the editor."""
@@ -380,7 +407,7 @@ class ConflictsScreen(View):
         can be opened."""
         conflict = self._text_conflict
         if conflict is None or conflict.base_text_page is None:
-            return "This text was not moved to another page in main."
+            return self._why_page_loading() or "This text was not moved to another page in main."
         return None
 
     def open_moved_text(self) -> None:
@@ -418,7 +445,7 @@ class ConflictsScreen(View):
             MergedPreviewScreen(
                 MergedPreview(title, text, main, settings),
                 location,
-                base_name=self.source.base_name,
+                base_name=self.source.preview_base_name,
                 send=self.send_choices,
                 why_not_send=why_not_send,
             )
@@ -487,9 +514,9 @@ def conflict_row(item: ConflictedPage | TreeConflict, choices: Mapping[str, Merg
 class DraftConflicts(ConflictSource):
     """Conflicts between a draft of a page and the version that others saved."""
 
-    sides = ("theirs", "yours")
+    side_names = ("theirs", "yours")
     label = OWN_LABEL
-    base_name = "the version that others saved"
+    preview_base_name = "the version that others saved"
     has_server_conflicts = False
 
     def __init__(self, app: Shell, route: ToConflicts) -> None:

@@ -1,4 +1,5 @@
-"""Conflicts in the page tree: pages that were deleted, moved or renamed, and conflicts in files and variables."""
+"""Conflicts outside the texts of pages: in the page tree, in page details, and in files, variables and reusable
+content."""
 
 from __future__ import annotations
 
@@ -22,8 +23,7 @@ _FIELDS = ("title", "description", "icon", "emoji", "slug", "hidden", "no_index"
 
 @dataclass(frozen=True)
 class TreeConflict:
-    """Conflict about the position or the fields of a page, a file or a variable. The server has kept one of the
-    sides."""
+    """Conflict outside the text of a page, such as about its position."""
 
     kind: str
     id: str
@@ -39,11 +39,11 @@ class TreeConflict:
     main: str | None = field(default=None, repr=False)
     """Text of the page in main. None if it is unknown."""
     text: str = field(default="", repr=False)
-    """Text of the page in this change request. Empty if the page has no text."""
+    """Text of the page in this change request. Empty if the page has no text, or if there is no choice."""
     subpage_ids: frozenset[str] = frozenset()
-    """IDs of the subpages, if a choice deletes the page."""
+    """IDs of the subpages, if the conflict is about a deleted page."""
     position: tuple[str | None, int] = (None, 0)
-    """Parent page and position there, if a choice deletes the page."""
+    """Parent page and position there, if the conflict is about a deleted page."""
     main_revision: str = ""
     """Revision of main with the conflicting change. A choice does not apply to a later revision."""
 
@@ -97,7 +97,7 @@ def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, MergeCho
 
 
 def find_tree_conflicts(triple: RevisionTriple, current: PageTree) -> tuple[list[TreeConflict], dict[str, FieldSides]]:
-    """Return the page tree conflicts between main and a change request, whose tree is now `current`. Also return the
+    """Return the tree conflicts between main and a change request, whose tree is now `current`. Also return the
     values of the fields that both sides changed, by page ID."""
     page_ids = pages_to_read(triple, None)
     # Without texts, because only conflicts in the page tree are wanted here. Conflict markers show the others.
@@ -161,26 +161,28 @@ def _format_value(value: Any) -> str | None:
 
 def _tree_conflict(
     kind: str,
-    name: str,
+    item_id: str,
     title: str,
     trees: Sequence[PageTree],
     current: PageTree,
     fields: FieldSides,
     deletions: Collection[str],
 ) -> TreeConflict | None:
-    page = current.find(name)
-    if not any(tree.find(name) for tree in trees):
-        return TreeConflict(kind, name, title, f"{_DESCRIPTIONS.get(kind, 'Both sides changed this item.')} {_BROWSER}")
+    page = current.find(item_id)
+    if not any(tree.find(item_id) for tree in trees):
+        return TreeConflict(
+            kind, item_id, title, f"{_DESCRIPTIONS.get(kind, 'Both sides changed this item.')} {_BROWSER}"
+        )
     if page is None:
         return None
     if kind == "deleted":
         conflict = _deletion_conflict(page, title, trees, current, deletions)
         return replace(conflict, subpage_ids=_ids_below(page, ()), position=_parent_and_index(current, page.id))
-    if kind in ("moved", "order") and trees[2].find(name) is not None:
+    if kind in ("moved", "order") and trees[2].find(item_id) is not None:
         return _move_conflict(kind, page, title, trees[2], current)
     if kind == "field" and fields:
         return _field_conflict(page, title, fields)
-    return TreeConflict(kind, name, title, f"Both sides changed this page. {_BROWSER}")
+    return TreeConflict(kind, item_id, title, f"Both sides changed this page. {_BROWSER}")
 
 
 def _deletion_conflict(

@@ -3,7 +3,8 @@ messages that a list shows below its items or instead of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 from textual.app import App, RenderResult
@@ -127,8 +128,8 @@ class ScrollWidget(HasCommands, ScrollView):
 
     MOVES: ClassVar[frozenset[str]] = frozenset()
     """Names of the commands that wait for the first lines: moves, and `open`. The others say that the lines are loading."""
-    waiting_commands: tuple[str, ...] = ()
-    """Ids of the commands that were pressed before there were lines."""
+    waiting_commands: tuple[Callable[[], object], ...] = ()
+    """Commands that were pressed before there were lines."""
     virtual_size = Reactive(Size(0, 0))
 
     def watch_virtual_size(self, size: Size) -> None:
@@ -149,7 +150,7 @@ class ScrollWidget(HasCommands, ScrollView):
 
     def action_command(self, id: str) -> object:
         if self.is_waiting_for_lines and id.partition(".")[2] in self.MOVES:
-            self.waiting_commands += (id,)
+            self.waiting_commands += (partial(self.action_command, id),)
             return None
         self.run_waiting_commands()
         return super().action_command(id)
@@ -157,9 +158,9 @@ class ScrollWidget(HasCommands, ScrollView):
     def run_waiting_commands(self) -> None:
         """Run the commands that waited for the first lines, in order, unless they still must wait."""
         if self.waiting_commands and not self.is_waiting_for_lines:
-            ids, self.waiting_commands = self.waiting_commands, ()
-            for id in ids:
-                self.action_command(id)
+            waiting, self.waiting_commands = self.waiting_commands, ()
+            for run in waiting:
+                run()
 
 
 def _drawn_position(bar: ScrollBar, scroll_y: float) -> float:
