@@ -15,7 +15,7 @@ from octavo.tui.content.links import FilesScreen
 from octavo.tui.content.search import SearchScreen
 from octavo.tui.core.view import StatusBar, View
 from octavo.tui.inbox.inbox_screen import InboxScreen
-from octavo.tui.review.request_list import ChangesScreen
+from octavo.tui.review.request_list import RequestListScreen
 from octavo.tui.terminal.textual_internals import painted_rows
 from octavo.tui.widgets.bars import SectionTabs
 from octavo.tui.widgets.line_list import LineList
@@ -24,7 +24,7 @@ from tests.journeys.random_server import RandomServer, ServerResponse
 from tests.journeys.stage import CONNECTED, Run
 
 LISTS = {
-    ("ChangesScreen", "#change-requests"): ("open", "draft", "merged", "archived"),
+    ("RequestListScreen", "#change-requests"): ("open", "draft", "merged", "archived"),
     ("CommentsScreen", "#list"): ("open change requests", "draft change requests"),
     ("ContentScreen", "#pages"): ("tree",),
     ("FilesScreen", "#files"): ("files",),
@@ -70,7 +70,7 @@ def _complete_lists(screen: View) -> Iterator[tuple[RowList[Any], Operation[Any]
     """Yield each list of the view that shows the complete response of one operation, with the operation."""
     lists: list[tuple[RowList[Any], Operation[Any] | None]] = []
     match screen:
-        case ChangesScreen() if not (screen.filters.filters or screen.only_mine):
+        case RequestListScreen() if not (screen.filters.filters or screen.only_mine):
             lists = [(screen.rows, screen.subscriptions.operation(screen.sections.current))]
         case FilesScreen():
             lists = [(screen.rows, screen.subscriptions.operation("files"))]

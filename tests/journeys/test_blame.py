@@ -74,6 +74,18 @@ async def test_second_visit_sends_at_most_three_requests(stage: Stage) -> None:
         assert [type(op) for op in of_blame] == list(kinds)
 
 
+async def test_reviews_are_shown_again_after_a_refresh(stage: Stage) -> None:
+    async with stage.play(start="content") as run:
+        await open_retries(run)
+        await run.press("I")
+        await run.see("21 of 21 · 1 change request")
+        await run.press("}")
+        await run.see("Approved by Tomás Okafor")
+        await run.press("r")
+        await run.gone("Loading the reviews…")
+        await run.see("Approved by Tomás Okafor")
+
+
 @pytest.mark.before_release
 async def test_blame_says_what_it_waits_for_and_why_it_failed(stage: Stage) -> None:
     async with stage.play(start="content") as run:

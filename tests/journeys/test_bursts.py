@@ -72,7 +72,7 @@ async def test_quick_clicks_on_a_row_open_only_the_row(stage: Stage, turns: int)
             run.send_click(*at)
             await run_event_loop(turns)
         await run.settle()
-        assert [type(each).__name__ for each in run.app.screen_stack] == ["ChangesScreen", "ChangeRequestScreen"]
+        assert [type(each).__name__ for each in run.app.screen_stack] == ["RequestListScreen", "ChangeRequestScreen"]
 
 
 async def test_text_typed_after_a_click_goes_to_the_clicked_dialog(stage: Stage) -> None:

@@ -126,6 +126,25 @@ async def test_choice_made_while_others_are_saved_is_kept(stage: Stage) -> None:
         await run.see("1 of 3 resolved")
 
 
+async def test_refused_update_keeps_what_is_known_about_the_last_update(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        contest = Contest(run)
+        await FourConflicts(contest).make()
+        await run.press("escape")
+        state, number = run.app.session.state, contest.number
+        fact = f"update {run.gate.sent(change_requests.UpdateFromMain)[0].at.change_request_id}"
+        known = state.get_fact(fact)
+        assert known["conflicts"]
+        await contest.publish(add_page("# Barn\n\nNew.\n"))
+        contest.number = number
+        await run.press("r")
+        await run.see("✗ outdated")
+        run.platform.refuse_next(change_requests.UpdateFromMain, 403, "Locked by the owner.")
+        await contest.update()
+        await run.hear("Locked by the owner.")
+        assert state.get_fact(fact) == known
+
+
 async def test_choices_stored_by_an_earlier_version_are_kept(stage: Stage) -> None:
     """An earlier version stored the choice of the change request as `this`."""
     async with stage.play(start="changes") as run:

@@ -155,7 +155,7 @@ STEPS_BY_SCREEN: dict[str, dict[str, Steps]] = {
         "CheckedDialog to merge": ("enter", "m"),
         "CheckedDialog to undo": ("enter", merge_seven, "Z"),
         "TermScreen": ("/", *"classic", "enter", "enter", "#", "enter"),
-        "ChangesScreen": ("3",),
+        "RequestListScreen": ("3",),
     },
     "conflicts": {
         "CheckedDialog to update": ("/", *"retry", "enter", "enter", "U"),

@@ -38,7 +38,14 @@ VISITED = {
         *("ContentScreen", "Composer", "ThreadDialog", "ReactionPicker", "ActivityScreen"),
         *("SearchScreen", "PaletteScreen", "HelpScreen"),
     },
-    "changes": {"ChangesScreen", "ChangeRequestScreen", "Composer", "ThreadDialog", "ConfirmDialog", "CheckedDialog"},
+    "changes": {
+        "RequestListScreen",
+        "ChangeRequestScreen",
+        "Composer",
+        "ThreadDialog",
+        "ConfirmDialog",
+        "CheckedDialog",
+    },
     "comments": {"CommentsScreen", "Picker", "Composer"},
     "inbox": {"InboxScreen", "Picker", "OrganizationMenu", "Composer"},
 }

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,8 @@ from octavo.settings.programs import Linter
 from octavo.tui.review.checked_dialog import CheckedDialog
 from octavo.tui.review.status_changes import report_unfinished
 from octavo.tui.widgets.dialog import TextButton
-from tests.journeys.stage import Run, Stage
+from tests.journeys.faulty_server import altered
+from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_reviewing import open_change_request
 
 
@@ -276,6 +278,20 @@ async def test_reviews_can_be_requested_and_requests_withdrawn(stage: Stage) -> 
             await run.press("ctrl+u", *name, "enter")
         await run.press("ctrl+s")
         await run.hear("Requested a review of #7 from Noor Haddad, Irina Balogun, and Olu Maalouf")
+
+
+async def test_withdrawn_request_names_a_reviewer_who_has_no_access(stage: Stage) -> None:
+    def remove_mara(answer: dict[str, Any]) -> None:
+        answer["items"] = [each for each in answer["items"] if each["user"]["id"] != MARA]
+
+    over = altered("/v1/spaces/[^/]+/permissions/aggregate", remove_mara)
+    async with stage.play(over=over, start="changes") as run:
+        await run.press("/", *"refused", "enter")
+        await run.see("1 of ")
+        await run.press("enter", "V")
+        await run.see("Request reviews of #7", "[x] Mara Lindqvist")
+        await run.press(*"mara", "enter", "ctrl+s")
+        await run.hear("Withdrew the review request sent to Mara Lindqvist")
 
 
 async def test_selected_change_requests_are_merged_until_a_check_fails(stage: Stage) -> None:

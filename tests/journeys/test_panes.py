@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.tui.review.request_list import ChangesScreen
+from octavo.tui.review.request_list import RequestListScreen
 from octavo.tui.review.request_preview import RequestPreview
 from tests.journeys.stage import Stage
 
@@ -16,7 +16,7 @@ async def test_preview_can_be_hidden_moved_below_the_list_and_scrolled(stage: St
         await run.press("p", "P")
         await run.see("PAGES")
         screen = run.app.screen
-        assert isinstance(screen, ChangesScreen)
+        assert isinstance(screen, RequestListScreen)
         summary = screen.query_one(RequestPreview)
         assert summary.region.y > screen.rows.region.bottom - 1
         first = screen.rows.item
@@ -31,7 +31,7 @@ async def test_list_of_change_requests_can_be_filtered_and_sorted(stage: Stage) 
     async with stage.play(start="changes") as run:
         await run.see("#5")
         screen = run.app.screen
-        assert isinstance(screen, ChangesScreen)
+        assert isinstance(screen, RequestListScreen)
         all_items = list(screen.rows.items)
         await run.press("F", *"outdated", "enter")
         assert screen.rows.items

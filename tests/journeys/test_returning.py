@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.api import content, reviews
+from octavo.api import content, reviews, spaces
 from octavo.api.operation import ChangeRequestRef
 from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.stage import MARA, Run, Stage
@@ -64,6 +64,18 @@ async def test_request_unchanged_since_your_review_opens_with_all_changes(stage:
         await open_refused(run)
         await run.see("0 of 2 viewed", "page 1 of 2")
         await run.gone("compared with your last review")
+
+
+async def test_base_chosen_while_main_loads_is_compared(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_refused(run)
+        await run.see("0 of 2 viewed", "page 1 of 2")
+        run.gate.shut(spaces.Get)
+        await run.press("B", "down", "down", "enter")
+        await run.press("B", "up", "up", "enter")
+        run.gate.open()
+        await run.settle()
+        assert "compared with main" not in run.text
 
 
 @pytest.mark.before_release

@@ -214,6 +214,28 @@ async def test_comment_on_a_block_of_a_diff_appears_at_the_block(stage: Stage) -
         await run.see("┊ ● Mara Lindqvist · 0s · open", "┊ Say which zone.")
 
 
+async def test_selected_page_is_not_compared_again_in_the_background(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_change_request(run, "refused")
+        await run.see("page 1 of 2")
+        screen = run.app.screen
+        assert isinstance(screen, ChangeRequestScreen)
+        tree = screen.changed_tree
+        assert [each.title for each in tree.likely_next()] == ["Troubleshooting", "General comments"]
+        await run.press("J")
+        assert [each.title for each in tree.likely_next()] == ["General comments", "Time and time zones"]
+
+
+async def test_comment_on_a_page_that_could_not_be_loaded_says_so(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await run.see("Open 7")
+        run.platform.refuse_next(content.GetPage, 500, "Out of order", times=99)
+        await open_change_request(run, "refused")
+        await run.see("Could not load Time and time zones")
+        await run.press("c")
+        await run.hear("Time and time zones could not be loaded. Press r to retry.")
+
+
 @pytest.mark.before_release
 async def test_missing_base_revision_is_reported_until_the_server_names_it(stage: Stage) -> None:
     async with stage.play(start="changes") as run:

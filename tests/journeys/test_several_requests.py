@@ -41,6 +41,13 @@ async def test_archived_change_requests_are_reopened_by_u(stage: Stage) -> None:
         await run.see("Open 7")
 
 
+async def test_one_selected_change_request_is_merged_while_the_cursor_is_on_another(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await run.see("Changes ·")
+        await run.press("x", "m")
+        await run.see("Merge 1 change request in Handbook?")
+
+
 async def test_failures_are_named_for_each_change_request(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("Changes ·")

@@ -6,6 +6,7 @@ import pytest
 from textual.geometry import Region
 
 from octavo.api import comments
+from octavo.tui.app.activity import ActivityScreen
 from octavo.tui.comments.thread_dialog import RESIZE_DELAY, ThreadDialog
 from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.reader.reading_pane import Reader
@@ -95,6 +96,20 @@ async def test_thread_dialog_is_beside_its_text_in_a_diff(stage: Stage, size: tu
         check_text_is_visible(run, pane, "The API sends straight quotes")
         await run.press("escape")
         assert not isinstance(run.app.screen, ThreadDialog)
+
+
+async def test_exclamation_mark_in_the_dialog_shows_the_activity(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await run.press("slash", *"refused", "enter", "enter")
+        await run.see("#7 Show what", "change 1 of 2")
+        run.platform.refuse_next(comments.ListReplies, 500, "Out of order", times=9)
+        await run.press("enter", "t", "enter")
+        await run.see("1 of 2", "Could not refresh the replies", "r retry   ! activity")
+        await run.press("exclamation_mark")
+        assert isinstance(run.app.screen, ActivityScreen)
+        await run.see("Out of order")
+        await run.press("exclamation_mark")
+        assert isinstance(run.app.screen, ThreadDialog)
 
 
 @pytest.mark.before_release

@@ -91,7 +91,7 @@ async def test_conflict_with_an_earlier_merge_stops_the_bulk_merge(live: Live, d
     )
     await bulk.load_checks()
     ended = await bulk()
-    assert ended.merged == ("#2 in Docs",)
+    assert ended.merged_names == ("#2 in Docs",)
     assert ended.reason.startswith(
         "Stopped at #3 in Docs: pages may conflict: Beta (merge this change request by itself)"
     )
@@ -115,7 +115,7 @@ async def test_paragraph_merged_word_by_word_stops_the_bulk_merge(live: Live, de
         in (await reasons_before(bulk))[1]
     )
     ended = await bulk()
-    assert len(ended.merged) == 1
+    assert len(ended.merged_names) == 1
     assert (
         "changed the same paragraph, so the two versions would be merged word by word (merge this change request by itself and check the text)"
         in ended.reason
@@ -189,7 +189,7 @@ async def test_lost_response_stops_the_bulk_merge_without_a_retry(three_changes:
 
     live.send = lose_merge_response
     ended = await three_changes()
-    assert ended.merged == ()
+    assert ended.merged_names == ()
     assert "Octavo did not retry" in ended.reason
     assert len(requests) == 1
 

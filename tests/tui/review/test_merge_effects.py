@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from octavo.api import change_requests, links, redirects, site_structure, sites, spaces
 from octavo.api.content import ContentEdit, DeletePage
-from octavo.api.operation import ChangeRequestRef, Operation, SiteRef
+from octavo.api.operation import ChangeRequestRef, SiteRef
 from octavo.data.live import Live
 from octavo.server.app import Platform
-from octavo.tui.review import merge_effects
+from octavo.tui.review import merge_effects, request_findings
 from octavo.tui.review.merge_checks import Checks, run_checks
-from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.short_texts import Fact
-from tests.server.asking import Ask, Clock
+from tests.server.asking import Ask
 from tests.server.publishing import a_site
 from tests.server.writing import Desk, insert, update
 
@@ -162,24 +159,15 @@ async def test_merge_checks_count_pages_that_are_not_checked_for_markers(
     assert fact(known, "markers") == Fact("care", "markers", "1 page not checked for conflict markers")
 
 
+async def test_page_that_is_too_long_for_the_findings_is_counted(
+    live: Live, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(request_findings, "MAX_TEXT", 10)
+    known = await checks_of(live, desk, update(await desk.id("Beta"), "# Beta\n\nOther words.\n"))
+    assert fact(known, "findings") == Fact("care", "findings", "none on the added words, 1 page not checked")
+
+
 async def test_slow_check_is_shown_as_not_checked(live: Live, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(merge_effects, "TIMEOUT", 0.0)
     known = await checks_of(live, desk, DeletePage(page=await desk.id("Beta")))
     assert fact(known, "links") == Fact("care", "links", "not checked: no response in 0 s")
-
-
-async def test_age_of_the_checks_starts_with_the_first_request(
-    live: Live, desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock = Clock()
-    monkeypatch.setattr(short_texts, "clock", clock)
-    send = live.send
-
-    async def advance_clock(op: Operation[Any]) -> Any:
-        clock.forward(seconds=1)
-        return await send(op)
-
-    live.send = advance_clock
-    start = clock()
-    known = await checks_of(live, desk, update(await desk.id("Beta"), "# Beta\n\nOther words.\n"))
-    assert known.checked_at == start

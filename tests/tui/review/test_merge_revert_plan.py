@@ -13,7 +13,7 @@ from octavo.api.content import ContentEdit, DeletePage, InsertFiles, NewFile
 from octavo.data.live import Live
 from octavo.server.app import Platform
 from octavo.tui.review.merge_revert import (
-    LaterEditedPage,
+    PageEditedLater,
     RevertEdits,
     RevertPlan,
     facts,
@@ -231,6 +231,6 @@ async def test_merge_without_a_revision_has_no_sides(live: Live, desk: Desk) -> 
 
 
 def test_pages_edited_later_are_named_or_counted() -> None:
-    pages = tuple(LaterEditedPage(title, title) for title in "ABCDE")
-    found = next(each for each in facts(RevertPlan(later_edited=pages)) if each.label == "edited later")
+    pages = tuple(PageEditedLater(title, title) for title in "ABCDE")
+    found = next(each for each in facts(RevertPlan(edited_later=pages)) if each.label == "edited later")
     assert str(found.text).startswith("A, B, C, and 2 more · later edits will be kept")

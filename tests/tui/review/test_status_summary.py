@@ -10,7 +10,8 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment, Target
 from octavo.api.reviews import RequestedReviewer, Review
 from octavo.api.users import User
-from octavo.tui.review.request_status import RequestStatus, request_status, status_line
+from octavo.tui.review.request_list import RequestFilter, can_still_match
+from octavo.tui.review.request_status import RequestStatus, request_status, status_line, status_signs
 
 ADA, TOM = User(id="ada", display_name="Ada Lovelace"), User(id="tom", display_name="Tom Weaver")
 OUTDATED_REQUEST = ChangeRequest(id="c", number=4, status="open", revision="r2", outdated=True)
@@ -34,6 +35,23 @@ def test_status_has_reviews_by_revision() -> None:
         ("Start",),
         2,
     )
+
+
+def test_approval_without_a_revision_is_not_outdated() -> None:
+    approval = Review(id="r", reviewer=ADA, status="approved")
+    counts = {"open_threads": 0, "conflicts": 0, "unresolved": 0, "pending": 0, "proposed": 0}
+    texts = [text for text, _ in status_signs(OUTDATED_REQUEST, [approval], **counts, is_on_main=False)]
+    assert "  ✓ 1 approved" in texts
+    assert request_status(OUTDATED_REQUEST, 0, [approval], [], [], "ada").approved == ("Ada Lovelace",)
+
+
+def test_change_request_whose_facts_failed_to_load_cannot_match_any_more() -> None:
+    status = request_status(OUTDATED_REQUEST, 0, None, [], [], "ada", {"reviews": "refused"})
+    outdated = RequestFilter("Status", "outdated", lambda _, status: status.outdated)
+    approved = RequestFilter("Review", "approved", lambda _, status: bool(status.approved), "reviews")
+    requested = RequestFilter("Review", "review requested", lambda _, status: status.is_requested_from_me, "requested")
+    assert not can_still_match([OUTDATED_REQUEST], [outdated, approved], lambda _: status)
+    assert can_still_match([OUTDATED_REQUEST], [outdated, requested], lambda _: status)
 
 
 def test_facts_that_are_not_loaded_are_unknown() -> None:

@@ -31,7 +31,7 @@ from octavo.tui.review.conflicts import ConflictsScreen
 from octavo.tui.review.merge_dialog import MergeSeveralDialog
 from octavo.tui.review.page_blame import BlameScreen
 from octavo.tui.review.request_commands import ReviewersScreen
-from octavo.tui.review.request_list import ChangesScreen
+from octavo.tui.review.request_list import RequestListScreen
 from octavo.tui.review.request_view import ChangeRequestScreen
 from octavo.tui.review.review_submission import PendingCommentsScreen
 from octavo.tui.review.suggestion_preview import SuggestionPreviewScreen
@@ -60,7 +60,7 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
     ThreadView,
     ThreadDialog,
     CommentsScreen,
-    ChangesScreen,
+    RequestListScreen,
     MergeSeveralDialog,
     UnsavedDrafts,
     ChangeRequestScreen,

@@ -41,7 +41,7 @@ from octavo.tui.resources import organization_resources, site_resources
 from octavo.tui.resources.resource import Resource
 from octavo.tui.resources.resource_browser import BrowserScreen, open_selected_row
 from octavo.tui.review.page_blame import BlameScreen
-from octavo.tui.review.request_list import ChangesScreen
+from octavo.tui.review.request_list import RequestListScreen
 from octavo.tui.review.request_view import ChangeRequestScreen
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.chooser import Choice, Chooser, Picker
@@ -204,7 +204,7 @@ def show_server_version(app: Shell) -> None:
 
 
 _COMMAND_OWNERS: tuple[tuple[type[HasCommands], str, str], ...] = (
-    (ChangesScreen, "changes", ""),
+    (RequestListScreen, "changes", ""),
     (CommentsScreen, "comments", ""),
     (InboxScreen, "inbox", ""),
     (ContentScreen, "content", ""),

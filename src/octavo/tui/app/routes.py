@@ -53,7 +53,7 @@ VIEWS = {
     "sign_in": "octavo.tui.app.sign_in:SignInScreen",
     "inbox": "octavo.tui.inbox.inbox_screen:InboxScreen",
     "content": "octavo.tui.content.content_screen:ContentScreen",
-    "changes": "octavo.tui.review.request_list:ChangesScreen",
+    "changes": "octavo.tui.review.request_list:RequestListScreen",
     "comments": "octavo.tui.comments.comments_screen:CommentsScreen",
     "sites": "octavo.tui.resources.site_resources:create_screen",
     "admin": "octavo.tui.resources.organization_resources:create_screen",

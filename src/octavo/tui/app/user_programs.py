@@ -47,7 +47,7 @@ from octavo.tui.reader.page_dialogs import TextDialog
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.review.page_blame import BlameScreen
-from octavo.tui.review.request_list import ChangesScreen
+from octavo.tui.review.request_list import RequestListScreen
 from octavo.tui.review.request_view import ChangeRequestScreen
 from octavo.tui.terminal.limited_programs import (
     ProgramFailed,
@@ -65,13 +65,22 @@ if TYPE_CHECKING:
     from octavo.settings.programs import Hook
 
 _PANES = (ContentScreen, SpacesPane, PageView, Tree, ChangeRequestScreen, DiffView)
-_LISTS = (InboxScreen, CommentsScreen, ChangesScreen, ThreadView, RowList)
+_LISTS = (InboxScreen, CommentsScreen, RequestListScreen, ThreadView, RowList)
 VIEWS: Mapping[CommandPlace, tuple[type[DOMNode], ...]] = MappingProxyType(
     {
         "block": (ContentScreen, PageView, ChangeRequestScreen, DiffView),
         "thread": (*_PANES, InboxScreen, CommentsScreen, ThreadView, RowList),
         "page": _PANES,
-        "change": (ChangeRequestScreen, DiffView, Tree, BlameScreen, InboxScreen, ChangesScreen, ThreadView, RowList),
+        "change": (
+            ChangeRequestScreen,
+            DiffView,
+            Tree,
+            BlameScreen,
+            InboxScreen,
+            RequestListScreen,
+            ThreadView,
+            RowList,
+        ),
         "inbox": (InboxScreen, ThreadView, RowList),
         "space": (*_PANES, *_LISTS),
     }

@@ -46,8 +46,8 @@ AUTOCOMPLETE: Commands[Autocomplete[Any]] = Commands(
 
 
 def emoji_prefix(text_before: str) -> str:
-    """Return the `:` and the letters of an emoji name that end the text before the cursor. Empty if there is no such
-    name, or if it is in code."""
+    """Return the end of the text before the cursor if this is a `:` and letters of an emoji name. Empty if it is not, or
+    if it is in code."""
     match = _EMOJI.search(text_before)
     return match[1] if match is not None and not ends_in_code(text_before[: match.start()]) else ""
 

@@ -103,7 +103,8 @@ class CommentsScreen(ListView[Thread]):
         """Number of threads in the selected tab."""
         self._is_complete = False
         self._bulk_changed_ids: set[str] = set()
-        """IDs of the threads that bulk actions changed. A failed write removes its thread."""
+        """IDs of the threads that bulk actions changed. If the write to one of them fails, the thread is selected again,
+        and its ID is removed."""
         self._failed_writes: Mapping[str, str] = {}
         """Reasons why the last writes to threads failed, by thread ID."""
         self._initial_row: Hashable = None
@@ -380,7 +381,7 @@ class CommentsScreen(ListView[Thread]):
         self.refresh_bindings()
 
     def refresh_data(self) -> None:
-        # If a source has failed, it is loaded again now, and the list is incomplete until it has loaded.
+        # A refresh loads failed sources again. Until they have loaded, the list is incomplete.
         self._is_complete = self.threads.is_loaded
         self.page_words.clear()
         super().refresh_data()

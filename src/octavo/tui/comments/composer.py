@@ -387,7 +387,7 @@ class Composer(Dialog[str | None]):
 
     async def close_keeping_draft(self) -> None:
         """Close and keep the draft. In the preview, go back to editing instead."""
-        if self.has_class("-preview"):
+        if self.is_previewing:
             await self.toggle_preview()
         elif not self._is_closed:
             self.start_saving()
@@ -504,7 +504,5 @@ def open_composer(
 
 
 def _normalize_lines(text: str) -> str:
-    """Return the text of a file as the user would type it: with `
-    ` line ends, and none at the end.
-    """
+    """Return the text of a file as the user would type it: with line feeds, and none at the end."""
     return text.replace("\r\n", "\n").removesuffix("\n")

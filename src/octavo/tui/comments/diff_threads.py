@@ -70,8 +70,8 @@ class SuggestionDiffs:
             self._on_change()
 
     def diffs(self, at: Discussion, thread: Comment, message: Comment | Reply) -> tuple[PageComparison, ...]:
-        """Return the comparisons of a message's suggestions with their block, in order. Empty if there are no
-        suggestions, or while one is still being compared."""
+        """Return the comparisons of a message's suggestions with their block, in order. Empty if there are none, or if
+        one of them is not loaded."""
         suggestions = find_suggestions(message.body.text)
         if not suggestions or (block := _block_id(thread)) is None:
             return ()

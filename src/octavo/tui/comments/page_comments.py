@@ -68,8 +68,7 @@ class DiscussionView(Protocol):
         thread."""
 
     def outdated_note(self, thread: Comment) -> str:
-        """Return a sentence that says whether the block of an outdated thread was changed or deleted. Empty if the
-        block is unchanged."""
+        """Return a sentence about changes of the block of a thread. Empty if there is nothing to say."""
 
     def source_of(self, block: Block) -> str:
         """Return the Markdown of a block, for a suggested change. Empty if no change can be suggested."""

@@ -39,6 +39,7 @@ MAX_BLOCK_TEXT = 200
 """Maximum number of characters of the text of a block that are stored with a comment on it."""
 _QUOTE_LENGTH = 28
 """Maximum number of characters of a comment in the name of its thread."""
+_SINGLE_QUOTES = str.maketrans('“”„"', "‘’‚'")
 
 
 def _check_allowed(
@@ -342,8 +343,8 @@ def thread_label(comment: Comment) -> str:
 
 
 def short_quote(text: str) -> str:
-    """Return the first words of a text in quotes, cut to fit a row."""
-    plain = one_line_text(text)
+    """Return the first words of a text in quotation marks, cut to fit a row. Its own quotation marks become single."""
+    plain = one_line_text(text).translate(_SINGLE_QUOTES)
     return f"“{plain if len(plain) <= _QUOTE_LENGTH else plain[: _QUOTE_LENGTH - 1].rstrip() + '…'}”"
 
 
@@ -386,7 +387,7 @@ def describe_pending(
 
 
 def edit_pending(app: Shell, entry: OutboxEntry) -> None:
-    """Edit a pending comment. It stays pending."""
+    """Edit a pending comment and the pending comments that are linked to it. They stay pending."""
     draft_key, outbox = f"held {entry.id}", app.session.outbox
     assert isinstance(entry.at, ChangeRequestRef)
     text, linked, blocks = entry.facts.text, [entry], _named_blocks(entry.facts.text)

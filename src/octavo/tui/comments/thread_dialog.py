@@ -17,6 +17,7 @@ from octavo.data.live import Snapshot
 from octavo.data.queries import all_threads_of
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.core.connection import Subscriptions
+from octavo.tui.core.routes import ToActivity
 from octavo.tui.core.shell import shell_of
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.widgets.commands import Command, Commands
@@ -34,6 +35,8 @@ THREAD_DIALOG: Commands[ThreadDialog] = Commands(
         Command("close", "escape,q", "Close", "Go back to the page", run=lambda _, dialog: dialog.dismiss(None)),
         Command("refresh", "r", "Refresh", "Refresh the thread", run=lambda _, dialog: dialog.refresh_thread(), shown=False),
         Command("undo", "u", "Undo", "Undo your last change", run=lambda app, _: app.undo(), shown=False),
+        Command("activity", "exclamation_mark", "Activity", "Show API requests, errors, and unsent changes",
+                run=lambda app, _: app.go(ToActivity()), key_display="!", shown=False),
         Command("help", "question_mark", "Help", "Show help for this thread", run=lambda app, _: app.show_help(), shown=False),
     ),
     find=lambda view: view,

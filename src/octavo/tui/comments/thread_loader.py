@@ -73,7 +73,7 @@ def sources_to_load(sources: Sequence[ThreadSource], requested: Collection[str],
 
 
 class ThreadLoader:
-    """Loads the threads of an organization, source by source. `show` is called after new threads have arrived."""
+    """Loads the threads of an organization, source by source."""
 
     def __init__(self, view: View, show: Callable[[], None], update_status: Callable[[], None]) -> None:
         """`show` is called when new threads must be shown. If rebuilding a long list is not worth it for a few new
@@ -157,10 +157,8 @@ class ThreadLoader:
         """True if the list is rebuilt with the threads that have arrived. If it has thousands of threads, only after
         many new ones and at the end."""
         snapshots = self._threads.values()
-        loaded_source_count = sum(len(snapshot.value.items) for snapshot in snapshots if snapshot.value is not None)
-        has_many_new = (
-            loaded_source_count < LONG_LIST or abs(loaded_source_count - self._shown_count) * 8 >= self._shown_count
-        )
+        count = sum(len(snapshot.value.items) for snapshot in snapshots if snapshot.value is not None)
+        has_many_new = count < LONG_LIST or abs(count - self._shown_count) * 8 >= self._shown_count
         return (
             has_many_new
             or not any(snapshot.loading for snapshot in snapshots)

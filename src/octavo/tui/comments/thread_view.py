@@ -388,7 +388,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
                 Piece(f"Could not {heading} the replies: {as_clause(str(self._replies.error))}", styles.muted),
             ]
             keys = [Piece("r", styles.accent), Piece(" retry   ", styles.muted), Piece("!", styles.accent)]
-            lines = [*wrap(pieces, max(16, self.size.width - 2)), [*keys, Piece(" log", styles.muted)]]
+            lines = [*wrap(pieces, max(16, self.size.width - 2)), [*keys, Piece(" activity", styles.muted)]]
             return [Line(line) for line in lines]
         if self._replies.loading and self._replies.value is None and self.comment and self.comment.replies:
             return [Line([Piece(f"  Loading {plural(self.comment.replies, 'reply', 'replies')}…", styles.muted)])]

@@ -341,7 +341,8 @@ class DiffCache:
         return comparison
 
     async def compare(self, page: ChangedPage) -> PageComparison:
-        """Return the diff of a page. Other comparisons wait until this diff is done. Raises ApiError."""
+        """Return the diff of a page. No other comparison starts in the background until this diff is done. Raises
+        ApiError."""
         if (comparison := self.cached(page)) is not None:
             return comparison
         self._waiting_count += 1

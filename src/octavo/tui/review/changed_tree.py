@@ -110,11 +110,11 @@ class ChangedTree:
         return [self._entries[key] for key in self._reading_order]
 
     def likely_next(self) -> Iterable[ChangedPage]:
-        """Return up to `MAX_AHEAD` entries that you may open next: first those below the selected entry, then the selected
-        entry and those above it, from bottom to top."""
+        """Return up to `MAX_AHEAD` entries that you may open next: first those below the selected entry, then those above
+        it, from bottom to top."""
         keys, selected_key = self._reading_order, self.key
-        start = keys.index(selected_key) + 1 if selected_key in keys else 0
-        return [self._entries[key] for key in islice((*keys[start:], *reversed(keys[:start])), MAX_AHEAD)]
+        at = keys.index(selected_key) if selected_key in keys else -1
+        return [self._entries[key] for key in islice((*keys[at + 1 :], *reversed(keys[: max(at, 0)])), MAX_AHEAD)]
 
     def unsent_of(self, key: str) -> Sequence[UnsentText]:
         """Return the unsent drafts for the entry with this key."""

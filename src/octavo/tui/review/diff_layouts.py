@@ -59,7 +59,7 @@ class SinglePage:
         thread_rows: ThreadRows,
         on_loaded: Callable[[], None],
     ) -> None:
-        """`on_loaded` is called after a page was loaded."""
+        """`on_loaded` is called when the diff of an entry is shown."""
         self._view, self._comparison, self._pages = view, comparison, pages
         self._thread_rows, self._on_loaded = thread_rows, on_loaded
         self._shown: tuple[ChangedPage, ComparedSides] | None = None
@@ -86,7 +86,7 @@ class SinglePage:
         return anchors.documents if anchors is not None else None
 
     def anchors(self, key: str) -> TwoVersionAnchors | None:
-        """Return the anchors of the threads on an entry. None while it is loading, or if another entry is shown."""
+        """Return the anchors of the threads on an entry. None while the entry is loading, or if another one is shown."""
         return self._anchors if self.has_cursor(key) else None
 
     def is_described(self, key: str) -> bool:
@@ -175,7 +175,7 @@ class RequestScroll:
         thread_rows: ThreadRows,
         on_loaded: Callable[[], None],
     ) -> None:
-        """`on_loaded` is called after a page was loaded."""
+        """`on_loaded` is called when a page was loaded and is shown."""
         self._view, self._comparison, self._pages, self._threads = view, comparison, pages, threads
         self._thread_rows, self._on_loaded = thread_rows, on_loaded
         self.is_on = False
@@ -217,14 +217,14 @@ class RequestScroll:
     def restore_choice(self) -> None:
         """Show all pages if you last chose to."""
         if self._view.shell.session.state.get_fact(_FACT) is True:
-            self._switch(is_on=True)
+            self._set_on(is_on=True)
 
     def toggle(self) -> None:
         """Switch between one page and all pages. The page and the position on the page stay the same."""
-        self._switch(is_on=not self.is_on)
+        self._set_on(is_on=not self.is_on)
         self._view.shell.session.state.set_fact(_FACT, self.is_on)
 
-    def _switch(self, *, is_on: bool) -> None:
+    def _set_on(self, *, is_on: bool) -> None:
         navigation = self.navigation
         if is_on:
             self._pending = self._to_restore = self._pages.key

@@ -1,4 +1,4 @@
-"""The checks before a merge: status, reviews, merge rules, predicted conflicts and the effects on links and images."""
+"""The checks before a merge, such as reviews, merge rules, predicted conflicts and broken links."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ MAX_PREDICTED_PAGES = 60
 """Maximum number of pages that are loaded for a prediction. The dialog shows the number of the other pages."""
 MAX_QUOTE_LENGTH = 240
 """Maximum number of characters of a merged paragraph that the dialog shows."""
+MAX_CHANGES_IN_LINE = 4
 MERGED_TEXT = "merged text"
 LINTERS = "linters"
 """Label of the row of the linters that block merges."""
@@ -56,7 +57,7 @@ MAX_NAMED_USERS = 8
 
 @dataclass(frozen=True)
 class Checks:
-    """Results of the merge checks, which started at `checked_at`."""
+    """Results of the merge checks."""
 
     change_request: ChangeRequest
     space: Space
@@ -65,10 +66,9 @@ class Checks:
     conflicts: tuple[str, ...]
     """Titles of pages and names of files that may conflict with main."""
     with_markers: tuple[str, ...]
-    """Titles of pages with conflict markers in their text."""
+    """Titles of pages with new conflict markers in their text."""
     publication: str
-    """Sentence that says where readers will see the merge, or that it changes the main content."""
-    checked_at: datetime
+    """Sentence that names the sites with the merged content. If there are none, it says that the main content changes."""
     is_on_main: bool = False
     """True if main already has all changes."""
     must_be_current: bool = False
@@ -122,14 +122,13 @@ def reason_to_type(checks: Checks) -> str:
 
 async def run_checks(live: Live, at: ChangeRequestRef, linters: Sequence[Linter] = ()) -> Checks:
     """Load all facts that a merge depends on, and run those of the `linters` that block merges. Raises ApiError."""
-    checked_at = short_texts.clock()
     change_request, space, reviews, threads = await asyncio.gather(
         live.fetch(change_requests.Get(at=at)),
         live.fetch(spaces.Get(at=at.space)),
         live.fetch(reviews_of(at)),
         live.fetch(open_threads_of(at)),
     )
-    # Changes of an older revision would hide a conflict, so the change request is loaded first.
+    # The change request is loaded first: changes of an older revision would hide a conflict.
     changed = await live.fetch(content.ListChanges(at=at, limit=1000))
     current_reviews = tuple(review for review in reviews.items if not review.outdated)
     prediction, rules, effects = await asyncio.gather(
@@ -161,7 +160,6 @@ async def run_checks(live: Live, at: ChangeRequestRef, linters: Sequence[Linter]
         prediction.names,
         effects.with_markers,
         merge_effects.publication_sentence(space, effects.sites),
-        checked_at,
         prediction.is_on_main,
         rules[1],
         count_unlisted(changed),
@@ -195,13 +193,13 @@ async def _load_rules(
 
 @dataclass(frozen=True)
 class _Effects:
-    """Effects of a merge on links, redirects and images, and the sites that publish the result."""
+    """Effects of a merge, and the sites that publish its result."""
 
     sites: tuple[Site, ...] | None
-    """Sites that publish the merge. None if they are unknown."""
+    """Sites that publish the result of the merge. None if they are unknown."""
     facts: tuple[Fact, ...]
     with_markers: tuple[str, ...] = ()
-    """Titles of pages with conflict markers in their text."""
+    """Titles of pages with new conflict markers in their text."""
     duplicates: tuple[DuplicatePage, ...] = ()
     """Pages that get a sibling of the same name. Empty if main has changed."""
 
@@ -223,7 +221,7 @@ async def _load_effects(
         labels: list[tuple[Mark, str]] = [("care", "links"), ("care", "redirects")]
         labels += [("bad", LINTERS)] if blocking else []
         return _Effects(sites, tuple(Fact(mark, label, note) for mark, label in labels))
-    pages = tuple(merge_effects.changed_page_ids(changed.changes))
+    pages = merge_effects.changed_page_ids(changed.changes)
     markers, broken_links, missing_redirects, images, reverts, findings, linted = await asyncio.gather(
         merge_effects.find_markers_in(live, trees, pages),
         merge_effects.check_in_time("links", merge_effects.check_links(live, at, trees, pages)),
@@ -271,7 +269,7 @@ class ConflictPrediction:
     unread: int = 0
     """Number of pages changed on both sides that were not loaded."""
     is_known: bool = True
-    """True if the base revision could be read."""
+    """False if a revision that the prediction needs could not be read."""
     duplicates: tuple[DuplicatePage, ...] = ()
     """Pages that get a sibling of the same name."""
     suggestions: tuple[PredictedConflict, ...] = ()
@@ -340,7 +338,7 @@ class ListPrediction:
     """Prediction that a list shows for a change request."""
 
     conflicts: tuple[str, ...]
-    """Names of the pages and files that may conflict, and of the pages with conflict markers."""
+    """Names of the pages and files that may conflict, and of the pages with new conflict markers."""
     is_on_main: bool
     """True if main already has all changes."""
 
@@ -349,7 +347,7 @@ async def predict_for_list(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, *, main: str | None, since: datetime
 ) -> ListPrediction | None:
     """Predict a merge for a list of change requests. Changes that were requested after `since` are not requested again.
-    None if the base revision cannot be read. Raises ApiError."""
+    None if a revision cannot be read. Raises ApiError."""
     changed = await live.fetch(content.ListChanges(at=at, limit=1000), since=since)
     prediction = await predict_conflicts(live, at, change_request, changed, main=main)
     if not prediction.is_known:
@@ -359,7 +357,7 @@ async def predict_for_list(
         trees = await _load_trees(live, at, change_request)
         if trees is None:
             return None
-        pages = tuple(merge_effects.changed_page_ids(changed.changes))
+        pages = merge_effects.changed_page_ids(changed.changes)
         names += (await merge_effects.find_markers_in(live, trees, pages)).titles
     return ListPrediction(tuple(dict.fromkeys(names)), prediction.is_on_main)
 
@@ -476,10 +474,11 @@ def _permission(space: Space) -> Fact:
     return Fact("bad", "permission", f"your role in {space.title} does not allow you to merge")
 
 
-def change_line(changes: tuple[content.Change, ...], limit: int = 4) -> str:
+def change_line(changes: tuple[content.Change, ...]) -> str:
     """Return the changes in one line, such as `~ Webhooks  + Rotation  and 3 more`."""
-    changed = [f"{sign_of(change)} {title_of(change)}" for change in changes]
-    return "   ".join(changed[:limit]) + (f"   and {len(changed) - limit} more" if len(changed) > limit else "")
+    changed = [f"{sign_of(change)} {title_of(change)}" for change in changes[:MAX_CHANGES_IN_LINE]]
+    more = len(changes) - len(changed)
+    return "   ".join([*changed, *([f"and {more} more"] if more else [])])
 
 
 def sign_of(change: content.Change) -> str:

@@ -273,7 +273,7 @@ def _changed_ids(checks: Checks) -> set[str]:
 class MergeTotals:
     """Result of several merges."""
 
-    merged: tuple[str, ...]
+    merged_names: tuple[str, ...]
     reason: str = ""
     """Reason why the next change request was not merged. Empty if all were merged."""
 
@@ -407,6 +407,8 @@ class MergeSeveralDialog(ConfirmDialog):
             if self._mergeable:
                 unmerged = total - self._mergeable
                 after = f"Octavo will stop before {problem}. {short_texts.plural(unmerged, 'change request')} will not be merged. Press J or K to change the order."
+            elif total == 1:
+                reason = f"{problem}."
             else:
                 reason = (
                     f"The first change request is blocking the merge. {problem}. "
@@ -484,11 +486,11 @@ class MergeSeveralDialog(ConfirmDialog):
         totals = await merge_in_order(
             app.session.live, queue, shown, self._show_fact, lambda: self._is_wanted, app.settings.linters
         )
-        if totals.merged:
+        if totals.merged_names:
             app.writes.forbid_undo(
                 "You cannot undo a merge by pressing u. To revert a merge, select the merged change request and press Z."
             )
-        done = f"Merged {', '.join(totals.merged)}" if totals.merged else "Nothing was merged"
+        done = f"Merged {', '.join(totals.merged_names)}" if totals.merged_names else "Nothing was merged"
         reason = totals.reason
         if not reason and count < len(self._readiness):
             reason = f"Stopped before {self._readiness[count].queued.name}: {self._readiness[count].reason}"

@@ -1,14 +1,13 @@
-"""Effects of a merge on links, images and redirects, and the sites that publish the result. Each check reads a limited
-number of pages in a limited time. No result blocks the merge."""
+"""Effects of a merge, such as broken links, and the sites that publish the result. Each check reads a limited number of
+pages. No result blocks the merge."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TypeVar
 from urllib.parse import unquote
 
 from octavo.api import content, links, redirects, sites
@@ -29,12 +28,10 @@ from octavo.tui.render.deferred import LinkContext, LinkTargets
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.short_texts import Fact
 
-T = TypeVar("T")
-
 TIMEOUT = 10.0
 """Seconds after which a check is stopped."""
 MAX_CHECKED_PAGES = 30
-"""Maximum number of pages that are read to find broken links if the server does not list the links."""
+"""Maximum number of changed pages that a check reads, except the search for conflict markers."""
 MAX_MARKER_PAGES = 100
 """Maximum number of pages that are read to find conflict markers."""
 MAX_SITES = 5
@@ -68,7 +65,7 @@ class MergeTrees:
 
 
 async def check_links(live: Live, at: ChangeRequestRef, trees: MergeTrees, pages: Sequence[str]) -> tuple[Fact, ...]:
-    """Return the row of the links that the change request breaks. `pages` has the IDs of the changed pages."""
+    """Return the row about links that the change request breaks. `pages` has the IDs of the changed pages."""
     op = links.ListOfChangeRequest(at=at, status="broken", broken_context="change-request", limit=100)
     try:
         response = await live.fetch(op)
@@ -78,11 +75,8 @@ async def check_links(live: Live, at: ChangeRequestRef, trees: MergeTrees, pages
     if not broken:
         return (Fact("ok", "links", "no links would break"),)
     more = "at least " if response.next is not None else ""
-    return (
-        Fact(
-            "care", "links", f"{more}{short_texts.plural(len(broken), 'link')} would break: {list_first_names(broken)}"
-        ),
-    )
+    text = f"{more}{short_texts.plural(len(broken), 'link')} would break: {list_first_names(broken)}"
+    return (Fact("care", "links", text),)
 
 
 def _linking_pages(link: links.Link) -> str:
@@ -106,18 +100,14 @@ async def _check_links_by_reading(live: Live, trees: MergeTrees, pages: Sequence
     context = LinkContext(trees.new_tree, trees.after)
     sources = {page.id: page_markdown(page) for page in texts if page is not None}
     broken = await asyncio.to_thread(_broken_links, context, sources)
-    unread = (
-        f", {short_texts.plural(len(existing) - len(read), 'page')} not checked" if len(existing) > len(read) else ""
-    )
+    unread_count = len(existing) - len(read)
+    unread = f", {short_texts.plural(unread_count, 'page')} not checked" if unread_count else ""
     deleted = sum(page.id not in existing_ids for page in trees.old_tree.walk())
     if deleted:
         unread += f", links to {short_texts.plural(deleted, 'deleted page')} not checked"
     if broken:
-        return (
-            Fact(
-                "care", "links", f"{short_texts.plural(len(broken), 'broken link')}: {list_first_names(broken)}{unread}"
-            ),
-        )
+        text = f"{short_texts.plural(len(broken), 'broken link')}: {list_first_names(broken)}{unread}"
+        return (Fact("care", "links", text),)
     return (Fact("care" if unread else "ok", "links", f"no broken links on the changed pages{unread}"),)
 
 
@@ -160,7 +150,7 @@ def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
 
 
 async def check_images(live: Live, trees: MergeTrees, changed: Sequence[str]) -> tuple[Fact, ...]:
-    """Return the row of the new images without alternative text. Empty if all have one."""
+    """Return the row of the new images without alternative text. Empty if the pages that are read have none."""
     titles = {page.id: page.title or "Untitled" for page in trees.new_tree.walk()}
     read = [page for page in changed if page in titles][:MAX_CHECKED_PAGES]
     sides = [
@@ -195,7 +185,8 @@ async def check_reverts(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, trees: MergeTrees, changed: Sequence[str]
 ) -> tuple[Fact, ...]:
     """Return the row of the lines that the merge would revert without a conflict. Main changed them after the change
-    request was created, but the change request still has the old lines. Empty if there are none."""
+    request was created, but the change request still has the old lines. Empty if the pages that are read have none, or
+    if a revision cannot be read."""
     if change_request.revision_initial in (None, change_request.base):
         return ()  # The change request was never updated from main, or its first revision is unknown.
     started = RevisionRef(space_id=at.space_id, revision_id=change_request.revision_initial or "")
@@ -212,14 +203,8 @@ async def check_reverts(
     reverted = [titles[page] for page, count in zip(read, counts, strict=True) if count]
     if not reverted:
         return ()
-    lines = short_texts.plural(sum(counts), "line")
-    return (
-        Fact(
-            "care",
-            "reverts",
-            f"the merge would revert {lines} that changed in main after this change request was created: {list_first_names(reverted)}",
-        ),
-    )
+    lines = f"{short_texts.plural(sum(counts), 'line')} that changed in main after this change request was created"
+    return (Fact("care", "reverts", f"the merge would revert {lines}: {list_first_names(reverted)}"),)
 
 
 def _count_reverted_lines(started: str, main: str, after: str) -> int:
@@ -268,7 +253,7 @@ def _count_markers(page: Page | None) -> int:
 
 
 async def published_sites(live: Live, space: Space) -> tuple[Site, ...] | None:
-    """Return the published sites that use a space. None if they cannot be loaded."""
+    """Return the published sites that use a space. None if they are unknown."""
     if space.organization is None:
         return None
     op = sites.List(at=OrganizationRef(organization_id=space.organization), space=space.id, published=True, limit=100)
@@ -280,8 +265,8 @@ async def published_sites(live: Live, space: Space) -> tuple[Site, ...] | None:
 
 
 def publication_sentence(space: Space, published_on: Sequence[Site] | None) -> str:
-    """Return a sentence that names the sites on which readers see the merge, or says that it changes the main
-    content."""
+    """Return a sentence that names the sites with the merged content, else its URL. If there is neither, it says that the
+    main content changes."""
     if published_on:
         names = [f"{site.title} ({_host(site)})" if _host(site) else site.title for site in published_on]
         return f"The merged changes will go live immediately on {list_first_names(names)}."
@@ -326,17 +311,14 @@ def _has_path(page: Page) -> bool:
 async def check_redirects(
     live: Live, trees: MergeTrees, space: Space, sites: Sequence[Site] | None
 ) -> tuple[Fact, ...]:
-    """Return the row of the moved and deleted pages whose old URL has no redirect."""
+    """Return the row about redirects from the old URLs of moved and deleted pages."""
     moved = find_moved_pages(trees.old_tree, trees.new_tree)
     if not moved:
         return (Fact("ok", "redirects", "none needed: no pages are moved or deleted"),)
     moved_text = f"{short_texts.plural(len(moved), 'page')} moved or deleted"
     if sites is None:
-        return (
-            Fact(
-                "care", "redirects", f"{moved_text}, redirects not checked: could not load the sites that use the space"
-            ),
-        )
+        text = f"{moved_text}, redirects not checked: could not load the sites that use the space"
+        return (Fact("care", "redirects", text),)
     if not sites:
         return (Fact("ok", "redirects", f"none needed: the space is not on a published site ({moved_text})"),)
     lists = await asyncio.gather(*(_redirect_sources(live, space, site) for site in sites[:MAX_SITES]))
@@ -350,13 +332,8 @@ async def check_redirects(
         f"{each.title} /{each.path}" + (" (deleted)" if each.new_path is None else f" → /{each.new_path}")
         for each in unredirected
     ]
-    return (
-        Fact(
-            "care",
-            "redirects",
-            f"{short_texts.plural(len(unredirected), 'page')} without a redirect: {list_first_names(names)}{not_checked}",
-        ),
-    )
+    text = f"{short_texts.plural(len(unredirected), 'page')} without a redirect: {list_first_names(names)}{not_checked}"
+    return (Fact("care", "redirects", text),)
 
 
 async def _redirect_sources(live: Live, space: Space, site: Site) -> list[str] | None:
@@ -380,6 +357,6 @@ def list_first_names(names: Sequence[str]) -> str:
     return ", ".join(names[:MAX_NAMES]) + (f", and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else "")
 
 
-def changed_page_ids(changes: Sequence[content.Change]) -> Iterator[str]:
-    """Yield the IDs of the changed pages without repetitions."""
-    yield from dict.fromkeys(each.page.id for each in changes if each.page is not None)
+def changed_page_ids(changes: Sequence[content.Change]) -> tuple[str, ...]:
+    """Return the IDs of the changed pages without repetitions."""
+    return tuple(dict.fromkeys(each.page.id for each in changes if each.page is not None))

@@ -20,6 +20,7 @@ from octavo.documents.page_trees import changes_between, has_document_ids, title
 from octavo.lazy_import import lazy
 from octavo.tui.core.permissions import why_no_editing
 from octavo.tui.core.routes import ToChangeRequest
+from octavo.tui.core.write_queue import show_progress
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
 from octavo.tui.review.merge_effects import list_first_names
 from octavo.tui.review.status_changes import RequestTarget, why_not_allowed
@@ -66,7 +67,8 @@ def open_revert_dialog(app: Shell, target: RequestTarget) -> None:
 
 @dataclass(frozen=True)
 class RevertChecks:
-    """Merge and the plan of its revert. The plan is None if the server does not name the revision before the merge."""
+    """Merge and the plan of its revert. The plan is None if the server does not name the merge or the revision before
+    it."""
 
     merged: ChangeRequest
     planned: RevertPlan | None
@@ -80,7 +82,7 @@ async def _load_checks(app: Shell, space: SpaceRef, change_request: ChangeReques
     if sides is None:
         return RevertChecks(merged, None)
     changes = await load_changes(live, space, sides)
-    return RevertChecks(merged, make_plan(sides, changes))
+    return RevertChecks(merged, await asyncio.to_thread(make_plan, sides, changes))
 
 
 def _dialog_content(checks: RevertChecks) -> DialogContent:
@@ -94,8 +96,8 @@ def facts(planned: RevertPlan) -> tuple[Fact, ...]:
     lines = planned.lines
     pages = "   ".join(lines[:MAX_LINES]) + (f"   and {len(lines) - MAX_LINES} more" if len(lines) > MAX_LINES else "")
     facts = [Fact("ok", "reverts", pages or "nothing")]
-    if planned.later_edited:
-        titles = list_first_names([page.title for page in planned.later_edited])
+    if planned.edited_later:
+        titles = list_first_names([page.title for page in planned.edited_later])
         text = f"{titles} · later edits will be kept, and conflicts will be marked in the text"
         facts.append(Fact("care", "edited later", text))
     facts += [Fact("care", "not reverted", line) for line in planned.not_reverted[:MAX_LINES]]
@@ -107,14 +109,12 @@ def facts(planned: RevertPlan) -> tuple[Fact, ...]:
 async def revert_merge(app: Shell, space: SpaceRef, merged: ChangeRequest) -> None:
     """Create a change request that reverts the pages, open it for review, and show it. If a revert was interrupted,
     Octavo finds its draft by the title and continues there."""
-    notice = app.notices.say(f"Reverting #{merged.number}…", seconds=90)
-    try:
-        sentence, at = await _write_revert(app, space, merged)
-    except ApiError as error:
-        app.say(f"Could not revert #{merged.number}: {error} Press Z to retry.", tone="failed")
-        return
-    finally:
-        app.notices.close(notice)
+    with show_progress(app, f"Reverting #{merged.number}…"):
+        try:
+            sentence, at = await _write_revert(app, space, merged)
+        except ApiError as error:
+            app.say(f"Could not revert #{merged.number}: {error} Press Z to retry.", tone="failed")
+            return
     if at is None:
         app.say(sentence, tone="failed")
         return
@@ -128,7 +128,7 @@ async def revert_merge(app: Shell, space: SpaceRef, merged: ChangeRequest) -> No
 
 async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> tuple[str, ChangeRequestRef | None]:
     """Create or continue the draft that reverts a merged change request, then open it for review. Return a message and
-    the change request, or None if the revert is incomplete. Raises ApiError."""
+    the change request. The change request is None if the revert is incomplete. Raises ApiError."""
     live = app.session.live
     draft, sentence = await _find_or_create_draft(app, space, f"Revert #{merged.number} {merged.subject}".strip()[:100])
     if draft is None:
@@ -136,7 +136,7 @@ async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> t
     sides = await load_sides(live, space, merged, draft.revision)
     if sides is None:
         return _NO_BEFORE, None
-    planned = make_plan(sides, await load_changes(live, space, sides))
+    planned = await asyncio.to_thread(make_plan, sides, await load_changes(live, space, sides))
     reversal = await revert_edits(live, space, sides, planned, f"#{draft.number}")
     at, head = draft.ref(space), draft.revision
     for start in range(0, len(reversal.edits), CHANGES_OF_ONE_EDIT):
@@ -180,7 +180,7 @@ class MergeSides:
 
 
 @dataclass(frozen=True)
-class LaterEditedPage:
+class PageEditedLater:
     """Page that was edited after the merge, so only the changes of the merge are reverted."""
 
     page: str
@@ -199,7 +199,7 @@ class RevertPlan:
     """Pages that the merge deleted. Parent pages come before their subpages."""
     reverted: tuple[Page, ...] = ()
     """Pages that the merge edited and that have no later edits."""
-    later_edited: tuple[LaterEditedPage, ...] = ()
+    edited_later: tuple[PageEditedLater, ...] = ()
     moved: tuple[tuple[Page, str | None, int], ...] = ()
     """Pages that the merge moved, each with the ID of the former parent page and the former position. The parent is
     None at the top level."""
@@ -209,15 +209,15 @@ class RevertPlan:
     """Sentences about the changes that cannot be reverted, with the reasons."""
 
     def __bool__(self) -> bool:
-        return bool(self.restored or self.reverted or self.later_edited or self.moved or self.deleted)
+        return bool(self.restored or self.reverted or self.edited_later or self.moved or self.deleted)
 
     @property
     def lines(self) -> list[str]:
         """A line with a sign and a title for each page of the plan."""
-        edited_ids = {page.id for page in (*self.restored, *self.reverted)} | {page.page for page in self.later_edited}
+        edited_ids = {page.id for page in (*self.restored, *self.reverted)} | {page.page for page in self.edited_later}
         return [
             *(f"~ {page.title or 'Untitled'}" for page in self.reverted),
-            *(f"~ {page.title}" for page in self.later_edited),
+            *(f"~ {page.title}" for page in self.edited_later),
             *(f"+ {page.title or 'Untitled'}" for page in self.restored),
             *(f"→ {page.title or 'Untitled'}" for page, _, _ in self.moved if page.id not in edited_ids),
             *(f"− {page.title or 'Untitled'}" for page in self.deleted),
@@ -226,7 +226,7 @@ class RevertPlan:
 
 async def load_sides(live: Live, space: SpaceRef, change_request: ChangeRequest, now: str | None) -> MergeSides | None:
     """Load the revisions before and after a merge, and the one in which it is reverted: `now`, or main if `now` is
-    None. Return None if the server does not name the revision before the merge. Raises ApiError."""
+    None. Return None if the server does not name the merge or the revision before it. Raises ApiError."""
     if change_request.revision_merged is None:
         return None
     merged = await live.cached_or_fetch(content.Get(at=_ref(space, change_request.revision_merged)))
@@ -272,7 +272,7 @@ class _Planner:
                 kind = _OBJECT_NAMES.get(change.type.rpartition("_")[0], change.type)
                 self._not_reverted.append(f"{title_of(change)}: {kind} cannot be reverted")
         restored = [page for page in self._in_order(by_kind.get("page_deleted", [])) if page not in self._now.pages]
-        reverted, later_edited = self._revert_edits(by_kind.get("page_edited", []))
+        reverted, edited_later = self._revert_edits(by_kind.get("page_edited", []))
         restored_ids = set(restored)
         moved = tuple(self._revert_moves(self._in_order(by_kind.get("page_moved", [])), restored_ids))
         deleted = self._deletable_pages(by_kind.get("page_created", []), {page.id for page, _, _ in moved})
@@ -284,7 +284,7 @@ class _Planner:
         return RevertPlan(
             tuple(self._before.pages[page] for page in restored),
             tuple(reverted),
-            tuple(later_edited),
+            tuple(edited_later),
             moved,
             tuple(self._merged.pages[page] for page in deleted),
             tuple(self._not_reverted),
@@ -294,24 +294,24 @@ class _Planner:
         wanted = set(pages)
         return [page for page in self._before.pages if page in wanted]
 
-    def _revert_edits(self, pages: Iterable[str]) -> tuple[list[Page], list[LaterEditedPage]]:
+    def _revert_edits(self, pages: Iterable[str]) -> tuple[list[Page], list[PageEditedLater]]:
         reverted: list[Page] = []
-        later_edited: list[LaterEditedPage] = []
+        edited_later: list[PageEditedLater] = []
         for page_id in self._in_order(pages):
             old_page = self._before.pages[page_id]
             if page_id not in self._now.pages:
                 self._not_reverted.append(f"{old_page.title}: deleted after the merge")
             elif not self._has_ids:
-                later_edited.append(self._later_edited_page(page_id))
+                edited_later.append(self._page_edited_later(page_id))
             elif page_id not in self._changed_from_before:
                 continue  # The page is as it was before the merge.
             elif page_id in self._changed_later:
-                later_edited.append(self._later_edited_page(page_id))
+                edited_later.append(self._page_edited_later(page_id))
             else:
                 reverted.append(old_page)
-        return reverted, later_edited
+        return reverted, edited_later
 
-    def _later_edited_page(self, page_id: str) -> LaterEditedPage:
+    def _page_edited_later(self, page_id: str) -> PageEditedLater:
         old_page, merged, now = (tree.pages[page_id] for tree in (self._before, self._merged, self._now))
         fields: dict[str, Any] = {}
         for each in FIELDS:
@@ -323,7 +323,7 @@ class _Planner:
             elif value_now != merged_value:
                 self._not_reverted.append(f"{now.title}: its {each.replace('_', ' ')} was changed after the merge")
         merges_text = old_page.type == "document" and (old_page.document_id != merged.document_id or not self._has_ids)
-        return LaterEditedPage(page_id, now.title or "Untitled", fields, merges_text)
+        return PageEditedLater(page_id, now.title or "Untitled", fields, merges_text)
 
     def _revert_moves(self, pages: Iterable[str], restored_ids: set[str]) -> Iterator[tuple[Page, str | None, int]]:
         for page_id in pages:
@@ -414,7 +414,7 @@ async def revert_edits(live: Live, space: SpaceRef, sides: MergeSides, plan: Rev
     with_conflicts: list[str] = []
     edits += [RevertPage(page=page.id, revision=sides.before.id) for page in plan.restored]
     edits += [RevertPage(page=page.id, revision=sides.before.id) for page in plan.reverted]
-    for later in plan.later_edited:
+    for later in plan.edited_later:
         document, has_conflicts = None, False
         if later.merges_text:
             document, has_conflicts = await _merge_later_text(live, space, sides, later.page, label)

@@ -173,6 +173,7 @@ class BlameScreen(ListView[BlamedBlock]):
             self._select_target_block()
         self._show_status()
         self._draw_details()
+        self._load_people_soon()
 
     def _select_target_block(self) -> None:
         """Select the block from which this view was opened, or the first block inside it if the list does not have
@@ -297,6 +298,10 @@ class BlameScreen(ListView[BlamedBlock]):
     def _on_block_selected(self) -> None:
         self._draw_details()
         self.refresh_bindings()
+        self._load_people_soon()
+
+    def _load_people_soon(self) -> None:
+        """Load the people of the selected change request after `SELECTION_DELAY` seconds."""
         if self._timer is not None:
             self._timer.stop()
         self._timer = self.set_timer(SELECTION_DELAY, self._load_people)

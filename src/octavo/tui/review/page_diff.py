@@ -101,9 +101,8 @@ class WordChanges:
             await self._view.shell.session.outbox.move_pending_comment(entry_id, op)
 
     def note(self, thread: Comment, head: str | None) -> str:
-        """Return a sentence that says whether the words of a thread have changed. If the old words follow, it ends with
-        a colon. Empty if this is unknown, if the thread is not on a block, or if it was written on the current revision
-        `head`."""
+        """Return a sentence about changes of the words of a thread, or "". If the old words follow, it ends with a
+        colon. `head` is the current revision."""
         node, page = thread.target.node, thread.target.page
         if node is None or page is None:
             return ""
@@ -152,14 +151,14 @@ class PageDiff:
         self.word_changes = WordChanges(view, threads, pages)
         """Word changes of the threads on the compared pages."""
         self._pending_step: tuple[str, int | str | Comment] | None = None
-        """What to go to when an entry is loaded: the key of the entry, and its target. The target is a thread, the key
-        of a block, or 1 for the first and -1 for the last open thread."""
+        """Key of an entry, and the target to go to when the entry is loaded: a thread, the key of a block, or 1 for the
+        first and -1 for the last open thread."""
         self._wanted_thread, self._wanted_block = thread, block
         """Thread and block that the view was opened for, until their entries are known."""
         parts = view, comparison, pages
-        self.scroll = RequestScroll(*parts, threads, self._rows_of, self._on_page_loaded)
+        self.scroll = RequestScroll(*parts, threads, self._summaries_of, self._on_page_loaded)
         """All changed pages one below the other."""
-        self._single_page = SinglePage(*parts, self._rows_of, self._on_page_loaded)
+        self._single_page = SinglePage(*parts, self._summaries_of, self._on_page_loaded)
 
     @property
     def _layout(self) -> SinglePage | RequestScroll:
@@ -178,7 +177,7 @@ class PageDiff:
         """Switch between one page and all pages."""
         has_focus = self._view.focused is self.pane
         if not self.scroll.is_on:
-            self._single_page.clear()  # `clear` stores the reading position at which the diff of all pages starts.
+            self._single_page.clear()  # This stores the reading position. The diff of all pages starts there.
         self.scroll.toggle()
         self.show()
         if has_focus:
@@ -198,7 +197,8 @@ class PageDiff:
     @property
     def is_comparing(self) -> bool:
         """True if the diff of the entry that commands act on is still loading."""
-        return self._documents is None and not self._layout.is_described(self._pages.key)
+        is_shown = self._documents is not None or self._layout.is_described(self._pages.key)
+        return not is_shown and not self.pane.state.has_failed
 
     def shows(self, page_key: str) -> bool:
         """Return whether the diff of a page may be visible."""
@@ -268,7 +268,7 @@ class PageDiff:
         self._update_thread_commands()
         self.take_pending_step()
 
-    def _rows_of(self, change: ChangedPage, anchors: TwoVersionAnchors) -> Mapping[str, Sequence[ThreadSummary]]:
+    def _summaries_of(self, change: ChangedPage, anchors: TwoVersionAnchors) -> Mapping[str, Sequence[ThreadSummary]]:
         """Return the threads, drafts, findings and selected blocks of a page, by block key."""
         if change.page is not None:
             self.word_changes.update(change.page.id, anchors)
@@ -364,11 +364,6 @@ class PageDiff:
             self.page_discussion.open_thread(thread.id)
 
     @property
-    def _thread_anchors(self) -> TwoVersionAnchors | None:
-        """Anchors of the threads in the documents of the shown page. None while the diff is loading."""
-        return self._layout.anchors(self._pages.key)
-
-    @property
     def drafts_in_selection(self) -> Sequence[UnsentText]:
         """Unsent drafts for the selected thread or block. If a draft is selected, only that draft."""
         drafts, span = self._unsent_of_entry(), self._selected_span
@@ -438,8 +433,8 @@ class PageDiff:
         return self.pane.cursor.current()
 
     def _row_block(self, row: Block) -> str | None:
-        """Return the key of the block of a draft or finding, from its `row` in the diff. None if the row is something
-        else."""
+        """Return the key of the block that the draft or finding in `row` is on. Empty if it is on no block. None if the
+        row shows something else."""
         if (found := self._findings.finding_of_row(row)) is not None:
             return found.finding.block
         draft_key = row.key.removeprefix(DRAFT)
@@ -454,7 +449,7 @@ class PageDiff:
     def threads_on(self, block: Block) -> list[Comment]:
         if block.kind == "thread":
             return [thread for thread in self.page_threads if thread.id == block.key]
-        anchors = self._thread_anchors
+        anchors = self._layout.anchors(self._pages.key)
         return threads_in_block(block, anchors.threads(self.page_threads)) if anchors is not None else []
 
     @property
@@ -481,6 +476,8 @@ class PageDiff:
             return f"{count} selected. Press A to write one remark on the selection, or esc to clear it."
         if self.is_comparing:
             return StillLoading(f"{change.title} is still loading.")
+        if self.pane.state.has_failed:
+            return f"{change.title} could not be loaded. Press r to retry."
         if change.page is None:
             return "This is not a page, so it has no blocks to comment on. Press C to comment on the change request."
         if self.scroll.is_on and self.visible_block is None:

@@ -32,7 +32,7 @@ from octavo.tui.review import merge_revert, review_submission, status_changes
 from octavo.tui.review.merge_dialog import MergeSeveralDialog, QueuedMerge, merge_dialog
 from octavo.tui.review.status_changes import (
     RequestTarget,
-    acts_on_several,
+    acts_on_selection,
     approve_several,
     archive_several,
     for_one_or_several,
@@ -116,18 +116,16 @@ _why_no_single = requires("edit", *UNDECIDED)
 
 def why_no_reviewers(app: Shell, target: RequestTarget) -> str | None:
     """Return the reason why you cannot request reviews. None if you can."""
-    if acts_on_several(target) and len({each.space for each in target.selected}) > 1:
+    if acts_on_selection(target) and len({each.space for each in target.selected}) > 1:
         return "The selected change requests are in several spaces. Select change requests of one space."
     return for_one_or_several(_why_no_single)(app, target)
 
 
 def choose_reviewers(app: Shell, target: RequestTarget) -> None:
-    """Let the user choose reviewers. Request their reviews and withdraw the other requests. If several change requests
-    are selected, no requests are withdrawn."""
-    if acts_on_several(target):
-        target.view.run_worker(_choose_for_several(app, target), exclusive=True, group="reviewers")
-        return
-    target.view.run_worker(_choose_reviewers(app, target), exclusive=True, group="reviewers")
+    """Let the user choose reviewers. Request their reviews and withdraw the other requests. If the command acts on a
+    selection, no requests are withdrawn."""
+    choose = _choose_for_several if acts_on_selection(target) else _choose_reviewers
+    target.view.run_worker(choose(app, target), exclusive=True, group="reviewers")
 
 
 async def _choose_reviewers(app: Shell, target: RequestTarget) -> None:
@@ -149,9 +147,9 @@ async def _choose_reviewers(app: Shell, target: RequestTarget) -> None:
 
     def on_answer(chosen: frozenset[str] | None) -> None:
         if chosen is not None:
-            names = {user.id: user.name for user, _ in people}
+            names = {choice.value: choice.title for choice in choices}
             for user_id in sorted(requests.keys() - chosen):
-                _withdraw(app, target, user_id, names.get(user_id, user_id))
+                _withdraw(app, target, user_id, names[user_id])
             if added := [choice.value for choice in choices if choice.value in chosen - requests.keys()]:
                 app.session.state.set_fact(_RECENT, list(dict.fromkeys([*added, *recent]))[:_MAX_RECENT])
                 _request_reviews(app, target, added, [names[each] for each in added])
@@ -229,10 +227,9 @@ def reviewer_choices(
     change_request: ChangeRequest,
     recent: Sequence[str] = (),
 ) -> list[Choice[str]]:
-    """Return the people whose review can be requested, without the author. Requested reviewers come first, then people
-    who reviewed this change request, then `recent` reviewers, then all others by name. People whose role cannot review
-    come last."""
-
+    """Return the people whose review is requested or can be requested. Requested reviewers come first, then people who
+    reviewed this change request, then `recent` reviewers, then all others by name. People whose role cannot review come
+    last."""
     reviews_by_id = {review.reviewer.id: review for review in reviews}
     people_ids = {user.id for user, _ in people}
     others = [
@@ -274,7 +271,7 @@ _NO_MARKDOWN = (
 
 
 def _merge(app: Shell, target: RequestTarget) -> None:
-    if len(target.selected) > 1:
+    if acts_on_selection(target):
         refs = [(each, each.ref(SpaceRef(space_id=each.space))) for each in target.selected if each.space]
         queue = [QueuedMerge(ref, each, _space_title(app, each)) for each, ref in refs]
         app.push_screen(MergeSeveralDialog(app, queue))
@@ -283,14 +280,14 @@ def _merge(app: Shell, target: RequestTarget) -> None:
 
 
 def _approve(app: Shell, target: RequestTarget) -> None:
-    if acts_on_several(target):
+    if acts_on_selection(target):
         approve_several(app, target)
     else:
         review_submission.open_review_dialog(app, target, "approved")
 
 
 def _archive(app: Shell, target: RequestTarget) -> None:
-    if acts_on_several(target):
+    if acts_on_selection(target):
         archive_several(app, target)
     else:
         status_changes.open_archive_dialog(app, target.at, target.change_request)
@@ -300,7 +297,7 @@ _why_no_single_merge = requires("merge", *UNDECIDED)
 
 
 def _why_no_merge(app: Shell, target: RequestTarget) -> str | None:
-    if len(target.selected) < 2:
+    if not acts_on_selection(target):
         return _why_no_single_merge(app, target)
     for each in target.selected:
         if each.space is None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from octavo.tui.core.view import View
 
 Base = Literal["base", "review", "main"]
-_NAMES: dict[Base, str] = {"review": "your last review", "main": "main"}
+_OLD_REVISION_NAMES: dict[Base, str] = {"review": "your last review", "main": "main"}
 FIRST_LIMIT, MAX_LIMIT = 100, 1000
 """Number of changes in the first request, and the maximum that the server lists. Octavo finds the other changes
 itself."""
@@ -63,13 +63,8 @@ class Comparison:
         compared, and `on_reviews` when the reviews or the predicted conflicts change. `on_new_base` is called when the
         changes since another old revision are loaded.
         """
-        self._view = view
-        self._on_change, self._on_diff, self._on_reviews, self._on_new_base = (
-            on_change,
-            on_diff,
-            on_reviews,
-            on_new_base,
-        )
+        self._view, self._on_change, self._on_diff = view, on_change, on_diff
+        self._on_reviews, self._on_new_base = on_reviews, on_new_base
         self.change_request = change_request.with_space(space)
         """The change request as it was last loaded."""
         self.space = space
@@ -224,7 +219,7 @@ class Comparison:
     def head(self) -> ContentRef:
         """The reference of the current revision. If it is unknown, that of the change request."""
         revision = self.change_request.revision
-        return RevisionRef(space_id=self.space.space_id, revision_id=revision) if revision else self.at
+        return self._ref(revision) if revision else self.at
 
     def _ref(self, revision: str) -> RevisionRef:
         return RevisionRef(space_id=self.space.space_id, revision_id=revision)
@@ -261,6 +256,7 @@ class Comparison:
         self._predict_soon()
         if self._is_opening and not self._has_reviews:
             return
+        self._view.workers.cancel_group(self._view, "changes")  # The changes that it finds would replace these.
         change_request = self.change_request
         if self._is_opening:
             self._set_base("review" if self.has_changed_since_review else "base")
@@ -326,7 +322,7 @@ class Comparison:
             else:
                 self._base, self._is_opening = "base", False
                 self._view.shell.say(
-                    f"Could not compare #{self.change_request.number} with {_NAMES[base]}: {error} "
+                    f"Could not compare #{self.change_request.number} with {_OLD_REVISION_NAMES[base]}: {error} "
                     f"Octavo is comparing #{self.change_request.number} with its base instead.",
                     tone="failed",
                 )
@@ -339,7 +335,7 @@ class Comparison:
             self._find_changes()
             return
         if not has_document_ids(after) and self._listed is not None:
-            # Revisions do not show which texts differ. Only the server knows these changes, so they are added.
+            # Without document IDs, the revisions do not show which texts differ. The list of the server does.
             keys = {each.key for each in changed}
             changed += tuple(each for each in changed_pages(self._listed.changes) if each.key not in keys)
         self._set_sides(sides)
@@ -351,11 +347,11 @@ class Comparison:
         if base == "review":
             review = self.my_review
             if review is not None and review.revision is not None:
-                return ComparedSides(self._ref(review.revision), self.head, _NAMES["review"])
+                return ComparedSides(self._ref(review.revision), self.head, _OLD_REVISION_NAMES["review"])
         if base == "main":
             space = await self._view.live.fetch(spaces.Get(at=self.space))
             if space.revision is not None:
-                return ComparedSides(self._ref(space.revision), self.head, _NAMES["main"])
+                return ComparedSides(self._ref(space.revision), self.head, _OLD_REVISION_NAMES["main"])
         if is_merged and change_request.revision_merged is not None:
             new = self._ref(change_request.revision_merged)
             parents = (await load_revision(self._view.live, new)).parents

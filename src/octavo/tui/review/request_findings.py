@@ -259,7 +259,7 @@ async def check_findings(live: Live, trees: MergeTrees, changed: Sequence[str]) 
     context = _link_context(trees.new_tree, trees.after)
     loaded_pages: dict[str, CheckedPage] = {}
     titles: list[str] = []
-    total = 0
+    total = unchecked = 0
     existing = [page for page in trees.new_tree.walk() if page.id in changed and page.type == "document"]
     for page in existing[:MAX_CHECKED_PAGES]:
         sides = await asyncio.gather(
@@ -267,17 +267,18 @@ async def check_findings(live: Live, trees: MergeTrees, changed: Sequence[str]) 
         )
         before, after = map(page_markdown, sides)
         if len(after) > MAX_TEXT:
+            unchecked += 1
             continue
         document = await asyncio.to_thread(parse, after)
         if found := await _find(live, page, before, document, context, loaded_pages):
             titles.append(page.title or "Untitled")
             total += len(found)
-    rest = len(existing) - MAX_CHECKED_PAGES
-    unread = f", {plural(rest, 'page')} not checked" if rest > 0 else ""
-    if not total:
-        return (Fact("care", "findings", f"none on the added words{unread}"),) if unread else ()
-    where = f"{plural(total, 'finding')} on {plural(len(titles), 'changed page')}: {list_first_names(titles)}"
-    return (Fact("care", "findings", f"{where}{unread}"),)
+    unchecked += len(existing[MAX_CHECKED_PAGES:])
+    if not total and not unchecked:
+        return ()
+    found_text = f"{plural(total, 'finding')} on {plural(len(titles), 'changed page')}: {list_first_names(titles)}"
+    not_checked = f", {plural(unchecked, 'page')} not checked" if unchecked else ""
+    return (Fact("care", "findings", f"{found_text if total else 'none on the added words'}{not_checked}"),)
 
 
 _SAFE_NAME = "page.md"

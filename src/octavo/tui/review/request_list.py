@@ -82,8 +82,8 @@ def undecided_requests(
 
 
 def can_still_match(undecided: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf) -> bool:
-    """Return True if an `undecided` change request has a missing fact that can still be loaded."""
-    return any(each.needs not in status(change_request).load_errors for change_request in undecided for each in filters)
+    """Return True if no fact that the filters need has failed to load for one of the `undecided` change requests."""
+    return any(all(each.needs not in status(item).load_errors for each in filters) for item in undecided)
 
 
 def offered_filters(
@@ -181,12 +181,12 @@ _TABS = TAB_COMMANDS.with_changed("previous_section", title="Previous tab", help
 )
 
 
-def _single_request(view: ChangesScreen) -> ChangeRequest | None:
+def _single_request(view: RequestListScreen) -> ChangeRequest | None:
     target = view.request_target
     return target.change_request if target is not None and why_not_single(target) is None else None
 
 
-def _why_no_single_request(view: ChangesScreen) -> str:
+def _why_no_single_request(view: RequestListScreen) -> str:
     target = view.request_target
     return (target and why_not_single(target)) or "Select a change request first."
 
@@ -194,12 +194,12 @@ def _why_no_single_request(view: ChangesScreen) -> str:
 _ADDRESS = LINK_COMMANDS.for_target(_single_request, no_target=_why_no_single_request)
 
 
-def _scroll_or_move(view: ChangesScreen, step: int) -> None:
+def _scroll_or_move(view: RequestListScreen, step: int) -> None:
     if not view.query_one(RequestPreview).scroll_by_page(step):
         view.rows.move(step)
 
 
-def _choose_filter(_: Shell, view: ChangesScreen) -> None:
+def _choose_filter(_: Shell, view: RequestListScreen) -> None:
     snapshot = view.lists.get(view.sections.current, Snapshot())
     items = list(snapshot.value.items) if snapshot.value is not None else []
     offered = offered_filters(items, view.filters.filters, view.space_title, view.statuses.status_of)
@@ -207,12 +207,12 @@ def _choose_filter(_: Shell, view: ChangesScreen) -> None:
     view.filters.open_picker("Filter change requests", choices)
 
 
-def _toggle_mine(_: Shell, view: ChangesScreen) -> None:
+def _toggle_mine(_: Shell, view: RequestListScreen) -> None:
     view.only_mine = not view.only_mine
     view.redraw_list()
 
 
-LIST_COMMANDS: Commands[ChangesScreen] = Commands(
+LIST_COMMANDS: Commands[RequestListScreen] = Commands(
     "changes",
     (
         Command("read_on", "space", "Scroll", "Scroll down; at the end, go to the next change request", shown=False,
@@ -235,7 +235,7 @@ LIST_COMMANDS: Commands[ChangesScreen] = Commands(
 )  # fmt: skip
 
 
-class ChangesScreen(ListView[ChangeRequest]):
+class RequestListScreen(ListView[ChangeRequest]):
     """The change requests by status, with a preview of the selected change request."""
 
     MODE = "changes"
@@ -264,8 +264,10 @@ class ChangesScreen(ListView[ChangeRequest]):
         """Change requests by status, as loaded."""
         self.only_mine = False
         self.filters: ActiveFilters[RequestFilter] = ActiveFilters(self, self._on_filters_changed)
-        self._checked_count, self._has_unchecked = CHECKED_AT_ONCE, False
-        """Number of change requests that the filters check, and whether the list has more."""
+        self._checked_count = CHECKED_AT_ONCE
+        """Number of change requests that the filters check."""
+        self._has_unchecked = False
+        """True if the list has more change requests than the filters check."""
         self._progress = ""
         """Part of the status line: how many change requests the filters still have to check."""
         self.statuses = StatusLoader(self, self._on_status_changed)
@@ -276,9 +278,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         rows: RowList[ChangeRequest] = RowList(
             self._draw,
             key=lambda each: each.id,
-            search=lambda each: (
-                f"{each.title} #{each.number} {self.space_title(each)} {each.created_by.name if each.created_by else ''}"
-            ),
+            search=lambda each: f"{each.title} #{each.number} {self.space_title(each)} {author_of(each)}",
             groups=lambda each: [RowHeading(self.space_title(each).upper())] if self.list_order == "space" else [],
             two_lines=True,
             selectable=True,

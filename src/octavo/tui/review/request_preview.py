@@ -1,4 +1,4 @@
-"""The preview of a change request beside a list: author, description, changed pages and reviews."""
+"""The preview of a change request beside a list."""
 
 from __future__ import annotations
 
@@ -27,7 +27,11 @@ if TYPE_CHECKING:
     from octavo.tui.core.view import View
 
 MAX_PAGES = 60
-_NAMES: dict[StatusFact, str] = {"reviews": "reviews", "requested": "requested reviewers", "conflicts": "conflicts"}
+_FACT_NAMES: dict[StatusFact, str] = {
+    "reviews": "reviews",
+    "requested": "requested reviewers",
+    "conflicts": "conflicts",
+}
 SELECTION_DELAY = 0.12
 """Delay in seconds before the details of a selected row are loaded."""
 
@@ -142,7 +146,7 @@ class RequestPreview(VerticalScroll, can_focus=False):
         if status.conflicts:
             notes.append(Content.styled(f"✗ may conflict: {', '.join(status.conflicts)}", "$error"))
         notes += [
-            Content.styled(f"! Could not load the {_NAMES[fact]}: {cause}", "$warning")
+            Content.styled(f"! Could not load the {_FACT_NAMES[fact]}: {cause}", "$warning")
             for fact, cause in status.load_errors.items()
         ]
         lines += [*notes, Content("")] if notes else []

@@ -49,7 +49,7 @@ class RequestStatus:
     is_requested_from_me: bool = False
     outdated: bool = False
     conflicts: tuple[str, ...] = ()
-    """Titles of the pages that conflict or may conflict with main."""
+    """Names of the pages and files that conflict or may conflict with main."""
     threads: int = 0
     """Number of open threads."""
     loaded: frozenset[StatusFact] = frozenset(STATUS_FACTS)
@@ -79,13 +79,11 @@ def request_status(
     loaded."""
     current = [each for each in reviews or () if not each.outdated]
     approvals = [each for each in current if each.status == "approved"]
-    fresh = [each.revision is None or each.revision == change_request.revision for each in approvals]
+    head = (None, change_request.revision)
     facts: dict[StatusFact, object] = {"reviews": reviews, "requested": requested, "conflicts": conflicts}
     return RequestStatus(
-        approved=tuple(each.reviewer.name for each, is_fresh in zip(approvals, fresh, strict=True) if is_fresh),
-        outdated_approvals=tuple(
-            each.reviewer.name for each, is_fresh in zip(approvals, fresh, strict=True) if not is_fresh
-        ),
+        approved=tuple(each.reviewer.name for each in approvals if each.revision in head),
+        outdated_approvals=tuple(each.reviewer.name for each in approvals if each.revision not in head),
         changes_requested=tuple(each.reviewer.name for each in current if each.status == "changes-requested"),
         is_requested_from_me=any(each.user is not None and each.user.id == me for each in requested or ()),
         outdated=change_request.outdated and change_request.status in UNDECIDED,
@@ -176,31 +174,12 @@ def merged_by(change_request: ChangeRequest) -> str:
     return f"Merged{by} {long_age(change_request.merged_at or change_request.updated_at)}".strip()
 
 
-def first_line(
-    change_request: ChangeRequest,
-    space: str,
-    reviews: Sequence[Review],
-    open_threads: int,
-    width: int,
-    conflicts: int = 0,
-    unresolved: int = 0,
-    pending: int = 0,
-    proposed: int = 0,
-    *,
-    is_on_main: bool = False,
-) -> Content:
-    """Return the first line of a change request: number, title, space, author, status and reviews. A narrow line omits
-    facts, then truncates the title, and always has the status.
-
-    `conflicts` is the number of pages that may conflict with main, and `unresolved` the number of pages with conflict
-    markers. `pending` is the number of your pending comments, and `proposed` the number of notes by programs.
-    `is_on_main` is True if main already has all changes.
-    """
+def first_line(change_request: ChangeRequest, space: str, signs: Sequence[tuple[str, str]], width: int) -> Content:
+    """Return the first line of a change request: number, title, space, author, and `signs`. A narrow line omits facts,
+    then truncates the title."""
     author = change_request.created_by.name if change_request.created_by else ""
     done = merged_by(change_request) if change_request.status == "merged" else short_age(change_request.updated_at)
     facts = " · ".join(each for each in (space, author, done) if each)
-    counts = open_threads, conflicts, unresolved, pending, proposed
-    signs = _status_signs(change_request, reviews, *counts, is_on_main=is_on_main)
     title = Content.assemble((f" #{change_request.number} ", "$octavo-muted"), (change_request.title, "bold"))
     state = Content.assemble("  ", *signs)
     free_width = width - state.cell_length
@@ -211,23 +190,28 @@ def first_line(
     return title + subtitle + state
 
 
-def _status_signs(
+def status_signs(
     change_request: ChangeRequest,
     reviews: Sequence[Review],
+    *,
     open_threads: int,
     conflicts: int,
     unresolved: int,
     pending: int,
     proposed: int,
-    *,
     is_on_main: bool,
 ) -> list[tuple[str, str]]:
-    """Return the texts and styles of the signs in the first line. The parameters are those of `first_line`."""
+    """Return the texts and styles of the signs in the first line: the status, the reviews and the counts.
+
+    `conflicts` is the number of pages that may conflict with main, and `unresolved` the number of pages with conflict
+    markers. `pending` is the number of your pending comments, and `proposed` the number of notes by programs.
+    `is_on_main` is True if main already has all changes.
+    """
     signs: list[tuple[str, str]] = [(f" {change_request.status} ", "bold $foreground on $panel")]
     approved = [review for review in reviews if not review.outdated and review.status == "approved"]
     rejections = [review for review in reviews if not review.outdated and review.status != "approved"]
     if approved:
-        is_outdated = all(review.revision != change_request.revision for review in approved)
+        is_outdated = all(review.revision not in (None, change_request.revision) for review in approved)
         note = f"  ✓ {len(approved)} approved{' (outdated)' if is_outdated else ''}"
         signs.append((note, "$warning" if is_outdated else "$success"))
     if rejections:
@@ -343,11 +327,9 @@ class StatusLoader:
         me, threads = workspace.me.id if workspace.me is not None else "", workspace.open_thread_count(change_request)
         if change_request.status not in UNDECIDED:
             return request_status(change_request, threads, (), (), (), me)
-        if not needs_prediction(change_request):
-            return request_status(
-                change_request, threads, facts.reviews, facts.requested, (), me, dict(facts.load_errors)
-            )
-        predicted = facts.predicted if facts.predicted_for == self._sides(change_request) else None
+        predicted: ListPrediction | None = ListPrediction((), is_on_main=False)
+        if needs_prediction(change_request):
+            predicted = facts.predicted if facts.predicted_for == self._sides(change_request) else None
         return request_status(
             change_request,
             threads,

@@ -74,8 +74,8 @@ class RequestHead:
         self._view, self._comparison, self._threads, self._pages = view, comparison, threads, pages
         self._requested: tuple[RequestedReviewer, ...] = ()
         self._contributors: tuple[Contributor, ...] = ()
-        self._pending: tuple[OutboxEntry, ...] = ()
-        """Pending comments when the first line was last drawn."""
+        self._drawn_pending: tuple[OutboxEntry, ...] = ()
+        """Pending comments when the first line was last drawn. If they differ, the line is drawn again."""
         self._changed_since: dict[str, int] = {}
         """Number of pages that changed after a reviewed revision, by revision ID."""
 
@@ -121,7 +121,7 @@ class RequestHead:
 
     def show_pending(self, draw_threads: Callable[[], None]) -> None:
         """Draw the first line and the threads again if the pending comments changed."""
-        if self._pending != self._pending_comments():
+        if self._drawn_pending != self._pending_comments():
             self.draw()
             draw_threads()
             self._view.refresh_bindings()
@@ -140,13 +140,19 @@ class RequestHead:
         if not is_whole(view):
             return
         change_request, space = comparison.change_request, view.shell.workspace.space(comparison.space.space_id)
-        open_count = sum(thread.is_open_thread for thread in self._threads.posted_threads)
+        self._drawn_pending = self._pending_comments()
+        signs = request_status.status_signs(
+            change_request,
+            comparison.reviews,
+            open_threads=sum(thread.is_open_thread for thread in self._threads.posted_threads),
+            conflicts=len(comparison.conflicting),
+            unresolved=len(comparison.diffs.with_markers) if change_request.status in UNDECIDED else 0,
+            pending=len(self._drawn_pending),
+            proposed=len(self._proposed_notes()),
+            is_on_main=comparison.is_on_main,
+        )
         width = max(20, view.size.width)
-        unresolved = len(comparison.diffs.with_markers) if change_request.status in UNDECIDED else 0
-        self._pending = self._pending_comments()
-        context = space.title if space else "", comparison.reviews, open_count, width
-        counts = len(comparison.conflicting), unresolved, len(self._pending), len(self._proposed_notes())
-        head = request_status.first_line(change_request, *context, *counts, is_on_main=comparison.is_on_main)
+        head = request_status.first_line(change_request, space.title if space else "", signs, width)
         view.query_one("#head", ChangingText).update(head)
         me = view.shell.workspace.me.id if view.shell.workspace.me is not None else ""
         people = comparison.reviews, self._requested, self._contributors
@@ -202,14 +208,14 @@ COMMENT_COMMANDS: Commands[Any] = (
 )
 
 
-def _write_remark(app: Shell, view: ChangeRequestScreen) -> None:
+def _request_changes(app: Shell, view: ChangeRequestScreen) -> None:
     if view.page_diff.selected_blocks:
         view.page_diff.selected_blocks.write_remark(app)
     else:
         open_review_dialog(app, view.request_target, "changes-requested")
 
 
-def _why_no_remark(app: Shell, view: ChangeRequestScreen) -> str | None:
+def _why_not_request_changes(app: Shell, view: ChangeRequestScreen) -> str | None:
     if view.page_diff.selected_blocks:
         return why_not_in_discussion(app, view.at, "comment")
     return why_no_review(app, view.request_target)
@@ -222,7 +228,7 @@ def _remark_label(_: Shell, view: ChangeRequestScreen) -> str | None:
 
 REQUEST_CHANGES_COMMANDS: Commands[Any] = (
     REQUEST_COMMANDS.only("ask")
-    .with_changed("ask", run=_write_remark, why_not=_why_no_remark, title_now=_remark_label)
+    .with_changed("ask", run=_request_changes, why_not=_why_not_request_changes, title_now=_remark_label)
     .for_target(lambda view: view)
 )
 """Command that requests changes, or that writes one remark on the selected blocks."""
@@ -505,7 +511,7 @@ class ChangeRequestScreen(View):
         self._set_finding_revisions()
         self.findings.check(page, compared)
         self.page_diff.note_compared(page, compared)
-        self.show_sizes()
+        self._draw_sizes_soon()
 
     def _set_finding_revisions(self) -> None:
         self.findings.set_revisions(self.comparison.sides, self.comparison.tree.value)
@@ -515,9 +521,9 @@ class ChangeRequestScreen(View):
             if self.page_diff.shows(page_key):
                 self.page_diff.draw_threads()
                 self.refresh_bindings()
-            self.show_sizes()
+            self._draw_sizes_soon()
 
-    def show_sizes(self) -> None:
+    def _draw_sizes_soon(self) -> None:
         if self._draw_timer is None:
             self._draw_timer = self.set_timer(DRAW_DELAY, self._draw_sizes)
 

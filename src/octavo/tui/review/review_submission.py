@@ -25,6 +25,7 @@ from octavo.tui.comments.thread_actions import describe_pending
 from octavo.tui.core import dialog_draft
 from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.core.permissions import UNDECIDED
+from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.core.shell import Shell, shell_of
 from octavo.tui.core.write_queue import LocalChange
 from octavo.tui.review.status_changes import RequestTarget, has_status, why_not_allowed
@@ -54,17 +55,18 @@ def accept(app: Shell, notes: Sequence[ProposedNote]) -> None:
 
     name = "the note" if len(notes) == 1 else plural(len(notes), "note")
     change = LocalChange(f"accept {name}", apply, undo, f"Proposed {name} again.")
-    app.writes.change(change, message=f"Accepted {name}. Submit your review to send {_pronoun(notes)}.")
+    pronoun = "it" if len(notes) == 1 else "them"
+    app.writes.change(change, message=f"Accepted {name}. Submit your review to send {pronoun}.")
 
 
-def discard(app: Shell, notes: Sequence[ProposedNote]) -> None:
-    """Discard notes. `u` proposes them again."""
+def discard(app: Shell, note: ProposedNote) -> None:
+    """Discard a note. `u` proposes it again."""
 
     async def apply() -> None:
-        await app.session.proposed.discard(notes)
+        await app.session.proposed.discard([note])
 
     async def undo() -> None:
-        await app.session.proposed.undo_discard(notes)
+        await app.session.proposed.undo_discard([note])
 
     app.writes.change(
         LocalChange("discard the note", apply, undo, "Proposed the note again."), message="Discarded the note."
@@ -90,10 +92,6 @@ def source_label(note: ProposedNote) -> str:
     """Return a label with the program that proposed a note, such as `proposed by claude`. It also says if the block was
     found only by similarity."""
     return f"proposed by {note.source}" + (" · similar block" if note.placed == "likely" else "")
-
-
-def _pronoun(notes: Sequence[ProposedNote]) -> str:
-    return "it" if len(notes) == 1 else "them"
 
 
 def why_no_review(app: Shell, target: RequestTarget) -> str | None:
@@ -150,13 +148,16 @@ def _my_review(app: Shell, reviews: Sequence[Review]) -> Review | None:
 
 
 def open_pending_comments(app: Shell, target: RequestTarget) -> None:
-    """List the pending comments, and show the chosen comment on its page."""
+    """List the pending comments and the proposed notes, and show the chosen one on its page. If the view cannot show it,
+    open the change request."""
 
     def on_answer(chosen: ListedComment | None) -> None:
-        if isinstance(chosen, ProposedNote):
-            target.open_proposed_note(app, chosen)
+        if isinstance(chosen, ProposedNote) and target.show_block is not None:
+            target.show_block(chosen.page, chosen.block)
+        elif isinstance(chosen, OutboxEntry) and target.show_pending_comment is not None:
+            target.show_pending_comment(chosen)
         elif chosen is not None:
-            target.open_pending_comment(app, chosen)
+            app.go(ToChangeRequest(target.at, target.change_request))
 
     app.push_screen(PendingCommentsScreen(target.at, target.name, target.titles(), target.pending_note), on_answer)
 
@@ -273,7 +274,7 @@ def _edit(app: Shell, chosen: ListedComment) -> None:
 
 def _remove(app: Shell, chosen: ListedComment) -> None:
     if isinstance(chosen, ProposedNote):
-        discard(app, [chosen])
+        discard(app, chosen)
     else:
         thread_actions.remove_pending(app, chosen)
 

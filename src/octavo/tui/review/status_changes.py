@@ -1,6 +1,7 @@
-"""The change requests that commands act on, and changes of their status: mark as ready, approve, archive, reopen.
+"""The change requests that commands act on, and commands that change their status. Also the results of writes that were
+interrupted when Octavo was closed.
 
-The confirmation says for each change request what will happen, or why nothing will happen.
+The confirmation of a command on several change requests says for each what will happen, or why nothing will happen.
 """
 
 from __future__ import annotations
@@ -33,14 +34,12 @@ from octavo.data.writes.direct import (
 )
 from octavo.tui.core.list_view import ListView
 from octavo.tui.core.permissions import UNDECIDED, unknown_space_sentence, why_not_in_change_request
-from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.core.write_queue import DirectUndo, show_progress
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.short_texts import Fact, as_clause, plural, short_age
 
 if TYPE_CHECKING:
     from octavo.api.reviews import Review
-    from octavo.data.proposed_notes import ProposedNote
     from octavo.data.writes.machine import OutboxEntry
     from octavo.tui.core.session import Session
     from octavo.tui.core.shell import Shell
@@ -260,20 +259,6 @@ class RequestTarget:
         """The selected change requests, else the one under the cursor."""
         return self.selected or (self.change_request,)
 
-    def open_pending_comment(self, app: Shell, entry: OutboxEntry) -> None:
-        """Show a pending comment in the view. If the view cannot show pending comments, open the change request."""
-        if self.show_pending_comment is not None:
-            self.show_pending_comment(entry)
-        else:
-            app.go(ToChangeRequest(self.at, self.change_request))
-
-    def open_proposed_note(self, app: Shell, note: ProposedNote) -> None:
-        """Show the block of a proposed note in the view. If the view cannot show blocks, open the change request."""
-        if self.show_block is not None:
-            self.show_block(note.page, note.block)
-        else:
-            app.go(ToChangeRequest(self.at, self.change_request))
-
 
 WhyNot: TypeAlias = "Callable[[Shell, RequestTarget], str | None]"
 
@@ -302,11 +287,10 @@ def has_status(*states: str) -> Callable[[Shell, RequestTarget], bool]:
 
 def why_not_single(target: RequestTarget) -> str | None:
     """Return why a command for one change request is disabled: others are selected. None if no others are selected."""
-    count = len(target.selected)
-    if count > 1 or (count == 1 and target.selected[0].id != target.change_request.id):
-        selected = plural(count, "change request is", "change requests are")
-        return f"{selected} selected, but only the a, L, V, m and ~ keys apply to a selection. Press esc to clear the selection."
-    return None
+    if not acts_on_selection(target):
+        return None
+    selected = plural(len(target.selected), "change request is", "change requests are")
+    return f"{selected} selected, but only the a, L, V, m and ~ keys apply to a selection. Press esc to clear the selection."
 
 
 MAX_REQUESTS = 50
@@ -346,7 +330,7 @@ class BulkAction:
     states: tuple[str, ...]
 
 
-def acts_on_several(target: RequestTarget) -> bool:
+def acts_on_selection(target: RequestTarget) -> bool:
     """Return True if commands act on other change requests than the one under the cursor."""
     selected = target.selected
     return len(selected) > 1 or (len(selected) == 1 and selected[0].id != target.change_request.id)
@@ -358,7 +342,7 @@ def for_one_or_several(why_not: WhyNot) -> WhyNot:
     requests cannot change."""
 
     def reason(app: Shell, target: RequestTarget) -> str | None:
-        if not acts_on_several(target):
+        if not acts_on_selection(target):
             return why_not(app, target)
         count = len(target.selected)
         return f"{count} change requests are selected. Select at most {MAX_REQUESTS}." if count > MAX_REQUESTS else None
@@ -395,7 +379,7 @@ def approve_several(app: Shell, target: RequestTarget) -> None:
         return PlannedWrite(request, name, effect, send)
 
     intro = "Approves the current revision of each change request, without a comment."
-    _open(app, target, BulkAction("Approve", "Approved", intro, plan, "review", UNDECIDED))
+    _start_plan(app, target, BulkAction("Approve", "Approved", intro, plan, "review", UNDECIDED))
 
 
 def archive_several(app: Shell, target: RequestTarget) -> None:
@@ -419,7 +403,7 @@ def archive_several(app: Shell, target: RequestTarget) -> None:
     else:
         intro = "Moves them to the “Archived” tab. You can reopen them there."
         action = BulkAction("Archive", "Archived", intro, plan, "edit", UNDECIDED)
-    _open(app, target, action)
+    _start_plan(app, target, action)
 
 
 def request_several(app: Shell, target: RequestTarget, people: Sequence[tuple[str, str]]) -> None:
@@ -440,7 +424,7 @@ def request_several(app: Shell, target: RequestTarget, people: Sequence[tuple[st
         return PlannedWrite(request, name, effect, lambda: change_request_writes.request_reviews(live, at, wanted))
 
     intro = "People with a review of a change request get a new request, which makes their review outdated."
-    _open(app, target, BulkAction("Request", "Requested reviews of", intro, plan, "edit", UNDECIDED))
+    _start_plan(app, target, BulkAction("Request", "Requested reviews of", intro, plan, "edit", UNDECIDED))
 
 
 def _short_name(app: Shell, request: ChangeRequest) -> str:
@@ -448,7 +432,7 @@ def _short_name(app: Shell, request: ChangeRequest) -> str:
     return f"#{request.number} {space.title}" if space is not None else f"#{request.number}"
 
 
-def _open(app: Shell, target: RequestTarget, action: BulkAction) -> None:
+def _start_plan(app: Shell, target: RequestTarget, action: BulkAction) -> None:
     target.view.run_worker(_plan_and_ask(app, target, action), exclusive=True, group="several")
 
 

@@ -142,7 +142,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         self.show_banner(f"{chosen} of {count} will be applied", "press ctrl+s to apply", self.why_not_apply())
 
     @property
-    def _selected(self) -> str:
+    def _selected_thread_id(self) -> str:
         """ID of the selected thread, or of the first thread below the selected block. Empty if there is none."""
         selected, units = self.view.cursor.current(), self.view.contents.shown_diff.units
         if selected is None:
@@ -159,13 +159,13 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
 
     def why_not_toggle(self) -> str | None:
         """Return the reason why the selected suggestion cannot be included or left out. None if it can be."""
-        if self._selected in self._unfit:
+        if self._selected_thread_id in self._unfit:
             return "This suggestion cannot be applied: its block was edited, or another suggestion changes the block."
-        return None if self._selected else "Press t to select a suggestion first."
+        return None if self._selected_thread_id else "Press t to select a suggestion first."
 
     def toggle(self) -> None:
         """Include or leave out the selected suggestion."""
-        self._included ^= {self._selected}
+        self._included ^= {self._selected_thread_id}
         self._unfit.clear()  # Other suggestions for the same block may be possible now.
         self._start()
 

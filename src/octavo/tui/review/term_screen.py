@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
@@ -385,9 +385,7 @@ class TermScreen(ListView[TermRow]):
 
     def _show_change_request(self, snapshot: Snapshot[ChangeRequest]) -> None:
         if snapshot.value is not None:
-            self.source = TermSource(
-                snapshot.value, self.source.space, self.source.term, self.source.revision, self.source.changed
-            )
+            self.source = replace(self.source, change_request=snapshot.value)
             self.refresh_bindings()
 
     async def _search(self) -> None:

@@ -79,7 +79,7 @@ async def preview_update(live: Live, at: ChangeRequestRef) -> UpdatePreview:
     change_request, space = await asyncio.gather(
         live.fetch(change_requests.Get(at=at)), live.fetch(spaces.Get(at=at.space))
     )
-    # Changes of an older revision would hide a conflict, so the change request is loaded first.
+    # The change request is loaded first: changes of an older revision would hide a conflict.
     changed = await live.fetch(content.ListChanges(at=at, limit=1000))
     prediction, incoming = await asyncio.gather(
         merge_checks.predict_conflicts(live, at, change_request, changed, main=space.revision),
@@ -91,9 +91,8 @@ async def preview_update(live: Live, at: ChangeRequestRef) -> UpdatePreview:
 async def _incoming_changes(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, main: str | None
 ) -> tuple[content.Change, ...]:
-    """Return the changes of main since the change request was created or last updated. Empty if they cannot be
-    loaded."""
-
+    """Return the changes of main since the change request was created or last updated. Empty if a revision cannot be
+    read. Raises ApiError."""
     if not change_request.outdated or change_request.base is None or main is None:
         return ()
     sides = [RevisionRef(space_id=at.space_id, revision_id=each) for each in (change_request.base, main)]
@@ -177,11 +176,15 @@ async def send_update(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, 
     change_request = preview.change_request
     # The revisions are stored before the update, because the update replaces the base of the change request.
     update_fact = {"base": change_request.base, "main": preview.basis.main, "mine": change_request.revision}
-    app.session.state.set_fact(f"update {change_request.id}", update_fact)
+    state, fact_name = app.session.state, f"update {change_request.id}"
+    earlier_fact = state.get_fact(fact_name)
+    state.set_fact(fact_name, update_fact)
     name = f"#{change_request.number}"
     with show_progress(app, f"Updating {name}…") as show:
         searching = f"The result of the update is unknown. Checking whether {name} is updated…"
         sent = await update(app.session.live, at, preview.basis, partial(show, searching))
+    if sent.kind in ("changed", "refused"):
+        state.set_fact(fact_name, earlier_fact)
     if sent.kind == "changed":
         return sent.message
     if sent.kind != "done" or sent.result is None:
@@ -191,7 +194,7 @@ async def send_update(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, 
     result = sent.result.result
     if result == "conflicts" or (not result and preview.prediction.conflicts):
         revision = sent.result.revision if result else None
-        app.session.state.set_fact(f"update {change_request.id}", {**update_fact, "conflicts": revision})
+        state.set_fact(fact_name, {**update_fact, "conflicts": revision})
         if not on_conflicts():
             app.say(
                 f"Updated {name} with conflicts. Press R on this change request to resolve the conflicts.", tone="care"
@@ -204,7 +207,7 @@ async def send_update(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, 
     elif result:
         app.say(sent.message or f"Updated {name}.")
     else:
-        # Only the response that was lost listed the conflicts.
+        # The conflicts were listed in the lost response only.
         app.say(
             f"Updated {name}. The server's response was lost, so Octavo does not know whether the update caused conflicts. "
             "Press R on this change request to check.",
