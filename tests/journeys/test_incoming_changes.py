@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.api import change_requests
+from octavo.api import change_requests, content
 from octavo.tui.review.checked_dialog import CheckedDialog
 from tests.journeys.contests import Contest, add_page, edit_page
 from tests.journeys.stage import Run, Stage
@@ -33,6 +33,26 @@ async def test_update_dialog_opens_the_incoming_changes(stage: Stage) -> None:
         await run.press("escape")
         await run.see(f"Update #{mine} from main?", "Update  (y)")
         assert not run.gate.sent(change_requests.UpdateFromMain)
+
+
+async def test_incoming_diff_that_could_not_be_loaded_is_loaded_by_r(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        contest = Contest(run)
+        await contest.publish(add_page(BASE), add_page("# Yard\n\nBehind the house.\n"))
+        stores, yard = (await contest.page("Stores")).id, (await contest.page("Yard")).id
+        await contest.propose(edit_page(stores, MINE))
+        mine = contest.number
+        await contest.publish(edit_page(yard, "# Yard\n\nBehind the barn.\n"))
+        contest.number = mine
+        await contest.open()
+        await run.press("U")
+        await run.see("Update #", "d incoming changes")
+        run.platform.refuse_next(content.GetPage, 500, "Out of order", times=9)
+        await run.press("d")
+        await run.see("Could not load the diff of Yard", "r retry")
+        run.accept()
+        await run.press("r")
+        await run.see("barn")
 
 
 @pytest.mark.before_release

@@ -83,6 +83,10 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
     def on_mount(self) -> None:
         self._start()
 
+    def refresh_data(self) -> None:
+        super().refresh_data()
+        self._start()
+
     def _start(self) -> None:
         self._outcome, self._has_failed = None, False
         self._show_banner()
@@ -173,7 +177,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         """Return the reason why the suggestions cannot be applied. None if they can be."""
         if self._outcome is None:
             return (
-                "The preview could not be loaded. Press esc to go back."
+                "The preview could not be loaded. Press r to retry."
                 if self._has_failed
                 else StillLoading("The preview is still loading.")
             )

@@ -388,6 +388,10 @@ class IncomingChanges(View):
     def on_unmount(self) -> None:
         self._diffs.stop()
 
+    def refresh_data(self) -> None:
+        super().refresh_data()
+        self._show()
+
     def close(self) -> None:
         """Go back to the update."""
         self.app.pop_screen()
