@@ -30,8 +30,17 @@ from octavo.api import safety
 from octavo.api.errors import ApiError
 from octavo.api.operation import Listing, Operation, Spec, find_spec, load
 from octavo.api.safety import safe_json, safe_line
-from octavo.api.wire import VERSION, Route, body_fields, is_list_field, operation_for_route, query_fields, routes
-from octavo.api.wrong_values import error_sentence, null_error
+from octavo.api.wire import (
+    VERSION,
+    Route,
+    body_fields,
+    error_sentence,
+    is_list_field,
+    null_error,
+    operation_for_route,
+    query_fields,
+    routes,
+)
 from octavo.cli.access import open_client, read_settings, resolve_access
 from octavo.cli.late_client import LazyClient
 from octavo.cli.output import compile_filter

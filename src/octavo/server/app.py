@@ -39,7 +39,6 @@ from octavo.api.operation import (
     SiteRef,
     SpaceRef,
 )
-from octavo.api.wrong_values import error_sentence
 from octavo.lazy_import import lazy
 from octavo.server.handlers import load_for, site_tree
 from octavo.server.handlers.permissions import can_see_collection, membership, role
@@ -451,4 +450,4 @@ def invalid_body(invalid: ValidationError, body: Json | None) -> Refusal:
     allowed values, but never the value that was sent. The status is 404 if the ID of the parent resource is invalid."""
     if invalid.title.endswith("Ref"):
         return Refusal(404, "There is nothing at this URL: an ID in the URL is not valid.")
-    return Refusal(400, error_sentence(invalid, body or {}))
+    return Refusal(400, wire.error_sentence(invalid, body or {}))

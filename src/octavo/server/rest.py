@@ -23,8 +23,7 @@ from urllib.parse import unquote
 from pydantic_core import from_json
 
 from octavo.api.operation import SPECS, Listing, ListPage, Model, Operation
-from octavo.api.wire import VERSION, path_fields, url_path
-from octavo.api.wrong_values import null_error
+from octavo.api.wire import VERSION, null_error, path_fields, url_path
 from octavo.server.store import Json, Store
 
 _ID_CHARACTERS = string.ascii_letters + string.digits

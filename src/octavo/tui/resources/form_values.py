@@ -20,7 +20,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from octavo.api.operation import SPECS, Operation
-from octavo.api.wrong_values import rule
+from octavo.api.wire import value_rule
 from octavo.documents import yaml_values
 from octavo.documents.yaml_values import YamlError, YamlValue
 from octavo.tui.resources.form_fields import FormField, constants_of
@@ -303,15 +303,15 @@ def _error_sentence(
     if first["type"] == "value_error" and not first["loc"]:
         return _sentence(str(first["ctx"]["error"]))
     if field is None:
-        return _sentence(f"{'.'.join(map(str, first['loc'])) or 'The value'} {rule(first, similar)}")
+        return _sentence(f"{'.'.join(map(str, first['loc'])) or 'The value'} {value_rule(first, similar)}")
     if field.kind in ("list", "choices") and inner_path and isinstance(inner_path[0], int):
-        return _sentence(f"line {inner_path[0] + 1} {rule(first, similar)}")
+        return _sentence(f"line {inner_path[0] + 1} {value_rule(first, similar)}")
     if first["type"].startswith("union_tag") and field.choices:
         return f"{field.label} must be one of {', '.join(field.choices)}."
     if field.kind != "structure":
-        return _sentence(f"{field.label} {rule(first, similar)}")
+        return _sentence(f"{field.label} {value_rule(first, similar)}")
     place, inner_path = _locate(text, inner_path)
-    return f"{place}{_sentence(f'{_dotted_path(inner_path) or field.label} {rule(first, similar)}')}"
+    return f"{place}{_sentence(f'{_dotted_path(inner_path) or field.label} {value_rule(first, similar)}')}"
 
 
 def _locate(text: str, inner_path: Sequence[int | str]) -> tuple[str, Sequence[int | str]]:
