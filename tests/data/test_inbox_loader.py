@@ -31,6 +31,7 @@ from octavo.data.writes.machine import NewWrite
 from octavo.documents.suggestions import mention_suffix
 from octavo.server.app import Platform
 from tests.data.conftest import ManualOutbox
+from tests.data.idle import wait_idle
 from tests.data.screen import SnapshotWatcher
 from tests.data.sends import RequestGate
 from tests.server.asking import ACME, Ask, Clock, space_with
@@ -267,7 +268,7 @@ async def test_replies_that_the_inbox_has_fetched_are_shown_at_once(
     take_requests(gate)
     screen = SnapshotWatcher()
     live.watch(replies_of(here, thread.id), screen, refetch=False)
-    await live.wait_idle()
+    await wait_idle(live)
     assert screen.texts == ["For the nights."]
     assert take_requests(gate).total() == 0
 
@@ -486,7 +487,7 @@ async def test_complete_responses_do_not_stay_in_memory(
         at = await open_change_request(ask, here, subject=f"n{number}")
         await ask(comments.Create(at=at, body=markdown("Hm.")), "tom")
     await follow(inbox)
-    await live.wait_idle()
+    await wait_idle(live)
     assert {type(answer.op) for answer in live._responses.values()}.isdisjoint((comments.List, reviews.List))
 
 

@@ -21,6 +21,7 @@ from octavo.data.loaders import all_items
 from octavo.data.response_cache import ResponseCache, StoredResponse
 from octavo.data.sync_queue import Rank, Want
 from tests.data.conftest import ManualOutbox, run_wants
+from tests.data.idle import wait_idle
 from tests.data.screen import SnapshotWatcher
 from tests.data.sends import RequestGate
 from tests.server.asking import Ask, Clock
@@ -38,7 +39,7 @@ async def test_watcher_is_called_at_once_and_with_the_response(live: Live, here:
     screen = SnapshotWatcher()
     live.watch(spaces.Get(at=here), screen)
     assert screen.seen == [Snapshot(loading=True)]
-    await live.wait_idle()
+    await wait_idle(live)
     assert len(screen.seen) == 2
     assert (screen.now.value.title, screen.now.loading, screen.now.fetched_at) == ("Handbook", False, clock())
 
@@ -54,7 +55,7 @@ async def test_cached_response_is_shown_at_the_next_start(
     screen = SnapshotWatcher()
     later.watch(spaces.Get(at=here), screen)
     assert (screen.now.value.title, screen.now.loading, screen.now.fetched_at) == ("Handbook", True, read_at)
-    await later.wait_idle()
+    await wait_idle(later)
     assert screen.now.fetched_at == clock()
 
 
@@ -94,7 +95,7 @@ async def test_unwatched_response_is_on_disk_and_watched_one_in_memory(
     op = spaces.Get(at=here)
     value = await live.fetch(op)
     leave = live.watch(op, SnapshotWatcher())
-    await live.wait_idle()
+    await wait_idle(live)
     watched = live.peek(op).value
     live.release(op)
     assert live.peek(op).value is watched
@@ -122,7 +123,7 @@ async def test_failed_refresh_keeps_the_cached_response_and_the_error(
 ) -> None:
     screen = SnapshotWatcher()
     live.watch(spaces.Get(at=here), screen)
-    await live.wait_idle()
+    await wait_idle(live)
     gate.errors.append(NotSent("Can't reach the server."))
     await live.refresh(spaces.Get(at=here))
     assert (screen.now.value.title, str(screen.now.error), screen.now.loading) == (
@@ -142,13 +143,13 @@ async def test_failed_requests_are_repeated_after_the_first_response(
     live.watch(spaces.Get(at=here), first)
     live.watch(threads(here), second)
     leave = live.watch(content.ListPages(at=here), left)
-    await live.wait_idle()
+    await wait_idle(live)
     leave()
     assert isinstance(first.now.error, NotSent)
     assert isinstance(second.now.error, NotSent)
     gate.requests.clear()
     await live.refetch(live.watched[0])
-    await live.wait_idle()
+    await wait_idle(live)
     assert [each.now.error for each in (first, second)] == [None, None]
     assert second.now.value is not None
     assert len(gate.requests) == 2, "each once, and nothing that nobody looks at"
@@ -159,12 +160,12 @@ async def test_refresh_that_reached_no_server_is_repeated_after_a_response(
 ) -> None:
     screen = SnapshotWatcher()
     live.watch(spaces.Get(at=here), screen)
-    await live.wait_idle()
+    await wait_idle(live)
     gate.errors.append(NotSent("Can't reach the server."))
     await live.refresh(spaces.Get(at=here))
     assert isinstance(screen.now.error, NotSent)
     await live.fetch(threads(here))
-    await live.wait_idle()
+    await wait_idle(live)
     after = screen.now
     assert (after.error, after.loading) == (None, False)
 
@@ -173,7 +174,7 @@ async def test_failed_first_load_has_no_value(live: Live, gate: RequestGate, her
     gate.errors.append(NotSent("Can't reach the server."))
     screen = SnapshotWatcher()
     live.watch(threads(here), screen)
-    await live.wait_idle()
+    await wait_idle(live)
     assert screen.now.value is None
     assert isinstance(screen.now.error, Unreachable)
 
@@ -187,7 +188,7 @@ async def test_refresh_shares_a_running_request(live: Live, gate: RequestGate, h
     callers.pop().cancel()
     gate.release()
     assert [each.title for each in await asyncio.gather(*callers)] == ["Handbook"] * 2
-    await live.wait_idle()
+    await wait_idle(live)
     assert screen.now.value.title == "Handbook"
     assert len(gate.requests) == 1
 
@@ -212,7 +213,7 @@ async def test_response_requested_before_a_write_is_fetched_again(
     await answered.wait()
     await live.write(new_comment(here))
     held.set()
-    await live.wait_idle()
+    await wait_idle(live)
     found = [screen.now.value] if is_watched else await asyncio.gather(*callers)
     assert [each.comments for each in found] == [1]
     assert len([each for each in gate.requests if each == read]) == 2
@@ -222,7 +223,7 @@ async def test_two_watchers_share_one_request(live: Live, gate: RequestGate, her
     one, two = SnapshotWatcher(), SnapshotWatcher()
     live.watch(spaces.Get(at=here), one)
     live.watch(spaces.Get(at=here), two)
-    await live.wait_idle()
+    await wait_idle(live)
     assert one.now == two.now
     assert len(gate.requests) == 1
 
@@ -237,10 +238,10 @@ async def test_response_with_the_stamp_of_the_lists_counts_as_current(
     live.cache.put_version(url, "3 threads")
     clock.forward(hours=1)
     run_wants(live.syncer, "inbox", [Want(op, url, "inbox", Rank.NEEDED, "3 threads", is_unverified=is_unverified)])
-    await live.wait_idle()
+    await wait_idle(live)
     gate.requests.clear()
     live.watch(op, lambda snapshot: None, refetch=False)
-    await live.wait_idle()
+    await wait_idle(live)
     assert len(gate.requests) == is_unverified, "a stamp from the disk does not show whether the response is current"
     assert live.as_of(op) == clock()
 
@@ -248,7 +249,7 @@ async def test_response_with_the_stamp_of_the_lists_counts_as_current(
 async def test_removed_watcher_is_not_called(live: Live, here: SpaceRef) -> None:
     screen = SnapshotWatcher()
     leave = live.watch(spaces.Get(at=here), screen)
-    await live.wait_idle()
+    await wait_idle(live)
     leave()
     leave()
     await live.refresh(spaces.Get(at=here))
@@ -265,7 +266,7 @@ async def test_peek_sends_no_request(live: Live, gate: RequestGate, here: SpaceR
 async def test_fetch_raises_and_shows(live: Live, gate: RequestGate, here: SpaceRef) -> None:
     screen = SnapshotWatcher()
     live.watch(spaces.Get(at=here), screen)
-    await live.wait_idle()
+    await wait_idle(live)
     gate.errors.append(Lost("The connection broke."))
     with pytest.raises(Lost):
         await live.fetch(spaces.Get(at=here))
@@ -279,7 +280,7 @@ async def test_content_of_a_revision_is_requested_only_once(
     tree = content.ListPages(at=RevisionRef(space_id=here.space_id, revision_id=revision or ""))
     screen = SnapshotWatcher()
     live.watch(tree, screen)
-    await live.wait_idle()
+    await wait_idle(live)
     cache.flush()
     asked = len(gate.requests)
     again = SnapshotWatcher()
@@ -307,7 +308,7 @@ class TestLeaving:
         await run_ready_tasks()
         assert gate.waiting == 0
         assert live.peek(spaces.Get(at=here)) == Snapshot()
-        await live.wait_idle()
+        await wait_idle(live)
 
     @pytest.mark.parametrize("after", [0, 1, 2, 3])
     async def test_returning_watcher_gets_the_response(
@@ -323,17 +324,17 @@ class TestLeaving:
         assert screen.now.loading
         await run_ready_tasks()
         gate.release()
-        await live.wait_idle()
+        await wait_idle(live)
         assert (screen.now.value.title, screen.now.loading) == ("Handbook", False)
         assert len(gate.requests) == (2 if after else 1)
 
     async def test_response_arrives_after_the_watcher_left_at_once(self, live: Live, here: SpaceRef) -> None:
         live.watch(spaces.Get(at=here), SnapshotWatcher())()
-        await live.wait_idle()
+        await wait_idle(live)
         assert not live.peek(spaces.Get(at=here)).loading
         screen = SnapshotWatcher()
         live.watch(spaces.Get(at=here), screen)
-        await live.wait_idle()
+        await wait_idle(live)
         assert screen.now.value.title == "Handbook"
 
     async def test_caller_gets_the_response_after_watchers_left(
@@ -371,7 +372,7 @@ class TestPages:
         screen = SnapshotWatcher()
         op = threads(many, limit=3, order="asc")
         live.watch(op, screen)
-        await live.wait_idle()
+        await wait_idle(live)
         assert screen.texts == ["Comment 0", "Comment 1", "Comment 2"]
         await live.fetch_next_page(op)
         assert len(screen.texts) == 6
@@ -391,7 +392,7 @@ class TestPages:
         screen = SnapshotWatcher()
         op = threads(many, limit=3)
         live.watch(op, screen)
-        await live.wait_idle()
+        await wait_idle(live)
         await live.fetch_next_page(op)
         await ask(new_comment(many, "Newest"))
         await live.refresh(op)
@@ -408,7 +409,7 @@ class TestPages:
         screen = SnapshotWatcher()
         op = threads(many, limit=2)
         live.watch(op, screen)
-        await live.wait_idle()
+        await wait_idle(live)
         gate.hold()
         refresh = asyncio.create_task(live.refresh(op))
         await asyncio.sleep(0)
@@ -421,7 +422,7 @@ class TestPages:
     async def test_watcher_of_many_items_gets_all_pages(self, live: Live, gate: RequestGate, many: SpaceRef) -> None:
         screen, op = SnapshotWatcher(), threads(many, limit=2)
         live.watch(op, screen, min_items=100)
-        await live.wait_idle()
+        await wait_idle(live)
         assert (len(screen.texts), screen.now.value.next) == (7, None)
         assert len(gate.requests) == 4
 
@@ -430,10 +431,10 @@ class TestPages:
     ) -> None:
         screen, op = SnapshotWatcher(), threads(many, limit=2)
         live.watch(op, screen, min_items=3)
-        await live.wait_idle()
+        await wait_idle(live)
         assert (len(screen.texts), len(gate.requests)) == (4, 2)
         live.watch(op, SnapshotWatcher(), min_items=5, refetch=False)
-        await live.wait_idle()
+        await wait_idle(live)
         assert (len(screen.texts), len(gate.requests)) == (6, 3), "the most that any of them wants"
 
     async def test_no_pages_are_loaded_for_a_removed_watcher(
@@ -450,7 +451,7 @@ class TestPages:
             await asyncio.sleep(0)
         leave()
         gate.release()
-        await live.wait_idle()
+        await wait_idle(live)
         assert (len(gate.requests), len(screen.texts), screen.now.loading) == (2, 2, False)
         await live.refresh(op)
         assert len(gate.requests) == 3, "a refresh reads no page that was given up"
@@ -460,13 +461,13 @@ class TestPages:
     ) -> None:
         screen, op = SnapshotWatcher(), threads(many, limit=2)
         live.watch(op, screen)
-        await live.wait_idle()
+        await wait_idle(live)
         gate.errors.append(Lost("The connection broke."))
         live.watch(op, SnapshotWatcher(), min_items=100, refetch=False)
-        await live.wait_idle()
+        await wait_idle(live)
         assert (len(screen.texts), str(screen.now.error), len(gate.requests)) == (2, "The connection broke.", 2)
         await live.refresh(op)
-        await live.wait_idle()
+        await wait_idle(live)
         assert (len(screen.texts), screen.now.error) == (7, None)
 
     async def test_two_callers_share_pages_and_get_the_whole_list(
@@ -488,7 +489,7 @@ class TestPages:
     ) -> None:
         screen, op = SnapshotWatcher(), threads(many, limit=2)
         live.watch(op, screen)
-        await live.wait_idle()
+        await wait_idle(live)
         gate.hold()
         more = asyncio.create_task(live.fetch_next_page(op))
         while not gate.waiting:  # noqa: ASYNC110  # as above
@@ -507,7 +508,7 @@ class TestPages:
         screen = SnapshotWatcher()
         op = threads(many, limit=3)
         live.watch(op, screen)
-        await live.wait_idle()
+        await wait_idle(live)
         gate.errors.append(Lost("The connection broke."))
         await live.fetch_next_page(op)
         assert (len(screen.texts), str(screen.now.error)) == (3, "The connection broke.")
@@ -527,7 +528,7 @@ class TestPages:
         screen = SnapshotWatcher()
         live = Live(PagedServer(book), cache, outbox)
         live.watch(op, screen)
-        await live.wait_idle()
+        await wait_idle(live)
         assert [each.id for each in screen.now.value.items] == ["docs"]
         await live.fetch_next_page(op)
         assert isinstance(screen.now.error, PaginationError)
@@ -541,7 +542,7 @@ class TestPages:
         screen = SnapshotWatcher()
         live = Live(PagedServer({**empty, None: empty["0"]}), cache, outbox)
         live.watch(op, screen)
-        await live.wait_idle()
+        await wait_idle(live)
         assert isinstance(screen.now.error, PaginationError)
         assert "sent no new items" in str(screen.now.error)
 
@@ -583,7 +584,7 @@ async def test_long_cached_response_is_decoded_in_the_background(
     gate.errors.append(NotSent("Can't reach the server."))
     later.watch(content.ListPages(at=at), screen)
     assert (screen.now.value, screen.now.loading) == (None, True)
-    await later.wait_idle()
+    await wait_idle(later)
     assert len(screen.now.value.pages) == 2000
     cache.close()
 
@@ -610,7 +611,7 @@ async def test_duplicate_items_of_a_list_are_shown_once(cache: ResponseCache, ou
     pages = {None: ListPage[Space](items=docs, next=NextCursor(page="c1")), "c1": ListPage[Space](items=more)}
     live = Live(PagedServer(pages), cache, outbox)
     live.watch(op, screen)
-    await live.wait_idle()
+    await wait_idle(live)
     await live.fetch_next_page(op)
     assert screen.now.value.items == (docs[0], more[0])
 
@@ -623,7 +624,7 @@ async def test_list_with_a_bad_next_page_reports_it_beside_its_items(
         PagedServer({None: ListPage[Space](items=(Space(id="docs"),), next=NextCursor(page=""))}), cache, outbox
     )
     live.watch(op, screen)
-    await live.wait_idle()
+    await wait_idle(live)
     assert screen.now.error is None
     await live.fetch_next_page(op)
     assert [each.id for each in screen.now.value.items] == ["docs"]
@@ -642,7 +643,7 @@ async def test_complete_list_stays_complete_after_a_restart_and_refresh(
     later = Live(gate, cache, outbox, now=clock)
     screen = SnapshotWatcher()
     later.watch(op, screen)
-    await later.wait_idle()
+    await wait_idle(later)
     assert {len(each.value.items) for each in screen.seen} == {3}
     await later.close()
 
@@ -686,7 +687,7 @@ async def test_unchanged_response_is_not_stored_again(
     live = Live(gate, cache, outbox, now=clock)
     op = threads(here)
     live.watch(op, SnapshotWatcher())
-    await live.wait_idle()
+    await wait_idle(live)
     cache.flush()
     (before,) = cache.responses_after(0, 10)
     clock.forward(hours=1)
@@ -710,7 +711,7 @@ async def test_response_requested_a_moment_ago_is_shared(
     first = await live.fetch(op)
     assert await live.fetch(op, since=start) is first
     live.watch(op, lambda snapshot: None, refetch=False)()
-    await live.wait_idle()
+    await wait_idle(live)
     assert gate.requests.count(op) == 1
     clock.forward(seconds=6)
     live.watch(op, lambda snapshot: None, refetch=False)()

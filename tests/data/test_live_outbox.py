@@ -10,6 +10,7 @@ from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
 from octavo.server.app import Platform
 from tests.data.conftest import ManualOutbox
+from tests.data.idle import wait_idle
 from tests.data.screen import SnapshotWatcher
 from tests.data.sends import RequestGate, add_write
 from tests.data.test_live import new_comment, threads
@@ -24,12 +25,12 @@ class TestTheOutbox:
     ) -> None:
         screen = SnapshotWatcher()
         live.watch(threads(here), screen)
-        await live.wait_idle()
+        await wait_idle(live)
         entry = await add_write(outbox, new_comment(here), action="comment")
         assert (screen.now.value.items[0].id, screen.now.pending) == (entry.created_id, 1)
         clock.forward(seconds=5)
         await outbox.send_due()
-        await live.wait_idle()
+        await wait_idle(live)
         assert (screen.texts, screen.now.pending) == (["Hello"], 0)
         assert screen.now.value.items[0].id != entry.created_id
         first = next(number for number, each in enumerate(screen.seen) if each.value and each.value.items)
@@ -40,18 +41,18 @@ class TestTheOutbox:
     ) -> None:
         screen = SnapshotWatcher()
         live.watch(spaces.Get(at=here), screen)
-        await live.wait_idle()
+        await wait_idle(live)
         await add_write(outbox, new_comment(here), action="comment")
         assert (screen.now.value.comments, screen.now.pending) == (1, 1)
         clock.forward(seconds=5)
         await outbox.send_due()
-        await live.wait_idle()
+        await wait_idle(live)
         assert (screen.now.value.comments, screen.now.pending) == (1, 0)
 
     async def test_undo_removes_a_new_comment(self, live: Live, outbox: ManualOutbox, here: SpaceRef) -> None:
         screen = SnapshotWatcher()
         live.watch(threads(here), screen)
-        await live.wait_idle()
+        await wait_idle(live)
         await add_write(outbox, new_comment(here), action="comment")
         await outbox.undo_newest()
         assert (screen.texts, screen.now.pending) == ([], 0)
@@ -62,7 +63,7 @@ class TestTheOutbox:
         about = await ask(new_comment(here, "Right?"), "mia")
         screen = SnapshotWatcher()
         live.watch(threads(here, status="open"), screen)
-        await live.wait_idle()
+        await wait_idle(live)
         await add_write(
             outbox, comments.Update(at=here, comment_id=about.id, resolved=True), action="resolve the thread"
         )
@@ -83,7 +84,7 @@ class TestTheOutbox:
         screen = SnapshotWatcher()
         later = Live(gate, cache, outbox, now=clock)
         later.watch(threads(here), screen)
-        await later.wait_idle()
+        await wait_idle(later)
         assert [(each.value.items[0].body.text, each.pending) for each in screen.seen] == [("Hello", 1), ("Hello", 1)]
 
     async def test_thread_without_an_id_shows_its_replies(
@@ -92,7 +93,7 @@ class TestTheOutbox:
         entry = await add_write(outbox, new_comment(here), action="comment")
         screen = SnapshotWatcher()
         live.watch(comments.ListReplies(at=here, comment_id=entry.created_id), screen)
-        await live.wait_idle()
+        await wait_idle(live)
         answer = comments.CreateReply(at=here, comment_id=entry.created_id, body=Markdown(markdown="And more"))
         await add_write(outbox, answer, action="reply")
         assert screen.texts == ["And more"]

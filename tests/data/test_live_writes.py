@@ -13,6 +13,7 @@ from octavo.api.errors import Forbidden, Lost, NotSent
 from octavo.api.operation import ChangeRequestRef, Operation, OrganizationRef, SpaceRef
 from octavo.data.live import Live, affected_path
 from octavo.server.app import Platform
+from tests.data.idle import wait_idle
 from tests.data.screen import SnapshotWatcher
 from tests.data.sends import RequestGate
 
@@ -29,7 +30,7 @@ def user() -> str:
 async def test_edit_is_shown_at_once_and_then_the_response(live: Live, gate: RequestGate, here: SpaceRef) -> None:
     screen = SnapshotWatcher()
     live.watch(spaces.Get(at=here), screen)
-    await live.wait_idle()
+    await wait_idle(live)
     gate.hold()
     writing = asyncio.create_task(
         live.write(spaces.Update(at=here, title="New"), (spaces.Get(at=here), rename_space("Ahead")))
@@ -38,7 +39,7 @@ async def test_edit_is_shown_at_once_and_then_the_response(live: Live, gate: Req
     assert (screen.now.value.title, screen.now.pending) == ("Ahead", 1)
     gate.release()
     assert (await writing).title == "New"
-    await live.wait_idle()
+    await wait_idle(live)
     assert (screen.now.value.title, screen.now.pending) == ("New", 0)
     assert "Handbook" not in [each.value.title for each in screen.seen[2:]], "Nothing flickers in between"
 
@@ -46,7 +47,7 @@ async def test_edit_is_shown_at_once_and_then_the_response(live: Live, gate: Req
 async def test_refused_edit_is_reverted(live: Live, platform: Platform, here: SpaceRef) -> None:
     screen = SnapshotWatcher()
     live.watch(spaces.Get(at=here), screen)
-    await live.wait_idle()
+    await wait_idle(live)
     platform.refuse_next(spaces.Update, 403, "Only administrators may rename a space.")
     with pytest.raises(Forbidden, match="Only administrators"):
         await live.write(spaces.Update(at=here, title="New"), (spaces.Get(at=here), rename_space("Ahead")))
@@ -57,7 +58,7 @@ async def test_refused_edit_is_reverted(live: Live, platform: Platform, here: Sp
 async def test_confirmed_edit_stays_while_the_refresh_fails(live: Live, gate: RequestGate, here: SpaceRef) -> None:
     screen = SnapshotWatcher()
     live.watch(spaces.Get(at=here), screen)
-    await live.wait_idle()
+    await wait_idle(live)
     gate.hold()
     writing = asyncio.create_task(
         live.write(spaces.Update(at=here, title="New"), (spaces.Get(at=here), rename_space("New")))
@@ -66,7 +67,7 @@ async def test_confirmed_edit_stays_while_the_refresh_fails(live: Live, gate: Re
     gate.errors.append(NotSent("Can't affected_path the server."))
     gate.release()
     await writing
-    await live.wait_idle()
+    await wait_idle(live)
     assert (screen.now.value.title, screen.now.pending, str(screen.now.error)) == (
         "New",
         0,
@@ -87,10 +88,10 @@ async def test_lost_response_causes_a_refresh(live: Live, here: SpaceRef, gate: 
     screen = SnapshotWatcher()
     live.send = LosingClient()
     live.watch(spaces.Get(at=here), screen)
-    await live.wait_idle()
+    await wait_idle(live)
     with pytest.raises(Lost):
         await live.write(spaces.Update(at=here, title="New"))
-    await live.wait_idle()
+    await wait_idle(live)
     assert screen.now.value.title == "New"
 
 
@@ -107,22 +108,22 @@ async def test_canceled_write_causes_a_refresh(live: Live, here: SpaceRef, gate:
     screen = SnapshotWatcher()
     live.send = send
     live.watch(spaces.Get(at=here), screen)
-    await live.wait_idle()
+    await wait_idle(live)
     writing = asyncio.create_task(live.write(spaces.Update(at=here, title="New")))
     await arrived.wait()
     writing.cancel()
     with pytest.raises(asyncio.CancelledError):
         await writing
-    await live.wait_idle()
+    await wait_idle(live)
     assert screen.now.value.title == "New"
 
 
 async def test_lists_that_show_the_change_are_refreshed(live: Live, here: SpaceRef) -> None:
     screen = SnapshotWatcher()
     live.watch(spaces.List(at=OrganizationRef(organization_id="acme")), screen)
-    await live.wait_idle()
+    await wait_idle(live)
     await live.write(spaces.Update(at=here, title="New"))
-    await live.wait_idle()
+    await wait_idle(live)
     assert [each.title for each in screen.now.value.items] == ["New"]
 
 

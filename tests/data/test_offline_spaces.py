@@ -66,6 +66,11 @@ def take_requests(gate: RequestGate) -> Counter[str]:
     return found
 
 
+def test_unreadable_fields_of_stored_spaces_get_defaults(live: Live, state: StateDb) -> None:
+    state.set_fact("offline", [7, {"id": 8}, {"id": "docs", "bytes": "many", "failed": 7, "read_at": "never"}])
+    assert OfflineSpaces(live, state).all == (OfflineSpace("docs", "Untitled"),)
+
+
 async def test_offline_space_is_downloaded_completely(
     offline: OfflineSpaces,
     live: Live,
@@ -163,7 +168,7 @@ async def test_offline_copies_are_never_evicted_until_removed(
 
 
 async def test_failed_page_is_reported_with_its_cause_and_retried(
-    offline: OfflineSpaces, platform: Platform, space: Space
+    offline: OfflineSpaces, live: Live, state: StateDb, platform: Platform, space: Space
 ) -> None:
     platform.refuse_next(content.GetPage, 501, "This page is of another world.")
     offline.add(space)
@@ -172,6 +177,8 @@ async def test_failed_page_is_reported_with_its_cause_and_retried(
     assert status is not None
     assert [each.what for each in status.failed] == ["the page Intro"]
     assert "of another world" in status.failed[0].why
+    await state.read_fact("offline")  # waits until the status is stored
+    assert OfflineSpaces(live, state).all == (status,), "the next start shows the failure too"
     assert status.downloaded == status.wanted - 1
     offline.add(space)
     await offline.wait_idle()

@@ -18,6 +18,7 @@ from octavo.data.polling import Poller, RemoteChanges
 from octavo.data.response_cache import ResponseCache
 from octavo.data.sync_queue import Rank
 from tests.data.conftest import ManualOutbox
+from tests.data.idle import wait_idle
 from tests.data.screen import SnapshotWatcher
 from tests.data.sends import RequestGate
 from tests.server.asking import ACME, Ask, Clock, space_with
@@ -45,7 +46,7 @@ class PollerRun:
         for op in ops:
             self.screens[op] = SnapshotWatcher()
             self.live.watch(op, self.screens[op], rank=rank)
-        await self.live.wait_idle()
+        await wait_idle(self.live)
 
     async def poll(self) -> tuple[RemoteChanges, list[Operation[Any]]]:
         """Poll once. Return the reported changes and the requests."""
@@ -149,6 +150,31 @@ async def test_merge_is_reported_once_and_an_archive_is_not(poller_run: PollerRu
     assert (await poller_run.poll())[0].counts == Counter(change_requests=2)
     await ask(change_requests.Merge(at=made[0]), "ada")
     await ask(change_requests.Update(at=made[1], status="archived"), "ada")
+    assert (await poller_run.poll())[0].counts == Counter(merges=1)
+
+
+async def test_changes_before_a_failed_request_are_reported(poller_run: PollerRun, ask: Ask, here: SpaceRef) -> None:
+    await poller_run.follow(change_requests.ListOfOrganization(at=ACME, status="draft", limit=100))
+    merged = await ask(change_requests.Create(at=here, subject="One"))
+    await ask(change_requests.Update(at=merged.ref(here), status="open"))
+    await poller_run.poll()
+    await ask(change_requests.Merge(at=merged.ref(here)))
+    created = await ask(change_requests.Create(at=here, subject="Two"), "ada")
+    await ask(change_requests.Update(at=created.ref(here), status="open"), "ada")
+    is_lost = False
+
+    async def lose_after_the_change_requests(op: Operation[Any]) -> Any:
+        nonlocal is_lost
+        if is_lost:
+            raise NotSent("Can't reach the server.")
+        response = await poller_run.gate(op)
+        is_lost = op == OPEN
+        return response
+
+    poller_run.live.send = lose_after_the_change_requests
+    assert (await poller_run.poll())[0].counts == Counter(change_requests=1)
+    poller_run.live.send = poller_run.gate
+    poller_run.clock.forward(minutes=10)
     assert (await poller_run.poll())[0].counts == Counter(merges=1)
 
 

@@ -20,6 +20,7 @@ from octavo.data.writes.change_request_writes import merge
 from octavo.data.writes.direct import send_unchecked
 from octavo.server.app import Platform
 from tests.data.conftest import ManualOutbox
+from tests.data.idle import wait_idle
 from tests.data.sends import RequestGate, refuse_to_save
 from tests.server.asking import Ask, Clock
 
@@ -96,9 +97,9 @@ async def test_merge_of_the_checked_state_is_sent_and_refreshed(live: Live, ask:
     seen: list[Any] = []
     live.watch(change_requests.Get(at=at), seen.append)
     live.watch(content.GetPage(at=at.space, page_id="intro", format="markdown"), seen.append)
-    await live.wait_idle()
+    await wait_idle(live)
     outcome = await merge(live, at, await current_basis(ask, at))
-    await live.wait_idle()
+    await wait_idle(live)
     assert outcome.kind == "done"
     assert outcome.result == change_requests.MergeResult(
         revision=(await ask(change_requests.Get(at=at))).revision_merged, result="merge"

@@ -20,6 +20,7 @@ from octavo.data.response_cache import ResponseCache
 from octavo.data.sync_queue import LIMITS, MAX_BACKGROUND, Rank, Want
 from octavo.data.syncer import Syncer
 from tests.data.conftest import run_wants
+from tests.data.idle import is_fetching, wait_fetched
 from tests.server.asking import START, Clock
 
 
@@ -151,10 +152,10 @@ class TestCallers:
             ranks = {"inbox": Rank.NEEDED, "offline": Rank.OFFLINE, "poll": Rank.VISIBLE}
             readers, keepers = [reader() for _ in range(50)], [owner(*each) for each in ranks.items()]
             assert sum(await asyncio.gather(*readers, *keepers)) > 0
-            await syncer.wait_all_idle()
+            await wait_fetched(syncer)
         await run_ready_tasks()
         assert not syncer.queue.flights
-        assert not syncer.is_busy
+        assert not is_fetching(syncer)
         assert not any(syncer.queue.is_wanted(encode(op(name)).url) for name in names)
         assert not server.running.total()
 
@@ -173,7 +174,7 @@ class TestCallers:
         run_wants(syncer, "inbox", [want("a", "inbox"), want("b", "inbox")])
         await syncer.get(op("c"))
         await syncer.get(op("d"), Rank.AWAITED)
-        await syncer.wait_all_idle()
+        await wait_fetched(syncer)
         assert server.urgent == ["c"]
 
     async def test_bug_is_raised_to_the_caller_and_shown(
@@ -387,7 +388,7 @@ class TestPlanners:
         await run_ready_tasks()
         assert server.running == {"a": 0, "b": 1}
         server.gate.set()
-        await syncer.wait_all_idle()
+        await wait_fetched(syncer)
         assert (plan.followed, other.followed) == ([], ["b"])
         assert syncer.progress("planner") == (0, 0, 0)
         assert syncer.failures("planner") == ()
@@ -399,7 +400,7 @@ class TestPlanners:
         syncer.changed.add(lambda owner: notified.update([owner]))
         for plan in (one, other):
             syncer.run(plan)
-        await syncer.wait_all_idle()
+        await wait_fetched(syncer)
         assert (server.requests, one.followed, other.followed) == (["a"], ["a"], ["a"])
         assert notified.keys() == {"planner", "other"}
 
@@ -434,7 +435,7 @@ class TestPlanners:
         syncer.set_hidden(True)
         run_wants(syncer, "inbox", [want("a", "inbox", Rank.VISIBLE)])
         run_wants(syncer, "offline", [want("b", "offline", Rank.OFFLINE)])
-        await syncer.wait_all_idle()
+        await wait_fetched(syncer)
         assert server.requests == ["b"]
         seconds[0] = 0.01
         syncer.set_hidden(False)
@@ -451,14 +452,14 @@ class TestPlanners:
     async def test_pause_ends_by_itself(self, server: SpaceServer, syncer: Syncer[Space], clock: Clock) -> None:
         server.errors = {"a": RateLimited("Too many requests.")}
         run_wants(syncer, "inbox", [want("a", "inbox", Rank.VISIBLE)])
-        await syncer.wait_all_idle()
+        await wait_fetched(syncer)
         at = syncer.queue.wake_at(clock())
         assert at is not None
         assert at - clock() == timedelta(seconds=5)
         server.errors.clear()
         clock.forward(seconds=5)
         syncer.add(want("b", "view", Rank.VISIBLE))
-        await syncer.wait_all_idle()
+        await wait_fetched(syncer)
         assert sorted(server.requests) == ["a", "a", "b"]
 
     async def test_spaced_requests_start_by_themselves(self, server: SpaceServer) -> None:
@@ -480,7 +481,7 @@ class TestPlanners:
             cache.put_version(encode(op(name)).url, "1")
         turns = 0
         syncer.run(plan)
-        while syncer.is_busy:
+        while is_fetching(syncer):
             await asyncio.sleep(0)
             turns += 1
         assert turns > 20

@@ -49,6 +49,7 @@ from octavo.tui.terminal.textual_internals import painted_rows
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.notices import NoticeBoard
 from tests import speedups
+from tests.data.idle import is_busy
 from tests.journeys.request_log import log
 from tests.server.asking import counting
 
@@ -256,7 +257,7 @@ class Run:
             return "requests"
         if gate is not None and gate.waiting:
             return ""
-        if self.app.tasks or session.live.is_busy:
+        if self.app.tasks or is_busy(session.live):
             return f"tasks {self.app.tasks} {session.live.syncer.queue.flights}"
         if loader is not None and not loader.is_idle:
             return "the inbox"

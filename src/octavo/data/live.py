@@ -216,7 +216,8 @@ class Live:
                 return  # the error is in the snapshot
 
     async def fetch(self, op: Operation[T], *, rank: Rank = Rank.NOW, since: datetime | None = None) -> T:
-        """Fetch a response, cache it and show it to watchers. Only rank NOW first loads the cached response from disk.
+        """Fetch a response, cache it and show it to watchers. Only rank NOW first loads the response on disk, to show
+        it meanwhile.
         With `since`, a response that was requested after this time is not fetched again. Raises ApiError."""
         response = self._response(op, read_disk=rank is Rank.NOW)
         is_current = since is not None and not response.loading and self._contains_all_since(response, since)
@@ -375,18 +376,6 @@ class Live:
             self._index.remove_target(op)
             for response in self._responses.values():
                 response.indexed_value = None
-
-    async def wait_idle(self) -> None:
-        """Wait until no background request is running. Raises unexpected errors of these requests. An ApiError is not
-        raised: it is in the snapshot."""
-        while self.is_busy:
-            await self._tasks.wait_idle()
-            await self.syncer.wait_all_idle()
-
-    @property
-    def is_busy(self) -> bool:
-        """Return whether a background request is running or about to start."""
-        return bool(self._tasks) or self.syncer.is_busy
 
     async def close(self) -> None:
         """Cancel all background requests and start no more."""
@@ -553,13 +542,13 @@ class Live:
                 response.load_stored(value, requested_at, self._confirmations_before(requested_at))
             return
 
-        async def decode() -> None:
+        async def load() -> None:
             value = await asyncio.to_thread(self.cache.decode, response.op, body)
             if value is not None and response.value is None:
                 response.load_stored(value, requested_at, self._confirmations_before(requested_at))
                 self._notify_watchers(response)
 
-        self._tasks.start(decode())
+        self._tasks.start(load())
 
     def _confirmations_before(self, moment: datetime) -> int:
         """Return the number of the last write of the outbox that was confirmed before `moment`. 0 if none is known."""

@@ -130,7 +130,7 @@ class OfflineSpaces:
         self._wake, self._idle = asyncio.Event(), asyncio.Event()
         self._tasks = Tasks("Updating the offline spaces")
         self._planner: OfflinePlanner | None = None
-        """The planner of the space that is being downloaded. None between downloads."""
+        """The planner of the last download that began. None before the first, or if its space was removed since."""
 
     def get(self, space_id: str) -> OfflineSpace | None:
         """Return the progress of a space. None if it is not available offline."""
@@ -418,10 +418,11 @@ def _stored_spaces(facts: object) -> Iterator[OfflineSpace]:
         }
         words = {name: fact[name] for name in ("title", "why") if isinstance(fact.get(name), str)}
         state: Phase = next((argument for argument in get_args(Phase) if argument == fact.get("state")), "waiting")
+        failures = fact.get("failed")
         failed = tuple(
-            FailedDownload(str(each["what"]), str(each["why"]))
-            for each in fact.get("failed") or ()
-            if isinstance(each, dict) and each.keys() >= {"what", "why"}
+            FailedDownload(*map(str, each))
+            for each in (failures if isinstance(failures, list) else ())
+            if isinstance(each, list) and len(each) == len(FailedDownload._fields)
         )
         read_at = None
         if isinstance(fact.get("read_at"), str):

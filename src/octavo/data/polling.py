@@ -64,6 +64,8 @@ class Poller:
         self._misses = 0
         self._retry_at = LONG_AGO
         self._places = ListedPlaces()
+        self._unlisted: list[ChangeRequest] = []
+        """Change requests that have left all lists, and whose new status is not fetched yet."""
 
     def on_key_pressed(self) -> None:
         """Record a key press: rounds are more frequent while the user is active."""
@@ -92,18 +94,23 @@ class Poller:
         return not (self._live.syncer.is_hidden or self._live.syncer.rate_limit_wait())
 
     async def run(self) -> RemoteChanges:
-        """Run a round, and return the numbers of changes by others. Failed requests are repeated in the next round."""
+        """Run a round, and return the numbers of changes by others. Failed requests are repeated in the next round, but
+        changes in the responses that have arrived are counted now."""
         self._polling, self._polled_at = True, self._live.now()
         me = self._live.outbox.me
         detector = RemoteChangeDetector(me.id if me is not None else "")
         before = {each: each.value for each in self._live.watched}
         unlisted: list[ChangeRequest] = []
         try:
-            await self._fetch_what_changed()
-            for each, value in before.items():
-                if each.value is not value:
-                    detector.compare(each.op, value, each.value)
-            unlisted = await self._current_status(detector.unlisted)
+            try:
+                await self._fetch_what_changed()
+            finally:
+                for each, value in before.items():
+                    if each.value is not value:
+                        detector.count_changes(each.op, value, each.value)
+                self._unlisted += detector.unlisted
+            unlisted = await self._current_status(self._unlisted)
+            self._unlisted.clear()
             await self._after_round()
         except ApiError as error:
             self._count_miss(error)
@@ -175,7 +182,7 @@ class ViewPlanner:
                 cache.put_version(response.url, stamp, requested_at=requested_at)
 
     def wants(self) -> Iterator[Want]:
-        """Return the wants that have a stamp, and a few wants to fetch again."""
+        """Return the wants that have a stamp, after a few wants that are fetched although their stamps are unchanged."""
         now, versions = self._live.now(), self._live.cache.versions
         self._stamped_wants = [each for op in self._watched if (each := self._want(op)).stamp]
         due = {each.url for each in self._stamped_wants if is_due(each, versions.get(each.url), now)}
@@ -217,7 +224,8 @@ class ViewPlanner:
         return Version("", response.fetched_at or LONG_AGO)
 
     def _stamp(self, op: Operation[Any]) -> str:
-        """Return the stamp of a response according to the lists in memory. Empty if no list gives it a stamp."""
+        """Return the stamp of a response, computed from the watched lists. Empty if no list contains its space, change
+        request or thread."""
         match op:
             case comments.ListReplies():
                 return self._replies_stamp(op)
@@ -262,7 +270,7 @@ class RemoteChangeDetector:
         self._before: dict[str, ChangeRequest] = {}
         self._after: dict[str, ChangeRequest] = {}
 
-    def compare(self, op: Operation[Any], before: object, after: object) -> None:
+    def count_changes(self, op: Operation[Any], before: object, after: object) -> None:
         """Count the changes between two responses to `op`."""
         if not isinstance(before, ListPage) or not isinstance(after, ListPage):
             return

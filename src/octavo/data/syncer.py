@@ -211,13 +211,6 @@ class Syncer(Generic[R]):
         """Wait until a request starts or ends, or a round ends."""
         await self._change.wait()
 
-    async def wait_all_idle(self) -> None:
-        """Wait until no request is running or about to start. Raises unexpected errors of requests."""
-        while self.is_busy:
-            await self._tasks.wait_idle()
-            if self._pump_scheduled:
-                await self._change.wait()
-
     def progress(self, owner: str, lowest: Rank = Rank.OFFLINE) -> Progress:
         """Count the wants of `owner` of rank `lowest` or more urgent."""
         state = self._states.get(owner) or _OwnerState()
@@ -278,11 +271,6 @@ class Syncer(Generic[R]):
         """Start no requests of ranks VISIBLE and LATER while the terminal is hidden."""
         self.is_hidden = is_hidden
         self._schedule_pump()
-
-    @property
-    def is_busy(self) -> bool:
-        """Return whether a request is running or about to start."""
-        return bool(self._tasks) or self._pump_scheduled
 
     async def close(self) -> None:
         """Cancel all requests and start no more. Callers of `get` are canceled."""
