@@ -19,8 +19,7 @@ from octavo.data.state_db import StateDb
 from octavo.data.sync_queue import Want
 from octavo.data.syncer import Syncer
 from octavo.data.writes.machine import NewWrite, OutboxEntry
-from octavo.data.writes.outbox import Outbox
-from octavo.data.writes.undo import UndoResult, WriteGroup
+from octavo.data.writes.outbox import Outbox, UndoResult, WriteGroup
 from octavo.server.app import Platform
 from tests.data.sends import RequestGate
 from tests.server.asking import Ask, Clock, small_world, space_with

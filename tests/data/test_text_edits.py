@@ -18,7 +18,7 @@ from octavo.data.writes.text_edits import SuggestedText, apply_suggestions, reso
 from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import find_suggestions, suggestion_fence
 from tests.data.conftest import ManualOutbox
-from tests.data.sends import RequestGate
+from tests.data.sends import RequestGate, refuse_to_save
 from tests.data.test_deciding import edit
 from tests.server.asking import Ask, Clock
 
@@ -112,6 +112,25 @@ async def test_sent_resolve_is_reopened_by_the_undo(
     assert (await revert_suggestions(live, at, sent.result)).kind == "done"
     await outbox.send_due()
     assert (await ask(comments.Get(at=at, comment_id=thread.id))).is_open
+
+
+async def test_simultaneous_edit_on_a_full_disk_says_that_the_thread_is_still_resolved(
+    live: Live, ask: Ask, at: ChangeRequestRef, outbox: ManualOutbox, gate: RequestGate
+) -> None:
+    one = await suggest(ask, at, "Goodbye.", "Farewell.")
+    (thread,) = (await ask(comments.List(at=at))).items
+
+    async def send(op: Operation[Any]) -> Any:
+        if isinstance(op, content.Edit):
+            await edit(ask, at, "intro", SAYS.replace("Goodbye", "Bye"))
+        if isinstance(op, content.GetRawPage) and gate.writes:
+            refuse_to_save(outbox.state)
+        return await gate(op)
+
+    live.send = send
+    sent = await apply_suggestions(live, at, (one,), [resolve_write(at, thread, "Better")])
+    assert sent.kind == "refused"
+    assert sent.message.startswith("someone else changed the page at the same moment. Octavo could not cancel")
 
 
 @pytest.mark.parametrize("arrives", [True, False])

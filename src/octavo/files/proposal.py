@@ -250,7 +250,7 @@ class Proposal:
         if outcome.kind != "done":
             if outcome.message == NO_OPERATION:
                 raise ProposalFailed("Could not propose: this server takes no content through its API.")
-            raise outcome.error or _failure(outcome.kind, outcome.message)
+            raise outcome.error or _failure(outcome.kind, f"Could not propose: {outcome.message}")
         self._head = await SpaceReader(self.live.send, self.download, at).revision()
         return self._head
 

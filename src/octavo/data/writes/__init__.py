@@ -14,7 +14,7 @@ How a comment survives a crash:
    data/drafts.py).
 1. `Outbox.add_all` stores the entry and deletes the unsent draft in one transaction (store.py, state.db). The state is
    `held`.
-2. optimistic_updates.py shows the comment on the cached responses. `u` cancels it, and the text is a draft again (undo.py).
+2. optimistic_updates.py shows the comment on the cached responses. `u` cancels it, and the text is a draft again.
 3. The undo delay ends. The instance with the lock `outbox` sends the entry (worker.py).
 4. The row's `check` reads the newest threads: their ids are the baseline (delivery.py).
 5. `machine.start` stores the state `sending` and the baseline. Only then is the request sent.
@@ -26,8 +26,8 @@ How a comment survives a crash:
    the user, because a comment sent twice would exist twice. If the user retries, Octavo searches once more before it
    sends. A write that only sets a state is checked and sent again without asking.
 
-    outbox.py               the interface for screens: add, undo, retry, discard, submit a review
-    undo.py                 undo of a group of entries. The undo history is in tui/core/write_queue.py
+    outbox.py               the interface for screens: add, undo, retry, discard, submit a review. The undo history is in
+                            tui/core/write_queue.py
     machine.py              the states and steps of an entry, and which entry waits for which other entry (pure)
     worker.py, delivery.py  when a step is taken; how an entry is sent and searched for
     store.py                the entries in state.db

@@ -23,7 +23,6 @@ from octavo.api.safety import safe_line
 from octavo.data.access import Send
 from octavo.data.queries import requested_of, reviews_of
 from octavo.data.writes.machine import (
-    CLOCKS_APART,
     AlreadyDone,
     Attempt,
     Basis,
@@ -37,7 +36,6 @@ from octavo.data.writes.machine import (
 
 MAX_REVISIONS = 10
 """Maximum number of revisions in which Octavo searches for an edit whose response was lost."""
-NOT_SAVED = "Not saved"
 _SETTINGS = frozenset(("description", "emoji", "icon", "hidden", "no_index", "no_robots_index"))
 
 
@@ -157,13 +155,10 @@ async def _find_review(send: Send, attempt: Attempt[reviews.Submit]) -> AlreadyD
 
     Without a baseline, another instance sent the write. Then only a review for the revision that the user read counts.
     """
-    baseline = attempt.baseline
-    oldest = attempt.newest_at - CLOCKS_APART if attempt.newest_at is not None else None
     for review in (await send(reviews_of(attempt.op.at))).items:
-        is_mine = attempt.me is None or review.reviewer.id == attempt.me
-        is_new = review.id not in baseline if baseline is not None else review.revision == attempt.basis.revision
-        is_new = is_new and (oldest is None or review.created_at is None or review.created_at >= oldest)
-        if is_mine and is_new and review.id not in attempt.other_created_ids and review.status == attempt.op.status:
+        is_new = attempt.may_have_created(review.id, review.reviewer.id, review.created_at)
+        fits = attempt.baseline is not None or review.revision == attempt.basis.revision
+        if is_new and fits and review.status == attempt.op.status:
             return AlreadyDone(review.id, review)
     return None
 
@@ -263,9 +258,7 @@ async def _check_edit(send: Send, attempt: Attempt[content.Edit]) -> Check:
     now, expected = await send(change_requests.Get(at=attempt.op.at)), attempt.basis.revision
     if expected is None or now.revision == expected:
         return Ready()
-    reason = (
-        f"{NOT_SAVED}: the change request has changed since you opened it. Read the new changes before you save again"
-    )
+    reason = "the change request has changed since you opened it. Read the new changes before you save again"
     return Changed(reason, now.revision)
 
 
@@ -366,7 +359,7 @@ def _lock_name_of_request(op: reviews.Request, basis: Basis) -> str:
 
 
 def _lock_name_of_edit(op: content.Edit, basis: Basis) -> str:
-    # The lock stops a second key press from sending the same edit. Other edits of the head are not locked.
+    # With a hash of the edit, the lock stops a second request for the same edit, but no other edit of the same revision.
     identity = f"{basis.revision} {op.model_dump_json()}".encode(errors="surrogatepass")
     return f"edit {_name(op.at)} {sha256(identity).hexdigest()[:16]}"
 

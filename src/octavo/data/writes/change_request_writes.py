@@ -1,25 +1,18 @@
-"""Functions for the writes that the user waits for: create, mark as ready, review, update and merge change requests, and upload
-local files. A file is sent once, and is read in parts.
+"""Functions for the writes that the user waits for: create, mark as ready, review, update and merge change requests.
 
 Each function returns a SendResult and raises no ApiError.
 """
 
 from __future__ import annotations
 
-import asyncio
-import mimetypes
-import os
-import stat
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import IO, Literal
+from collections.abc import Callable, Sequence
+from typing import Literal
 
-from octavo.api import change_requests, reviews, storage
+from octavo.api import change_requests, reviews
 from octavo.api.bodies import Markdown
 from octavo.api.change_requests import ChangeRequest, MergeResult
 from octavo.api.errors import ApiError, NotFound
-from octavo.api.operation import ChangeRequestRef, OrganizationRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.api.reviews import RequestedReviewers, Review
 from octavo.data.access import NO_METHOD
 from octavo.data.live import Live
@@ -42,21 +35,25 @@ async def merge(
     If the response is lost, `on_search` is called, and Octavo searches for the result. The `result` of the merge is then
     empty, because only the response says whether there were conflicts.
     """
-    name, op = f"#{checked.change_request.number}", change_requests.Merge(at=at)
-    failed, missing = f"Could not merge {name}", f"the server has not merged {name}"
-    return await send_direct(live, op, checked.basis, failed=failed, missing=missing, on_search=on_search)
+    return await _send_checked(live, change_requests.Merge(at=at), checked, "merge", on_search)
 
 
 async def update(
     live: Live, at: ChangeRequestRef, checked: MergeBasis, on_search: Callable[[], object] = lambda: None
 ) -> SendResult[MergeResult]:
-    """Update a change request from main, unless the change request or main has changed since `checked`.
+    """Update a change request from main. The conditions and the result are those of `merge`."""
+    return await _send_checked(live, change_requests.UpdateFromMain(at=at), checked, "update", on_search)
 
-    If the response is lost, `on_search` is called, and Octavo searches for the result. The `result` of the update is then
-    empty, because only the response says whether there were conflicts.
-    """
-    name, op = f"#{checked.change_request.number}", change_requests.UpdateFromMain(at=at)
-    failed, missing = f"Could not update {name}", f"the server has not updated {name}"
+
+async def _send_checked(
+    live: Live,
+    op: change_requests.Merge | change_requests.UpdateFromMain,
+    checked: MergeBasis,
+    verb: str,
+    on_search: Callable[[], object],
+) -> SendResult[MergeResult]:
+    name = f"#{checked.change_request.number}"
+    failed, missing = f"Could not {verb} {name}", f"the server has not {verb}d {name}"
     return await send_direct(live, op, checked.basis, failed=failed, missing=missing, on_search=on_search)
 
 
@@ -178,109 +175,3 @@ async def request_reviews(live: Live, at: ChangeRequestRef, people: Sequence[str
     op = reviews.Request(at=at, users=tuple(people))
     failed, missing = "Could not request the reviews", "the server does not show the review request"
     return await send_direct(live, op, failed=failed, missing=missing)
-
-
-MAX_BYTES = 256 << 20
-"""Maximum bytes of an upload. The server may have a lower limit: then it refuses the file before it is sent."""
-MAX_TEXT_BYTES = 8 << 20
-_CHUNK_BYTES = 1 << 16
-_FONTS = {b"wOF2": "font/woff2", b"wOFF": "font/woff"}
-"""The media types of fonts, by the first four bytes of the file."""
-
-PutFile = Callable[[str, AsyncIterator[bytes], int, str], Awaitable[None]]
-Progress = Callable[[int, int], None]
-"""A function that is called with the number of bytes sent so far, and the size of the file."""
-
-
-class NotSendable(OSError):
-    """A file cannot be sent. `str(error)` is a sentence."""
-
-
-@dataclass(frozen=True)
-class FileToUpload:
-    """A local file that was checked and can be uploaded."""
-
-    path: Path
-    kind: storage.UploadKind
-    size: int
-    type: str
-    changed_at: int
-    """Time of the last change in nanoseconds. It makes a changed file unequal to the file that was uploaded before."""
-
-
-def check_file(entered: str, kind: storage.UploadKind) -> FileToUpload:
-    """Check and return the file at the path that the user entered. `~` is the home folder. Blocks while the disk is
-    read. Raises NotSendable."""
-    path, opened = _open_file(entered)
-    with opened:
-        status = os.fstat(opened.fileno())
-        head = opened.read(4)
-    _check_size(path, status.st_size, MAX_BYTES)
-    if kind == "customization_font" and head not in _FONTS:
-        raise NotSendable(f"{path.name} is not a WOFF or WOFF2 font. Choose another file.")
-    guessed = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-    return FileToUpload(path, kind, status.st_size, _FONTS.get(head, guessed), status.st_mtime_ns)
-
-
-def read_text(entered: str) -> str:
-    """Return the text of the file at the path that the user entered. Blocks while the disk is read. Raises
-    NotSendable."""
-    path, opened = _open_file(entered)
-    with opened:
-        _check_size(path, os.fstat(opened.fileno()).st_size, MAX_TEXT_BYTES)
-        data = opened.read(MAX_TEXT_BYTES + 1)
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise NotSendable(f"{path.name} is not a UTF-8 text file. Choose another file.") from None
-
-
-def _open_file(entered: str) -> tuple[Path, IO[bytes]]:
-    try:
-        path = Path(entered.strip()).expanduser().absolute()
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise NotSendable(f"{path} is not a file. Enter the path to a file.")  # opening a pipe could block forever
-        return path, path.open("rb")
-    except (RuntimeError, ValueError, OSError) as error:
-        if isinstance(error, NotSendable):
-            raise
-        cause = error.strerror if isinstance(error, OSError) and error.strerror else "not a valid path"
-        raise NotSendable(f"Could not read {entered.strip()}: {cause}. Enter the path to a file.") from None
-
-
-def _check_size(path: Path, size: int, limit: int) -> None:
-    if not size:
-        raise NotSendable(f"{path.name} is empty. Choose another file.")
-    if size > limit:
-        raise NotSendable(f"{path.name} is larger than {limit >> 20} MiB, the upload limit.")
-
-
-async def upload(
-    live: Live, put: PutFile, at: OrganizationRef, file: FileToUpload, on_progress: Progress
-) -> storage.SignedUrl:
-    """Request an upload URL for a file, and send the file to it. Return its URL and storage key. Raises ApiError and
-    NotSendable."""
-    announced = storage.FileToSend(name=file.path.name[:255], type=file.type, size=file.size)
-    target = await live.send(storage.Upload(at=at, file=announced, kind=file.kind))
-    on_progress(0, file.size)
-    await put(target.url, _read(file, on_progress), file.size, file.type)
-    return target
-
-
-async def _read(file: FileToUpload, on_progress: Progress) -> AsyncIterator[bytes]:
-    """Yield the bytes of a file, exactly as many as were announced. Raises NotSendable if the file has changed."""
-    done = 0
-    try:
-        opened = await asyncio.to_thread(file.path.open, "rb")
-        with opened:
-            while done < file.size:
-                part = await asyncio.to_thread(opened.read, min(_CHUNK_BYTES, file.size - done))
-                if not part:
-                    raise NotSendable(f"{file.path.name} changed during the upload. Upload it again.")
-                yield part
-                done += len(part)
-                on_progress(done, file.size)
-    except OSError as error:
-        if isinstance(error, NotSendable):
-            raise
-        raise NotSendable(f"Could not read {file.path.name}: {error.strerror or error}.") from None

@@ -18,7 +18,6 @@ from octavo.api.errors import NotFound, PaginationError
 from octavo.api.operation import ListPage, Operation, read_pages
 from octavo.data.access import Send
 from octavo.data.writes.machine import (
-    CLOCKS_APART,
     AlreadyDone,
     Attempt,
     Basis,
@@ -232,19 +231,14 @@ def find_created(
 ) -> Comment | Reply | None:
     """Return the item of `items` that a lost write created. If several match, return the oldest. None if none matches.
 
-    A match has the author, the page and the text of the write, and is neither in the baseline nor in `other_created_ids`. It
-    may be older than the newest item of the baseline only by `CLOCKS_APART`.
+    A match has the page and the text of the write, and meets the conditions of `Attempt.may_have_created`.
     """
-    op, baseline = attempt.op, attempt.baseline or ()
+    op = attempt.op
     page = op.page if isinstance(op, Create) else None
-    oldest = attempt.newest_at - CLOCKS_APART if attempt.newest_at is not None else None
     candidates = [
         item
         for item in items
-        if item.id not in baseline
-        and item.id not in attempt.other_created_ids
-        and attempt.me in (None, item.posted_by.id)
-        and (oldest is None or item.posted_at is None or item.posted_at >= oldest)
+        if attempt.may_have_created(item.id, item.posted_by.id, item.posted_at)
         and (not isinstance(item, Comment) or (item.target.page.id if item.target.page else None) == page)
     ]
     text = op.body.markdown

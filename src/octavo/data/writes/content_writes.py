@@ -4,8 +4,8 @@ and is never queued."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from octavo.api import change_requests, content
@@ -15,19 +15,16 @@ from octavo.api.operation import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.api.text import Raw
 from octavo.data.access import Send
 from octavo.data.live import Live
-from octavo.data.writes.change_request_kinds import NOT_SAVED, FoundEdit, get_revision, revision_ref
+from octavo.data.writes.change_request_kinds import FoundEdit, get_revision, revision_ref
 from octavo.data.writes.direct import SendResult, send_direct
 from octavo.data.writes.machine import Basis, NewWrite
 from octavo.lazy_import import lazy
 
 _merge = lazy("octavo.documents.merging.page_merge:merge")
 
-SAVED = "Saved."
-"""Message of an edit without remarks."""
 _MAX_ATTEMPTS = 3
 """Number of attempts while other people keep editing a change request."""
 MAYBE_OVERWRITTEN = "Someone else saved at the same time, and this edit may have replaced their text. Check the diff."
-OTHERS_KEEP_EDITING = "others keep changing the change request. Try again in a moment."
 CHANGES_OF_ONE_EDIT = 50
 """Maximum number of changes that the server accepts in one edit."""
 NO_OPERATION = "This server does not support editing content. Edit pages in the browser."
@@ -35,20 +32,6 @@ FIELDS = ("title", "slug", "emoji", "icon", "description", "hidden", "no_index",
 """Fields of a page that an edit can change."""
 NEVER_NONE = frozenset({"title", "slug", "hidden", "no_index", "no_robots_index"})
 """Fields that an edit cannot set to None."""
-
-
-@dataclass(frozen=True)
-class EditOutcome(SendResult[None]):
-    """Result of an edit, with the revision of another user that it overwrote, if any."""
-
-    replaced: str | None = None
-    """Revision that the edit overwrote, because someone saved it at the same moment. None if the edit overwrote only the
-    expected revision."""
-
-    @property
-    def cause(self) -> str:
-        """Return the message without “Not saved: ”, to be used after “Could not revert #7: ”."""
-        return self.message.removeprefix(f"{NOT_SAVED}: ")
 
 
 async def page_source(live: Live, at: ContentRef, page_id: str) -> Raw | None:
@@ -70,35 +53,36 @@ async def edit(
     expected: str | None,
     changes: Sequence[ContentEdit],
     later_writes: Sequence[NewWrite] = (),
-) -> EditOutcome:
-    """Make up to 50 `changes` in one edit, if the head of the change request is still `expected`.
+) -> SendResult[None]:
+    """Make up to 50 `changes` in one edit, if the head of the change request is still `expected`. If the edit fails, the
+    message is only its cause.
 
     The server makes all changes or none. Without a connection the result is `refused`. `later_writes` are added to the
     outbox if the edit is done.
     """
     op = content.Edit(at=at, changes=tuple(changes), compat=False)
     missing, basis = "the server does not show the edit", Basis(revision=expected)
-    sent = await send_direct(live, op, basis, failed=NOT_SAVED, missing=missing, later_writes=later_writes)
+    sent: SendResult[Any] = await send_direct(live, op, basis, failed="", missing=missing, later_writes=later_writes)
     if sent.kind == "done":
         found = sent.result if isinstance(sent.result, FoundEdit) else None
         head, created = (found.head, found.created) if found is not None else (_head_in(sent.result), None)
-        outcome = await _outcome(live.send, at, expected, head, created)
-        message = f"{outcome.message} {sent.message}" if sent.message else outcome.message
-        return replace(outcome, message=message, later_ids=sent.later_ids)
+        head, replaced = await _find_replaced(live.send, at, expected, head, created)
+        remark = "Saved. Someone else saved changes at the same time." if replaced is not None else ""
+        message = f"{remark} {sent.message}".strip()
+        return SendResult("done", message, revision=head, later_ids=sent.later_ids, replaced=replaced)
     if sent.kind == "changed":
         live.refresh_affected(op)  # The revision on screen is outdated.
-        return EditOutcome("changed", sent.message, revision=sent.revision)
-    if isinstance(sent.error, NotFound) and await _all_pages_exist(live.send, op):
+    elif isinstance(sent.error, NotFound) and await _all_pages_exist(live.send, op):
         live.availability.mark_unavailable(op, NO_OPERATION)
-        return EditOutcome("refused", NO_OPERATION)
-    return EditOutcome(sent.kind, sent.message, error=sent.error)
+        return SendResult("refused", NO_OPERATION)
+    return sent
 
 
-async def _outcome(
+async def _find_replaced(
     send: Send, at: ChangeRequestRef, expected: str | None, head: str | None, created: Revision | None
-) -> EditOutcome:
-    """Return the outcome of an edit that was saved. `created` is the revision that the edit
-    created, by default the head."""
+) -> tuple[str | None, str | None]:
+    """Return the head after an edit, and the revision of another user that the edit overwrote. Both are None if unknown.
+    `created` is the revision that the edit created, by default the head."""
     try:
         head = head or (await send(change_requests.Get(at=at))).revision
         if created is None and head is not None:
@@ -106,10 +90,7 @@ async def _outcome(
     except ApiError:
         pass  # The edit is saved nevertheless.
     parents = created.parents if created is not None else ()
-    if expected is None or not parents or parents[0] == expected:
-        return EditOutcome("done", SAVED, revision=head)
-    message = "Saved. Someone else saved changes at the same time."
-    return EditOutcome("done", message, revision=head, replaced=parents[0])
+    return head, parents[0] if expected is not None and parents and parents[0] != expected else None
 
 
 @dataclass(frozen=True)
@@ -122,7 +103,7 @@ class WrittenText:
 
 @dataclass(frozen=True)
 class SavedTexts:
-    """Result of `save_texts`. If the edit overwrote texts that other people saved at the same moment, both texts are
+    """Result of `save_on_newest_head`. If the edit overwrote texts that other people saved at the same moment, both texts are
     merged."""
 
     revision: str | None
@@ -131,60 +112,53 @@ class SavedTexts:
     """Saved texts by page id, without the pages in `conflicts`. If the edit overwrote a text of another person,
     `before` is that text, and `after` is both texts merged."""
     conflicts: Mapping[str, Raw] = field(default_factory=dict)
-    """Texts of other users by page id, for the pages on which both texts could not be merged. If `restored`
-    is True, the users changed the same words, and the page has the text of the other user again. If
-    `restored` is False, the page still has the text of the edit."""
+    """Texts of other users by page id, for the pages on which both texts were not merged. With `restored`, each page has
+    the text of the other user again. Without, it still has the text of the edit."""
     restored: bool = True
-    """False if the pages that someone else had changed could not be saved again."""
+    """False if these pages could not be saved again."""
     warning: str = ""
     """A sentence if the edit may have replaced the text of another user that could not be read. Otherwise empty."""
 
 
-class NotEditable(Exception):
-    """The change request cannot be edited now. `str(error)` is the reason as a sentence that begins in lower case."""
-
-
-async def latest_heads(live: Live, at: ChangeRequestRef) -> AsyncIterator[RevisionRef]:
-    """Yield the current head of a change request before each attempt of an edit, up to 3 times. A new attempt is needed
-    if others edited in the meantime.
-
-    Raises ApiError, and NotEditable if the change request is closed.
-    """
-    for _ in range(_MAX_ATTEMPTS):
-        request = await live.send(change_requests.Get(at=at))
-        if request.status not in ("draft", "open"):
-            raise NotEditable(f"the change request is now {request.status}.")
-        if request.revision is None:
-            raise NotEditable("the server did not return the current revision.")
-        yield revision_ref(at, request.revision)
-
-
-async def save_texts(
+async def save_on_newest_head(
     live: Live,
     at: ChangeRequestRef,
-    head: RevisionRef,
-    texts: Mapping[str, WrittenText],
+    edited_texts: Callable[[RevisionRef], Awaitable[Mapping[str, WrittenText]]],
     later_writes: Sequence[NewWrite] = (),
 ) -> SendResult[SavedTexts]:
-    """Save the texts of pages by page id, if the head of the change request is still `head`.
+    """Save the texts that `edited_texts` returns for the head of a change request, by page id. If the head changes in the
+    meantime, try again with the new head, up to 3 times. If someone else saves at the same moment, merge both texts.
 
-    If someone else saves between the check and the edit, their text is merged into the pages. `later_writes` are added
-    to the outbox if the edit is done.
+    `edited_texts` may raise ApiError. If it returns no texts, nothing is sent, and the result is `done`. `later_writes`
+    are added to the outbox if the edit is done.
     """
-    changes = [update_text(page, text.after) for page, text in texts.items()]
-    sent = await edit(live, at, head.revision_id, changes, later_writes)
-    if sent.kind != "done":
-        return SendResult(sent.kind, sent.cause, error=sent.error, revision=sent.revision)
-    try:
-        saved = await _merge_overwritten(live, at, sent, texts)
-    except ApiError:  # The edit is saved nevertheless.
-        saved = SavedTexts(sent.revision, texts, warning=MAYBE_OVERWRITTEN)
-    remark = saved.warning or ("" if sent.message == SAVED else sent.message)
-    return SendResult("done", remark, saved, revision=saved.revision, later_ids=sent.later_ids)
+    for _ in range(_MAX_ATTEMPTS):
+        try:
+            request = await live.send(change_requests.Get(at=at))
+            if request.status not in ("draft", "open"):
+                return SendResult("refused", f"the change request is now {request.status}.")
+            if request.revision is None:
+                return SendResult("refused", "the server did not return the current revision.")
+            texts = await edited_texts(revision_ref(at, request.revision))
+        except ApiError as error:
+            return SendResult("refused", str(error))
+        if not texts:
+            return SendResult("done", result=SavedTexts(request.revision))
+        changes = [_text_update(page, text.after) for page, text in texts.items()]
+        sent = await edit(live, at, request.revision, changes, later_writes)
+        if sent.kind == "done":
+            try:
+                saved = await _merge_overwritten(live, at, sent, texts)
+            except ApiError:  # The edit is saved nevertheless.
+                saved = SavedTexts(sent.revision, texts, warning=MAYBE_OVERWRITTEN)
+            return SendResult("done", saved.warning or sent.message, saved, later_ids=sent.later_ids)
+        if sent.kind != "changed":
+            return SendResult(sent.kind, sent.message)
+    return SendResult("refused", "others keep changing the change request. Try again in a moment.")
 
 
 async def _merge_overwritten(
-    live: Live, at: ChangeRequestRef, sent: EditOutcome, written: Mapping[str, WrittenText]
+    live: Live, at: ChangeRequestRef, sent: SendResult[None], written: Mapping[str, WrittenText]
 ) -> SavedTexts:
     """Merge the texts that the edit `sent` overwrote into the pages that it has `written`. Raises ApiError."""
     if sent.replaced is None or sent.revision is None:
@@ -195,16 +169,17 @@ async def _merge_overwritten(
         theirs = await page_source(live, overwritten, page)
         if theirs is None or theirs in (mine.before, mine.after):
             continue
-        both = await merge_texts(mine.before, theirs, mine.after)
-        if both is None:
+        merged = await asyncio.to_thread(_merge, mine.before.text, theirs.text, mine.after.text)
+        if merged.named_conflicts:
             del texts[page]
-            conflicts[page] = theirs
+            conflicts[page] = repaired_text = theirs
         else:
-            texts[page] = WrittenText(theirs, both)
-        repairs[page] = WrittenText(mine.after, theirs if both is None else both)
+            repaired_text = Raw(merged.text())
+            texts[page] = WrittenText(theirs, repaired_text)
+        repairs[page] = WrittenText(mine.after, repaired_text)
     if not repairs:
         return SavedTexts(sent.revision, texts)
-    changes = [update_text(page, each.after) for page, each in repairs.items()]
+    changes = [_text_update(page, each.after) for page, each in repairs.items()]
     repaired = await edit(live, at, sent.revision, changes)
     if repaired.kind != "done":
         kept = {page: text for page, text in texts.items() if page not in repairs}
@@ -220,13 +195,7 @@ async def _merge_overwritten(
     return SavedTexts(again.revision, kept, {**conflicts, **again.conflicts}, again.restored)
 
 
-async def merge_texts(before: Raw, theirs: Raw, mine: Raw) -> Raw | None:
-    """Return both texts merged, or None if they conflict."""
-    merged = await asyncio.to_thread(_merge, before.text, theirs.text, mine.text)
-    return None if merged.named_conflicts else Raw(merged.text())
-
-
-def update_text(page: str, text: Raw) -> ContentEdit:
+def _text_update(page: str, text: Raw) -> ContentEdit:
     """Return the change that replaces the text of a page."""
     return content.UpdatePage(page=page, document=content.DocumentBody(markdown=text.text))
 
@@ -268,7 +237,7 @@ class _CannotRestore(Exception):
 
 async def restore_pages(
     live: Live, at: ChangeRequestRef, expected: str | None, changes: Sequence[ContentEdit]
-) -> EditOutcome:
+) -> SendResult[None]:
     """Send `changes` that restore pages from earlier revisions.
 
     A server that cannot revert pages refuses all `changes`. Then Octavo sends equivalent edits: they set the earlier
@@ -283,9 +252,9 @@ async def restore_pages(
     try:
         edits = await asyncio.gather(*(_edit_instead_of_revert(live, at, expected, change) for change in changes))
     except ApiError as error:
-        return EditOutcome("refused", f"{NOT_SAVED}: {error}")
+        return SendResult("refused", str(error))
     except _CannotRestore as error:
-        return EditOutcome("refused", f"{NOT_SAVED}: {error}.")
+        return SendResult("refused", f"{error}.")
     outcome = await edit(live, at, expected, edits)
     if outcome.kind == "done":
         live.can_revert_pages = False
@@ -358,47 +327,45 @@ class PageOutcome:
     people edited the same text. `gone`: the page does not exist any more."""
     message: str = ""
     revision: str = ""
-    """Latest revision of the change request that is known. Empty if none is known."""
+    """Latest revision of the change request. Empty if the save failed, or if the server does not send the revision."""
     text: Raw | None = None
-    """The text that was sent or that the page already has. For a conflict, the text with conflict markers, based on
-    `revision`. None if the page was deleted, or if the save failed before a text was sent."""
+    """The text of the page now. For a conflict, the text with conflict markers, based on `revision`. None if the page was
+    deleted, or if the save failed."""
 
 
 async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: RevisionRef, mine: Raw) -> PageOutcome:
     """Save `mine` as the text of a page that was loaded from `base`. Edits that other people made since then are kept."""
-    try:
-        before = await page_source(live, base, page_id)
-        async for head in latest_heads(live, at):
-            current = await page_source(live, head, page_id)
-            if current is None:
-                return PageOutcome("gone", "Could not save the page: it was deleted from this change request.")
-            if current == mine:
-                return PageOutcome("same", "The page already has this text.", head.revision_id, mine)
-            text = await merge_texts(before or current, current, mine)
-            if text is None:
-                marked = await _with_markers(before or current, current, mine)
-                return PageOutcome("conflict", "", head.revision_id, marked)
-            sent = await save_texts(live, at, head, {page_id: WrittenText(current, text)})
-            if sent.result is not None:
-                return await _saved_page(sent.result, page_id, WrittenText(current, text), mine)
-            if sent.kind != "changed":
-                message = f"Could not save the page: {sent.message}"
-                return PageOutcome("unknown" if sent.kind == "unknown" else "refused", message, head.revision_id, text)
-    except (ApiError, NotEditable) as error:
-        return PageOutcome("refused", f"Could not save the page: {error}")
-    return PageOutcome("refused", f"Could not save the page: {OTHERS_KEEP_EDITING}")
+    outcome, written = PageOutcome("refused"), WrittenText(mine, mine)
 
+    async def merged_text(head: RevisionRef) -> Mapping[str, WrittenText]:
+        nonlocal outcome, written
+        current = await page_source(live, head, page_id)
+        if current is None:
+            outcome = PageOutcome("gone", "Could not save the page: it was deleted from this change request.")
+        elif current == mine:
+            outcome = PageOutcome("same", "The page already has this text.", head.revision_id, mine)
+        else:
+            before = await page_source(live, base, page_id) or current
+            merged = await asyncio.to_thread(_merge, before.text, current.text, mine.text)
+            if not merged.named_conflicts:
+                written = WrittenText(current, Raw(merged.text()))
+                return {page_id: written}
+            outcome = PageOutcome("conflict", "", head.revision_id, _with_markers(merged))
+        return {}
 
-async def _saved_page(saved: SavedTexts, page_id: str, sent: WrittenText, mine: Raw) -> PageOutcome:
-    """Return the outcome of a saved edit for a page: `sent`, `merged` or `conflict`. `sent` has the text before and
-    after the edit, and `mine` is the text that the user wrote."""
-    revision = saved.revision or ""
+    sent = await save_on_newest_head(live, at, merged_text)
+    if sent.result is None:
+        message = f"Could not save the page: {sent.message}"
+        return PageOutcome("unknown" if sent.kind == "unknown" else "refused", message)
+    saved, revision = sent.result, sent.result.revision or ""
+    if page_id in saved.texts:
+        text = saved.texts[page_id].after
+        return PageOutcome("sent" if text == mine else "merged", saved.warning, revision, text)
     if (theirs := saved.conflicts.get(page_id)) is not None:
-        return PageOutcome("conflict", "", revision, await _with_markers(sent.before, theirs, sent.after))
-    text = saved.texts[page_id].after
-    return PageOutcome("sent" if text == mine else "merged", saved.warning, revision, text)
+        merged = await asyncio.to_thread(_merge, written.before.text, theirs.text, written.after.text)
+        return PageOutcome("conflict", "", revision, _with_markers(merged))
+    return outcome
 
 
-async def _with_markers(before: Raw, theirs: Raw, mine: Raw) -> Raw:
-    merged = await asyncio.to_thread(_merge, before.text, theirs.text, mine.text)
+def _with_markers(merged: Any) -> Raw:
     return Raw(merged.text(request=OWN_LABEL, main=OTHERS_LABEL))

@@ -152,8 +152,9 @@ class OutboxDelivery:
             case Changed():
                 await self._refuse(entry, f"{check.reason}.", changed_by_others=True)
                 return
-        # The first request may still have arrived. So keep its baseline: every newer item may be its result.
-        baseline, newest_at = _baseline(entry, check)
+        # If an earlier request may have arrived, every item that is not in its baseline may be its result.
+        first: OutboxEntry | Ready = entry if entry.may_be_on_server else check
+        baseline, newest_at = first.baseline, first.newest_at
         start = partial(machine.start, now=self._entries.now(), thread=thread, baseline=baseline, newest_at=newest_at)
         if started := await self._entries.step(entry.id, start):  # stored before the request is sent
             await self._send_started(started, op)
@@ -262,13 +263,11 @@ class OutboxDelivery:
         if not entry.facts.is_review or not entry.review:
             return ""
         refused = sum(other.review == entry.review and other.state == "failed" for other in self._entries.all)
-        if refused == 1:
-            return "one pending comment was not sent. Send or discard the comment first, then submit the review again."
-        return (
-            f"{refused} pending comments were not sent. Send or discard the comments first, then submit the review again."
-            if refused
-            else ""
-        )
+        if not refused:
+            return ""
+        unsent = "one pending comment was" if refused == 1 else f"{refused} pending comments were"
+        them = "the comment" if refused == 1 else "the comments"
+        return f"{unsent} not sent. Send or discard {them} first, then submit the review again."
 
     def _posted_thread(self, entry: OutboxEntry) -> str | None:
         """Return the server's id for the temporary thread id in `entry`. Empty if the entry has no temporary thread id.
@@ -278,12 +277,6 @@ class OutboxDelivery:
             return ""
         posted = find_done_entry(self._entries.state, thread.removeprefix("pending-"))
         return (posted.remote_id or None) if posted else None
-
-
-def _baseline(entry: OutboxEntry, check: Ready) -> tuple[tuple[str, ...], datetime | None]:
-    """Return the baseline to store with an entry, and the time of its newest item."""
-    known = entry if entry.may_be_on_server else check
-    return known.baseline, known.newest_at
 
 
 class _ThreadLists:

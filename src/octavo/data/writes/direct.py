@@ -17,7 +17,6 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from octavo.api.errors import MAY_BE_DONE, ApiError, Conflict
 from octavo.api.operation import Operation
-from octavo.api.wire import Request, decode, encode
 from octavo.data.live import Live
 from octavo.data.state_db import NotSaved, StateDb
 from octavo.data.writes.machine import (
@@ -30,7 +29,7 @@ from octavo.data.writes.machine import (
     cause_of,
     classify_failure,
 )
-from octavo.data.writes.store import created_ids, kind_of
+from octavo.data.writes.store import created_ids, durable_operation_in, kind_of, operation_in, request_fields
 from octavo.untrusted_input import parse_json
 
 T = TypeVar("T")
@@ -129,9 +128,13 @@ class SendResult(Generic[T]):
     error: ApiError | None = None
     """Error of a request that failed. None if the write is done, or if there was no such request."""
     revision: str | None = None
-    """Head revision of the change request after an edit, or after a change by others. Otherwise None."""
+    """Head revision of the change request after an edit of pages. For the kind `changed`, the head that others created.
+    None for other writes, and if it is unknown."""
     later_ids: tuple[str, ...] = ()
     """Ids of the outbox entries that were added because the write is done."""
+    replaced: str | None = None
+    """Revision of another user that an edit of pages overwrote, because both were saved at the same moment. Otherwise
+    None."""
 
 
 async def send_direct(
@@ -150,7 +153,7 @@ async def send_direct(
     If this or another instance is already sending the same write, send nothing and search for its result. If the write
     is done, `later_writes` are added to the outbox, even if Octavo is killed: then `finish_unfinished` adds them.
 
-    `failed` is the beginning of an error message, such as “Could not merge #7”. `missing` describes the state without the
+    `failed` is the beginning of an error message, such as “Could not merge #7”, or empty. `missing` describes the state without the
     write, such as “the server has not merged #7”. `kind` is by default the row of `op` in the table of store.py.
     `on_search` is called before a search, which may take a minute.
     """
@@ -165,7 +168,7 @@ async def send_direct(
             if sent.kind == "done" and later_writes:
                 sent = await _add_later_writes(live, write.name, sent, later_writes)
     except NotSaved as error:
-        return SendResult("refused", f"{failed}: {error}")
+        return SendResult("refused", _failure(failed, error))
     if sent.kind in ("done", "unknown"):
         live.refresh_affected(op)
     return sent
@@ -179,6 +182,10 @@ async def _add_later_writes(
         return replace(sent, later_ids=await _add_once(live, name, later_writes))
     except NotSaved as error:
         return replace(sent, message=f"Could not {later_writes[0].action}: {error}")
+
+
+def _failure(failed: str, cause: object) -> str:
+    return f"{failed}: {cause}" if failed else str(cause)
 
 
 class _DirectWrite(NamedTuple):
@@ -197,7 +204,7 @@ class _DirectWrite(NamedTuple):
         try:
             check = await self.kind.check(send, attempt)
         except ApiError as error:
-            return SendResult("refused", f"{self.failed}: {error}")
+            return SendResult("refused", _failure(self.failed, error))
         match check:
             case AlreadyDone():
                 return SendResult("done", check.remark, check.result)
@@ -210,33 +217,22 @@ class _DirectWrite(NamedTuple):
         try:
             return SendResult("done", result=await send(attempt.op))
         except Conflict as error:
-            return await self._search_once(attempt) or SendResult("refused", f"{self.failed}: {error}")
+            found = await _find_result(self.live, self.kind, attempt, sent_at, lambda: False)
+            return found if found.kind == "done" else SendResult("refused", _failure(self.failed, error))
         except ApiError as error:
             if classify_failure(error, was_sent=True) == "unknown":
                 return await self.search_result(attempt, cause_of(error), sent_at)
-            return SendResult("refused", f"{self.failed}: {error}", error=error)
+            return SendResult("refused", _failure(self.failed, error), error=error)
 
     async def search_result(self, attempt: Attempt[Any], cause: str, sent_at: datetime) -> SendResult[Any]:
         """Search for the result of the write until a minute after it was sent. `cause` is a sentence that says why the
         result is unknown."""
         self.on_search()
-        state = self.live.outbox.state
-        for _ in range(int(LOOK_FOR_SECONDS / LOOKUP_SECONDS) + 1):
-            if (sent := await self._search_once(attempt)) is not None:
-                return sent
-            # The time of the request and slow searches count too.
-            if (state.now() - sent_at).total_seconds() >= LOOK_FOR_SECONDS:
-                break
-            await state.sleep(LOOKUP_SECONDS)
+        found = await _find_result(self.live, self.kind, attempt, sent_at)
+        if found.kind == "done":
+            return found
         advice = "Octavo did not retry. Check the current state, then try again."
-        return SendResult("unknown", f"{self.failed}: {cause} After one minute, {self.missing}. {advice}")
-
-    async def _search_once(self, attempt: Attempt[Any]) -> SendResult[Any] | None:
-        try:
-            result = await self.kind.find(self.live.send, attempt)
-        except ApiError:
-            return None
-        return None if result is None else SendResult("done", result=result.result)
+        return SendResult("unknown", _failure(self.failed, f"{cause} After one minute, {self.missing}. {advice}"))
 
     async def _store(self, attempt: Attempt[Any], later_writes: Sequence[NewWrite]) -> None:
         state = self.live.outbox.state
@@ -268,20 +264,34 @@ async def find_unfinished(live: Live, write: UnfinishedWrite) -> SendResult[Any]
 
     The result is `done` or `unknown`. The message of `unknown` is the error of the last search, or empty.
     """
-    state = live.outbox.state
-    error, age = "", (state.now() - write.began_at).total_seconds()
     assert write.attempt is not None, "the write must have an attempt"
-    for _ in range(max(1, int((LOOK_FOR_SECONDS - age) / LOOKUP_SECONDS) + 1)):
+    kind, state = kind_of(write.attempt.op), live.outbox.state
+    return await _find_result(live, kind, write.attempt, write.began_at, lambda: is_unfinished(state, write))
+
+
+async def _find_result(
+    live: Live,
+    kind: WriteKind[Any],
+    attempt: Attempt[Any],
+    sent_at: datetime,
+    may_continue: Callable[[], bool] = lambda: True,
+) -> SendResult[Any]:
+    """Search for the result of a write until a minute after it was sent, or until `may_continue` returns False.
+
+    The kind is `done` or `unknown`. The message of `unknown` is the error of the last search, or empty.
+    """
+    state, error = live.outbox.state, ""
+    for _ in range(int(LOOK_FOR_SECONDS / LOOKUP_SECONDS) + 1):
         try:
-            result, error = await kind_of(write.attempt.op).find(live.send, write.attempt), ""
+            result, error = await kind.find(live.send, attempt), ""
         except ApiError as failure:
             result, error = None, str(failure)
         if result is not None:
             return SendResult("done", result=result.result)
-        if not is_unfinished(state, write):
+        # The time of the request and slow searches count too.
+        if (state.now() - sent_at).total_seconds() >= LOOK_FOR_SECONDS or not may_continue():
             break
-        if age < LOOK_FOR_SECONDS:
-            await state.sleep(LOOKUP_SECONDS)
+        await state.sleep(LOOKUP_SECONDS)
     return SendResult("unknown", error)
 
 
@@ -320,19 +330,14 @@ def _encode(attempt: Attempt[Any], later_writes: Sequence[NewWrite]) -> str:
     fields = {"basis": asdict(attempt.basis), "baseline": attempt.baseline, "me": attempt.me}
     later = [
         {
-            **_request_fields(each.op),
+            **request_fields(each.op),
             "doing": each.action,
             "about": each.context,
             "basis": asdict(each.basis) if each.basis is not None else None,
         }
         for each in later_writes
     ]
-    return json.dumps({**_request_fields(attempt.op), **fields, "later": later})
-
-
-def _request_fields(op: Operation[Any]) -> dict[str, Any]:
-    request = encode(op)
-    return {"method": request.method, "url": request.url, "body": request.body}
+    return json.dumps({**request_fields(attempt.op), **fields, "later": later})
 
 
 def _read_record(record: str | None) -> tuple[Attempt[Any] | None, tuple[NewWrite, ...]]:
@@ -342,7 +347,7 @@ def _read_record(record: str | None) -> tuple[Attempt[Any] | None, tuple[NewWrit
         fields = parse_json(record or "")
         baseline = fields["baseline"]
         attempt = Attempt(
-            _operation(fields),
+            operation_in(fields),
             Basis(**fields["basis"]),
             tuple(baseline) if baseline is not None else None,
             me=fields["me"],
@@ -352,14 +357,8 @@ def _read_record(record: str | None) -> tuple[Attempt[Any] | None, tuple[NewWrit
         return None, ()
 
 
-def _operation(fields: Any) -> Operation[Any]:
-    return decode(Request(fields["method"], fields["url"], fields["body"]))
-
-
 def _later_write(fields: Any) -> NewWrite:
     """Return a write that a record contains. Raises ValueError if it cannot wait in the outbox."""
-    op: Any = _operation(fields)
-    if not kind_of(op).is_durable:
-        raise ValueError(f"{type(op).__name__} is not a write that the outbox can store")
+    op, _ = durable_operation_in(fields)
     basis = Basis(**fields["basis"]) if fields["basis"] is not None else None
     return NewWrite(op, str(fields["doing"]), context=str(fields["about"]), basis=basis)

@@ -126,6 +126,16 @@ class Attempt(Generic[W]):
     other_created_ids: frozenset[str] = frozenset()
     """Ids of the items that other writes of this profile created. They cannot be the result of this write."""
 
+    def may_have_created(self, item_id: str, author_id: str, created_at: datetime | None) -> bool:
+        """Return whether an item on the server may be the result of this write. It must have the author of the write, be
+        neither in the baseline nor in `other_created_ids`, and may be older than `newest_at` only by `CLOCKS_APART`."""
+        return (
+            item_id not in (self.baseline or ())
+            and item_id not in self.other_created_ids
+            and self.me in (None, author_id)
+            and (self.newest_at is None or created_at is None or created_at >= self.newest_at - CLOCKS_APART)
+        )
+
 
 class Ready(NamedTuple):
     """Result of a check: the write may be sent. Both fields are copied to the attempt or the outbox entry."""

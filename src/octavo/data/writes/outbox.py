@@ -12,7 +12,7 @@ from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from octavo.data.access import Send
 from octavo.data.database import Transaction
@@ -21,8 +21,14 @@ from octavo.data.state_db import NotSaved, StateDb
 from octavo.data.writes import machine
 from octavo.data.writes.delivery import Account, ConnectionState, OutboxDelivery
 from octavo.data.writes.machine import Basis, EntryState, NewWrite, OutboxEntry, blocked_by
-from octavo.data.writes.store import OutboxEntries, StoredEntry, kind_of, restore_entry, take_pending_comment
-from octavo.data.writes.undo import UndoResult, WriteGroup, undo_writes
+from octavo.data.writes.store import (
+    OutboxEntries,
+    StoredEntry,
+    find_done_entry,
+    kind_of,
+    restore_entry,
+    take_pending_comment,
+)
 from octavo.data.writes.worker import OutboxWorker
 
 if TYPE_CHECKING:
@@ -37,6 +43,37 @@ class Discarded(NamedTuple):
 
     drafts: tuple[StoredDraft, ...] = ()
     comments: tuple[StoredEntry, ...] = ()
+
+
+class WriteGroup(NamedTuple):
+    """Writes that are undone together."""
+
+    ids: tuple[str, ...]
+    review: str = ""
+    """Id of the review that the writes belong to. Empty if they belong to no review."""
+
+
+class UndoResult(NamedTuple):
+    """Result of an undo."""
+
+    message: str
+    undone: tuple[OutboxEntry, ...]
+    """The entries that were canceled or are pending again, or whose opposite is being sent, in the order written."""
+    late: tuple[str, ...]
+    """Ids of the writes that are being sent now. In a moment, their undo can be tried again."""
+    ended: frozenset[str]
+    """Ids of the writes of which nothing is left to undo."""
+
+
+class _EntryUndo(NamedTuple):
+    entry: OutboxEntry
+    kind: Literal["Canceled", "Pending again", "Undone", "unchanged", "late"]
+    """`late` means that the write is being sent now: the user can try the undo again in a moment."""
+    reason: str = ""
+
+    @property
+    def is_changed(self) -> bool:
+        return self.kind not in ("unchanged", "late")
 
 
 class Outbox:
@@ -194,18 +231,49 @@ class Outbox:
     async def submit_review(self, at: Discussion, review: NewWrite | None = None) -> tuple[OutboxEntry, ...]:
         """Submit the pending comments of `at`, and add `review` after them. Return all these entries.
 
-        They are sent after the undo delay. Empty if a review of `at` is already in flight. Raises NotSaved.
+        They are sent after the undo delay. Empty if nothing was added: with `review`, because another review of `at` is in
+        flight. Raises NotSaved.
         """
         review_id, writes = os.urandom(8).hex(), () if review is None else (review,)
         return await self._add(writes, undo_seconds=self.undo_seconds, review_id=review_id, reviewed=at)
 
     async def undo(self, group: WriteGroup) -> UndoResult | None:
-        """Undo these writes, also if they are not the newest: cancel them, or add the opposite writes. Return None if
-        nothing is left to undo, or if another account wrote them. Raises NotSaved."""
-        self._entries.reload_if_changed()
+        """Undo these writes: cancel those that were not sent, and add the opposites of the others. None if nothing is left
+        to undo, or if another account wrote them. Raises NotSaved."""
+        entries = self._entries
+        entries.reload_if_changed()
         if any(entry.id in group.ids for entry in self.entries_of_other_accounts):
             return None
-        return await undo_writes(group, self._entries, self._restore_draft, self._add)
+        newest_first = [entry_id for entry_id in reversed(group.ids) if _is_in(group, entries.find(entry_id))]
+        unsent = [entry for entry_id in newest_first if (entry := entries.find(entry_id)) is not None]
+        submitted = [
+            entry.id
+            for entry in unsent
+            if entry.review and entry.state in ("held", "queued") and not entry.facts.is_review
+        ]
+        states = ("pending", "held", "queued")
+        waiting = [entry.id for entry in unsent if entry.state in states and entry.id not in submitted]
+        removed = await entries.remove(waiting, self._restore_draft, *states) if waiting else ()
+        returned = await entries.step_all(submitted, machine.return_to_review) if submitted else ()
+        by_id = {entry.id: _EntryUndo(entry, "Canceled") for entry in removed}
+        by_id |= {entry.id: _EntryUndo(entry, "Pending again") for entry in returned}
+        opposites: list[NewWrite] = []
+        for entry_id in newest_first:
+            if entry_id in by_id:
+                continue
+            entry = entries.find(entry_id) or find_done_entry(entries.state, entry_id)
+            if entry is not None and _is_in(group, entry):
+                by_id[entry_id], writes = _opposite(entry)
+                opposites += writes
+        if opposites:
+            await self._add(opposites)
+        results = [by_id[entry_id] for entry_id in newest_first if entry_id in by_id]
+        if not results:
+            return None
+        changed = tuple(result.entry for result in reversed(results) if result.is_changed)
+        late = tuple(result.entry.id for result in reversed(results) if result.kind == "late")
+        ended = frozenset(result.entry.id for result in results if result.kind not in ("late", "Pending again"))
+        return UndoResult(_undo_message(results), changed, late, ended)
 
     async def retry(self, entry_id: str) -> None:
         """Send an entry that waits for the user. If the server may have received the entry, search for it first. Raises
@@ -216,8 +284,8 @@ class Outbox:
             delete_returned(db, self.state.namespace, entry.draft_key, entry.id)
 
         await self._entries.step(entry_id, partial(machine.retry, now=self._now()), delete_draft)
-        self._worker.resume()
-        self._start_worker()
+        self.resume()
+        self.start()
 
     async def discard(self, entry_id: str) -> None:
         """Delete an entry, and keep its text as a draft. Does nothing while the entry is being sent. Raises
@@ -256,12 +324,15 @@ class Outbox:
         self._entries.reload()
 
     def resume(self) -> None:
-        """Continue sending, because the user has signed in."""
-        self._worker.resume()
+        """End the pause and send, because the user has signed in or retries an entry."""
+        self.connection.end_pause()
+        self._worker.wake()
 
     def server_responded(self) -> None:
-        """Record that the server has responded to a request that is not from the outbox."""
-        self._worker.server_responded()
+        """Record that the server has responded to a request that is not from the outbox. Entries that waited for a
+        response are sent now."""
+        if self.connection.server_responded():
+            self._worker.wake()
 
     async def send_now(self, max_wait: float = 2.0) -> None:
         """End the undo delay, because the user quits. Wait up to `max_wait` seconds until the entries are sent.
@@ -390,7 +461,8 @@ class Outbox:
             self._own_ids.update(entry.id for entry in stored)
             for removal in chain.from_iterable(removals.get(entry.id, ()) for entry in stored):
                 removal.forget()
-            self._start_worker()
+            self.start()
+            self._worker.wake()
         return stored
 
     def _raise_if_read_only(self) -> None:
@@ -410,10 +482,6 @@ class Outbox:
             )
             self._entries.changed.notify()
 
-    def _start_worker(self) -> None:
-        self.start()
-        self._worker.wake()
-
 
 def _unsent_groups(entries: Sequence[OutboxEntry]) -> list[WriteGroup]:
     """Return the groups of entries that earlier instances left unsent."""
@@ -422,3 +490,61 @@ def _unsent_groups(entries: Sequence[OutboxEntry]) -> list[WriteGroup]:
         if entry.is_in_flight and not entry.needs_user:
             groups.setdefault((entry.review or entry.group or entry.id, entry.review), []).append(entry.id)
     return [WriteGroup(tuple(ids), review) for (_, review), ids in groups.items()]
+
+
+def _is_in(group: WriteGroup, entry: OutboxEntry | None) -> bool:
+    """Return whether `entry` still belongs to `group`. An undo in another instance may have removed it from its
+    review."""
+    return entry is None or group.review in ("", entry.review)
+
+
+def _opposite(entry: OutboxEntry) -> tuple[_EntryUndo, list[NewWrite]]:
+    """Return the result for a write that was sent or has failed, and the opposite write, if there is one."""
+    if entry.state == "failed" or entry.needs_user:
+        return _EntryUndo(entry, "unchanged", f"Nothing to undo: {entry.reason}"), []
+    if entry.already_done:
+        reason = f"Nothing to undo for “{entry.action}”: someone else did this first."
+        return _EntryUndo(entry, "unchanged", reason), []
+    opposite: Any = kind_of(entry.op).undo(entry.op, entry.basis)
+    if not isinstance(opposite, str):
+        is_done = entry.state == "done"
+        reason = "" if is_done else "The change is already being sent. Octavo will undo it afterward."
+        undo = NewWrite(opposite, f"undo “{entry.action}”", context=entry.context)
+        return _EntryUndo(entry, "Undone", reason), [undo]
+    if entry.state == "done":
+        return _EntryUndo(entry, "unchanged", opposite), []
+    reason = f"Could not undo “{entry.action}” yet: it is being sent. Press u again in a moment."
+    return _EntryUndo(entry, "late", reason), []
+
+
+def _undo_message(results: Sequence[_EntryUndo]) -> str:
+    """Return one sentence for each action, such as `Canceled: resolve the thread, 76 of 77 (1 was already sent).`"""
+    actions = dict.fromkeys(result.entry.action for result in results)
+    return " ".join(_sentence(action, [each for each in results if each.entry.action == action]) for action in actions)
+
+
+def _sentence(action: str, results: Sequence[_EntryUndo]) -> str:
+    changed = [result for result in results if result.is_changed]
+    undone = [result for result in changed if result.kind == "Undone"]
+    reasons = dict.fromkeys(result.reason for result in results if result.reason)
+    if not changed:
+        return " ".join(reasons)
+    verb = next((result.kind for result in changed if result.kind != "Undone"), "Undone")
+    contexts = {result.entry.context for result in results}
+    name = f"{action} · {next(iter(contexts))}" if len(contexts) == 1 and contexts != {""} else action
+    missing = [result for result in results if not result.is_changed]
+    if len(results) == 1:
+        amount = ""
+    elif missing:
+        are_sent = all(result.kind == "late" or result.entry.state == "done" for result in missing)
+        cause = "already sent" if are_sent else "not undone"
+        amount = f", {len(changed)} of {len(results)} ({_count_and_verb(len(missing))} {cause})"
+    else:
+        amount = ", both" if len(results) == 2 else f", all {len(results)}"
+        if 0 < len(undone) < len(results):
+            amount += f" ({_count_and_verb(len(undone))} already sent and had to be undone)"
+    return " ".join((f"{verb}: {name}{amount}.", *reasons))
+
+
+def _count_and_verb(count: int) -> str:
+    return f"{count} {'was' if count == 1 else 'were'}"

@@ -19,7 +19,7 @@ from octavo.api.wire import Request, decode, encode
 from octavo.data.database import Transaction, moment
 from octavo.data.live_response import Observers
 from octavo.data.state_db import StateDb
-from octavo.data.writes.machine import Basis, OutboxEntry, WriteKind, WrongState
+from octavo.data.writes.machine import Basis, OutboxEntry, WriteKind, WrongState, has_review_in_flight
 from octavo.lazy_import import load
 from octavo.untrusted_input import parse_json
 
@@ -141,11 +141,29 @@ def decode_entry(record: str) -> OutboxEntry:
         raise ValueError(f"the record is damaged ({type(error).__name__})") from None
 
 
-def _entry(fields: Any) -> OutboxEntry:
-    op: Any = decode(Request(fields.pop("method"), fields.pop("url"), fields.pop("body")))
+def request_fields(op: Operation[Any]) -> dict[str, Any]:
+    """Return the fields of a record that store an operation."""
+    request = encode(op)
+    return {"method": request.method, "url": request.url, "body": request.body}
+
+
+def operation_in(fields: Any) -> Operation[Any]:
+    """Return the operation that `request_fields` has stored in a record. Raises LookupError or ValueError if this version
+    of Octavo does not know it."""
+    return decode(Request(fields["method"], fields["url"], fields["body"]))
+
+
+def durable_operation_in(fields: Any) -> tuple[Any, WriteKind[Any]]:
+    """Return the operation in a record, and its row. Raises ValueError if the operation cannot wait in the outbox."""
+    op = operation_in(fields)
     kind = write_kinds().get(type(op))
     if kind is None or not kind.is_durable:
         raise ValueError(f"{type(op).__name__} is not a write that the outbox can store")
+    return op, kind
+
+
+def _entry(fields: Any) -> OutboxEntry:
+    op, kind = durable_operation_in(fields)
     values = {name: fields[stored] for name in _NAMES if (stored := _STORED_NAMES.get(name, name)) in fields}
     for name in _TIMES:
         if values.get(name) is not None:
@@ -158,13 +176,11 @@ def _entry(fields: Any) -> OutboxEntry:
 
 
 def _encode(entry: OutboxEntry) -> str:
-    request = encode(entry.op)
     plain: dict[str, Any] = {}
     for name in _NAMES:
         value = getattr(entry, name)
         plain[_STORED_NAMES.get(name, name)] = value.timestamp() if name in _TIMES and value is not None else value
-    plain.update(state=_stored_state(entry), basis=asdict(entry.basis))
-    plain.update(method=request.method, url=request.url, body=request.body)
+    plain.update(request_fields(entry.op), state=_stored_state(entry), basis=asdict(entry.basis))
     return json.dumps(plain)
 
 
@@ -284,11 +300,7 @@ class OutboxEntries:
         def work(db: sqlite3.Connection) -> tuple[str, ...]:
             records = entry_records(db, self.state.namespace)
             stored = [entry for entry_id, record in records if (entry := self._decode(entry_id, record))]
-            if any(
-                type(entry.op) is type(new.op) and entry.target == new.target and entry.is_in_flight
-                for entry in stored
-                for new in review
-            ):
+            if any(has_review_in_flight(stored, new.at) for new in review):
                 return ()
             parts = tuple(entry.id for entry in stored if is_part(entry))
             for entry_id in parts:

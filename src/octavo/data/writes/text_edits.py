@@ -14,7 +14,6 @@ from typing import Literal
 
 from octavo.api import comments
 from octavo.api.comments import Comment, Reply
-from octavo.api.errors import ApiError
 from octavo.api.operation import ChangeRequestRef, RevisionRef
 from octavo.api.safety import safe_text
 from octavo.api.text import Raw
@@ -24,17 +23,13 @@ from octavo.data.state_db import NotSaved
 from octavo.data.writes.change_request_kinds import revision_ref
 from octavo.data.writes.content_writes import (
     CHANGES_OF_ONE_EDIT,
-    OTHERS_KEEP_EDITING,
-    NotEditable,
-    SavedTexts,
     WrittenText,
-    latest_heads,
     page_source,
-    save_texts,
+    save_on_newest_head,
 )
 from octavo.data.writes.direct import SendResult
 from octavo.data.writes.machine import NewWrite
-from octavo.data.writes.undo import WriteGroup
+from octavo.data.writes.outbox import WriteGroup
 from octavo.documents.suggestions import apply_suggestion, find_block_source, find_suggestions
 from octavo.documents.terms import TermChange, TermMatch, find_matches, replace_matches
 
@@ -71,9 +66,8 @@ class SuggestionOutcome:
     """Result of applying several suggestions."""
 
     results: tuple[tuple[SuggestedText, SuggestionResult], ...]
-    before: Mapping[str, Raw]
-    """The text of each page before the edit, by page id."""
-    after: Mapping[str, Raw]
+    texts: Mapping[str, WrittenText]
+    """The texts of each page, by page id. Both are equal if the page is not changed."""
     later_ids: tuple[str, ...] = ()
     """Ids of the outbox entries that resolve the threads."""
 
@@ -113,62 +107,49 @@ async def apply_suggestions(
 ) -> SendResult[SuggestionOutcome]:
     """Apply all suggestions in a single edit, and then add `later_writes` to the outbox.
 
-    The result is `changed` and nothing is sent in three cases: a block has changed since its suggestion was made, no
-    suggestion changes its page, or the result differs from `previewed`, which the user has seen.
+    The result is `changed`, and no later write is sent, in four cases: a block has changed since its suggestion was
+    made, no suggestion changes its page, the result differs from `previewed`, which the user has seen, or someone else
+    changed the same words at the same moment.
     """
+    outcome = SuggestionOutcome((), {})
+
+    async def applied_texts(head: RevisionRef) -> Mapping[str, WrittenText]:
+        nonlocal outcome
+        outcome = await preview_suggestions(live, at, head.revision_id, suggestions)
+        is_expected = outcome.applied > 0 and outcome.fits and previewed in (None, outcome)
+        changed = {page: each for page, each in outcome.texts.items() if each.before != each.after}
+        return changed if is_expected else {}
+
+    sent = await save_on_newest_head(live, at, applied_texts, later_writes)
+    saved = sent.result
+    if saved is None:
+        return SendResult(sent.kind, sent.message)
+    texts = {**outcome.texts, **saved.texts}
+    if saved.texts and not saved.conflicts:
+        return SendResult("done", sent.message, replace(outcome, texts=texts, later_ids=sent.later_ids))
     try:
-        async for head in latest_heads(live, at):
-            outcome = await preview_suggestions(live, at, head.revision_id, suggestions)
-            if not outcome.applied or not outcome.fits or previewed not in (None, outcome):
-                return SendResult("changed", "", outcome)
-            sent = await save_texts(live, at, head, _changed_texts(outcome.before, outcome.after), later_writes)
-            if sent.result is not None:
-                return await _saved_outcome(live, sent.result, replace(outcome, later_ids=sent.later_ids), sent.message)
-            if sent.kind != "changed":
-                return SendResult(sent.kind, sent.message)
-    except (ApiError, NotEditable) as error:
-        return SendResult("refused", str(error))
-    return SendResult("refused", OTHERS_KEEP_EDITING)
-
-
-async def _saved_outcome(
-    live: Live, saved: SavedTexts, outcome: SuggestionOutcome, remark: str
-) -> SendResult[SuggestionOutcome]:
-    """Return the outcome with the texts that were saved. If someone else changed the same words at the same moment,
-    nothing is applied to that page, and no thread is resolved."""
-    before = dict(outcome.before) | {page: each.before for page, each in saved.texts.items()}
-    after = dict(outcome.after) | {page: each.after for page, each in saved.texts.items()}
-    if not saved.conflicts:
-        return SendResult("done", remark, replace(outcome, before=before, after=after))
-    await live.outbox.undo(WriteGroup(outcome.later_ids))
+        await live.outbox.undo(WriteGroup(sent.later_ids))
+    except NotSaved as error:
+        cause = "someone else changed the page at the same moment. Octavo could not cancel resolving the threads"
+        return SendResult("refused", f"{cause}: {error}")
+    texts |= {page: WrittenText(text, text) for page, text in saved.conflicts.items()}
     results = tuple((each, "changed" if each.page in saved.conflicts else result) for each, result in outcome.results)
-    return SendResult(
-        "changed", "", SuggestionOutcome(results, {**before, **saved.conflicts}, {**after, **saved.conflicts})
-    )
+    return SendResult("changed", "", SuggestionOutcome(results, texts))
 
 
-async def revert_suggestions(
-    live: Live, at: ChangeRequestRef, outcome: SuggestionOutcome
-) -> SendResult[SuggestionOutcome]:
+async def revert_suggestions(live: Live, at: ChangeRequestRef, outcome: SuggestionOutcome) -> SendResult[TermOutcome]:
     """Restore the old texts of the pages and reopen the threads, unless the pages were edited in the meantime."""
-    texts = _changed_texts(outcome.after, outcome.before)
+    changes = {page: _reversal(each) for page, each in outcome.texts.items() if each.before != each.after}
+    sent = await _replace_in_one_edit(live, at, changes, needs_all=True)
+    if sent.result is not None and sent.result.refused:
+        return SendResult("changed", _EDITED_AFTERWARD)
     try:
-        async for head in latest_heads(live, at):
-            for page, after in outcome.after.items():
-                if await page_source(live, head, page) != after:
-                    return SendResult("changed", _EDITED_AFTERWARD)
-            sent = await save_texts(live, at, head, texts)
-            if sent.result is not None:
-                if sent.result.conflicts:
-                    return SendResult("changed", _EDITED_AFTERWARD)
-                await live.outbox.undo(WriteGroup(outcome.later_ids))
-                before = dict(outcome.before) | {page: each.after for page, each in sent.result.texts.items()}
-                return SendResult("done", result=SuggestionOutcome((), outcome.after, before))
-            if sent.kind != "changed":
-                return SendResult(sent.kind, f"Could not undo the applied suggestion: {sent.message}")
-    except (ApiError, NotEditable, NotSaved) as error:
-        return SendResult("refused", f"Could not undo the applied suggestion: {error}")
-    return SendResult("refused", f"Could not undo the applied suggestion: {OTHERS_KEEP_EDITING}")
+        if sent.kind == "done":
+            await live.outbox.undo(WriteGroup(outcome.later_ids))
+            return sent
+    except NotSaved as error:
+        sent = SendResult("refused", str(error))
+    return SendResult(sent.kind, f"Could not undo the applied suggestion: {sent.message}")
 
 
 async def preview_suggestions(
@@ -176,37 +157,32 @@ async def preview_suggestions(
 ) -> SuggestionOutcome:
     """Return the result of applying suggestions to the pages of a revision. Nothing is sent. A suggestion that does not
     fit leaves its page unchanged. Raises ApiError."""
-    before: dict[str, Raw] = {}
-    after: dict[str, Raw] = {}
+    texts: dict[str, WrittenText] = {}
     results: list[tuple[SuggestedText, SuggestionResult]] = []
     old_pages: dict[tuple[str, str | None], Raw | None] = {}
     for suggestion in suggestions:
-        if suggestion.page not in after:
+        if suggestion.page not in texts:
             source = await page_source(live, revision_ref(at, revision), suggestion.page)
             if source is None:
                 results.append((suggestion, "gone"))
                 continue
-            before[suggestion.page] = after[suggestion.page] = source
+            texts[suggestion.page] = WrittenText(source, source)
         if suggestion.old_page not in old_pages:
             old_pages[suggestion.old_page] = await _load_old_page(live, at, suggestion)
         old_page = old_pages[suggestion.old_page]
         key = suggestion.block_key
         original = await asyncio.to_thread(find_block_source, old_page.text, key) if old_page is not None else None
-        page = after[suggestion.page].text
-        applied = await asyncio.to_thread(apply_suggestion, page, key, original, suggestion.text)
-        after[suggestion.page] = Raw(applied.text)
+        page = texts[suggestion.page]
+        applied = await asyncio.to_thread(apply_suggestion, page.after.text, key, original, suggestion.text)
+        texts[suggestion.page] = WrittenText(page.before, Raw(applied.text))
         results.append((suggestion, applied.kind))
-    return SuggestionOutcome(tuple(results), before, after)
+    return SuggestionOutcome(tuple(results), texts)
 
 
 async def _load_old_page(live: Live, at: ChangeRequestRef, suggestion: SuggestedText) -> Raw | None:
     if suggestion.revision is None:
         return None
     return await page_source(live, revision_ref(at, suggestion.revision), suggestion.page)
-
-
-def _changed_texts(before: Mapping[str, Raw], after: Mapping[str, Raw]) -> dict[str, WrittenText]:
-    return {page: WrittenText(before[page], text) for page, text in after.items() if text != before[page]}
 
 
 @dataclass(frozen=True)
@@ -289,23 +265,22 @@ async def _replace_on_pages(
 
 
 async def _replace_in_one_edit(
-    live: Live, at: ChangeRequestRef, changes: Mapping[str, TextEdit]
+    live: Live, at: ChangeRequestRef, changes: Mapping[str, TextEdit], *, needs_all: bool = False
 ) -> SendResult[TermOutcome]:
-    try:
-        async for head in latest_heads(live, at):
-            outcome = await _replaced_texts(live, head, changes)
-            if not outcome.written:
-                return SendResult("done", "", outcome)
-            sent = await save_texts(live, at, head, outcome.written)
-            if sent.result is not None:
-                saved, reason = sent.result, _EDITED if sent.result.restored else _EDITED_NOW
-                refused = dict(outcome.refused) | dict.fromkeys(saved.conflicts, reason)
-                return SendResult("done", saved.warning, TermOutcome(saved.texts, refused))
-            if sent.kind != "changed":
-                return SendResult(sent.kind, sent.message)
-    except (ApiError, NotEditable) as error:
-        return SendResult("refused", str(error))
-    return SendResult("refused", OTHERS_KEEP_EDITING)
+    """Write the pages that can be changed. With `needs_all`, write none if a page cannot be changed."""
+    outcome = TermOutcome()
+
+    async def replaced_texts(head: RevisionRef) -> Mapping[str, WrittenText]:
+        nonlocal outcome
+        outcome = await _replaced_texts(live, head, changes)
+        return {} if needs_all and outcome.refused else outcome.written
+
+    sent = await save_on_newest_head(live, at, replaced_texts)
+    if (saved := sent.result) is None:
+        return SendResult(sent.kind, sent.message)
+    reason = _EDITED if saved.restored else _EDITED_NOW
+    refused = {**outcome.refused, **dict.fromkeys(saved.conflicts, reason)}
+    return SendResult("done", saved.warning, TermOutcome(saved.texts, refused))
 
 
 async def _replaced_texts(live: Live, head: RevisionRef, changes: Mapping[str, TextEdit]) -> TermOutcome:

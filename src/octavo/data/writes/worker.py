@@ -129,17 +129,6 @@ class OutboxWorker:
         """Make `run` check for due steps now."""
         self._woken.set()
 
-    def server_responded(self) -> None:
-        """Record that the server has responded to a request that is not from the outbox. Entries that waited for a
-        response are sent now."""
-        if self._connection.server_responded():
-            self.wake()
-
-    def resume(self) -> None:
-        """End the pause and send, because the user has signed in or retries an entry."""
-        self._connection.end_pause()
-        self.wake()
-
     def stop(self) -> None:
         """Take no further step."""
         self._is_stopping = True

@@ -16,7 +16,7 @@ from octavo.api import comments
 from octavo.data.queries import all_threads_of, open_threads_of
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.machine import NewWrite
-from octavo.data.writes.undo import WriteGroup
+from octavo.data.writes.outbox import WriteGroup
 from octavo.tui.core.routes import ToThread
 from octavo.tui.widgets.commands import HostApp
 from octavo.tui.widgets.short_texts import plural

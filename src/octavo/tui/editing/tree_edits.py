@@ -312,7 +312,7 @@ class TreeEdit:
             return
         if outcome.kind != "done":
             draft_note = f" {DRAFT_SAVED}" if draft is not None else ""
-            self.app.say(f"Could not {action} in {title}: {outcome.cause}{draft_note}", tone="failed")
+            self.app.say(f"Could not {action} in {title}: {outcome.message}{draft_note}", tone="failed")
             return
         if draft is not None:
             draft.delete()

@@ -12,7 +12,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
 from octavo.api.operation import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.api.safety import safe_line, safe_text
-from octavo.data.writes.content_writes import EditOutcome, edit, page_source
+from octavo.data.writes.content_writes import edit, page_source
 from octavo.documents.diff_model import AttributeChange
 from octavo.documents.merging.merged_page import ChoiceKind, Conflict, MergeChoice
 from octavo.documents.source_reader import find_markers
@@ -202,14 +202,14 @@ async def _send_edits(
     sent, overwrote = 0, False
     for start in range(0, len(changes), MAX_CHANGES):
         batch = changes[start : start + MAX_CHANGES]
-        outcome: EditOutcome = await edit(live, at, revision, batch)
+        outcome = await edit(live, at, revision, batch)
         if outcome.kind != "done":
             progress = f" {sent} of {len(changes)} changes were saved." if sent else ""
             if outcome.kind == "changed":
                 return _SavedEdits(
                     f"someone else edited the change request.{progress} Octavo reloaded the change request. Press ctrl+s to retry."
                 )
-            return _SavedEdits(f"{outcome.cause}{progress} Octavo kept your choices.")
+            return _SavedEdits(f"{outcome.message}{progress} Octavo kept your choices.")
         sent, revision, overwrote = sent + len(batch), outcome.revision, overwrote or outcome.replaced is not None
     return _SavedEdits("", revision, overwrote)
 

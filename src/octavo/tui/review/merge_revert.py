@@ -143,7 +143,7 @@ async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> t
         outcome = await restore_pages(live, at, head, reversal.edits[start : start + CHANGES_OF_ONE_EDIT])
         if outcome.kind != "done":
             return (
-                f"Could not revert #{merged.number}: {outcome.cause} Press Z to continue the revert in draft #{draft.number}.",
+                f"Could not revert #{merged.number}: {outcome.message} Press Z to continue the revert in draft #{draft.number}.",
                 None,
             )
         head = outcome.revision

@@ -297,7 +297,7 @@ async def _revert(app: Shell, revert: PageRevert, change: ContentEdit) -> None:
     with show_progress(app, f"Reverting {revert.title}…"):
         outcome = await restore_pages(app.session.live, revert.at, revert.head, (change,))
     if outcome.kind != "done":
-        app.say(f"Could not revert {revert.title}: {outcome.cause}", tone="failed")
+        app.say(f"Could not revert {revert.title}: {outcome.message}", tone="failed")
         return
     target_request.record_edit(app, revert.at.space, revert.change_request)
     app.say(f"Reverted {revert.title}.")

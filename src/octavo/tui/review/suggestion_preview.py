@@ -114,7 +114,8 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
             self._has_failed = True
             self._show_banner()
             return
-        before, after = (next(iter(pages.values())).text if pages else "" for pages in (outcome.before, outcome.after))
+        page = next(iter(outcome.texts.values()), None)
+        before, after = (page.before.text, page.after.text) if page is not None else ("", "")
         compared = await asyncio.to_thread(compare, safe_text(before), safe_text(after))
         self._outcome = outcome
         self._show(compared)
