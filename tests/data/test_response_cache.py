@@ -17,7 +17,8 @@ from octavo.api.comments import Comment
 from octavo.api.operation import ListPage, RevisionRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.api.users import User
-from octavo.data.response_cache import MAX_DERIVED_BYTES, ImageCache, ResponseCache
+from octavo.data.response_cache import MAX_DERIVED_BYTES, ResponseCache
+from octavo.tui.core.image_cache import ImageCache
 from tests.server.asking import Clock
 
 HERE = SpaceRef(space_id="docs")

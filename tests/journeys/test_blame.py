@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from octavo.api import change_requests, content, reviews, spaces
-from octavo.data import page_blame
 from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.editing.page_drafts import PageDraftKey
+from octavo.tui.review import block_origins
 from tests.journeys.stage import Run, Stage
 
 SIZES = pytest.mark.parametrize("size", [(120, 36), (80, 24)], ids=["wide", "narrow"])
@@ -136,7 +136,7 @@ async def test_failed_blame_says_why_and_continues(stage: Stage, size: tuple[int
 async def test_blocks_older_than_the_checked_revisions_say_since_when(
     stage: Stage, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(page_blame, "BATCH", 1)
+    monkeypatch.setattr(block_origins, "BATCH", 1)
     async with stage.play(start="content", size=size) as run:
         await open_retries(run)
         await run.press("I")

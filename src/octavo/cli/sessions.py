@@ -26,7 +26,7 @@ from octavo.concurrency import run_in_thread
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.offline_spaces import OfflineSpaces
-from octavo.data.response_cache import ImageCache, ResponseCache
+from octavo.data.response_cache import ResponseCache
 from octavo.data.search_index import SearchIndex
 from octavo.data.state_db import WRITES, StateDb
 from octavo.data.writes.machine import OutboxEntry
@@ -35,6 +35,7 @@ from octavo.data.writes.store import OutboxEntries
 from octavo.first_picture import FirstPicture
 from octavo.lazy_import import lazy, load
 from octavo.settings import Settings, in_words
+from octavo.tui.core.image_cache import ImageCache
 from octavo.tui.core.session import DemoRoles, ServerAccount, Session, SignInMethods, SignInResult, SignInState
 
 if TYPE_CHECKING:

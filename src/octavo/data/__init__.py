@@ -19,15 +19,13 @@ Reads
     live_response.py        a response in memory, and its snapshots for screens; lists of callbacks
     queries.py              operations that several callers share
     loaders.py              all items of a list, pages and linked files, in as many requests as they need
-    response_cache.py       responses on disk, their versions, and the pins that keep them; images on disk
+    response_cache.py       responses on disk, their versions, and the pins that keep them
     polling.py              runs the background rounds: lists, responses on screen, inbox. Notices changes by other users
     inbox_plan.py           the wants of the inbox, and stamps; inbox_loader.py builds its rows by the rules of inbox.py (pure)
-    inbox_responses.py      the responses that rows are built from; inbox_events.py reports new rows to hooks
+    inbox_responses.py      the responses that rows are built from
     inbox_marks.py          the marks of inbox rows: done, snoozed, read
     offline_plan.py         the wants of an offline space; offline_spaces.py downloads the spaces one by one
     search_index.py         full-text search; search_text.py is its pure part
-    term_search.py          searches pages for an old term, with the pages that the index finds
-    page_blame.py           who wrote each block of a page, and the pages that a revision changed
     space_names.py          names of spaces for the command line
 
     Open a page             A view calls `Live.watch`: its callback gets the cached response at once. `Live` adds a want of

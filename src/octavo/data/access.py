@@ -9,7 +9,6 @@ Octavo learns this from error responses. It is forgotten when the session ends, 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from octavo.api.errors import ApiError, NotFound, Rejected
@@ -17,8 +16,7 @@ from octavo.api.operation import SPECS, Listing, Operation, load
 from octavo.api.wire import NoSuchOperation, Request, decode, route_of, url_path
 
 if TYPE_CHECKING:
-    from octavo.api.comments import Comment, Message
-    from octavo.api.sites import Site
+    from octavo.api.comments import Comment
     from octavo.api.spaces import Space
 
 
@@ -32,7 +30,9 @@ def why_not_in_space(space: Space | None, permission: str) -> str | None:
 
 def why_not_in_thread(space: Space | None, thread: Comment, action: str) -> str | None:
     """Return the reason why the user cannot `reply`, `resolve` or `reply_resolve` in a thread. None if the user can."""
-    if action in ("reply", "reply_resolve") and is_permission_denied(thread, "reply"):
+    # Some servers list only some permissions of a thread. So only an explicit False counts.
+    can_reply = thread.permissions.reply or "reply" not in thread.permissions.model_fields_set
+    if action in ("reply", "reply_resolve") and not can_reply:
         return "You can read this thread, but you cannot reply to it. Ask an admin of the space for access."
     can_resolve = thread.permissions.edit or (space is not None and space.permissions.edit)
     if action in ("resolve", "reply_resolve") and not can_resolve:
@@ -41,42 +41,11 @@ def why_not_in_thread(space: Space | None, thread: Comment, action: str) -> str 
     return None
 
 
-def is_permission_denied(message: Message, permission: str) -> bool:
-    """Return whether the server explicitly denies a permission on a message. Some servers list only some permissions."""
-    return permission in message.permissions.model_fields_set and not getattr(message.permissions, permission)
-
-
 T = TypeVar("T")
 
 NO_METHOD = frozenset({405, 501})
 """Statuses of a server that does not have the operation."""
 NOT_PAID = 402
-
-
-_FEATURES = {
-    "redirects": "sites-redirects",
-    "share_links": "sites-share-links",
-    "adaptive_schema": "sites-adaptive-content",
-    "site_structure.CreateSection": "sites-sections",
-    "site_structure.UpdateSection": "sites-sections",
-    "site_structure.CreateGroup": "sites-sections",
-    "fonts": "sites-custom-fonts",
-    "search.InSite": "sites-full-text-search",
-}
-"""The id of the site feature that an operation needs, by the name of the operation or of its API module."""
-
-
-def frozen_feature_reason(site: Site, op: type[Operation[Any]]) -> str | None:
-    """Return a sentence that says why the plan of a site no longer includes the feature of an operation. None if the
-    feature is not frozen."""
-    name = SPECS[op].name
-    feature_id = _FEATURES.get(name) or _FEATURES.get(name.partition(".")[0])
-    feature = next((each for each in site.features if each.id == feature_id and each.frozen), None)
-    if feature is None:
-        return None
-    feature_name = feature.id.removeprefix("sites-").replace("-", " ")
-    upgrade = f" Upgrade the site to the {feature.plan} plan." if feature.plan else ""
-    return f"The plan of “{site.title}” no longer includes {feature_name}.{upgrade}"
 
 
 class Send(Protocol):
@@ -89,8 +58,6 @@ class Availability:
     """Sends operations, and remembers which of them the server or the plan does not have."""
 
     def __init__(self, send: Send) -> None:
-        self.changed: Callable[[], None] = lambda: None
-        """Called when the availability of an operation changes."""
         self._send = send
         self._missing: dict[type[Operation[Any]], dict[str, str]] = {}
         """Reasons why operations are unavailable. The inner key is a route if the server does not have the operation. It is
@@ -100,12 +67,11 @@ class Availability:
         try:
             response = await self._send(op)
         except Rejected as error:
-            if unavailability := await self._unavailability(op, error):
-                self._mark_unavailable(op, *unavailability)
+            if found := await self._unavailability(op, error):
+                self.mark_unavailable(op, *found)
             raise
         if type(op) in self._missing and self.why_unavailable(op) is not None:
             del self._missing[type(op)]
-            self.changed()
         return response
 
     def why_unavailable(self, op: Operation[Any] | type[Operation[Any]]) -> str | None:
@@ -118,24 +84,18 @@ class Availability:
         reasons = self._missing.get(type(op), {})
         return (reasons.get(route_of(op)) or reasons.get(url_path(op))) if reasons else None
 
-    def mark_unavailable(self, op: Operation[Any], sentence: str) -> None:
-        """Record that the server does not have an operation, for a caller who learned this without an error
-        response."""
-        self._mark_unavailable(op, route_of(op), sentence)
-
-    def _mark_unavailable(self, op: Operation[Any], route_or_path: str, reason: str) -> None:
-        if self._missing.setdefault(type(op), {}).get(route_or_path) != reason:
-            self._missing[type(op)][route_or_path] = reason
-            self.changed()
+    def mark_unavailable(self, op: Operation[Any], reason: str, path: str = "") -> None:
+        """Record why an operation is unavailable. With `path`, it is unavailable only there."""
+        self._missing.setdefault(type(op), {})[path or route_of(op)] = reason
 
     async def _unavailability(self, op: Operation[Any], error: Rejected) -> tuple[str, str] | None:
-        """Return the route or path where an operation is unavailable, and the reason. None if the error concerns only
-        the values of this request."""
+        """Return the reason why an operation is unavailable, and the only path where it is unavailable, or an empty text for
+        all. None if the error concerns only the values of this request."""
         if error.status == NOT_PAID:
-            return url_path(op), f"Your plan does not include this feature: {error}"
+            return f"Your plan does not include this feature: {error}", url_path(op)
         if error.status in NO_METHOD or (isinstance(error, NotFound) and await self._is_only_list_missing(op)):
             route = f"{SPECS[type(op)].method} {route_of(op)}"
-            return route_of(op), f"This server does not support this operation: it returned {error.status} for {route}."
+            return f"This server does not support this operation: it returned {error.status} for {route}.", ""
         return None
 
     async def _is_only_list_missing(self, op: Operation[Any]) -> bool:

@@ -30,6 +30,11 @@ Transaction = Callable[[sqlite3.Connection], R]
 """A function that runs inside one transaction and returns its result."""
 
 
+def describe_error(error: sqlite3.Error | OSError) -> str:
+    """Return the cause of an error, such as `disk I/O error`."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
 def private_folder(folder: Path) -> None:
     """Create `folder` if it does not exist, and make it accessible by its owner only. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -266,7 +271,7 @@ def _copy(source: Path, db: sqlite3.Connection, *, as_of_backup: bool = False) -
         return 0
     copied = 0
     try:
-        # `outbox` comes last: `sent` is complete by then, so writes that were sent are not restored.
+        # Copy `outbox` last: a write that is in `sent` by then must not be sent again.
         for table in sorted(table_names(db), key=lambda name: name == "outbox"):
             for columns, values in _readable_rows(old, table):
                 row = dict(zip(columns, values, strict=True))

@@ -19,6 +19,7 @@ from octavo.data.database import (
     Transaction,
     Writer,
     connect,
+    describe_error,
     is_intact,
     lock_file,
     private_file,
@@ -68,10 +69,6 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def _cause(error: sqlite3.Error | OSError) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
-
-
 WRITES = ("outbox", "sent", "once")
 """Tables of the writes: writes that wait, writes that are done, and direct writes in progress."""
 
@@ -104,6 +101,7 @@ class StateDb:
         self.read_only = False
         self._path = folder / "state.db" if folder else None
         self._facts: dict[str, Any] = {}
+        """Facts in memory by name (`set_fact`)."""
         self._locks: set[str] = set()
         self.committed: Observers[[]] = Observers()
         """Called by `check_changed` after this or another instance has written to the file. The outbox worker calls
@@ -111,7 +109,9 @@ class StateDb:
         try:
             self._db = self._open(self._path, migrations)
         except (sqlite3.Error, OSError) as error:
-            self._set_read_only("Nothing is being saved: ", f"{self._path} cannot be opened ({_cause(error)})", ".")
+            self._set_read_only(
+                "Nothing is being saved: ", f"{self._path} cannot be opened ({describe_error(error)})", "."
+            )
             self._path = None
             self._db = connect(None)
             _migrate(self._db, None, migrations)

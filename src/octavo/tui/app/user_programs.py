@@ -26,13 +26,13 @@ from octavo.api.content import Page
 from octavo.api.operation import Discussion, SpaceRef
 from octavo.api.safety import safe_line, safe_text
 from octavo.api.spaces import Space
-from octavo.data.inbox_events import InboxEvent, InboxEventDetector, event_of_merge, event_of_row
 from octavo.data.space_names import space_name
 from octavo.documents.blocks import Block
 from octavo.documents.source_reader import parse
 from octavo.settings import Settings
 from octavo.settings.file import quoted
 from octavo.settings.programs import PLACES, CommandPlace, CustomCommand
+from octavo.tui.app.inbox_events import InboxEvent, InboxEventDetector, event_of_merge, event_of_row
 from octavo.tui.comments import thread_actions
 from octavo.tui.comments.comments_screen import CommentsScreen
 from octavo.tui.comments.thread_commands import ThreadTarget
@@ -509,7 +509,7 @@ class EventHooks:
 
     def on_merges(self, merged: Iterable[ChangeRequest]) -> None:
         """Handle change requests that were merged."""
-        self._handle(event_of_merge(each, self._space_titles) for each in self._detector.newly_merged(merged))
+        self._handle(event_of_merge(each, self._space_titles) for each in merged)
 
     @property
     def _space_titles(self) -> Mapping[str, str]:

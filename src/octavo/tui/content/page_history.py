@@ -23,7 +23,6 @@ from octavo.api.operation import ContentRef, RevisionRef
 from octavo.api.spaces import Space
 from octavo.data.live import Live, Snapshot
 from octavo.data.loaders import find_page, get_page_source, get_page_to_read, page_markdown
-from octavo.data.page_blame import load_current_revision, load_summary
 from octavo.data.writes.change_request_kinds import change_request_in
 from octavo.documents import links
 from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE
@@ -41,6 +40,7 @@ from octavo.tui.reader.viewport import PaneMoved
 from octavo.tui.render.comparison import compare
 from octavo.tui.render.deferred import LinkContext, LinkTargets
 from octavo.tui.render.layout import CopyUrlRequested, LinkFollowed
+from octavo.tui.review.block_origins import load_current_revision, load_summary
 from octavo.tui.review.request_preview import SELECTION_DELAY
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from octavo.api.operation import Model, Operation
+from octavo.api.operation import SPECS, Model, Operation
 from octavo.api.sites import Site
-from octavo.data.access import frozen_feature_reason
 from octavo.tui.core.external_links import confirm_link, copy_text, missing_link_reason
 from octavo.tui.core.file_dialogs import Export, ask_for_path, slug
 from octavo.tui.core.permissions import has_permission, why_no_permission
@@ -28,6 +27,17 @@ MAX_TITLES = 12
 """Maximum number of titles in the confirmation of a deletion."""
 MAX_TYPED_LENGTH = 60
 """Maximum length of a title that the user types to confirm. For longer titles, the user types the verb."""
+_FEATURES = {
+    "redirects": "sites-redirects",
+    "share_links": "sites-share-links",
+    "adaptive_schema": "sites-adaptive-content",
+    "site_structure.CreateSection": "sites-sections",
+    "site_structure.UpdateSection": "sites-sections",
+    "site_structure.CreateGroup": "sites-sections",
+    "fonts": "sites-custom-fonts",
+    "search.InSite": "sites-full-text-search",
+}
+"""The id of the site feature that an operation needs, by the name of the operation or of its API module."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +102,19 @@ def _why_unavailable(app: Shell, operation: type[Operation[Any]], parent: Model)
     """Return why the server or the site's plan does not support an operation. None if neither has reported so."""
     frozen = frozen_feature_reason(parent, operation) if isinstance(parent, Site) else None
     return frozen or app.session.live.why_unavailable(operation)
+
+
+def frozen_feature_reason(site: Site, op: type[Operation[Any]]) -> str | None:
+    """Return a sentence that says why the plan of a site no longer includes the feature of an operation. None if the
+    feature is not frozen."""
+    name = SPECS[op].name
+    feature_id = _FEATURES.get(name) or _FEATURES.get(name.partition(".")[0])
+    feature = next((each for each in site.features if each.id == feature_id and each.frozen), None)
+    if feature is None:
+        return None
+    feature_name = feature.id.removeprefix("sites-").replace("-", " ")
+    upgrade = f" Upgrade the site to the {feature.plan} plan." if feature.plan else ""
+    return f"The plan of “{site.title}” no longer includes {feature_name}.{upgrade}"
 
 
 # Deleting

@@ -246,7 +246,7 @@ class RevisionSummary(NamedTuple):
 async def load_summary(live: Live, at: RevisionRef) -> RevisionSummary:
     """Load a revision and its changes, from the cache if possible. Raises ApiError."""
     revision, changes = await asyncio.gather(
-        _load_revision(live, at), live.cached_or_fetch(content.ListChanges(at=at, limit=1000))
+        _load_revision_header(live, at), live.cached_or_fetch(content.ListChanges(at=at, limit=1000))
     )
     return RevisionSummary(revision, changes)
 
@@ -265,7 +265,7 @@ async def load_current_revision(live: Live, at: SpaceRef) -> str:
     return space.revision or (await live.send(content.Get(at=at, metadata=False, computed=False))).id
 
 
-async def _load_revision(live: Live, at: RevisionRef) -> Revision:
+async def _load_revision_header(live: Live, at: RevisionRef) -> Revision:
     """Load a revision without its pages. The server sends a revision only with all pages, so a copy without pages is
     stored."""
     name, codec = f"revision {at.space_id} {at.revision_id}", SPECS[content.Get].codec

@@ -1,9 +1,8 @@
-"""Detects new items of the inbox and merged change requests, for hooks and notifications. Each event is reported
-once."""
+"""Detects new rows of the inbox, and describes them and merged change requests for hooks and notifications."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
@@ -25,7 +24,7 @@ _EVENTS: Mapping[Reason, HookEvent] = MappingProxyType(
     }
 )
 """The event that a new row causes in addition to `inbox-row`, by the reason of the row."""
-_OWN_REASONS: tuple[Reason, ...] = ("not sent", "unsent draft")
+_UNSENT_REASONS: tuple[Reason, ...] = ("not sent", "unsent draft")
 """Reasons of the rows for texts that the user has not sent."""
 
 
@@ -65,7 +64,6 @@ class InboxEventDetector:
     def __init__(self) -> None:
         self._known: set[tuple[str, str]] | None = None
         """Key and stamp of each row that was seen. None until the first complete inbox."""
-        self._merged: set[str] = set()
 
     def new_rows(self, rows: Iterable[InboxRow], *, is_complete: bool) -> list[InboxRow]:
         """Return the rows that are new or have a new event, without rows for the user's own unsent texts. Empty until
@@ -76,14 +74,7 @@ class InboxEventDetector:
             return []
         new = [row for stamp, row in stamps.items() if stamp not in self._known]
         self._known |= stamps.keys()
-        return [each for each in new if each.reason not in _OWN_REASONS]
-
-    def newly_merged(self, merged: Iterable[ChangeRequest]) -> Iterator[ChangeRequest]:
-        """Yield the change requests that were not yielded before."""
-        for each in merged:
-            if each.id not in self._merged:
-                self._merged.add(each.id)
-                yield each
+        return [each for each in new if each.reason not in _UNSENT_REASONS]
 
 
 def event_of_row(row: InboxRow, change_request: ChangeRequest | None, titles: Mapping[str, str]) -> InboxEvent:
