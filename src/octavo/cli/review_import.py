@@ -178,9 +178,6 @@ def _new_note(note: Note, page: Page, place: NotePlace) -> NewNote:
         source=note.source,
         identity=json.dumps(identity),
         placed=place.placed,
-        quote=note.quote,
-        severity=note.severity,
-        rule=note.rule,
     )
 
 
@@ -239,8 +236,6 @@ class Note:
     side: Literal["after", "before"] = "after"
     revision: str = ""
     """Id of the revision that the program read. Empty if unknown."""
-    severity: str = ""
-    rule: str = ""
     where: str = ""
     """File and line that a linter names. Empty for a note of a JSONL file."""
 
@@ -300,8 +295,6 @@ def parse_note(value: dict[str, Any], number: int = 1) -> Note:
         suggestion=None if value.get("suggestion") is None else sanitize_note_text(texts["suggestion"]),
         side="before" if texts["side"] == "before" else "after",
         revision=texts["revision"],
-        severity=safe_line(texts["severity"]),
-        rule=safe_line(texts["rule"]),
     )
 
 
@@ -395,7 +388,5 @@ def _note(finding: Finding, page: LintedPage, where: str) -> Note:
         finding.words,
         sanitize_note_text(f"{finding.message}.{rule}"),
         suggested_block(finding, page.document, page.text),
-        severity=finding.severity,
-        rule=finding.rule,
         where=where,
     )

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from sys import intern
 from types import MappingProxyType
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment, CreateReply, Message, Update
@@ -136,8 +136,7 @@ class InboxRow:
 class UnknownCounts:
     """Number of responses of each kind that are not loaded and may lead to more rows."""
 
-    me: bool = False
-    """True if the signed-in user is unknown."""
+    is_user_unknown: bool = False
     reviews: int = 0
     """Number of change requests whose reviews are not loaded."""
     requested_reviewers: int = 0
@@ -153,7 +152,7 @@ class UnknownCounts:
     def summary(self) -> str:
         """Return a remark for the user that lists the missing responses. Empty if all are loaded."""
         parts = [
-            "your account" if self.me else "",
+            "your account" if self.is_user_unknown else "",
             _count_of("reviews of", self.reviews, "change request"),
             _count_of("reviewers of", self.requested_reviewers, "change request"),
             _count_of("threads in", self.places, "location"),
@@ -282,7 +281,8 @@ class _InboxBuild:
             for change_request in facts.change_requests
             if is_undecided(change_request)
         }
-        self._not_loaded = {"reviews": 0, "requested_reviewers": 0, "places": 0, "replies": 0}
+        self._not_loaded: dict[str, Any] = {"reviews": 0, "requested_reviewers": 0, "places": 0, "replies": 0}
+        """Numbers for `UnknownCounts`."""
         sent = [entry for entry in facts.entries if entry.state == "done" or _is_sent(entry)]
         self._answered = {
             (each.at, each.op.comment_id)
@@ -303,15 +303,7 @@ class _InboxBuild:
             self._count_unloaded_places()
         self._add_drafts()
         rows = sort_rows([row.row() for row in self._rows.values() if row.reasons])
-        not_loaded = self._not_loaded
-        unknown = UnknownCounts(
-            not self._me,
-            not_loaded["reviews"],
-            not_loaded["requested_reviewers"],
-            not_loaded["places"],
-            not_loaded["replies"],
-        )
-        return Inbox(rows, unknown)
+        return Inbox(rows, UnknownCounts(not self._me, **self._not_loaded))
 
     # Change requests
 
@@ -340,7 +332,7 @@ class _InboxBuild:
             if me or team:
                 by = f" by {each.requested_by.name}" if each.requested_by is not None else ""
                 words = f"review requested{by}" if me else f"review requested from your team{by}"
-                stamp = f"{_stamp(each.created_at)} {request.revision or ''}"
+                stamp = f"{_iso(each.created_at)} {request.revision or ''}"
                 self._add_reason(at, "review requested", words, each.created_at, stamp)
                 return
 
@@ -391,10 +383,10 @@ class _InboxBuild:
         if bypasses(rules, self._me):
             return ", ready to merge"
         candidate = MergeCandidate(request, reviews, self._me, {})
-        if any(candidate.missing(rule) for rule in rules.rules):
+        states = {candidate.check(rule)[0] for rule in rules.rules}
+        if "unmet" in states:
             return None
-        unsure = any(candidate.undecided_reason(rule) for rule in rules.rules)
-        return "; the server will check the merge rules" if unsure else ", ready to merge"
+        return "; the server will check the merge rules" if "unchecked" in states else ", ready to merge"
 
     # Threads
 
@@ -488,7 +480,7 @@ class _InboxBuild:
             if unsent.kind in KIND_NAMES:
                 row = self._draft_row(draft, unsent.at, unsent.thread, unsent.kind)
                 words = f"{'draft not saved yet' if draft.is_late else 'unsent draft'}: {KIND_NAMES[unsent.kind]}"
-                stamp = f"{draft.key} {_stamp(draft.saved_at)}"
+                stamp = f"{draft.key} {_iso(draft.saved_at)}"
                 row.reasons.append(_RowReason("unsent draft", words, draft.saved_at, stamp))
 
     def _draft_row(self, draft: Draft, at: Discussion | None, thread: str, kind: str) -> _UnsortedRow:
@@ -562,7 +554,7 @@ def _latest_time(reviews: Sequence[Review]) -> datetime | None:
     return max((review.created_at for review in reviews if review.created_at is not None), default=None)
 
 
-def _stamp(moment: datetime | None) -> str:
+def _iso(moment: datetime | None) -> str:
     return moment.isoformat() if moment is not None else ""
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.organizations import Organization
@@ -15,10 +15,9 @@ from octavo.api.reviews import Review
 from octavo.api.safety import safe_line
 from octavo.api.spaces import Space
 
-_UNDECIDED = {
-    "custom": "a custom rule: the server will check this rule",
-    "require_agent_review": "a review by an agent: the server will check this rule",
-}
+RuleState: TypeAlias = Literal["met", "unmet", "unchecked"]
+"""`unchecked` means that only the server can check the rule."""
+_UNCHECKED = {"custom": "a custom rule", "require_agent_review": "a review by an agent"}
 
 
 @dataclass(frozen=True)
@@ -75,55 +74,49 @@ class MergeCandidate:
     change_request: ChangeRequest
     reviews: Sequence[Review]
     me: str | None
-    names: Mapping[str, str]
+    user_names: Mapping[str, str]
     """Names of users by id."""
 
-    def missing(self, rule: Mapping[str, Any]) -> str:
-        """Return a phrase that says what a rule still requires. Empty if the rule is met, or if Octavo cannot check
-        it."""
-        users = _users(rule)
+    def check(self, rule: Mapping[str, Any]) -> tuple[RuleState, str]:
+        """Return the state of a rule, and a phrase that says what it still requires. The phrase of a rule that is met is
+        empty."""
+        request, users, unmet = self.change_request, _users(rule), ""
         approving = [review.reviewer.id for review in self.reviews if review.status == "approved"]
         match rule.get("rule"):
-            case "require_at_least_one_review" if not self.reviews:
-                return "a review is required"
-            case "require_at_least_one_approved_review" if not approving:
-                return "an approval is required"
-            case "require_all_reviews_approved" if len(approving) < len(self.reviews):
+            case "require_at_least_one_review":
+                unmet = "" if self.reviews else "a review is required"
+            case "require_at_least_one_approved_review":
+                unmet = "" if approving else "an approval is required"
+            case "require_all_reviews_approved":
                 others = [review.reviewer.name for review in self.reviews if review.status != "approved"]
-                return f"{_join_names(others)} requested changes"
-            case "require_specific_reviewers" if missing_users := [user for user in users if user not in approving]:
-                return f"an approval by {self._names_of(missing_users)} is required"
-            case "require_one_of_specific_reviewers" if not set(users) & set(approving):
-                return (
-                    f"an approval by {self._names_of(users, ' or ')} is required"
-                    if users
-                    else "an approval is required"
-                )
-            case "require_up_to_date_change_request" if self.change_request.outdated:
-                return "main has changed: update this change request first"
-            case "require_change_request_subject" if not self.change_request.subject.strip():
-                return "a subject is required"
-            case "require_change_request_description" if not self.change_request.description_text.strip():
-                return "a description is required"
-            case "require_author_to_merge" if self._author is not None and self.me not in (None, self._author):
-                return f"only the author can merge: {self._names_of([self._author])}"
-        return ""
-
-    def undecided_reason(self, rule: Mapping[str, Any]) -> str:
-        """Return why Octavo cannot check a rule. Empty if Octavo can check it."""
-        kind = str(rule.get("rule"))
-        if kind == "require_author_to_merge" and (self._author is None or self.me is None):
-            return "only the author can merge: the server will check this rule"
-        if kind in _KNOWN:
-            return ""
-        return _UNDECIDED.get(kind, f"{safe_line(kind)}: the server will check this rule")
-
-    @property
-    def _author(self) -> str | None:
-        return self.change_request.created_by.id if self.change_request.created_by else None
+                unmet = f"{_join_names(others)} requested changes" if others else ""
+            case "require_specific_reviewers":
+                missing = [user for user in users if user not in approving]
+                unmet = f"an approval by {self._names_of(missing)} is required" if missing else ""
+            case "require_one_of_specific_reviewers":
+                if not set(users) & set(approving):
+                    by = f" by {self._names_of(users, ' or ')}" if users else ""
+                    unmet = f"an approval{by} is required"
+            case "require_up_to_date_change_request":
+                unmet = "main has changed: update this change request first" if request.outdated else ""
+            case "require_change_request_subject":
+                unmet = "" if request.subject.strip() else "a subject is required"
+            case "require_change_request_description":
+                unmet = "" if request.description_text.strip() else "a description is required"
+            case "require_author_to_merge":
+                author = request.created_by.id if request.created_by is not None else None
+                if author is None or self.me is None:
+                    return "unchecked", "only the author can merge: the server will check this rule"
+                unmet = f"only the author can merge: {self._names_of([author])}" if author != self.me else ""
+            case "allow_bypass":
+                pass
+            case kind:
+                name = _UNCHECKED.get(str(kind), safe_line(str(kind)))
+                return "unchecked", f"{name}: the server will check this rule"
+        return "unmet" if unmet else "met", unmet
 
     def _names_of(self, users: Sequence[str], last: str = " and ") -> str:
-        return _join_names([self.names.get(user, safe_line(user)) for user in users], last)
+        return _join_names([self.user_names.get(user, safe_line(user)) for user in users], last)
 
 
 def bypasses(rules: MergeRules, me: str | None) -> bool:
@@ -135,22 +128,6 @@ def requires_up_to_date(rules: MergeRules, me: str | None) -> bool:
     """Return whether the rules forbid the user `me` to merge an outdated change request."""
     is_required = any(rule.get("rule") == "require_up_to_date_change_request" for rule in rules.rules)
     return is_required and not bypasses(rules, me)
-
-
-_KNOWN = frozenset(
-    {
-        "require_at_least_one_review",
-        "require_at_least_one_approved_review",
-        "require_all_reviews_approved",
-        "require_specific_reviewers",
-        "require_one_of_specific_reviewers",
-        "require_up_to_date_change_request",
-        "require_change_request_subject",
-        "require_change_request_description",
-        "require_author_to_merge",
-        "allow_bypass",
-    }
-)
 
 
 def _join_names(names: Sequence[str], last: str = " and ") -> str:

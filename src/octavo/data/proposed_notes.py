@@ -51,9 +51,6 @@ class NewNote:
     """Text that identifies the note, whichever block it is placed on. Notes with the same identity are stored once."""
     placed: str = "exact"
     """Method by which the block was found: exact, words, likely, or page for a note about the whole page."""
-    quote: str = ""
-    severity: str = ""
-    rule: str = ""
 
 
 @dataclass(frozen=True)
@@ -68,9 +65,6 @@ class ProposedNote:
     body: str
     source: str
     placed: str = "exact"
-    quote: str = ""
-    severity: str = ""
-    rule: str = ""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -125,12 +125,6 @@ class Hit:
     """Part of the document that matches: `page`, `section`, `comment`, `quote`, `reply` or `change request`."""
     title: str
     """Title of the page, or subject of the change request."""
-    snippet: str
-    """The text around the match, in one line."""
-    marks: tuple[Range, ...]
-    """Ranges of the matches in `snippet`."""
-    path: tuple[str, ...] = ()
-    """The headings above the match, outermost first."""
     anchor: str = ""
     nth: int = 0
     """Number of earlier headings on the page that have the same text as the last heading of `path`."""
@@ -140,14 +134,20 @@ class Hit:
     """Key of the block that the thread is on. Empty if the thread is on no block, or if the hit is no thread."""
     author: str = ""
     about: str = ""
-    """Status of a change request or a thread."""
+    """Description of a page, or status of a change request or thread."""
     number: int = 0
+    page_path: str = ""
+    """Path of the page in the page tree."""
+    path: tuple[str, ...] = ()
+    """The headings above the match, outermost first."""
     at: datetime | None = None
     """Time when the item was written or changed."""
     known_at: datetime | None = None
     """Time of the newest response that contained the item."""
-    page_path: str = ""
-    """Path of the page in the page tree."""
+    snippet: str = ""
+    """The text around the match, in one line."""
+    marks: tuple[Range, ...] = ()
+    """Ranges of the matches in `snippet`."""
 
     @property
     def place(self) -> Discussion:
@@ -389,7 +389,7 @@ class SearchIndex:
             self._writer.submit(work).add_done_callback(partial(self._check_result, self._writer))
 
     def _check_result(self, writer: Writer, job: Future[None]) -> None:
-        """Handle an error of the file. Raises any other error, which is a bug."""
+        """Handle an error of SQLite or of the disk. Raises any other error."""
         error = job.exception() if not job.cancelled() else None
         if error is None or writer is not self._writer:
             return
@@ -635,69 +635,38 @@ def _search(
         where += f" AND document.space {_IN_JSON}"
         values.append(_json_list(spaces))
     rows = db.execute(
-        "SELECT document.kind, document.space, document.own_id, part, document.title, path, anchor, nth,"
-        " document.change_request, document.page, document.node, document.thread, document.author, document.about,"
-        " document.page_path, document.number, document.at, document.known_at, passage FROM ("
+        "SELECT iif(document.thread = '', document.kind, 'thread'), document.space,"
+        " iif(document.thread = '', document.own_id, document.thread), part, coalesce(root.title, document.title),"
+        " anchor, nth, document.change_request, coalesce(root.page, document.page), coalesce(root.node, document.node),"
+        " document.author, coalesce(root.about, document.about), document.number, document.page_path,"
+        " path, document.at, document.known_at, passage FROM ("
         "  SELECT texts.rowid AS passage, document AS owner, part, path, anchor, nth, "
         "  bm25(texts, 1.0, 8.0, 1.0, 0.5) * iif(texts.rowid IN (SELECT rowid FROM texts WHERE texts MATCH ?), 2, 1) AS rank"
         "  FROM texts JOIN passages ON passages.id = texts.rowid JOIN documents document ON document.id = passages.document"
         f"  WHERE texts MATCH ? AND {where} ORDER BY texts.rowid DESC LIMIT ?"
-        " ) JOIN documents document ON document.id = owner"
+        " ) JOIN documents document ON document.id = owner LEFT JOIN documents root ON part = 'reply'"
+        " AND root.kind = 'comment' AND root.space = document.space"
+        " AND root.change_request = document.change_request AND root.thread = document.thread"
         " ORDER BY rank, document.known_at DESC, passage LIMIT ?",
         [terms.whole_expression, terms.expression, *values, MAX_RANKED, limit * 6],
     ).fetchall()
     hits: list[Hit] = []
     hits_per_item: dict[tuple[str, ...], int] = {}
-    for row in rows:
-        kind, space, own_id, part, title, path, anchor, nth, change, page, node, thread = row[:12]
-        found: HitKind = "thread" if thread else kind
-        item = (found, space, change, thread or own_id)
-        if hits_per_item.get(item, 0) >= MAX_HITS_PER_ITEM or len(hits) >= limit:
-            continue
-        hits_per_item[item] = hits_per_item.get(item, 0) + 1
-        author, status, page_path, number, at, known_at, passage = row[12:]
-        if part == "reply" and (first := _first_comment(db, space, change, thread)):
-            title, page, node, status = first
-        snippet, marks = terms.excerpt(_passage_text(db, passage), snippet_length)
-        hits.append(
-            Hit(
-                found,
-                space,
-                thread or own_id,
-                part,
-                title,
-                snippet,
-                marks,
-                tuple(path.split(_SEPARATOR)) if path else (),
-                anchor,
-                nth,
-                change,
-                page,
-                node,
-                author,
-                status,
-                number,
-                moment(at) if at is not None else None,
-                moment(known_at) if known_at else None,
-                page_path,
-            )
-        )
+    for *columns, path, at, known_at, passage in rows:
+        headings = tuple(path.split(_SEPARATOR)) if path else ()
+        times = [moment(at) if at is not None else None, moment(known_at) if known_at else None]
+        hit = Hit(*(*columns, headings, *times))
+        item = (hit.kind, hit.space, hit.change_request, hit.id)
+        if hits_per_item.get(item, 0) < MAX_HITS_PER_ITEM and len(hits) < limit:
+            hits_per_item[item] = hits_per_item.get(item, 0) + 1
+            snippet, marks = terms.excerpt(_passage_text(db, passage), snippet_length)
+            hits.append(replace(hit, snippet=snippet, marks=marks))
     return tuple(hits)
 
 
 def _passage_text(db: sqlite3.Connection, passage: int) -> str:
     row = db.execute("SELECT iif(shown = '', words, shown) FROM texts WHERE rowid = ?", (passage,)).fetchone()
     return from_index_text(row[0]) if row is not None else ""
-
-
-def _first_comment(db: sqlite3.Connection, space: str, change: str, thread: str) -> tuple[str, str, str, str] | None:
-    """Return the title, page id, block key and status of the first comment of a thread. None if it is not indexed."""
-    first: tuple[str, str, str, str] | None = db.execute(
-        "SELECT title, page, node, about FROM documents"
-        " WHERE space = ? AND kind = 'comment' AND change_request = ? AND thread = ?",
-        (space, change, thread),
-    ).fetchone()
-    return first
 
 
 def _counts(spaces: Collection[str] | None, db: sqlite3.Connection) -> IndexedCounts:

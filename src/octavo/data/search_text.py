@@ -9,11 +9,11 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache, cached_property, partial
 from html import unescape
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 from urllib.parse import unquote
 
 from octavo.api import safety
@@ -43,8 +43,8 @@ from octavo.api.operation import ChangeRequestRef, Discussion, ListPage, Operati
 from octavo.documents.suggestions import one_line_text
 
 MAX_QUERY_LENGTH, MAX_TERMS = 512, 24
-MAX_PASSAGE = 4000
-"""Maximum characters of a passage. Longer sections are split, so that making snippets is fast."""
+MAX_SECTION = 4000
+"""Maximum characters of a text. Longer sections are split, so that making snippets is fast."""
 MAX_PAGE_LETTERS = 400_000
 """Maximum characters of a page that are indexed."""
 _BEFORE = 32
@@ -54,23 +54,8 @@ _CJK = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _TOKEN = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+(?:{SIGNED})?")
 
 
-class Passage(NamedTuple):
-    """Text of a page below one heading."""
-
-    path: tuple[str, ...]
-    """The headings above the text, outermost first. Empty before the first heading."""
-    anchor: str
-    """Anchor that the author gave to the last heading. Empty if there is none."""
-    nth: int
-    """Number of earlier headings on the page with the same text."""
-    text: str
-
-
 class SearchTerms:
-    """The terms of a search. A match contains all terms.
-
-    Long terms and the last term also match beginnings of words. There is no query syntax.
-    """
+    """The terms of a search. A match contains all terms. There is no query syntax."""
 
     def __init__(self, typed: str) -> None:
         words = fold_for_search(safety.safe_text(typed[:MAX_QUERY_LENGTH])).split()
@@ -223,7 +208,7 @@ _INLINE_MARKUP = re.compile(r"\*{1,3}|`+|~~|\\(?=[!-/:-@\[-`{-~])")
 _RULE_OF_TABLE = re.compile(r"[ \t|:-]+$")
 
 
-def sections(markdown: str, title: str) -> Iterator[Passage]:
+def sections(markdown: str, title: str) -> Iterator[DocumentText]:
     """Yield the sections of a page. A long section is split. The first heading is skipped if it equals the page title.
 
     This reads single lines and does not parse Markdown, so it may misread some headings or inline markup.
@@ -234,10 +219,11 @@ def sections(markdown: str, title: str) -> Iterator[Passage]:
     lines: list[str] = []
     length = 0
 
-    def close() -> Iterator[Passage]:
+    def close() -> Iterator[DocumentText]:
         text = "\n".join(lines)
         if text or path:
-            yield Passage(tuple(each for _, each in path), anchor, nth, text)
+            headings = tuple(each for _, each in path)
+            yield DocumentText("section", text, headings[-1] if path else "", title, headings, anchor, nth)
         lines.clear()
 
     for level, line in _lines(markdown[:MAX_PAGE_LETTERS]):
@@ -245,7 +231,7 @@ def sections(markdown: str, title: str) -> Iterator[Passage]:
         if level <= 0:
             if not text:
                 continue
-            if length + len(text) > MAX_PASSAGE and lines:
+            if length + len(text) > MAX_SECTION and lines:
                 yield from close()
                 length = 0
             lines.append(text)
@@ -355,8 +341,11 @@ class DocumentText:
     title: str = ""
     context: str = ""
     path: tuple[str, ...] = ()
+    """The headings above the text of a section, outermost first. Empty before the first heading."""
     anchor: str = ""
+    """Anchor that the author gave to the last heading. Empty if there is none."""
     nth: int = 0
+    """Number of earlier headings on the page with the same text as the last heading."""
 
 
 @dataclass(frozen=True)
@@ -492,28 +481,8 @@ def _stamp(*parts: object) -> bytes:
 
 def _page_document(at: SpaceRef, page: Page) -> SearchDocument:
     text = page.markdown if page.markdown is not None else document_text(page.document)
-    return SearchDocument(
-        "page",
-        at.space_id,
-        page.id,
-        page.title,
-        page=page.id,
-        about=page.description or "",
-        path=_path(page),
-        file=_file(page),
-        at=page.updated_at,
-        stamp=_stamp(page.title, page.description, text),
-        read_texts=partial(_page_texts, page, text),
-    )
-
-
-def _path(page: Page) -> str:
-    path = page.path or ""
-    return f"{path}/" if page.pages else path
-
-
-def _file(page: Page) -> str:
-    return (page.git.path or "") if page.git is not None else ""
+    stamp, read_texts = _stamp(page.title, page.description, text), partial(_page_texts, page, text)
+    return replace(_tree_page(at, page), stamp=stamp, read_texts=read_texts)
 
 
 def _tree_page(at: SpaceRef, page: Page) -> SearchDocument:
@@ -525,8 +494,8 @@ def _tree_page(at: SpaceRef, page: Page) -> SearchDocument:
         page.title,
         page=page.id,
         about=about,
-        path=_path(page),
-        file=_file(page),
+        path=f"{page.path or ''}/" if page.pages else page.path or "",
+        file=(page.git.path or "") if page.git is not None else "",
         at=page.updated_at,
         read_texts=lambda: (DocumentText("page", about, page.title),),
     )
@@ -534,9 +503,7 @@ def _tree_page(at: SpaceRef, page: Page) -> SearchDocument:
 
 def _page_texts(page: Page, text: str) -> Iterator[DocumentText]:
     yield DocumentText("page", page.description or "", page.title)
-    for section in sections(text, page.title):
-        title = section.path[-1] if section.path else ""
-        yield DocumentText("section", section.text, title, page.title, section.path, section.anchor, section.nth)
+    yield from sections(text, page.title)
 
 
 def _comment_document(at: Discussion, comment: Comment) -> SearchDocument:

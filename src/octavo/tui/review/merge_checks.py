@@ -498,12 +498,9 @@ def rule_facts(rules: MergeRules, candidate: MergeCandidate) -> Iterator[Fact]:
         yield Fact("ok", "merge rules", "none set")
         return
     bypass = bypasses(rules, candidate.me)
-    unmet = [(rule, reason) for rule in required if (reason := candidate.missing(rule))]
-    undecided = [
-        (rule, reason)
-        for rule in required
-        if not candidate.missing(rule) and (reason := candidate.undecided_reason(rule))
-    ]
+    checks = [(rule, *candidate.check(rule)) for rule in required]
+    unmet = [(rule, reason) for rule, state, reason in checks if state == "unmet"]
+    undecided = [(rule, reason) for rule, state, reason in checks if state == "unchecked"]
     met = len(required) - len(unmet) - len(undecided)
     summary = f"{met} of {len(required)} met (rules set for the {rules.source})"
     if bypass and (unmet or undecided):
