@@ -36,7 +36,7 @@ async def test_draft_survives_a_restart(tmp_path: Path, clock: Clock) -> None:
     state.close()
     state, drafts = open_drafts(tmp_path, clock)
     assert (drafts.get("a"), drafts.get("b"), drafts.get("c")) == ("One two", "At the last moment", None)
-    await drafts.discard("a")
+    await drafts.save("a", "")
     assert [draft.key for draft in drafts.all()] == ["b"]
     state.close()
 
@@ -90,7 +90,7 @@ async def test_two_instances_in_one_place_keep_two_versions(tmp_path: Path, cloc
     await two.save("a", "One, but other")
     assert _texts_at(one, "a") == ["One, but other", "One, and more"]
     assert (one.get("a"), two.get("a")) == ("One, and more", "One, but other")
-    await two.discard("a")
+    await two.save("a", "")
     assert (one.get("a"), two.get("a")) == ("One, and more", "One, and more")
     first.close()
     second.close()
@@ -366,7 +366,7 @@ async def test_text_written_after_a_discard_survives_the_restore(outbox: ManualO
     await outbox.restore_discarded(discarded)
     assert outbox.pending_comments(AT) == (other, only)
     assert drafts.get("reply s k") == "Or not."
-    await drafts.discard("reply s k")
+    await drafts.save("reply s k", "")
     assert drafts.get("reply s k") == "I think so."
 
 
@@ -396,7 +396,7 @@ async def test_draft_observers_are_notified_of_new_and_deleted_drafts(outbox: Ma
     await drafts.save("a", "One")
     await drafts.save("a", "One two")
     assert seen == [frozenset(), frozenset({"a"}), frozenset({"a"}), frozenset({"a"})], "it is one once it is on disk"
-    await drafts.discard("a")
+    await drafts.save("a", "")
     assert seen[4:] == [frozenset(), frozenset()]
     await drafts.save("b", "Two")
     discarded = await outbox.discard_unsent(["b"], [])
@@ -404,7 +404,7 @@ async def test_draft_observers_are_notified_of_new_and_deleted_drafts(outbox: Ma
     await outbox.restore_discarded(discarded)
     assert seen[-1] == frozenset({"b"})
     leave()
-    await drafts.discard("b")
+    await drafts.save("b", "")
     assert seen[-1] == frozenset({"b"})
 
 

@@ -162,7 +162,8 @@ class Drafts:
         return tuple(sorted(written, key=lambda draft: draft.saved_at, reverse=True))
 
     def save(self, key: str, text: str) -> Awaitable[None]:
-        """Start to save `text`, and return an awaitable that ends when it is on disk. A blank text discards the draft.
+        """Start to save `text`, and return an awaitable that ends when it is on disk. A blank text discards the version of
+        this process, and the version of another process that the user has seen. Other versions stay.
 
         The text of the last call is stored, in whatever order the results are awaited. Awaiting raises NotSaved.
         """
@@ -176,19 +177,14 @@ class Drafts:
         except NotSaved:
             self._mark_late(edit)
             raise
-        self._note_saved(edit)
+        self._on_saved(edit)
 
     def flush(self) -> None:
         """Wait for up to two seconds until all saves are on disk. Raises NotSaved."""
         self._state.write_now(lambda db: None)
 
-    async def discard(self, key: str) -> None:
-        """Discard the version of this process, and the version of another process that the user has seen. Other
-        versions stay. Raises NotSaved."""
-        await self.save(key, "")
-
     def removal(self, key: str) -> Removal:
-        """Return the steps that delete a draft as a part of another transaction. They delete the same versions as `discard`."""
+        """Return the steps that discard a draft as a part of another transaction."""
         namespace, writer, seen = self._state.namespace, self._writer, self._seen.get(key)
         return Removal(
             lambda db: _remove(db, namespace, key, writer, seen), partial(self._forget, key, self._edits.get(key))
@@ -236,14 +232,14 @@ class Drafts:
             raise
         finally:
             late.cancel()
-        self._note_saved(edit)
+        self._on_saved(edit)
 
     def _mark_late(self, edit: _Edit) -> None:
         if self._edits.get(edit.key) is edit:
             edit.is_late = True
             self.changed.notify()
 
-    def _note_saved(self, edit: _Edit) -> None:
+    def _on_saved(self, edit: _Edit) -> None:
         if not edit.text:
             self._forget(edit.key, edit)
         elif self._edits.get(edit.key) is edit:

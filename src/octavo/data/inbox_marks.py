@@ -140,13 +140,13 @@ class InboxMarks:
         await self._put(new)
         if (over := len(self._all()) - MAX_MARKS) > 0:
             oldest = sorted(self._all().items(), key=lambda each: each[1].marked_at)[:over]
-            await self._put({place: None for place, _ in oldest})
+            await self._put({mark_key: None for mark_key, _ in oldest})
 
     async def _put(self, changes: dict[tuple[str, bool], Mark | None]) -> None:
         """Set marks, or delete those whose value is None. The marks in memory change immediately. The change is on disk
         when this returns. Raises NotSaved, and then all marks are as before."""
         marks = self._all()
-        before = [(place, marks.get(place)) for place in changes]
+        before = [(mark_key, marks.get(mark_key)) for mark_key in changes]
         _apply(marks, changes.items())
         namespace = self._state.namespace
 
@@ -160,7 +160,7 @@ class InboxMarks:
         try:
             await self._state.write(write)
         except NotSaved:
-            _apply(marks, [(place, mark) for place, mark in before if marks.get(place) == changes[place]])
+            _apply(marks, [(each, mark) for each, mark in before if marks.get(each) == changes[each]])
             raise
 
     def _all(self) -> Marks:
@@ -209,5 +209,5 @@ def snooze_until(choice: Literal["hour", "tomorrow", "next week"], now: datetime
     if choice == "hour":
         return localize(now + timedelta(hours=1))
     here = localize(now).replace(hour=_MORNING, minute=0, second=0, microsecond=0, tzinfo=None)
-    # The time zone is added to the result, because the clocks may change until then.
+    # Add the time zone only to the result, because summer time may begin or end in between.
     return localize(here + timedelta(days=1 if choice == "tomorrow" else 7 - here.weekday()))

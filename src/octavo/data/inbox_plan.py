@@ -111,29 +111,26 @@ class ListedPlaces:
         }
 
     def stamp_of(self, op: Operation[Any]) -> str:
-        """Return the stamp of the response to an operation. Empty if no list contains its space or change request."""
+        """Return the stamp that the response to an operation has now. Empty if no list contains its space or change
+        request."""
         at = getattr(op, "at", None)
         if not isinstance(at, SpaceRef | ChangeRequestRef):
             return ""
         listed = self._places.get((at.space_id, at.change_request_id if isinstance(at, ChangeRequestRef) else ""))
-        return stamp_from(listed, op, at) if listed is not None else ""
-
-
-def stamp_from(listed: Space | ChangeRequest, op: Operation[Any], at: Discussion) -> str:
-    """Return the stamp that the response to `op` has now: a text that changes when the response may have changed.
-    `listed` is the space or change request `at`, as an item of a list."""
-    place_stamp = space_stamp(listed) if isinstance(listed, Space) else change_request_stamp(listed)
-    if is_of_content(op):
-        return listed.revision or place_stamp
-    if op == open_threads_of(at):
-        return open_threads_stamp(listed)
-    if (
-        isinstance(at, ChangeRequestRef)
-        and isinstance(listed, ChangeRequest)
-        and op in (reviews_of(at), requested_of(at))
-    ):
-        return reviews_stamp(listed)
-    return place_stamp
+        if listed is None:
+            return ""
+        place_stamp = space_stamp(listed) if isinstance(listed, Space) else change_request_stamp(listed)
+        if is_of_content(op):
+            return listed.revision or place_stamp
+        if op == open_threads_of(at):
+            return open_threads_stamp(listed)
+        if (
+            isinstance(at, ChangeRequestRef)
+            and isinstance(listed, ChangeRequest)
+            and op in (reviews_of(at), requested_of(at))
+        ):
+            return reviews_stamp(listed)
+        return place_stamp
 
 
 def is_of_content(op: Operation[Any]) -> bool:

@@ -107,8 +107,8 @@ class InboxBuilder:
     build."""
 
     def __init__(self, build: Callable[[bool], Awaitable[Inbox | None]], on_built: Callable[[], None]) -> None:
-        """`build` returns the new inbox, or None if nothing has changed. Its argument is True if the caller of
-        `schedule` knows of a change. `on_built` is called after each build."""
+        """`build` returns the new inbox, or None to keep the current one. Its argument is True if a call of `schedule` since
+        the last build had `is_stale=True`. `on_built` is called after each call of `build`."""
         self.inbox = Inbox()
         self.can_build = False
         """True if enough is loaded to build rows. Until then, the rows of an earlier run are shown."""

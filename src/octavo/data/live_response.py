@@ -81,8 +81,7 @@ class LiveResponse:
     requested_at: datetime | None = None
     """When the request for this value was sent. None if the value was read from disk."""
     checked_at: datetime | None = None
-    """When the response was last known to be current: it was fetched, or its stamp was unchanged. None if it is not
-    loaded."""
+    """When the response was fetched, or later when its stamp was seen to be unchanged. None if it is not loaded."""
     pages: int = 0
     wanted_pages: int = 1
     """Number of pages that a refresh fetches."""
@@ -125,7 +124,7 @@ class LiveResponse:
         self.value, self.fetched_at, self.checked_at, self.pages = value, requested_at, requested_at, 1
         self.writes_included = writes
         if isinstance(value, ListPage) and value.next is None and (limit := getattr(self.op, "limit", None)):
-            # The whole list was stored: a refresh must fetch all its pages, or the list would be shorter meanwhile.
+            # The whole list was stored. So a refresh must fetch all its pages: otherwise the list becomes shorter.
             self.pages = self.wanted_pages = max(1, -(-len(value.items) // limit))
 
     def accept(self, value: Any, pages: int, now: datetime, writes: int) -> None:

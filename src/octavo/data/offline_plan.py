@@ -28,6 +28,7 @@ from octavo.api.operation import (
 from octavo.api.spaces import Space
 from octavo.api.wire import encode
 from octavo.data import inbox_plan
+from octavo.data.loaders import get_page_source, get_page_to_read
 from octavo.data.queries import (
     all_threads_of,
     change_requests_of,
@@ -142,8 +143,7 @@ def owner_of(space_id: str) -> str:
 
 
 def wants_of_space(space: Space, owner: str) -> Iterator[Want]:
-    """Return the wants of a space, without its pages. The page tree is first, because the progress shows the number of
-    pages."""
+    """Return the wants of a space without its pages, the page tree first."""
     at, space_stamp = space.ref, inbox_plan.space_stamp(space)
     revision, has_revision = space.revision or space_stamp, bool(space.revision)
     tree = content.ListPages(at=at)
@@ -167,7 +167,7 @@ def wants_of_tree(at: SpaceRef, tree: PageTree, revision: str, owner: str) -> It
     """Yield a want for the text of each page of a space."""
     for page in tree.walk():
         if page.type == "document":
-            op = content.GetPage(at=at, page_id=page.id, format="markdown", dereferenced="reusable-contents")
+            op = get_page_to_read(at, page.id)
             yield _want(owner, op, inbox_plan.page_stamp(page, revision), f"the page {page.title or 'Untitled'}")
 
 
@@ -211,7 +211,7 @@ def wants_of_changes(at: ChangeRequestRef, listed: ChangeRequest, changes: Chang
         refs: Any = "stable" if "page_moved" in types else None
         for end, is_missing in zip(both_sides, missing, strict=False):
             if is_missing not in types:
-                op = content.GetPage(at=end, page_id=page, format="markdown")
+                op = get_page_source(end, page)
                 op = op.model_copy(update={"refs": refs}) if refs else op
                 label = f"the page {titles[page]} in #{listed.number}"
                 yield _want(owner, op, listed.revision or inbox_plan.NO_STAMP, label, has_stamp=bool(listed.revision))

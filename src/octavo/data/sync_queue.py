@@ -43,7 +43,7 @@ class Rank(IntEnum):
     AWAITED = 1
     """A function is waiting for the response, but not the user."""
     VISIBLE = 2
-    """A refresh of a response on screen."""
+    """A refresh of a watched response."""
     NEEDED = 3
     """The response may lead to a row of the inbox."""
     PREFETCH = 4
@@ -354,7 +354,7 @@ class SyncQueue:
         flight = self.flights[url] = Flight(
             self._best_want(url).op,
             url,
-            known_stamps[-1] if known_stamps else "",  # the want that was added last has the stamp of the newest list
+            known_stamps[-1] if known_stamps else "",  # of the newest want, whose list is the newest
             frozenset(stamps),
             max(want.min_items for want in wants),
             now,
