@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from octavo.documents.source_reader import parse
@@ -62,6 +62,8 @@ def test_spaces_collapse_and_no_line_begins_with_one(markdown: str, shown: str) 
 
 
 @settings(max_examples=200, deadline=None)
+@example("\u200d\u200dabc", 2)
+@example("\u200d\u200d\u200d\u200d再(abc", 2)
 @given(st.text(st.sampled_from("ab (/-「」、再한กเ่าະຂခ្្ម👩🇬é\u0301 \u200d"), max_size=60), st.integers(2, 30))
 def test_wrapped_text_loses_no_letter_and_fits_its_width(text: str, width: int) -> None:
     broken = lines(text, width)

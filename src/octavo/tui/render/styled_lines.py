@@ -537,8 +537,11 @@ def _split_long_word(word: str, width: int) -> list[int]:
         edges: Sequence[int] = range(len(word) + 1)
         ends = edges
     else:
-        graphemes, _ = split_graphemes(word)
-        ends = [0, *(end for _, end, _ in graphemes)]
+        # Two joiners at the start are skipped: Rich would join the second one with the next letter, but measures the
+        # letter in `cell_len`.
+        skipped = (len(word) - len(word.lstrip(_JOINER))) // 2 * 2
+        graphemes, _ = split_graphemes(word[skipped:])
+        ends = [0, *(skipped + end for _, end, _ in graphemes)]
         edges = [0, *accumulate(size for _, _, size in graphemes)]
     breaks = _NO_BREAK if _OPAQUE_ID.fullmatch(word) else _INNER_BREAK
     indexes: list[int] = []
