@@ -133,11 +133,11 @@ async def test_click_on_a_notification_undoes() -> None:
     board = NoticeBoard(Clock())
     app = UndoRecorder(Static(), Notices(board))
     async with app.run_test(size=(70, 12)) as pilot:
-        number = board.say("5 threads resolved", undo=True)
+        board.say("5 threads resolved", undo=True)
         await wait_idle(app)
         await pilot.click(Notices)
         await pilot.pause()
-        assert [message.number for message in app.got_of(Notices.UndoRequested)] == [number]
+        assert len(app.got_of(Notices.UndoRequested)) == 1
 
 
 async def test_notification_without_animation_has_no_bar() -> None:

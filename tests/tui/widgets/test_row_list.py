@@ -291,7 +291,7 @@ async def test_first_load_shows_placeholders_then_the_rows() -> None:
     row_list = rows()
     app = MessageRecorder(row_list)
     async with app.run_test(size=(60, 10)) as pilot:
-        row_list.state.show_loading("the comments of Mobile SDK", cancel="esc stops")
+        row_list.state.show_loading("the comments of Mobile SDK")
         await pilot.pause()
         assert "Nothing needs you" not in shown(app), "a list that loads must not be called empty"
         await until(pilot, lambda: "░░░" in shown(app))

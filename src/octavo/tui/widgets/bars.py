@@ -49,8 +49,8 @@ class SectionTabs(Widget):
         def control(self) -> SectionTabs:
             return self.sections
 
-    def __init__(self, sections: tuple[Section, ...], current: str, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self, sections: tuple[Section, ...], current: str) -> None:
+        super().__init__()
         self.set_reactive(SectionTabs.sections, sections)
         self.set_reactive(SectionTabs.current, current)
         self._spans: list[tuple[int, int, str]] = []
@@ -74,13 +74,11 @@ class SectionTabs(Widget):
                 words = words.stylize("bold $foreground on $panel")
             self._spans.append((line.cell_length, line.cell_length + words.cell_length, section.key))
             line = line + words + Content(" ")
-        width = self.content_size.width
-        gap_width = width - line.cell_length - len(self.note)
-        return (
-            line + Content(" " * gap_width + self.note)
-            if self.note and gap_width > 0
-            else line.truncate(width, ellipsis=True)
-        )
+        width, note = self.content_size.width, Content(self.note)
+        gap_width = width - line.cell_length - note.cell_length
+        if note and gap_width > 0:
+            return line + Content(" " * gap_width) + note
+        return line.truncate(width, ellipsis=True)
 
     def on_click(self, event: Click) -> None:
         for start, end, key in self._spans:
@@ -109,8 +107,8 @@ class KeyBar(Widget):
     }
     """
 
-    def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(name=name, id=id, classes=classes)
+    def __init__(self) -> None:
+        super().__init__()
         self._spans: list[tuple[int, int, ActiveCommand]] = []
         self._shown: list[ActiveCommand] = []
         self._changed_commands: list[ActiveCommand] | None = None
@@ -177,8 +175,8 @@ class KeyBar(Widget):
         for start, end, command in self._spans:
             if start <= event.x < end:
                 event.stop()
-                # The app runs the command, as for a key press. If the screen did, and closed, it would wait for the
-                # handlers of its widgets, and so for this command.
+                # Run by the app, as for a key press. Run by the screen, a command that closes the screen would wait for
+                # itself: closing waits for the handlers of the widgets.
                 self.app.call_later(command.run)
 
 

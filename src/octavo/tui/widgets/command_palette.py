@@ -26,7 +26,6 @@ PaletteValue = ActiveCommand | Callable[[], object] | str
 class PaletteScreen(Chooser[None, PaletteValue]):
     """A palette of the commands of the current view, commands of other views, and themes, which are previewed."""
 
-    PLACEHOLDER: ClassVar[str] = "Type to filter"
     COUNT_NOUN: ClassVar[str] = "command"
     FOOT: ClassVar[str] = "enter run"
     SHOWS_EXPLANATION: ClassVar[bool] = True
@@ -208,7 +207,6 @@ class HelpScreen(Chooser[None, ActiveCommand]):
     """A list of the commands of the current view. Enter closes the help and runs the selected command."""
 
     CONTEXT: ClassVar[str] = "help"
-    PLACEHOLDER: ClassVar[str] = "Type to filter"
     COUNT_NOUN: ClassVar[str] = "command"
     FOOT: ClassVar[str] = "enter run"
     SHOWS_EXPLANATION: ClassVar[bool] = True

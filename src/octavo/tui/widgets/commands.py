@@ -94,7 +94,7 @@ class Command(Generic[T]):
     is_available: Callable[[Any, T], bool] = lambda app, target: True
     """Returns whether the command exists for this target. If not, its key does nothing and the palette omits it."""
     applies: Callable[[Any, T], bool] = lambda app, target: True
-    """Returns whether the key bar offers the command. If not, its key still works and says why it cannot run."""
+    """Returns whether the key bar offers the command. If not, its key still works."""
     offered_on_failure: Callable[[Any, T], bool] = lambda app, target: False
     """Returns whether the command can help after a failed load. Then it is named below the error."""
     shown: bool = True
@@ -326,8 +326,6 @@ class ActiveCommand:
     context: str
     """Name of the widget, screen or app that has the command."""
     enabled: bool
-    shown: bool
-    """True if the key bar may show the command."""
     applies: bool
     """True if the key bar offers the command in the current state."""
     group: Binding.Group | None
@@ -383,7 +381,6 @@ def _active_command(app: App[Any], active: ActiveBinding, keys: list[str]) -> Ac
         help=tooltip or binding.description,
         context=place_name(node),
         enabled=reason is None,
-        shown=binding.show,
         applies=applies,
         group=binding.group,
         reason=reason,
@@ -410,7 +407,6 @@ def _typing_command(app: App[Any], node: DOMNode, key: str, title: str) -> Activ
         help=title,
         context=place_name(node),
         enabled=True,
-        shown=True,
         applies=True,
         group=None,
         reason=None,
@@ -431,11 +427,11 @@ def key_bar(screen: Screen[Any]) -> list[ActiveCommand]:
     screen, then the first command of the focused widget, the commands of its parents, its other commands, those of
     other panes, and those of the app.
 
-    Left out are the second of two keys with the same function, the `keys_named` of the screen, and commands that do not
+    Left out are the second of two keys with the same function, the `hidden_keys` of the screen, and commands that do not
     apply to their target. A command that the user is not allowed to run stays, and its key says why. While the focused
     widget takes all letters as text, only its `typing_keys` are returned.
     """
-    hidden_keys: frozenset[str] = getattr(screen, "keys_named", frozenset())
+    hidden_keys: frozenset[str] = getattr(screen, "hidden_keys", frozenset())
     focused: DOMNode | None = screen.focused
     if focused is not None and (typing := getattr(focused, "typing_keys", ())):
         return [_typing_command(screen.app, focused, key, title) for key, title in typing]

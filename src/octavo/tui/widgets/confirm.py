@@ -140,7 +140,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         self._is_answered = False
         self._is_composed = False
         self._content_time: datetime | None = None
-        """Time when new content was shown. None once the user had time to read the content."""
+        """Time when content was shown that the user must read before the confirm key works. None if there is none."""
         self._reading_timer: Timer | None = None
         self._draft_clock = DraftClock()
         self._draft_timer: Timer | None = None
@@ -240,8 +240,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
 
     @property
     def _is_key_delayed(self) -> bool:
-        """True for `READ_SECONDS` after the text of the dialog changed. The key then does not confirm, so that you read
-        the text first."""
+        """True for `READ_SECONDS` after `require_reading`, unless a word must be typed."""
         if self._content_time is None or self._word:
             return False
         return 0 <= (short_texts.clock() - self._content_time).total_seconds() < READ_SECONDS
@@ -295,10 +294,11 @@ class ConfirmDialog(Dialog[Confirmed | None]):
             return self._blocked
         if self._is_key_delayed:
             return "The checks just finished loading. Read them, then press y."
-        if self._field is not None and self._field.required_error and not self.text:
-            return self._field.required_error
         for name, field in self._fields.items():
-            if field.max_length and (length := len(self._field_text(name))) > field.max_length:
+            length = len(self._field_text(name))
+            if field.required_error and not length:
+                return field.required_error
+            if field.max_length and length > field.max_length:
                 return (
                     f"The {field.label.lower()} has {length} characters. Enter at most {field.max_length} characters."
                 )
@@ -307,12 +307,11 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         return None
 
     @property
-    def keys_named(self) -> frozenset[str]:
-        # The key bar hides these keys: `ctrl+s` if the button shows `enter`, and the scroll keys if the body fits on
-        # the screen.
+    def hidden_keys(self) -> frozenset[str]:
+        # Also `ctrl+s` if the button shows `enter`, and the scroll keys if the body fits on the screen.
         confirms_by_enter = any(button.key == "enter" for button in self.query("#yes").results(TextButton))
         fits = all(each.max_scroll_y == 0 for each in self.query(".confirm--body"))
-        return super().keys_named | ({"ctrl+s"} if confirms_by_enter else set()) | ({"↓", "↑"} if fits else set())
+        return super().hidden_keys | ({"ctrl+s"} if confirms_by_enter else set()) | ({"↓", "↑"} if fits else set())
 
     def _show_state(self) -> None:
         button = self.query_one("#yes", TextButton)
@@ -359,6 +358,11 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         for name, field in self._fields.items():
             if field.save_draft_now is not None and self.query(f"#{name}"):
                 field.save_draft_now(self._field_text(name))
+
+    def on_screen_suspend(self) -> None:
+        """Save the drafts now, because navigation may close the dialog."""
+        if self._draft_clock.has_unsaved and not self._is_answered:
+            self._save_drafts()
 
     def on_unmount(self) -> None:
         if isinstance(self.app, HostApp):

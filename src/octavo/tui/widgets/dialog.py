@@ -103,8 +103,9 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
     @property
-    def keys_named(self) -> frozenset[str]:
-        """Keys that the border names, such as `enter`, `J` and `K` for `enter open · J and K change the order`.
+    def hidden_keys(self) -> frozenset[str]:
+        """Keys that the key bar leaves out, because the border names them: `enter`, `J` and `K` for
+        `enter open · J and K change the order`.
 
         `esc` is never included: the key bar always shows how to close the dialog.
         """
@@ -181,4 +182,4 @@ class TextButton(HasCommands, Widget, can_focus=True):
 
     def on_click(self, event: Click) -> None:
         event.stop()
-        self.post_message(self.Pressed(self))
+        self.press()

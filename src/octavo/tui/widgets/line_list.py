@@ -42,7 +42,6 @@ _MAX_MESSAGE_LINES = 3
 """Maximum number of lines of the error message below a list after a failed refresh, so that the items keep enough
 room."""
 _CACHE_SIZE = 2000
-_PARTLY_LOADED = "loaded, more on the server"
 
 
 STILL_LOADING = StillLoading("Still loading. Wait a moment.")
@@ -148,13 +147,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
     class FilterChanged(ListMessage):
         """The filter changed."""
 
-    def __init__(
-        self,
-        *,
-        empty: str = "No items.",
-        hint: str = "",
-        id: str | None = None,
-    ) -> None:
+    def __init__(self, *, empty: str = "No items.", hint: str = "", id: str | None = None) -> None:
         """`empty` is the message of an empty list, `hint` names the key to press next."""
         super().__init__(id=id)
         self.state = ListState(self, empty, hint)
@@ -393,10 +386,11 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     def go_to_heading(self, step: int) -> None:
         """Select the first item below the next heading, or with -1 below the current or the previous heading."""
-        first_items = {bisect_left(self.first_lines, line) for line in self.extra_lines}
+        below_headings = {bisect_left(self.first_lines, line) for line in self.extra_lines}
+        first_items = {self._nearest_stop(index, 1) for index in below_headings if index < len(self.keys)}
         candidates = [item for item in first_items if (item > self.cursor if step > 0 else item < self.cursor)]
-        if candidates and self.keys:
-            self._set_cursor(min(candidates) if step > 0 else max(candidates), step=step)
+        if candidates:
+            self._set_cursor(min(candidates) if step > 0 else max(candidates))
 
     def move_by_half_page(self, direction: int) -> None:
         """Move the cursor by half a page, up if `direction` is -1."""
@@ -519,14 +513,14 @@ class ListState:
         """True if the loading message is shown."""
         return self._waiting is not None
 
-    def show_loading(self, subject: str, *, cancel: str = "", titles: Sequence[str] = ()) -> None:
+    def show_loading(self, subject: str, *, titles: Sequence[str] = ()) -> None:
         """Show that `subject` (such as "the comments of Mobile SDK") is loading, if no items are shown. `titles` are
         the first lines of the items, if they are known."""
         if self._failure is not None:
             self._failure = None
             self._list.lay_out_again()
         if not self._list.counts.loaded and self._waiting is None:
-            self._waiting = LoadingMessage(self._list, subject, cancel, titles)
+            self._waiting = LoadingMessage(self._list, subject, titles)
             self._list.redraw()
 
     def fail(self, message: str, cause: str) -> None:
@@ -615,19 +609,13 @@ class Extent:
 
     @property
     def summary(self) -> str:
-        """Number of shown items for the status line: `14 of 14`, `300 of 812 loaded`, `2 of 31 shown`."""
-        shown_count, total, word = self._counts()
-        return f"{total} {word}" if word == _PARTLY_LOADED else f"{shown_count} of {total} {word}".rstrip()
-
-    def _counts(self) -> tuple[int, int, str]:
-        """Return the number of shown items, the total, and a word that says why the numbers differ, such as `loaded`. The
-        word may be empty."""
+        """Number of shown items for the status line: `14 of 14`, `300 of 812 loaded`, `300 loaded, more on the server`,
+        `2 of 31 shown`."""
         if self._list.query_text:
-            matching = self._list.match_count()
-            return matching, self.loaded, "shown"
+            return f"{self._list.match_count()} of {self.loaded} shown"
         if self.total is not None and self.total > self.loaded:
-            return self.loaded, self.total, "loaded"
-        return self.loaded, self.loaded, _PARTLY_LOADED if self.partial_note else ""
+            return f"{self.loaded} of {self.total} loaded"
+        return f"{self.loaded} loaded, more on the server" if self.partial_note else f"{self.loaded} of {self.loaded}"
 
 
 class ItemPainter:
@@ -670,23 +658,9 @@ class ItemPainter:
         if not widget.keys:
             return [widget.render_line(y) for y in rows]
         width, head = widget.scrollable_content_region.width, widget.header_height
-        footer_start, first_line = (
-            min(widget.size.height - len(widget.footer), head + widget.line_count),
-            widget.scroll_offset.y - head,
-        )
-        if widget.item_height > 1 or widget.extra_lines:
-            return [
-                self.line(first_line + y, width) if head <= y < footer_start else widget.render_line(y) for y in rows
-            ]
-        cache, cursor = self._cache, widget.cursor
-        return [
-            widget.render_line(y)
-            if not head <= y < footer_start
-            else cached[1][""][0]
-            if first_line + y != cursor and (cached := cache.get(first_line + y)) is not None and "" in cached[1]
-            else self.line(first_line + y, width)
-            for y in rows
-        ]
+        footer_start = min(widget.size.height - len(widget.footer), head + widget.line_count)
+        first_line = widget.scroll_offset.y - head
+        return [self.line(first_line + y, width) if head <= y < footer_start else widget.render_line(y) for y in rows]
 
     def line(self, line: int, width: int) -> Strip:
         """Return the strip of one line of the layout, `width` cells wide."""

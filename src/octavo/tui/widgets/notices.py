@@ -22,6 +22,8 @@ Tone = Literal["done", "care", "failed"]
 MAX_NOTICES = 2
 _BAR_CELLS = 10
 _MAX_LINES = 3
+_ROWS_BELOW = 2
+"""Number of the last rows that stay free: the status line and the key bar."""
 _MARKS: dict[Tone, tuple[str, str]] = {
     "done": ("", ""),
     "care": ("! ", "bold $warning"),
@@ -55,7 +57,7 @@ class Notice(NamedTuple):
 class NoticeBoard:
     """The current notices of the app, drawn by the `Notices` widget of each screen.
 
-    `clock` returns the time in seconds. The functions in `changed` are called after every change.
+    `clock` returns the time in seconds. The functions in `changed` are called after a notice was added or closed.
     """
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
@@ -127,25 +129,12 @@ class Notices(Widget):
     """
 
     class UndoRequested(Message):
-        """The user clicked undo on a notice."""
+        """The user clicked the notices while an action can be undone."""
 
-        def __init__(self, number: int) -> None:
-            super().__init__()
-            self.number = number
-
-    def __init__(
-        self,
-        board: NoticeBoard,
-        *,
-        bottom: int = 2,
-        top: int = 2,
-        uncovered: type[Widget] | None = None,
-        id: str | None = None,
-    ) -> None:
-        """The first `top` and the last `bottom` rows stay free. Notices are shortened before they cover an `uncovered`
-        widget."""
-        super().__init__(id=id)
-        self._board, self._bottom, self._top, self._uncovered = board, bottom, top, uncovered
+    def __init__(self, board: NoticeBoard, *, top: int = 2, uncovered: type[Widget] | None = None) -> None:
+        """The first `top` rows stay free. Notices are shortened before they cover an `uncovered` widget."""
+        super().__init__()
+        self._board, self._top, self._uncovered = board, top, uncovered
         self._is_short = False
         """True if only the newest notice is shown, in one row, because there is no room for more."""
         self._timer: Timer | None = None
@@ -170,7 +159,8 @@ class Notices(Widget):
         notices = self._board.shown() if self.screen.is_active else ()
         self.display = bool(notices)
         if notices and self._timer is None:
-            # A bar that moves smoothly would repaint too often, and would not move at all with animations off.
+            # Once a second, so the time bar moves in steps. A smooth bar would repaint too often, and would not move
+            # with animations off.
             self._timer = self.set_interval(1.0, self._update)
         elif not notices and self._timer is not None:
             self._timer.stop()
@@ -204,7 +194,7 @@ class Notices(Widget):
         """Return the position that hides least, and the number of hidden cells of `uncovered` widgets."""
         screen, size = self.screen.size, self._own_size() + self.gutter.totals
         x = max(0, screen.width - size.width - 1)
-        lowest = max(0, screen.height - size.height - self._bottom)
+        lowest = max(0, screen.height - size.height - _ROWS_BELOW)
         cursor_regions = [getattr(self.screen.focused, "cursor_region", Region())]
         uncovered = [each.region for each in self.screen.query(self._uncovered)] if self._uncovered is not None else []
 
@@ -268,6 +258,5 @@ class Notices(Widget):
 
     def on_click(self, event: Click) -> None:
         event.stop()
-        undoable = [notice for notice in self._board.shown() if notice.undo]
-        if undoable:
-            self.post_message(self.UndoRequested(undoable[-1].number))
+        if any(notice.undo for notice in self._board.shown()):
+            self.post_message(self.UndoRequested())

@@ -1,5 +1,5 @@
-"""A list of items of one type, drawn as rows or as a table. Rows can be grouped, selected and filtered, with a filter or with
-fuzzy search. When the user adds to a filter, only the earlier matches are searched.
+"""A list of items of one type, drawn as rows or as a table. Rows can be grouped, selected and filtered. Also fuzzy search,
+which choosers use.
 """
 
 from __future__ import annotations
@@ -27,11 +27,6 @@ _STEP_SECONDS, _PAUSE_SECONDS = 0.008, 0.001
 """Seconds in which texts are prepared before a pause, and seconds of the pause, in which key presses are handled."""
 
 
-def is_narrower(words: Sequence[str], old_words: Sequence[str]) -> bool:
-    """Return whether every text that contains all `words` also contains all of `old_words`."""
-    return all(any(old in new for new in words) for old in old_words)
-
-
 class SearchTexts(Generic[T]):
     """Search texts of the items of a list, folded for comparison (`fold`). The text of each item is read once, while
     the item stays in the list."""
@@ -41,20 +36,17 @@ class SearchTexts(Generic[T]):
         self._items: Sequence[T] = ()
         self._texts: list[str | None] = []
         """Folded texts by index. None where the text is not prepared yet. The end may be missing."""
-        self._last_search: tuple[tuple[str, ...], Sequence[int]] | None = None
-        """Words of the last search, and the indexes of the items that contain them."""
 
     def set_items(self, items: Sequence[T]) -> None:
         """Replace the items, and keep the texts of items that stay."""
         if self._texts:
             texts_by_id = dict(zip(map(id, self._items), self._texts, strict=False))
             self._texts = [texts_by_id.get(id(value)) for value in items]
-        self._items, self._last_search = tuple(items), None
+        self._items = tuple(items)
 
     def discard(self) -> None:
         """Discard all texts because they may have changed. The caller must apply an active filter again."""
         self._texts.clear()
-        self._last_search = None
 
     def prepare(self, seconds: float) -> bool:
         """Prepare missing texts for about `seconds`. Return whether all are prepared."""
@@ -72,13 +64,10 @@ class SearchTexts(Generic[T]):
     def matching(self, words: tuple[str, ...]) -> Sequence[int]:
         """Return the indexes of the items that contain every word."""
         indexes: Sequence[int] = range(len(self._items))
-        if self._last_search is not None and is_narrower(words, self._last_search[0]):
-            indexes = self._last_search[1]
         self._prepare_at(indexes)
         texts = self._texts
         for word in words:
             indexes = [index for index in indexes if word in (texts[index] or "")]
-        self._last_search = (words, indexes)
         return indexes
 
     def _prepare_at(self, indexes: Sequence[int]) -> bool:
@@ -431,15 +420,6 @@ class RowList(LineList, Generic[T]):
         self.painter.discard()
         self.refresh()
 
-    @property
-    def two_lines(self) -> bool:
-        return self._row_height == 2
-
-    @two_lines.setter
-    def two_lines(self, two_lines: bool) -> None:
-        self._row_height = 2 if two_lines else 1
-        self.apply_filter()
-
     def show(self, items: Sequence[T], *, total: int | None = None, partial_note: str = "") -> None:
         """Replace the items. `total` is the number of available items; `partial_note` is shown if it is unknown."""
         self.state.clear_messages()
@@ -520,7 +500,7 @@ class RowList(LineList, Generic[T]):
 def _lay_out_headings(
     items: Sequence[T], groups: Callable[[T], Sequence[RowHeading]], height: int
 ) -> tuple[list[int], dict[int, tuple[Content, Content]], int]:
-    """Return the first line of each item, the headings by line number, and the total number of lines."""
+    """Return the first line of each item, the extra lines by line number, and the total number of lines."""
     first_lines: list[int] = []
     extra_lines: dict[int, tuple[Content, Content]] = {}
     old_headings: Sequence[RowHeading] = ()

@@ -89,9 +89,9 @@ def highlight(content: Content, words: Iterable[str], style: str | Style) -> Con
     return content
 
 
-def join_texts(pieces: Iterable[AnyText], between: str = " · ") -> Content:
-    """Join the pieces that are not empty."""
-    return _content(between).join([safe(piece) for piece in pieces if piece])
+def join_texts(pieces: Iterable[AnyText]) -> Content:
+    """Join the pieces that are not empty with ` · `."""
+    return _content(" · ").join([safe(piece) for piece in pieces if piece])
 
 
 clock: Callable[[], datetime] = partial(datetime.now, UTC)
@@ -112,9 +112,9 @@ def short_age(moment: datetime | None, now: datetime | None = None) -> str:
 _JUST_NOW = frozenset(f"{seconds}s" for seconds in range(5))
 
 
-def long_age(moment: datetime | None, now: datetime | None = None) -> str:
+def long_age(moment: datetime | None) -> str:
     """Return an age such as `8 minutes ago` or `just now`. Empty if `moment` is None."""
-    short = short_age(moment, now)
+    short = short_age(moment)
     if not short:
         return ""
     if short in _JUST_NOW:

@@ -227,6 +227,11 @@ class DraftClock:
     def __init__(self) -> None:
         self._first_unsaved: float | None = None
 
+    @property
+    def has_unsaved(self) -> bool:
+        """True if text was typed that is not saved."""
+        return self._first_unsaved is not None
+
     def seconds_until_save(self, now: float) -> float:
         """Return how many seconds to wait before saving if no other key follows. The result is never 0."""
         if self._first_unsaved is None:
@@ -283,8 +288,8 @@ class SecretInput(HasCommands, Input):
     """
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SECRET,)
 
-    def __init__(self, placeholder: str = "", *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(placeholder=placeholder, password=True, id=id, classes=classes)
+    def __init__(self, placeholder: str = "", *, id: str | None = None) -> None:
+        super().__init__(placeholder=placeholder, password=True, id=id)
 
     @property
     def disabled_reason(self) -> str | None:
@@ -325,8 +330,8 @@ class SecretLengthLabel(Widget):
 
     DEFAULT_CSS = "SecretLengthLabel { height: 1; width: auto; color: $octavo-muted; }"
 
-    def __init__(self, source: SecretInput, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(id=id, classes=classes)
+    def __init__(self, source: SecretInput, *, id: str | None = None) -> None:
+        super().__init__(id=id)
         self._source = source
 
     def on_mount(self) -> None:

@@ -1,5 +1,5 @@
-"""Widgets that do less than those of Textual: texts and scroll views that request a layout only if their size changes. Also
-messages that a list shows below its items or instead of them."""
+"""Texts and scroll views that request a layout only if their size changes. Also messages that a list shows below its
+items or instead of them."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class FactList(Widget):
 
     DEFAULT_CSS = "FactList { height: auto; width: 1fr; }"
 
-    def __init__(self, facts: Sequence[Fact] = (), *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(id=id, classes=classes)
+    def __init__(self, facts: Sequence[Fact] = (), *, classes: str | None = None) -> None:
+        super().__init__(classes=classes)
         self._facts = tuple(facts)
         self._cache: tuple[tuple[Fact, ...], int, list[Content]] = ((), 0, [])
         """Cached lines, with the facts and the width they were made for."""
@@ -175,23 +175,20 @@ def _drawn_position(bar: ScrollBar, scroll_y: float) -> float:
 
 SKELETON_AFTER = 0.15
 MESSAGE_AFTER = 1.0
-HINT_AFTER = 5.0
 _SKELETON = (19, 11, 15)
 
 
 class LoadingMessage:
-    """A first load: blank for 150 ms, then three gray bars, after 1 s a message, after 5 s the key that cancels. If the
-    `titles` of the items are known, they are shown at once, in place of the bars."""
+    """A first load: blank for 150 ms, then three gray bars, and after 1 s a message. If the `titles` of the items are
+    known, they are shown at once, in place of the bars."""
 
-    def __init__(self, widget: Widget, subject: str, cancel: str = "", titles: Sequence[str] = ()) -> None:
-        self.subject, self._cancel, self._titles = subject, cancel, titles
+    def __init__(self, widget: Widget, subject: str, titles: Sequence[str] = ()) -> None:
+        self.subject, self._titles = subject, titles
         self._step = 0
         self._widget = widget
         self._timers: list[Timer] = []
         if widget.is_running:
-            self._timers = [
-                widget.set_timer(after, self._advance) for after in (SKELETON_AFTER, MESSAGE_AFTER, HINT_AFTER)
-            ]
+            self._timers = [widget.set_timer(after, self._advance) for after in (SKELETON_AFTER, MESSAGE_AFTER)]
 
     def _advance(self) -> None:
         self._step += 1
@@ -210,10 +207,7 @@ class LoadingMessage:
         elif self._step >= 1:
             lines += [Content.assemble("  ", ("░" * cells, "$panel")) for cells in _SKELETON]
         if self._step >= 2:
-            words = Content.assemble("  Loading ", safe(self.subject), "…")
-            if self._step >= 3 and self._cancel:
-                words = Content.assemble(words, "  ", safe(self._cancel))
-            words = words.stylize("$octavo-muted")
+            words = Content.assemble("  Loading ", safe(self.subject), "…").stylize("$octavo-muted")
             lines = [words, *lines[1:]] if self._titles else [*lines, Content(""), words]
         return lines
 

@@ -259,12 +259,12 @@ def adapt_palette(theme: Theme) -> Palette:
         lambda share: background.blend(colors["primary"], 0.3 * (1 - share)), (text,), MIN_CONTRAST + 1.5
     )
 
-    def ink(colour: Color) -> str:
-        return _first_with_contrast(lambda share: colour.blend(strongest, share), (*grounds, cursor), MIN_CONTRAST).hex
+    def ink(color: Color) -> str:
+        return _first_with_contrast(lambda share: color.blend(strongest, share), (*grounds, cursor), MIN_CONTRAST).hex
 
-    def tint(colour: Color, strength: float) -> str:
+    def tint(color: Color, strength: float) -> str:
         return _first_with_contrast(
-            lambda reduction: background.blend(colour, strength * (1 - reduction)), (text,), MIN_CONTRAST
+            lambda reduction: background.blend(color, strength * (1 - reduction)), (text,), MIN_CONTRAST
         ).hex
 
     return Palette(
@@ -293,16 +293,16 @@ def contrast(first: Color, second: Color) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def _luminance(colour: Color) -> float:
+def _luminance(color: Color) -> float:
     red, green, blue = (
-        each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in colour.normalized
+        each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in color.normalized
     )
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def _first_with_contrast(colour: Callable[[float], Color], others: tuple[Color, ...], min_contrast: float) -> Color:
+def _first_with_contrast(color: Callable[[float], Color], others: tuple[Color, ...], min_contrast: float) -> Color:
     """Return the first color, in steps from 0 to 1, with `min_contrast` to all others. If no color has this contrast,
     return the last color."""
-    steps = (colour(step / 20) for step in range(21))
-    last = colour(1.0)
+    steps = (color(step / 20) for step in range(21))
+    last = color(1.0)
     return next((each for each in steps if min(contrast(each, other) for other in others) >= min_contrast), last)

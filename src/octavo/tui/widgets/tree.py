@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress, pairwise
 from typing import Any, ClassVar
@@ -14,7 +14,6 @@ from textual.style import Style
 from octavo.api.folding import fold
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
-from octavo.tui.widgets.row_list import is_narrower
 from octavo.tui.widgets.short_texts import AnyText, highlight, safe, spread
 
 
@@ -50,7 +49,7 @@ class FlatTree:
         """Indexes of the nodes with children."""
         self._ends: list[int] = []
         """For each node in `_branches`, the index after its last descendant."""
-        self._labels: list[str] | None = None
+        self._texts: list[str] | None = None
         self._parents: list[int] = []
         """For each node the index of its parent, -1 at the top level."""
         self._read(roots)
@@ -122,23 +121,21 @@ class FlatTree:
             path.append(self._rows[index][1])
         return tuple(reversed(path))
 
-    def folded_labels(self) -> list[str]:
-        """Return the text that the filter searches, for each node: the folded label and the last part of the path. The
-        first call is slow for a large tree."""
-        if self._labels is None:
-            self._labels = [_folded_label(node) for _, node in self._rows]
-        return self._labels
+    def searched_texts(self) -> list[str]:
+        """Return the text of each node that the filter searches. The first call is slow for a large tree."""
+        if self._texts is None:
+            self._texts = [_searched_text(node) for _, node in self._rows]
+        return self._texts
 
-    def matching(self, words: Sequence[str], among: Sequence[int] | None = None) -> list[int]:
-        """Return the indexes of the nodes that contain every word. With `among`, only these indexes are searched, unless
-        a word contains `/`: then all nodes are searched by their whole paths too."""
+    def matching(self, words: Sequence[str]) -> Sequence[int]:
+        """Return the indexes of the nodes that contain every word, as `contains_words` does."""
         if any("/" in word for word in words):
             return [index for index, (_, node) in enumerate(self._rows) if contains_words(node, words)]
-        labels = self.folded_labels()
-        indexes: Sequence[int] = range(len(labels)) if among is None else among
+        texts = self.searched_texts()
+        indexes: Sequence[int] = range(len(texts))
         for word in words:
-            indexes = [index for index in indexes if word in labels[index]]
-        return list(indexes)
+            indexes = [index for index in indexes if word in texts[index]]
+        return indexes
 
     def with_ancestors(self, indexes: Sequence[int]) -> tuple[list[tuple[int, TreeNode]], list[Hashable]]:
         """Return the nodes at these indexes with all their ancestors, and their keys."""
@@ -153,20 +150,17 @@ class FlatTree:
 def contains_words(node: TreeNode, words: Sequence[str]) -> bool:
     """Return True if a node contains every folded word: in its label, in the last part of its path or, for a word with
     `/`, in its whole path."""
-    label = _folded_label(node)
-    return all(word in label or ("/" in word and word in fold(f"/{node.path}")) for word in words)
+    text = _searched_text(node)
+    return all(word in text or ("/" in word and word in fold(f"/{node.path}")) for word in words)
 
 
-def _folded_label(node: TreeNode) -> str:
+def _searched_text(node: TreeNode) -> str:
     """Return the text of a node that the filter searches: the label and the last part of the path, folded for
     comparison. Empty for a section, which is not searched."""
     if node.kind == "section":
         return ""
     label = fold(node.label if isinstance(node.label, str) else node.label.plain)
     return f"{label}\n{fold(node.path.rpartition('/')[2])}" if node.path else label
-
-
-__all__ = ["Tree", "TreeNode"]
 
 
 TREE: Commands[Tree] = Commands(
@@ -209,7 +203,7 @@ class CollapsedNodes:
             return
         depth, node = self._tree.shown[self._tree.cursor]
         if node.children and self.is_collapsed(depth, node) and not self._tree.filter_words:
-            self._set([node], False)
+            self._set_collapsed([node], False)
         elif node.children:
             self._tree.move(1)
 
@@ -220,7 +214,7 @@ class CollapsedNodes:
             return
         depth, node = tree.shown[tree.cursor]
         if node.children and not self.is_collapsed(depth, node) and not tree.filter_words:
-            self._set([node], True)
+            self._set_collapsed([node], True)
             return
         for index in range(tree.cursor - 1, -1, -1):
             if tree.shown[index][0] < depth:
@@ -230,14 +224,14 @@ class CollapsedNodes:
     def set_branch_collapsed(self, is_collapsed: bool) -> None:
         """Collapse or expand the selected node and all its descendants."""
         if self._tree.node is not None:
-            self._set(self._tree.outline.branches(self._tree.node.key), is_collapsed)
+            self._set_collapsed(self._tree.outline.branches(self._tree.node.key), is_collapsed)
 
     def toggle(self) -> None:
         """Collapse or expand the selected node."""
         depth, node = self._tree.shown[self._tree.cursor]
-        self._set([node], not self.is_collapsed(depth, node))
+        self._set_collapsed([node], not self.is_collapsed(depth, node))
 
-    def _set(self, nodes: Iterable[TreeNode], is_collapsed: bool) -> None:
+    def _set_collapsed(self, nodes: Iterable[TreeNode], is_collapsed: bool) -> None:
         self.collapsed_by_user.update((node.key, is_collapsed) for node in nodes if node.children)
         self._tree.lay_out_nodes()
 
@@ -266,8 +260,8 @@ class Tree(LineList):
         self.outline = FlatTree(())
         self.shown: list[tuple[int, TreeNode]] = []
         """The shown nodes, each with its depth."""
-        self._matches: tuple[tuple[str, ...], list[int]] | None = None
-        """The words of the filter, and the indexes of the matching nodes."""
+        self._matches: Sequence[int] | None = None
+        """The indexes of the nodes that match the filter. None without a filter."""
 
     def set_context(self, context: str, help: str, *keybar: str) -> None:
         """Set the name, the help and the first key bar commands of this tree."""
@@ -279,13 +273,10 @@ class Tree(LineList):
         """The selected node. None if the tree is empty."""
         return self.shown[self.cursor][1] if self.shown else None
 
-    def show(self, roots: Sequence[TreeNode], *, collapsed: Mapping[Hashable, bool] | None = None) -> None:
-        """Replace the nodes. `collapsed` has the nodes that the user collapsed (True) or expanded (False) in an earlier
-        tree. None keeps the current state."""
+    def show(self, roots: Sequence[TreeNode]) -> None:
+        """Replace the nodes."""
         self.state.clear_messages()
-        self.outline, self._matches = FlatTree(roots), None
-        if collapsed is not None:
-            self.collapsed.collapsed_by_user = dict(collapsed)
+        self.outline = FlatTree(roots)
         self.lay_out_nodes()
 
     def select_hidden(self, key: Hashable) -> bool:
@@ -308,12 +299,12 @@ class Tree(LineList):
         if not self.filter_words and self.returning_key is not None:
             self.collapsed.expand_ancestors(self.path(self.returning_key))
         self.lay_out_nodes()
-        if self._matches is not None and self._matches[1] and not self._is_match(self.shown[self.cursor][1]):
+        if self._matches and not self._is_match(self.shown[self.cursor][1]):
             self.select_temporarily(next(index for index, (_, node) in enumerate(self.shown) if self._is_match(node)))
 
     async def open_filter(self) -> None:
         await super().open_filter()
-        self.outline.folded_labels()
+        self.outline.searched_texts()
 
     def _is_match(self, node: TreeNode) -> bool:
         return bool(self.filter_words) and node.kind != "section" and contains_words(node, self.filter_words)
@@ -322,9 +313,8 @@ class Tree(LineList):
         """Lay out the nodes that are neither collapsed nor filtered out."""
         outline, words = self.outline, self.filter_words
         if words:
-            among = self._matches[1] if self._matches is not None and is_narrower(words, self._matches[0]) else None
-            self._matches = (words, outline.matching(words, among))
-            self.shown, keys = outline.with_ancestors(self._matches[1])
+            self._matches = outline.matching(words)
+            self.shown, keys = outline.with_ancestors(self._matches)
         else:
             self._matches = None
             self.shown, keys = outline.visible_nodes(self.collapsed.is_collapsed)
@@ -334,10 +324,9 @@ class Tree(LineList):
         sections = [index for index, (_, node) in enumerate(self.shown) if node.kind == "section"]
         # Put a blank line before each section.
         first_lines: list[int] = []
-        extra_lines: dict[int, tuple[Content, Content]] = {}
         for number, (start, end) in enumerate(pairwise([0, *sections, len(keys)])):
             first_lines += range(start + number, end + number)
-            extra_lines[end + number] = (Content(""), Content(""))
+        extra_lines = {index + number: (Content(""), Content("")) for number, index in enumerate(sections)}
         self.lay_out(
             keys,
             first_lines=first_lines,
@@ -347,7 +336,7 @@ class Tree(LineList):
         )
 
     def match_count(self) -> int:
-        return len(self._matches[1]) if self._matches is not None else len(self.shown)
+        return len(self._matches) if self._matches is not None else len(self.shown)
 
     def can_stop_at(self, index: int) -> bool:
         return self.shown[index][1].kind != "section"
