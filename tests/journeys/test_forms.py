@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -58,8 +59,8 @@ class FormOpener:
 
     async def settings(self) -> FormDialog:
         """Open the form with the settings of the site."""
-        now = await self.run.app.session.live.fetch(sites.Get(at=DOCS))
-        return await self.open(sites.Update, item=now, item_reader=sites.Get(at=DOCS), draft_name="form site docs")
+        load = partial(self.run.app.session.live.fetch, sites.Get(at=DOCS))
+        return await self.open(sites.Update, item=await load(), item_reader=load, draft_name="form site docs")
 
 
 def focused_field(dialog: FormDialog) -> str:

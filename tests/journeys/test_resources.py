@@ -10,22 +10,26 @@ from pydantic import Field
 from textual.content import Content
 
 from octavo.api import (
+    collections,
     invites,
     organizations,
     redirects,
     share_links,
+    sites,
     teams,
     translations,
 )
 from octavo.api.errors import NotFound
-from octavo.api.operation import InOrganization, Operation
+from octavo.api.operation import CollectionRef, InOrganization, Operation, OrganizationRef
 from octavo.api.text import Id
 from octavo.server.app import Platform
 from octavo.server.demo.history import ORGANIZATION
 from octavo.server.demo.library import SITE
+from octavo.tui.core.routes import ToAccess
 from octavo.tui.resources import organization_resources
 from octavo.tui.resources.resource import Resource
 from octavo.tui.resources.resource_browser import BrowserScreen
+from octavo.tui.resources.table import Details
 from octavo.tui.widgets.row_list import Row
 from octavo.tui.widgets.short_texts import Fact
 from octavo.tui.widgets.text_widgets import FactList
@@ -382,6 +386,35 @@ async def test_moving_to_the_next_row_updates_the_details_without_a_layout(
         assert not laid_out
 
 
+async def test_details_stay_scrolled_until_another_row_is_selected(stage: Stage) -> None:
+    async with stage.play(NOOR, start="sites", size=(120, 24)) as run:
+        await run.ask(sites.Create(at=OrganizationRef(organization_id=ORGANIZATION), title="Tides"), NOOR)
+        await run.press("r")
+        await run.see("Sites · 2")
+        details = run.app.screen.query_one(Details)
+        await run.press("space")
+        scrolled = details.scroll_offset.y
+        assert scrolled > 0
+        browser(run).add_names()
+        await run.settle()
+        assert details.scroll_offset.y == scrolled
+        await run.press("j")
+        assert details.scroll_offset.y == 0
+
+
+async def test_item_missing_from_a_cached_list_opens_when_the_list_is_loaded(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        await open_table(run, "collections")
+        await open_table(run, "teams")
+        made = await run.ask(collections.Create(at=OrganizationRef(organization_id=ORGANIZATION), title="Tides"), NOOR)
+        run.gate.shut(collections.List)
+        run.app.go(ToAccess(CollectionRef(collection_id=made.id)))
+        await run.settle()
+        assert not run.said
+        run.gate.open()
+        await run.see("Tides", "Everyone with access")
+
+
 async def test_created_team_is_selected_and_removed_by_undo(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await open_table(run, "teams")
@@ -456,6 +489,21 @@ async def test_change_of_several_roles_can_be_undone(stage: Stage) -> None:
         await run.hear("Undid the change to 3 members.")
         back = run.gate.sent(organizations.UpdateMember)[3:]
         assert {op.user_id: op.role for op in back} == before
+
+
+async def test_undo_of_several_changes_says_if_some_cannot_be_undone(stage: Stage) -> None:
+    def give_unknown_role(answer: Any) -> None:
+        answer["items"][1]["role"] = "captain"
+
+    members = altered(f"/v1/orgs/{ORGANIZATION}/members", give_unknown_role)
+    async with stage.play(NOOR, start="admin", over=members) as run:
+        await run.see("Members · 306")
+        await run.press("x", "x", "x", "e")
+        await run.see("Edit 3 members")
+        await run.press("enter", *"comment", "enter", "ctrl+s")
+        await run.hear("Changed 3 members.")
+        await run.press("u")
+        await run.hear("Undid the change to 2 of 3 members. The others cannot be changed back")
 
 
 @pytest.mark.before_release

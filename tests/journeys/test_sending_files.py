@@ -14,7 +14,8 @@ from octavo.api import content, fonts, imports, openapi, storage
 from octavo.api.operation import SpaceRef
 from octavo.tui.core.routes import ToPage
 from octavo.tui.resources.form import FormDialog
-from octavo.tui.resources.form_state import font_weight
+from octavo.tui.resources.form_fields import fields_of
+from octavo.tui.resources.form_state import font_weight, text_after_choosing_file
 from octavo.tui.widgets.text_inputs import complete_path
 from tests.journeys.stage import Stage
 from tests.journeys.test_access import HERE
@@ -125,6 +126,15 @@ async def test_pages_are_imported_from_a_path_in_the_url_field(stage: Stage, hom
 )
 def test_font_weight_is_read_from_the_file_name(name: str, weight: int) -> None:
     assert font_weight(f"~/fonts/{name}") == weight
+
+
+@pytest.mark.parametrize("text", ["weight: 400", "[400", "Inter"])
+def test_font_file_does_not_replace_text_that_is_no_list(text: str) -> None:
+    (field,) = (each for each in fields_of(fonts.Create) if each.upload_kind == "customization_font")
+    assert text_after_choosing_file(field, text, "~/Inter-Bold.woff2") == text
+    added = text_after_choosing_file(field, "- {weight: 400, storageKey: a}", "~/Inter-Bold.woff2")
+    assert "storageKey: a" in added
+    assert "~/Inter-Bold.woff2" in added
 
 
 def test_path_of_a_file_is_completed(home: Path) -> None:

@@ -461,6 +461,17 @@ def test_form_as_yaml_keeps_all_texts(kind: type[Operation[Any]]) -> None:
         } == {}
 
 
+@pytest.mark.parametrize("kind", WRITES, ids=lambda kind: SPECS[kind].name)
+def test_form_as_yaml_keeps_emptied_fields(kind: type[Operation[Any]]) -> None:
+    fields = form_fields(kind)
+    begin = {**initial_texts(fields, None), **filled_texts(kind)[1]}
+    texts = {each.name: "" if each.kind != "choice" else begin[each.name] for each in fields}
+    back = yaml_to_texts(form_to_yaml("A form", fields, begin, texts), fields, begin)
+    assert {each.name: back[each.name] for each in fields if each.is_active(texts)} == {
+        each.name: texts[each.name] for each in fields if each.is_active(texts)
+    }
+
+
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=30)
 
 

@@ -59,7 +59,7 @@ def test_rows_list_each_part_before_its_children() -> None:
     assert [(each.id, each.depth) for each in rows] == [
         ("one", 0), ("a", 1), ("b", 1), ("outer", 0), ("two", 1), ("c", 2), ("inner", 1), ("three", 2), ("four", 0),
     ]  # fmt: skip
-    assert next(each for each in rows if each.id == "outer").child_titles == "two c inner three"
+    assert next(each for each in rows if each.id == "outer").titles_inside == "two c inner three"
 
 
 def test_thousand_nested_groups_are_listed() -> None:

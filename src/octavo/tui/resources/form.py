@@ -22,7 +22,7 @@ from octavo.tui.resources.form_state import (
     FormRequest,
     FormState,
     SubmittedForm,
-    text_with_file,
+    text_after_choosing_file,
     values_from_file_name,
 )
 from octavo.tui.resources.form_values import FORM, FormResult
@@ -122,8 +122,8 @@ class FormDialog(Dialog[None]):
 
     def on_mount(self) -> None:
         state = self.state
-        self._shell.exit_callbacks.add(self._save_draft_now)
-        self.app.app_suspend_signal.subscribe(self, lambda _: self._save_draft_now())
+        self._shell.exit_callbacks.add(state.save_draft_now)
+        self.app.app_suspend_signal.subscribe(self, lambda _: state.save_draft_now())
         self.query_one(".form--intro").display = bool(state.form.intro)
         if state.yaml_error:
             self._message = f"{state.yaml_error} Press ctrl+e to correct your YAML."
@@ -136,8 +136,13 @@ class FormDialog(Dialog[None]):
         else:
             self.query_one("#yes").focus()
 
+    def on_screen_suspend(self) -> None:
+        """Save the draft now, because navigation may close the form."""
+        if self._clock.has_unsaved:
+            self._save_draft()
+
     def on_unmount(self) -> None:
-        self._shell.exit_callbacks.discard(self._save_draft_now)
+        self._shell.exit_callbacks.discard(self.state.save_draft_now)
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._limit_height)
@@ -279,14 +284,13 @@ class FormDialog(Dialog[None]):
 
     def choose_file(self) -> None:
         """Ask for a file and fill the field from it."""
-
         if (row := self._file_row) is None:
             return
         field = row.field
         row.input.focus()
 
         def on_chosen(path: str) -> None:
-            text = text_with_file(field, self.state.texts[field.name], path)
+            text = text_after_choosing_file(field, self.state.texts[field.name], path)
             self._set_text(field, text)
             row.set_text(text)
 
@@ -324,7 +328,7 @@ class FormDialog(Dialog[None]):
     def edit_as_yaml(self) -> None:
         """Edit the form as YAML in the user's editor."""
         state, shell = self.state, self._shell
-        self._save_draft_now()
+        state.save_draft_now()
         note = FileNote(state.form.title, state.editor_draft.key, shell.session.state.namespace)
         result = edit_text(
             shell,
@@ -359,9 +363,6 @@ class FormDialog(Dialog[None]):
             self._draft_timer = None
         self._clock.mark_saved()
         self.state.save_draft()
-
-    def _save_draft_now(self) -> None:
-        self.state.save_draft_now()
 
     def why_not_send(self) -> str | None:
         """Return why the form cannot be sent now. None if it can be sent."""
@@ -400,6 +401,7 @@ class FormDialog(Dialog[None]):
             seconds_timer.stop()
         form = self.state.form
         if isinstance(outcome, SubmittedForm):
+            self._clock.mark_saved()
             self._close()
             form.on_sent(outcome.operation, outcome.response)
         elif self not in self.app.screen_stack:
@@ -413,7 +415,7 @@ class FormDialog(Dialog[None]):
     def _show_progress(self, message: str) -> None:
         """Show the progress without validating all fields."""
         if self._progress.partition(":")[0] != message.partition(":")[0]:
-            self.refresh_bindings()  # `esc` cancels an upload.
+            self.refresh_bindings()  # During an upload, `esc` cancels it instead of closing the form.
         self._progress = message
         for message_line in self.query(".form--why").results(ChangingText):
             message_line.update(safe_lines(message))

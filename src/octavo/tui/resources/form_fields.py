@@ -1,7 +1,7 @@
 """The form fields of an operation, derived from its request model: names, kinds, limits and hints.
 
-A nested model becomes one field for each of its own fields (`source.url`). A union of models becomes a choice of its
-tag, and the fields of the chosen model. Other structures, such as a list of objects, are written as YAML.
+A nested model becomes one field for each of its own fields (`source.url`). A union of models becomes a field to choose
+the model, followed by the fields of the chosen model. Other structures, such as a list of objects, are written as YAML.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ def _field_of_type(field: FormField, annotation: _Annotation) -> FormField:
     if get_origin(annotation.type) is tuple and get_args(annotation.type)[1:] == (...,):
         return _list_field(field, annotation)
     if annotation.others and not all(isinstance(kind, type) and issubclass(kind, str) for kind in kinds):
-        return replace(field, is_masked=_is_hidden(kinds))
+        return replace(field, is_masked=_contains_secret(kinds))
     return _scalar_field(field, annotation)
 
 
@@ -207,7 +207,7 @@ def _scalar_field(field: FormField, annotation: _Annotation) -> FormField:
     if isinstance(annotation.type, type) and issubclass(annotation.type, date | datetime):
         return replace(limited, kind="date")
     if annotation.type is not str:
-        return replace(limited, is_masked=_is_hidden((annotation.type,)))
+        return replace(limited, is_masked=_contains_secret((annotation.type,)))
     if any(isinstance(limit, Secret) for limit in annotation.limits):
         return replace(limited, kind="secret", is_masked=True)
     if known_values := next((limit for limit in annotation.limits if isinstance(limit, KnownValues)), None):
@@ -229,16 +229,15 @@ def _list_field(field: FormField, annotation: _Annotation) -> FormField:
     if inner.type is not str:
         return _with_limits(field, annotation.limits)
     item = _scalar_field(field, inner)
-    items: FieldKind = "line" if item.kind == "text" else item.kind
-    kind: FieldKind = "list"
+    item_kind: FieldKind = "line" if item.kind == "text" else item.kind
     if any(not (isinstance(other, type) and issubclass(other, str)) for other in inner.others):
-        items = "line"  # Each item is typed as one line of text, because some items may be objects.
+        item_kind = "line"  # Each item is typed as one line of text, because some items may be objects.
     elif inner.others:
-        items = "reference" if item.kind == "reference" else "line"
+        item_kind = "reference" if item.kind == "reference" else "line"
     return replace(
         _with_limits(field, annotation.limits),
-        kind=kind,
-        item_kind=items,
+        kind="list",
+        item_kind=item_kind,
         choices=options,
         format="",
         is_masked=item.is_masked,
@@ -262,25 +261,25 @@ def _nested_fields(field: FormField, annotation: _Annotation, outer: tuple[type,
     choice = replace(
         field, name=name, json_path=(*field.json_path, _json_name(models[0], tag)), kind="choice", choices=tuple(by_tag)
     )
-    merged: dict[str, FormField] = {}
+    fields_by_name: dict[str, FormField] = {}
     for option, model in by_tag.items():
         inner = _model_fields(field, model, outer)
         if inner is None:
             return None
         for each in inner:
             condition = VisibleWhen(name, frozenset({option}))
-            existing = merged.get(each.name)
+            existing = fields_by_name.get(each.name)
             if existing is not None and replace(existing, conditions=()) == replace(each, conditions=()):
-                merged[each.name] = replace(
+                fields_by_name[each.name] = replace(
                     existing,
                     conditions=(VisibleWhen(name, existing.conditions[0].values | {option}), *existing.conditions[1:]),
                 )
             elif existing is not None:
                 return None
             else:
-                merged[each.name] = replace(each, conditions=(condition, *each.conditions))
+                fields_by_name[each.name] = replace(each, conditions=(condition, *each.conditions))
     choice = replace(choice, label=label_of(tag), group=field.label)
-    return [choice, *merged.values()]
+    return [choice, *fields_by_name.values()]
 
 
 def _model_fields(field: FormField, model: type[BaseModel], outer: tuple[type, ...]) -> list[FormField] | None:
@@ -404,10 +403,10 @@ def _with_limits(field: FormField, limits: Sequence[Any]) -> FormField:
 
 
 def _limit_labels(field: FormField) -> Iterator[str]:
-    if field.format and field.kind != "reference":
-        yield field.format
     if field.kind == "reference":
         return
+    if field.format:
+        yield field.format
     noun = "item" if field.kind in ("list", "choices", "structure") else "character"
     if field.min_length and field.max_length:
         yield f"{field.min_length} to {field.max_length} {noun}s"
@@ -438,8 +437,7 @@ def _is_id(annotation: _Annotation) -> bool:
     return annotation.type is str and _pattern(annotation.limits) == _ID_PATTERN
 
 
-def _is_hidden(kinds: Sequence[Any]) -> bool:
-    """Return True if an annotation contains `Secret`."""
+def _contains_secret(kinds: Sequence[Any]) -> bool:
     pending = list(kinds)
     while pending:
         each = pending.pop()

@@ -64,7 +64,7 @@ _WEIGHTS = {
     "black": 900,
     "heavy": 900,
 }
-"""Font weights by their names in file names, longer names first."""
+"""Font weights by their names in file names. A name comes after the names that contain it."""
 
 ReportProgress = Callable[[str], None]
 
@@ -82,14 +82,17 @@ def with_placeholder(field: FormField, text: str | None) -> str | None:
     )
 
 
-def text_with_file(field: FormField, text: str | None, path: str) -> str:
-    """Return the text of a field after a file was chosen for it."""
+def text_after_choosing_file(field: FormField, text: str | None, path: str) -> str:
+    """Return the text of a field after a file was chosen for it. A font file is added to the list of font faces. Text
+    that is no such list stays."""
     if field.upload_kind != "customization_font":
         return path
     try:
         parsed = yaml_values.parse_yaml(text or "")
-        font_faces = parsed.value if parsed is not None and isinstance(parsed.value, list) else []
     except YamlError:
+        return text or ""
+    font_faces = parsed.value if parsed is not None and parsed.value is not None else []
+    if not isinstance(font_faces, list):
         return text or ""
     return yaml_values.to_yaml([*font_faces, {"weight": font_weight(path), "storageKey": path}]).rstrip("\n")
 
@@ -201,11 +204,6 @@ NOTHING_CHANGED = "You have not changed anything."
 _MAYBE_SENT = "The change may already have been made. Check the list before you send the form again."
 
 
-ItemReader = Operation[Any] | Callable[[], Awaitable[Model | None]]
-"""Operation or function that loads the current item. A function returns None if the item was deleted. Raises
-ApiError."""
-
-
 @dataclass(frozen=True)
 class FormRequest:
     """The operation that a form fills in, the item to change, and the texts of the dialog."""
@@ -222,8 +220,9 @@ class FormRequest:
     """Called with the operation that was sent and its response. The response is None if it was lost."""
     item: Model | None = None
     """The item to change. Only changed fields are sent. None if the form creates an item."""
-    item_reader: ItemReader | None = None
-    """Loads the item just before the change. If None, `item` is used."""
+    item_reader: Callable[[], Awaitable[Model | None]] | None = None
+    """Loads the item just before the change, or returns None if it was deleted. Raises ApiError. If there is no reader,
+    `item` is used."""
     reference_lists: Mapping[str, ReferenceList] = field(default_factory=dict)
     """Lists to choose from, by field name."""
     verb: str = ""
@@ -239,14 +238,9 @@ class FormRequest:
         if self.item_reader is None:
             return self.item
         try:
-            current = (
-                await self.shell.session.live.fetch(self.item_reader)
-                if isinstance(self.item_reader, Operation)
-                else await self.item_reader()
-            )
+            return await self.item_reader()
         except NotFound:
             return None
-        return current if isinstance(current, Model) else None
 
 
 @dataclass(frozen=True)
@@ -388,7 +382,7 @@ class FormState:
     # Sending
 
     async def send(self, report_progress: Callable[[str], None]) -> SubmittedForm | str:
-        """Send the form. If that fails, return the error, and add an error in a single field to `server_errors`.
+        """Send the form. If that fails, return the error. An error of the server is also added to `server_errors`.
         `report_progress` is called with the progress."""
         self.is_sending = True
         try:

@@ -50,7 +50,8 @@ class FormResult:
 
 
 def initial_texts(fields: Iterable[FormField], item: BaseModel | Mapping[str, Any] | None) -> dict[str, str | None]:
-    """Return the initial text of each field: the values of the item, or the defaults of a new item."""
+    """Return the initial text of each field: the values of the item, or the defaults of a new item. None stands for
+    null."""
     return {field.name: _initial_text(field, item) for field in fields}
 
 
@@ -403,7 +404,8 @@ _YAML_WIDTH = 96
 
 
 def form_to_yaml(title: str, fields: Sequence[FormField], initial: FieldTexts, texts: FieldTexts) -> str:
-    """Return a form as YAML. A comment above each field explains it. Empty fields are commented out."""
+    """Return a form as YAML. A comment above each field explains it. Fields are commented out if they are empty from the
+    start, or do not belong to the current choices."""
     has_values = any((each or "").strip() for each in initial.values())
     lines = [
         f"# {title}",
@@ -414,12 +416,13 @@ def form_to_yaml(title: str, fields: Sequence[FormField], initial: FieldTexts, t
     operation_fields = dict.fromkeys(field.operation_field for field in fields)
     for operation_field in operation_fields:
         lines.append("")
-        lines += _yaml_lines([field for field in fields if field.operation_field == operation_field], 0, texts)
+        lines += _yaml_lines([field for field in fields if field.operation_field == operation_field], 0, initial, texts)
     return "\n".join(lines) + "\n"
 
 
 def yaml_to_texts(text: str, fields: Sequence[FormField], initial: FieldTexts) -> dict[str, str | None]:
-    """Return the text of each field from YAML. Raises YamlError with the line of the error."""
+    """Return the text of each field from YAML. A field that is not in the YAML keeps its text from `initial`. Raises
+    YamlError with the line of the error."""
     parsed = yaml_values.parse_yaml(text)
     texts = dict(initial)
     if parsed is None or parsed.value is None:
@@ -430,23 +433,29 @@ def yaml_to_texts(text: str, fields: Sequence[FormField], initial: FieldTexts) -
     return texts
 
 
-def _yaml_lines(fields: Sequence[FormField], depth: int, texts: FieldTexts) -> Iterator[str]:
+def _has_text(field: FormField, initial: FieldTexts, texts: FieldTexts) -> bool:
+    """Return True if a field has text, or had text that the user deleted."""
+    return field.is_active(texts) and bool((texts[field.name] or "").strip() or (initial[field.name] or "").strip())
+
+
+def _yaml_lines(fields: Sequence[FormField], depth: int, initial: FieldTexts, texts: FieldTexts) -> Iterator[str]:
     """Return the lines of fields that share the first `depth` parts of their path."""
     first = fields[0]
     if len(first.json_path) == depth + 1:
-        yield from _field_lines(first, depth, texts)
+        yield from _field_lines(first, depth, initial, texts)
         return
-    has_text = any(field.is_active(texts) and (texts[field.name] or "").strip() for field in fields)
+    has_text = any(_has_text(field, initial, texts) for field in fields)
     margin, prefix = "  " * depth, "" if has_text else "# "
     if depth == 0 and first.group:
         yield f"# {first.group.partition(' · ')[0]}"
     yield f"{margin}{prefix}{first.json_path[depth]}:"
     for name in dict.fromkeys(field.json_path[depth + 1] for field in fields):
-        for line in _yaml_lines([field for field in fields if field.json_path[depth + 1] == name], depth + 1, texts):
+        inner = [field for field in fields if field.json_path[depth + 1] == name]
+        for line in _yaml_lines(inner, depth + 1, initial, texts):
             yield line if has_text or line.lstrip().startswith("#") else f"# {line}"
 
 
-def _field_lines(field: FormField, depth: int, texts: FieldTexts) -> Iterator[str]:
+def _field_lines(field: FormField, depth: int, initial: FieldTexts, texts: FieldTexts) -> Iterator[str]:
     margin = "  " * depth
     notes = [field.label + (" (required)" if field.is_required else "")]
     notes += [field.limits] if field.limits else []
@@ -463,7 +472,7 @@ def _field_lines(field: FormField, depth: int, texts: FieldTexts) -> Iterator[st
     value = texts[field.name]
     name = field.json_path[-1]
     if not field.is_active(texts) or (value is not None and not value.strip()):
-        yield f"{margin}# {name}:"
+        yield f'{margin}{name}: ""' if _has_text(field, initial, texts) else f"{margin}# {name}:"
         return
     for line in yaml_values.to_yaml({name: _editor_value(field, value)}).splitlines():
         yield f"{margin}{line}" if line else ""

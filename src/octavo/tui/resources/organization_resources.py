@@ -59,7 +59,7 @@ async def specification_facts(live: Live, arguments: Arguments, specification: o
     )
 
 
-async def watch_processing(shell: Shell, arguments: Arguments, sent: Operation[Any], response: Any) -> None:
+async def report_processing(shell: Shell, arguments: Arguments, sent: Operation[Any], response: Any) -> None:
     """Report the result of an upload once the server has processed it, and refresh pages that show its operations."""
     live = shell.session.live
     slug = getattr(response, "slug", "") or getattr(sent, "slug", "") or arguments.get("spec_slug", "")
@@ -354,7 +354,7 @@ SPECIFICATIONS: Resource[openapi.OpenApiSpec] = Resource(
     ),
     load_details=specification_facts,
     details=lambda item: [("error", error.message) for error in item.last_processed_errors],
-    after_write=watch_processing,
+    after_write=report_processing,
     permissions=RequiredPermissions(create="create_open_api_spec", update="edit", delete="edit", on_item=True),
     delete_effects=lambda _: ["All versions of this specification will be deleted too. Pages will no longer be able to show the operations of this specification."],
 )  # fmt: skip
@@ -393,7 +393,6 @@ SETTINGS: Resource[Organization] = Resource(
     items=lambda response: (response,),
     update=organizations.Update,
     title=lambda item: item.title,
-    ids=lambda arguments, each: {},
     columns=(
         ResourceColumn("ORGANIZATION", "title"),
         ResourceColumn("PLAN", "plan", 12),

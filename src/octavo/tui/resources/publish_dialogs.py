@@ -82,17 +82,10 @@ async def share_link_facts(live: Live, arguments: Arguments, link: share_links.S
     return facts
 
 
-def confirm_publish(app: Shell, selection: Selection) -> None:
-    """Ask for confirmation before a site is published."""
-    _confirm(app, selection.first_arguments["at"], selection.first_item, publishes=True)
-
-
-def confirm_unpublish(app: Shell, selection: Selection) -> None:
-    """Ask for confirmation before a site is unpublished."""
-    _confirm(app, selection.first_arguments["at"], selection.first_item, publishes=False)
-
-
-def _confirm(app: Shell, site_ref: SiteRef, site: Site, *, publishes: bool) -> None:
+def confirm(app: Shell, selection: Selection, *, publishes: bool) -> None:
+    """Ask for confirmation before a site is published, or unpublished."""
+    site_ref: SiteRef = selection.first_arguments["at"]
+    site: Site = selection.first_item
     verb = "Publish" if publishes else "Unpublish"
     write: CheckedWrite[SiteSnapshot] = CheckedWrite(
         title=f"{verb} {site.title or site.id}?",

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
@@ -79,10 +78,6 @@ class ResourceColumn(Generic[M]):
     is_shown: bool = True
     """False if the column is hidden until the user chooses it."""
 
-    @cached_property
-    def _get(self) -> Callable[[M], Any]:
-        return attrgetter(str(self.value))
-
     @property
     def name(self) -> str:
         """The title as it is written inside a sentence, for example `last seen`."""
@@ -93,7 +88,7 @@ class ResourceColumn(Generic[M]):
         if callable(self.value):
             return self.value(item)
         try:
-            return self._get(item)
+            return attrgetter(self.value)(item)
         except AttributeError:
             return None  # The object that contains the attribute is None.
 
@@ -189,7 +184,7 @@ class RequiredPermissions:
     """Permission for each field in which the user chooses a space or collection. It is checked there, and not on the
     parent of the items."""
     allows_leaving: bool = False
-    """True if users may remove themselves without the permission, for example from a team."""
+    """True if users may remove themselves without the permission to delete, for example from a team."""
 
 
 def id_argument(id_field: str, key: str = "id") -> Callable[[Arguments, Any], Arguments]:
@@ -262,7 +257,7 @@ class Resource(Generic[M]):
     permission_source: Callable[[M], Any] = lambda item: item
     """Returns the object with the user's permissions for an item and its children."""
     as_update: Callable[[M], Model] = lambda item: item
-    """Returns an item with the field names of `update`, if they differ."""
+    """Returns an item with the field names of `update`, if its own names differ."""
     reference_lists: Mapping[str, Any] = field(default_factory=dict)
     """Lists to choose from for fields that mean something else in this resource than in others."""
     required_argument: str = ""
@@ -276,7 +271,7 @@ class Resource(Generic[M]):
     creation_notice: Callable[[Any, Any], str] | None = None
     """Returns the notice after a creation from the operation and its response. The response is None if it was lost."""
     after_write: Callable[[Shell, Arguments, Operation[Any], Any], Coroutine[Any, Any, None]] | None = None
-    """Runs after a creation or an action, with the operation that was sent and its response."""
+    """Runs after a form for a creation or an action was sent, with the operation and its response."""
     read_only_reason: str = ""
     """Sentence that says where items are created, edited or deleted, if not in this table."""
     create_intro: str = ""
@@ -341,8 +336,7 @@ class Resource(Generic[M]):
         return True
 
     def recreate_operation(self, arguments: Arguments, item: M) -> Operation[Any] | None:
-        """Return the operation that creates a deleted item again. None if the item has values that are not valid in a
-        request."""
+        """Return the operation that creates a deleted item again. None if the deletion cannot be undone."""
         try:
             return self.recreate(arguments, item)
         except ValidationError:
@@ -395,11 +389,6 @@ def names_by_id(response: Any) -> dict[str, str]:
     return names
 
 
-def _response_items(response: Any) -> Iterable[Any]:
-    items: Iterable[Any] = response.items
-    return items
-
-
 @dataclass(frozen=True)
 class OptionList:
     """Items to choose from, as far as they are loaded."""
@@ -423,7 +412,7 @@ class ReferenceList:
     """Operation that lists the items, or a function that builds it from the text of the other fields."""
     choice_of: Callable[[Any], Choice[str]]
     """Returns the ID and the label of an item."""
-    items_in: Callable[[Any], Iterable[Any]] = _response_items
+    items_in: Callable[[Any], Iterable[Any]] = lambda response: response.items
     """Returns the items in a response."""
     search_operation: Callable[[str], Operation[Any]] | None = None
     """Returns the operation that searches a list that is too long to load."""
@@ -476,45 +465,37 @@ def _choice(item: Any) -> Choice[str]:
 def member_list(shell: Shell, arguments: Arguments) -> ReferenceList:
     """Return the list of the organization's members."""
     return ReferenceList(
-        organizations.ListMembers(at=_organization(shell), limit=1000),
+        organizations.ListMembers(at=_organization(shell), limit=PAGE_SIZE),
         lambda item: Choice(item.user.id, item.user.name, item.user.email or ""),
         search_operation=lambda query: organizations.ListMembers(at=_organization(shell), search=query, limit=100),
     )
-
-
-def _team_list(shell: Shell, arguments: Arguments) -> ReferenceList:
-    return ReferenceList(teams.List(at=_organization(shell), limit=1000), _choice)
 
 
 def _space_list(shell: Shell, arguments: Arguments) -> ReferenceList:
     return ReferenceList(spaces_of(_organization(shell).organization_id), _choice)
 
 
-def _collection_list(shell: Shell, arguments: Arguments) -> ReferenceList:
-    return ReferenceList(collections.List(at=_organization(shell), limit=1000), _choice)
+def _list_in_organization(operation: type[Operation[Any]]) -> ListFactory:
+    return lambda shell, arguments: ReferenceList(build_full_list(operation, {"at": _organization(shell)}), _choice)
 
 
-def _site_list(shell: Shell, arguments: Arguments) -> ReferenceList:
-    return ReferenceList(sites.List(at=_organization(shell), limit=1000), _choice)
+def _list_in_site(operation: type[Operation[Any]]) -> ListFactory:
+    return lambda shell, arguments: ReferenceList(build_full_list(operation, {"at": _site(arguments)}), _choice)
 
 
-def _section_list(shell: Shell, arguments: Arguments) -> ReferenceList:
-    return ReferenceList(site_structure.ListSections(at=_site(arguments), limit=1000), _choice)
-
-
-def group_list(shell: Shell, arguments: Arguments) -> ReferenceList:
-    """Return the list of the site's section groups."""
-    return ReferenceList(site_structure.ListGroups(at=_site(arguments), limit=1000), _choice)
-
-
-def _site_space_list(shell: Shell, arguments: Arguments) -> ReferenceList:
-    return ReferenceList(site_structure.ListSiteSpaces(at=_site(arguments), limit=1000), _choice)
+_team_list = _list_in_organization(teams.List)
+_collection_list = _list_in_organization(collections.List)
+_site_list = _list_in_organization(sites.List)
+_section_list = _list_in_site(site_structure.ListSections)
+_site_space_list = _list_in_site(site_structure.ListSiteSpaces)
+group_list = _list_in_site(site_structure.ListGroups)
+"""Returns the list of the site's section groups."""
 
 
 def _page_list(shell: Shell, arguments: Arguments) -> ReferenceList:
     def ask(texts: FieldTexts) -> Operation[Any] | None:
         space_id = texts.get("destination.site_space_id")
-        response = shell.session.live.peek(site_structure.ListSiteSpaces(at=_site(arguments), limit=1000)).value
+        response = shell.session.live.peek(site_structure.ListSiteSpaces(at=_site(arguments), limit=PAGE_SIZE)).value
         site_space = next(
             (item for item in (response.items if response is not None else ()) if item.id == space_id), None
         )

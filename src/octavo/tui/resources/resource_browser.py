@@ -382,7 +382,7 @@ class BrowserScreen(ListView[Any]):
         self.redraw_list()
         _load_more_names(self)
         self.table_list.redraw()
-        self.pending.finish()
+        self.pending.open_target()
 
     def add_names(self, snapshot: Snapshot[Any] | None = None) -> None:
         """Add the names in a response, and redraw the rows and details. If a name has changed, or without a response, also sort
@@ -648,16 +648,17 @@ class PendingNavigation:
         self._steps = 0
         self._view.show_level()
 
-    def finish(self) -> None:
-        """Open the item now that its list is loaded, or report that the item is missing."""
+    def open_target(self) -> None:
+        """Open the item if its list is loaded. If the whole list was just loaded without the item, report that."""
         view = self._view
         if self._target is None or view.snapshot.value is None or view.level.resource.plural != self._target[0]:
             return
         _, key, child_table = self._target
-        self._target = None
         if view.rows.go_to(key):
+            self._target = None
             open_selected_row(view, child_table)
-        else:
+        elif not view.snapshot.loading and not view.snapshot.needs_more(MAX_ROWS):
+            self._target = None
             view.shell.say(
                 f"Could not find the item in {view.level.resource.plural}: it was deleted, or you do not have access to it.",
                 tone="care",

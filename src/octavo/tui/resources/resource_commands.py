@@ -291,7 +291,6 @@ def _choose_action(app: Shell, selection: Selection) -> None:
 
 def open_first_action(app: Shell, selection: Selection) -> None:
     """Open the form of the resource's first action."""
-
     resource = selection.resource
     resource_forms.open_action_form(app, resource, selection.arguments, selection.first_item, resource.actions[0])
 
@@ -382,7 +381,6 @@ def _delete_label(selection: Selection) -> str:
 
 def choose_sort_column(app: Shell, table: TableState, on_change: Callable[[], None]) -> None:
     """Ask for the column to sort by."""
-
     default_order = "Default order"
     current_note = "current · press enter to reverse the order"
     choices: list[Choice[ResourceColumn[Any] | str]] = [
@@ -409,7 +407,6 @@ def choose_columns(
     app: Shell, table: TableState, on_change: Callable[[], None], selected: ResourceColumn[Any] | None = None
 ) -> None:
     """Ask for columns to show or hide, until the user closes the list."""
-
     columns, visible_columns = table.resource.columns, table.columns
     choices = [Choice(each, _column_label(each), right="shown" if each in visible_columns else "") for each in columns]
 

@@ -43,7 +43,7 @@ def open_create_form(
     undo_factory = resource.prepare_undo(live, arguments) if resource.prepare_undo is not None else None
 
     def on_sent(operation: Operation[Any], response: Any) -> None:
-        name = _created_title(resource, response)
+        name = _of_response(resource.title, response)
         undo = (
             _undo_creation(live, resource, arguments, operation, response)
             if undo_factory is None
@@ -65,7 +65,7 @@ def open_create_form(
                     else ""
                 )
             )
-        if key := _created_key(resource, response):
+        if key := _of_response(resource.key, response):
             on_created(key)
         if resource.after_write is not None:
             app.background(resource.after_write(app, arguments, operation, response))
@@ -131,7 +131,12 @@ def open_edit_form(app: Shell, resource: Resource[Any], arguments: Arguments, it
             )
             return
         app.writes.set_undo(
-            _undo_of(live, f"undo the change to {name}", [(name, undo)], f"Undid the change to {name}.")
+            _undo_of(
+                live,
+                f"undo the change to {name}",
+                [(f"Could not undo the change to {name}", undo)],
+                f"Undid the change to {name}.",
+            )
         )
 
     open_form(
@@ -197,7 +202,7 @@ async def _send_bulk_edit(
     def add_reverse(item: Any, sent: Operation[Any]) -> None:
         undo = _reverse_edit(sent, resource.as_update(item), resource.arguments_for(arguments, item))
         if undo is not None:
-            reverse_operations.append((resource.title(item), undo))
+            reverse_operations.append((f"Could not undo the change to {resource.title(item)}", undo))
 
     add_reverse(first, operation)
     for number, item in enumerate(others, start=1):
@@ -210,16 +215,18 @@ async def _send_bulk_edit(
             return SendResult("refused", sentence, error=error)
         add_reverse(item, each)
     count = plural(len(others) + 1, resource.singular, resource.plural)
-    return SendResult(
-        "done",
-        result=_undo_of(live, f"undo the change to {count}", reverse_operations, f"Undid the change to {count}."),
-    )
+    message = f"Undid the change to {count}."
+    if len(reverse_operations) <= len(others):
+        message = f"Undid the change to {len(reverse_operations)} of {count}. The others cannot be changed back by pressing u."
+    return SendResult("done", result=_undo_of(live, f"undo the change to {count}", reverse_operations, message))
 
 
 def _undo_of(live: Live, title: str, ops: Sequence[tuple[str, Operation[Any]]], message: str) -> DirectUndo:
+    """Return an undo that sends operations in order, until one fails. Each operation has the message of its failure."""
+
     async def undo() -> SendResult[bool]:
-        for name, operation in ops:
-            sent = await send_unchecked(live, operation, f"Could not undo the change to {name}")
+        for failed, operation in ops:
+            sent = await send_unchecked(live, operation, failed)
             if sent.kind != "done":
                 return SendResult(sent.kind, sent.message)
         return SendResult("done", result=True)
@@ -254,39 +261,29 @@ def _undo_creation(
     new item."""
     if resource.delete is None:
         return None
-    name = _created_title(resource, response) or f"the {resource.singular}"
+    name = _of_response(resource.title, response) or f"the {resource.singular}"
     sent_values = {field: getattr(operation, field) for field in operation.model_fields_set}
     try:
         delete_arguments = (
-            resource.arguments_for(arguments, response)
-            if name and isinstance(response, Model)
-            else {**arguments, **sent_values}
+            resource.arguments_for(arguments, response) if isinstance(response, Model) else {**arguments, **sent_values}
         )
         delete_operation = build_operation(resource.delete, delete_arguments)
     except (ValidationError, AttributeError):
         return None
-    return _undo_of(live, f"delete {name}", [(name, delete_operation)], f"Deleted {name}.")
+    return _undo_of(live, f"delete {name}", [(f"Could not delete {name}", delete_operation)], f"Deleted {name}.")
 
 
 def _undo_roles(live: Live, operation: Operation[Any], undo_factory: UndoFactory) -> DirectUndo | None:
-    ops = undo_factory(operation)
-    if ops is None:
+    if (ops := undo_factory(operation)) is None:
         return None
-    return _undo_of(live, "undo the role changes", [("the roles", each) for each in ops], "Undid the role changes.")
+    failed = "Could not undo the role changes"
+    return _undo_of(live, "undo the role changes", [(failed, each) for each in ops], "Undid the role changes.")
 
 
-def _created_title(resource: Resource[Any], response: Any) -> str:
-    """Return the title of the new item. Empty if the server did not send it."""
+def _of_response(read: Callable[[Any], str], response: Any) -> str:
+    """Return the title or the key of a new item, which `read` returns. Empty if the server did not send the item."""
     try:
-        return resource.title(response) if isinstance(response, Model) else ""
-    except AttributeError:
-        return ""  # The response is not an item, for example the number of invited members.
-
-
-def _created_key(resource: Resource[Any], response: Any) -> str:
-    """Return the key of the new item. Empty if the server did not send it."""
-    try:
-        return resource.key(response) if isinstance(response, Model) else ""
+        return read(response) if isinstance(response, Model) else ""
     except AttributeError:
         return ""  # The response is not an item, for example the number of invited members.
 
@@ -317,8 +314,7 @@ def _list_path(resource: Resource[Any], arguments: Arguments) -> str:
 
 
 async def _find_item(live: Live, resource: Resource[Any], arguments: Arguments, key: str) -> Any | None:
-    """Return an item as it is now. None if it was deleted. Raises ApiError, or PaginationError if the list does not
-    end."""
+    """Return an item as it is now. None if it was deleted. Raises ApiError."""
     op = resource.list_operation(arguments)
     if not isinstance(op, Listing):
         return _with_key(resource, await live.send(op), key)
@@ -391,20 +387,13 @@ def undo_of_deletion(
     live: Live, resource: Resource[Any], arguments: Arguments, items: Sequence[Any]
 ) -> DirectUndo | None:
     """Return the undo of a deletion. None if one of the items cannot be created again."""
-    ops = [resource.recreate_operation(arguments, item) for item in items]
-    if any(op is None for op in ops):
-        return None
+    ops: list[tuple[str, Operation[Any]]] = []
+    for item in items:
+        if (op := resource.recreate_operation(arguments, item)) is None:
+            return None
+        ops.append((f"Could not restore {resource.title(item)}", op))
     name = title_of_items(resource, items)
-
-    async def undo() -> SendResult[bool]:
-        for item, op in zip(items, ops, strict=True):
-            assert op is not None, "checked above"
-            sent = await send_unchecked(live, op, f"Could not restore {resource.title(item)}")
-            if sent.kind != "done":
-                return SendResult(sent.kind, sent.message)
-        return SendResult("done", result=True)
-
-    return DirectUndo(f"restore {name}", undo, f"Restored {name}.")
+    return _undo_of(live, f"restore {name}", ops, f"Restored {name}.")
 
 
 async def send_action(

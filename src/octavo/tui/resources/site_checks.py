@@ -167,10 +167,11 @@ async def test_link(live: Live, at: SiteRef, link: str) -> LinkTestResult:
         chain = follow_redirects(source, targets, base)
         path = path_on_site(chain.steps[-2 if len(chain.steps) > 1 else 0], base)
         redirect = by_source.get(path)
-        # Ask the server otherwise: the page may be deleted, and a URL has several spellings.
+        # Ask the server about each path once, unless its redirect leads to a section or space: the page may be deleted,
+        # and a URL has several spellings.
         if (
             path in asked_paths
-            or len(asked_paths) > MAX_REQUESTS
+            or len(asked_paths) >= MAX_REQUESTS
             or (redirect is not None and redirect.destination.kind in ("site-section", "site-space"))
         ):
             break
@@ -208,9 +209,9 @@ def path_of_link(text: str, base: str) -> str:
 
 
 def _part_at_end(structure: site_structure.SiteStructure, chain: RedirectChain, base: str) -> str:
-    """Return a phrase for the part of the site where a chain of redirects ends: “the section API” or “a page in the
-    section API”. Of several parts that contain the last URL, it is the one with the longest URL. Empty if no known part
-    does."""
+    """Return a phrase for the part of the site to which a chain of redirects leads: “the section API” or “a page in the
+    section API”. Empty if it leads to no known part. If several parts contain the last URL, the one with the longest URL
+    is named."""
     if chain.end != "leads":
         return ""
     step = chain.steps[-1]
@@ -377,6 +378,11 @@ class ConditionTest(Dialog[None]):
         self._shell.exit_callbacks.add(self._save_claims_now)
         self.query_one("#claims", TextEditor).focus()
         self._update_outcome()
+
+    def on_screen_suspend(self) -> None:
+        """Save the claims now, because navigation may close the dialog."""
+        if self._clock.has_unsaved:
+            self._save_claims()
 
     def on_unmount(self) -> None:
         self._shell.exit_callbacks.discard(self._save_claims_now)

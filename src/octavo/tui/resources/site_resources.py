@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -151,7 +152,7 @@ _PART_COLUMNS = (
     ResourceColumn[site_tree.PartRow]("DEFAULT", lambda row: getattr(row.part, "default", False), 7),
     ResourceColumn[site_tree.PartRow]("PATH", "part.path", drop_rank=1),
     ResourceColumn[site_tree.PartRow]("CONDITION", "part.condition", 20, drop_rank=2),
-    ResourceColumn[site_tree.PartRow]("CONTAINS", "child_titles", is_shown=False),
+    ResourceColumn[site_tree.PartRow]("CONTAINS", "titles_inside", is_shown=False),
 )
 _SEARCH_COMMAND = TableCommand("Search the site", site_checks.open_site_search, search.InSite)
 STRUCTURE: Resource[site_tree.PartRow] = Resource(
@@ -314,10 +315,10 @@ SITES: Resource[sites.Site] = Resource(
     children=(STRUCTURE, REDIRECTS, SHARE_LINKS, MCP_SERVERS, ADAPTIVE_SCHEMA, CONDITIONS, SITE_MEMBERS, PUBLISHED_CONTENT),
     actions=(
         Action("Publish", "People in the site's audience will be able to open the site.", sites.Publish,
-               undo_operation=sites.Unpublish, run=publish_dialogs.confirm_publish,
+               undo_operation=sites.Unpublish, run=partial(publish_dialogs.confirm, publishes=True),
                disabled_reason=lambda item: "This site is already published." if item.published else None),
         Action("Unpublish", "Visitors will no longer be able to open the site. All links to the site will stop working.", sites.Unpublish,
-               undo_operation=sites.Publish, run=publish_dialogs.confirm_unpublish,
+               undo_operation=sites.Publish, run=partial(publish_dialogs.confirm, publishes=False),
                disabled_reason=lambda item: None if item.published else "This site is not published."),
     ),
     permissions=RequiredPermissions(create="create_content", on_item=True),

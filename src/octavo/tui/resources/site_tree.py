@@ -38,7 +38,7 @@ class PartRow(Model):
 
     part: Part
     depth: int = 0
-    child_titles: str = ""
+    titles_inside: str = ""
 
     @property
     def id(self) -> str:
@@ -89,8 +89,8 @@ def part_rows(structure: SiteStructure) -> tuple[PartRow, ...]:
         ancestors.append(index)
     result: dict[str, PartRow] = {}
     for index, (part, depth) in enumerate(parts):
-        child_titles = " ".join(titles[index + 1 : ends[index]])
-        result.setdefault(part.id, PartRow.model_construct(part=part, depth=depth, child_titles=child_titles))
+        titles_inside = " ".join(titles[index + 1 : ends[index]])
+        result.setdefault(part.id, PartRow.model_construct(part=part, depth=depth, titles_inside=titles_inside))
     return tuple(result.values())
 
 
@@ -216,8 +216,8 @@ def _with_children(part: Part, children: tuple[Part, ...]) -> Part:
 
 
 def set_default(structure: SiteStructure, part: MovablePart) -> SiteStructure:
-    """Return the structure with a part as the default among the spaces in its section, or among the sections of the
-    site."""
+    """Return the structure with a part as the default: a space among the spaces with the same parent, a section among
+    all sections."""
     parent, is_space = parent_id(part), isinstance(part, SiteSpace)
 
     def with_new_default(parts: Sequence[Part]) -> tuple[Part, ...]:
@@ -296,7 +296,6 @@ def _move_step(step: Literal[-1, 1]) -> Callable[[Shell, StructureTarget], None]
 
 def _choose_parent(app: Shell, target: StructureTarget) -> None:
     """Ask for the section or group to move the part to, and for a position there."""
-
     if (part := target.part) is None or (structure := target.structure) is None:
         return
     current_parent = parent_id(part)

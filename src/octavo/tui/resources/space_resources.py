@@ -115,42 +115,40 @@ async def _load_role_scope(live: Live, at: Shared, item: Any) -> roles.RoleScope
     )
 
 
-def _grant_again(
-    operation: type[Operation[Any]], arguments: Arguments, role: str, **kind: str
-) -> Operation[Any] | None:
+def _grant_again(operation: type[Operation[Any]], arguments: Arguments, role: str, **ids: str) -> Operation[Any] | None:
     """Return the operation that gives a removed role again. None if the role is not valid in a request."""
-    return build_operation(operation, {**arguments, **kind, "role": role}) if role in get_args(Role) else None
+    return build_operation(operation, {**arguments, **ids, "role": role}) if role in get_args(Role) else None
 
 
 def _undo_grant(live: Live, arguments: Arguments) -> UndoFactory:
     """Return a function that builds the undo of a grant: members and teams get their previous roles again."""
-    changes: list[tuple[str, str, type[Operation[Any]], type[Operation[Any]], dict[str, str] | None]] = []
+    changes: list[tuple[str, type[Operation[Any]], type[Operation[Any]], dict[str, str] | None]] = []
     for resource, kind, change, remove in (
         (MEMBER_ROLES, "user", permissions.UpdateUser, permissions.DeleteUser),
         (TEAM_ROLES, "team", permissions.UpdateTeam, permissions.DeleteTeam),
     ):
         listed = live.peek(resource.list_operation(arguments)).value
-        roles = {resource.key(item): item.permission for item in listed.items} if listed is not None else {}
-        is_complete = listed is not None and listed.next is None
-        changes.append((kind, f"{kind}_id", change, remove, roles if is_complete else None))
+        previous_roles: dict[str, str] | None = None
+        if listed is not None and listed.next is None:
+            previous_roles = {resource.key(item): item.permission for item in listed.items}
+        changes.append((kind, change, remove, previous_roles))
 
     def ops(grant: permissions.Grant) -> list[Operation[Any]] | None:
-        undo_operations: list[Operation[Any] | None] = []
-        for kind, name, change, remove, roles in changes:
+        undo_operations: list[Operation[Any]] = []
+        for kind, change, remove, previous_roles in changes:
             for each in getattr(grant, f"{kind}s") or ():
-                if roles is None:
+                if previous_roles is None:
                     return None
-                role = roles.get(each)
-                undo_operations.append(
-                    _grant_again(change, arguments, role, **{name: each})
+                role, ids = previous_roles.get(each), {f"{kind}_id": each}
+                undo = (
+                    _grant_again(change, arguments, role, **ids)
                     if role is not None
-                    else build_operation(remove, {**arguments, name: each})
+                    else build_operation(remove, {**arguments, **ids})
                 )
-        return (
-            None
-            if None in undo_operations
-            else [undo_operation for undo_operation in undo_operations if undo_operation is not None]
-        )
+                if undo is None:
+                    return None
+                undo_operations.append(undo)
+        return undo_operations
 
     return ops
 

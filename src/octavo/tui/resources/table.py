@@ -78,9 +78,7 @@ class TableState:
 
     def render_row(self, item: Any, name_of: NameOf) -> Row:
         """Return the row for an item, with the visible columns."""
-        cells = [column.cell(item, name_of) for column in self.columns]
-        first = Content(cells[0]) if cells and isinstance(cells[0], str) else cells[0] if cells else ""
-        return Row(cells=(first, *cells[1:]))
+        return Row(cells=tuple(column.cell(item, name_of) for column in self.columns))
 
     def search_text(self, item: Any, name_of: NameOf) -> str:
         """Return the text that a filter searches, including hidden columns."""
@@ -185,7 +183,7 @@ def _escape_cell(cell: str) -> str:
 
 
 LOAD_DELAY = 0.3
-"""Seconds on a row before its details are loaded, which can take a dozen requests."""
+"""Seconds that the cursor stays on a row before its details are loaded. Loading can take a dozen requests."""
 LOADING: DetailFacts = (("", "Loading…"),)
 
 
@@ -229,7 +227,7 @@ class DetailLoader:
     def _start(self, resource: Resource[Any], arguments: Arguments, item: Any, key: tuple[str, str]) -> None:
         # A function, because a coroutine would stay unawaited if the worker is canceled before its start.
         load = partial(self._load, resource, arguments, item, key)
-        self._worker = self._view.run_worker(load, exclusive=True, group="telling")
+        self._worker = self._view.run_worker(load, exclusive=True, group="details")
 
     async def _load(self, resource: Resource[Any], arguments: Arguments, item: Any, key: tuple[str, str]) -> None:
         assert resource.load_details is not None, "checked above"
@@ -263,6 +261,8 @@ class Details(VerticalScroll, can_focus=False):
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
         self._facts: Sequence[Fact] = ()
+        self._key: tuple[str, str] | None = None
+        """Resource and key of the shown item. None if there is none."""
 
     def compose(self) -> ComposeResult:
         yield ChangingText("", classes="details--title")
@@ -271,13 +271,17 @@ class Details(VerticalScroll, can_focus=False):
             yield FactList(classes="details--right")
 
     def show(self, resource: Resource[Any], item: Any | None, name_of: NameOf, loaded_facts: DetailFacts = ()) -> None:
-        """Show the facts about an item, with the facts `loaded_facts` at the top. None clears the details."""
+        """Show the facts about an item, with the facts `loaded_facts` at the top. None clears the details. The scroll
+        position stays if the same item is shown."""
         title = Content.styled(resource.title(item), "bold") if item is not None else Content("")
         self.query_one(".details--title", Static).update(title)
         labels = {label for label, _ in loaded_facts}
         others = [fact for fact in facts_of(resource, item, name_of) if fact[0] not in labels]
         self._facts = [Fact("note", label, value) for label, value in (*loaded_facts, *others)]
-        self.scroll_home(animate=False)
+        key = (resource.name, resource.key(item)) if item is not None else None
+        if key != self._key:
+            self._key = key
+            self.scroll_home(animate=False)
         self._lay_out()
 
     def on_resize(self, event: Resize) -> None:
