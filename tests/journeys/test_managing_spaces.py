@@ -11,6 +11,7 @@ from octavo.api import collections, imports, spaces
 from octavo.api.operation import OrganizationRef
 from octavo.server.app import Platform
 from octavo.server.demo.history import ORGANIZATION
+from octavo.tui.content import space_changes
 from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.resources.form import FormDialog
 from octavo.tui.widgets.commands import active_commands
@@ -46,17 +47,17 @@ def content(run: Run) -> ContentScreen:
 async def focus_space_tree(run: Run, title: str = "") -> None:
     """Focus the space tree, and select a space or collection by its title."""
     view = content(run)
-    while view.focused is not view.open_space.nav.spaces:
+    while view.focused is not view.open_space.nav.spaces_tree:
         await run.press("escape")
     if title:
         await run.until(lambda: title in titles(run), f"list {title}")
-        view.open_space.nav.spaces.select_hidden(titles(run)[title])
+        view.open_space.nav.spaces_tree.select_hidden(titles(run)[title])
         await run.settle()
 
 
 def titles(run: Run) -> dict[str, str]:
     """Return the ids of all spaces and collections in the tree, by title."""
-    tree = content(run).open_space.nav.spaces  # No collection is collapsed.
+    tree = content(run).open_space.nav.spaces_tree  # No collection is collapsed.
     return {str(node.label): str(node.key) for _, node in tree.shown}
 
 
@@ -82,7 +83,7 @@ async def test_space_is_created_filled_moved_deleted_and_restored(stage: Stage, 
     async with stage.play(NOOR, change=allow_private_imports) as run:
         await create_space(run, "Almanac")
         await run.until(
-            lambda: titles(run).get("Almanac") == content(run).open_space.nav.spaces.key, "select the new space"
+            lambda: titles(run).get("Almanac") == content(run).open_space.nav.spaces_tree.key, "select the new space"
         )
         await focus_space_tree(run, "Almanac")
         await run.press("a")
@@ -150,6 +151,24 @@ async def test_u_restores_a_deleted_space(stage: Stage) -> None:
         await run.press("u")
         await run.hear("Restored Harbour API.")
         await run.until(lambda: "Harbour API" in titles(run), "list the space again")
+
+
+async def test_trash_says_that_it_could_not_be_loaded(stage: Stage) -> None:
+    async with stage.play(NOOR) as run:
+        space = await space_on_server(run, "Harbour API")
+        space_changes.remember_space(run.app, ORGANIZATION, space)
+        await run.ask(spaces.Delete(at=space.ref), NOOR)
+        run.platform.refuse_next(spaces.Get, 500, "The store room is locked.", times=9)
+        await focus_space_tree(run)
+        await run.press("a")
+        await run.type("Trash")
+        await run.press("enter")
+        await run.hear("Could not load the trash", "The store room is locked.")
+        run.accept()
+        await run.press("a")
+        await run.type("Trash")
+        await run.press("enter")
+        await run.see("Harbour API", "7 days left", "Restore by ID")
 
 
 async def test_alt_up_moves_a_space_above_its_neighbor(stage: Stage) -> None:

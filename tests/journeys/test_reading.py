@@ -184,6 +184,19 @@ async def test_search_covers_the_organization_or_one_space(stage: Stage) -> None
         await run.see("Limpet manual › Safety", "▌ Battery")
 
 
+async def test_search_of_one_space_lists_nothing_of_other_spaces(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("s", "a")
+        await run.see("results in all spaces")
+        screen = run.app.screen
+        assert isinstance(screen, SearchScreen)
+        assert screen.last_space is not None
+        assert len({hit.space for hit in screen.rows.items if hit.kind == "change request"}) > 1
+        await run.press("tab")
+        await run.see("tab all spaces", "results in Harbour API")
+        assert {(hit.space, hit.kind == "space") for hit in screen.rows.items} == {(screen.last_space.space_id, False)}
+
+
 @pytest.mark.before_release
 async def test_search_finds_and_opens_change_requests(stage: Stage) -> None:
     async with stage.play() as run:
@@ -268,7 +281,9 @@ async def test_outline_follows_the_page_until_it_is_focused(stage: Stage) -> Non
         assert isinstance(screen, ContentScreen)
         assert screen.open_space.page is not None
         screen.page_view.focus()
-        aside.show(parse("# Top\n\n## Shown\n\n#### Too deep\n\nwords"), None, screen.open_space.page)
+        document = parse("# Top\n\n## Shown\n\n#### Too deep\n\nwords")
+        page = screen.open_space.page
+        aside.show(document, None, page, is_complete=True, block_change=lambda _: "", drafts_in=lambda _: ())
         aside.follow("too-deep")
         assert aside.outline.key == "shown", (
             "for a heading that the outline omits, the heading above it must be selected"

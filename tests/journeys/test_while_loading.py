@@ -15,10 +15,11 @@ from octavo.api import comments, content
 from octavo.api.operation import ListPage
 from octavo.server.app import Platform
 from octavo.tui.content.content_screen import ContentScreen
+from octavo.tui.core.routes import ToPage
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.widgets.row_list import RowList
 from tests.journeys.faulty_server import serving
-from tests.journeys.stage import Stage
+from tests.journeys.stage import MARA, Stage
 
 
 @pytest.mark.before_release
@@ -39,6 +40,58 @@ async def test_comment_while_another_page_loads_is_refused(stage: Stage) -> None
         await run.sent()
         (sent,) = run.gate.sent(comments.Create)
         assert sent.page == page
+
+
+async def test_next_space_does_not_show_the_pages_of_the_previous_space(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.see("Harbour API ▾", "Quickstart")
+        here = run.app.screen
+        assert isinstance(here, ContentScreen)
+        spaces = run.app.workspace.spaces.value
+        assert spaces is not None
+        handbook = next(each for each in spaces.items if each.title == "Handbook")
+        pages = await run.ask(content.ListPages(at=handbook.ref), MARA)
+        last = [page for page in pages.walk() if page.type == "document"][-1]
+        run.gate.shut(content.ListPages)
+        here.open_space.show_space(handbook.id)
+        await run.see("Handbook ▾", "Loading the pages in")
+        await run.until(lambda: here.page_view.document is None, "remove the page of the previous space")
+        assert "Quickstart" not in run.text
+        run.app.go(ToPage(handbook.id, last.id))
+        await run.settle()
+        assert not run.said, "the page is not missing, because the pages are still loading"
+        run.gate.open()
+        await run.until(lambda: here.open_space.page is not None, "open a page")
+        assert here.open_space.page is not None
+        assert here.open_space.page.id == last.id
+
+
+async def test_missing_space_of_a_visit_does_not_move_the_open_page(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("j", "j", "enter", "G")
+        here = run.app.screen
+        assert isinstance(here, ContentScreen)
+        visit = here.current_visit
+        assert visit is not None
+        await run.press("g")
+        here.restore_visit(visit._replace(space="deleted"))
+        assert here.current_visit is not None
+        assert here.current_visit.position != visit.position
+
+
+async def test_other_organization_lists_no_spaces_of_the_previous_one(stage: Stage) -> None:
+    async with stage.play() as run:
+        here = run.app.screen
+        assert isinstance(here, ContentScreen)
+        organization = run.app.workspace.organization
+        assert organization is not None
+        assert here.open_space.nav.spaces_tree.shown
+        run.gate.shut()
+        run.app.workspace.switch_organization(organization.model_copy(update={"id": "elsewhere"}))
+        await run.settle()
+        assert not here.open_space.nav.spaces_tree.shown
+        assert here.spaces.target is None
+        run.gate.open()
 
 
 @pytest.mark.before_release

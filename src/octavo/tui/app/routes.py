@@ -133,7 +133,7 @@ def _go_to_collection(shell: Shell, route: ToCollection) -> None:
         if not is_whole(content):
             return  # The app is exiting.
         content.open_space.nav.show_tree("spaces", content.open_space.space, focus=True)
-        if not content.open_space.nav.spaces.select_hidden(route.collection):
+        if not content.open_space.nav.spaces_tree.select_hidden(route.collection):
             shell.say(
                 "Could not find the collection. It may have been deleted, or you may not have access.", tone="care"
             )

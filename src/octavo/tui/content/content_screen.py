@@ -23,7 +23,7 @@ from octavo.tui.content.cursor_target import PAGE, ROW, SPACE
 from octavo.tui.content.open_space import OpenSpace
 from octavo.tui.content.space_panes import Navigation, PageAges, SidePanel, SpacesPane, VisitedPage
 from octavo.tui.content.space_target import SpaceTarget
-from octavo.tui.core.item_labels import adjacent_page, offline_mark
+from octavo.tui.core.item_labels import adjacent_page, offline_mark, space_nodes
 from octavo.tui.core.routes import ToPage
 from octavo.tui.core.view import View, focus_if
 from octavo.tui.editing.page_commands import PAGE_COMMANDS, PageEditing
@@ -80,6 +80,10 @@ class SpaceList:
         self._opens_last_space = True
         if self._open_space.space is not None and self._open_space.space.organization != organization.id:
             self._open_space.close()
+        # The listed spaces and collections belong to the previous organization.
+        self._collections, tree = (), self._open_space.nav.spaces_tree
+        if tree.shown:
+            tree.show(())
         self._screen.follow("collections", collections_of(organization.id), self._show_collections)
         self.show()
 
@@ -91,7 +95,7 @@ class SpaceList:
     @property
     def target(self) -> SpaceTarget | None:
         """The spaces and collections, with the selected space or collection. None while the spaces are loading."""
-        workspace, node = self._open_space.shell.workspace, self._open_space.nav.spaces.node
+        workspace, node = self._open_space.shell.workspace, self._open_space.nav.spaces_tree.node
         if (organization := workspace.organization) is None or workspace.spaces.value is None:
             return None
         item_id = str(node.key) if node is not None else ""
@@ -131,20 +135,21 @@ class SpaceList:
         snapshot = workspace.spaces
         if snapshot.value is None and (titles := open_space.shell.session.first_titles()):
             open_space.nav.show_first_titles(titles)
-        if self._screen.show_no_organization(open_space.nav.spaces, "spaces"):
+        if self._screen.show_no_organization(open_space.nav.spaces_tree, "spaces"):
             return
         if snapshot.value is None:
-            open_space.nav.spaces.state.show_loading("spaces")
+            open_space.nav.spaces_tree.state.show_loading("spaces")
             if snapshot.error is not None:
-                open_space.nav.spaces.state.fail("Could not load the spaces", str(snapshot.error))
+                open_space.nav.spaces_tree.state.fail("Could not load the spaces", str(snapshot.error))
             return
         self._offline_marks = self._current_offline_marks
-        open_space.nav.show_spaces(self._collections, snapshot.value.items, self._offline_marks)
-        if self._created_id and open_space.nav.spaces.select_hidden(self._created_id):
+        nodes = space_nodes(self._collections, snapshot.value.items, self._offline_marks)
+        open_space.nav.spaces_tree.show(nodes)
+        if self._created_id and open_space.nav.spaces_tree.select_hidden(self._created_id):
             self._created_id = ""
-        open_space.nav.spaces.state.show_unreadable(snapshot.value.unreadable)
+        open_space.nav.spaces_tree.state.show_unreadable(snapshot.value.unreadable)
         if snapshot.error is not None:
-            open_space.nav.spaces.state.fail("Could not refresh the spaces", str(snapshot.error))
+            open_space.nav.spaces_tree.state.fail("Could not refresh the spaces", str(snapshot.error))
         self._close_removed()
         if open_space.space is not None:
             open_space.space = workspace.space(open_space.space.id) or open_space.space
@@ -383,7 +388,6 @@ class ContentScreen(View, CopiesWhenReady):
     @on(LineList.Highlighted, "#pages")
     @on(LineList.Highlighted, "#spaces")
     def _on_row_selected(self) -> None:
-        self.target.row_changed()
         self.open_space.show_status()
 
     @on(DescendantFocus)

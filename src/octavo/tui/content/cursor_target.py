@@ -39,17 +39,15 @@ class CursorTarget:
         self._screen, self._panes, self._on_editor_drafts = screen, panes, on_editor_drafts
         self.editor_drafts: frozenset[str] = frozenset()
         """IDs of the pages with an unsent draft from the external editor."""
-        self._row_kind: tuple[str, bool] | None = None
-        """Kind of the selected row when the key bar was last updated, and True if it was the row of the open page."""
 
     @property
     def row(self) -> TreeNode | None:
         """The selected row of the focused tree. None if no tree has the focus, or if it is empty."""
         match self._panes.nav.has_focus_on:
             case "pages":
-                return self._panes.nav.pages.node
+                return self._panes.nav.pages_tree.node
             case "spaces":
-                return self._panes.nav.spaces.node
+                return self._panes.nav.spaces_tree.node
         return None
 
     @property
@@ -59,8 +57,7 @@ class CursorTarget:
 
     @property
     def page(self) -> tuple[str, str] | None:
-        """ID and title of the target page: the selected row of the page tree, else the open page. None if it has no
-        text."""
+        """ID and title of the target page. None if there is none, or if it has no text."""
         if not self.is_tree_focused:
             return self._panes.visible_page
         page = self.selected_page
@@ -68,7 +65,7 @@ class CursorTarget:
 
     @property
     def space(self) -> Space | None:
-        """The target space: the selected space, else the open space."""
+        """The target space. None if a collection is selected, or if no space is open."""
         if self._panes.nav.has_focus_on != "spaces":
             return self._panes.space
         return self._panes.shell.workspace.space(str(self.row.key)) if self.row is not None else None
@@ -129,8 +126,9 @@ class CursorTarget:
     # Reasons why keys do not apply
 
     def why_no_page_text(self, missing: str) -> str | None:
-        """Return why the selected row is not a page with text, for example because a group “has no backlinks”:
-        `missing` is what it lacks. None if it is such a page."""
+        """Return why the selected row is not a page with text, such as “Guides” is a group and has no backlinks.
+        `missing` is what such a row lacks, here `backlinks`. None if the row is such a page, or if no tree has the
+        focus."""
         if (why := self.why_no_page()) is not None or (row := self.row) is None or row.kind == "page":
             return why
         kind = "generated page" if row.kind == "computed" else row.kind
@@ -161,15 +159,6 @@ class CursorTarget:
         return None
 
     # The selected row
-
-    def row_changed(self) -> None:
-        """Update the key bar after another row was selected."""
-        row, page = self.row, self._panes.page
-        row_kind = (row.kind, page is not None and row.key == page.id) if row is not None else None
-        # Finding the disabled keys takes two milliseconds. Skip it if the row is of the same kind.
-        if row_kind != self._row_kind:
-            self._row_kind = row_kind
-            self._screen.refresh_bindings()
 
     def row_url(self) -> str:
         """Return the URL of the selected row. If it has none, say so and return ""."""
@@ -270,7 +259,7 @@ def _open_page_blame(app: Shell, target: CursorTarget) -> None:
         _open_blame(app, blame_target(space.ref, *page, target.selected_block, space.title))
 
 
-def _is_offline(app: Shell, target: CursorTarget) -> bool:
+def _is_available_offline(app: Shell, target: CursorTarget) -> bool:
     space = target.space
     return space is not None and app.session.offline.get(space.id) is not None
 
@@ -313,11 +302,11 @@ SPACE: Commands[CursorTarget] = Commands(
         Command("files", "F", "Files", "Show the files in this space and where they are used", run=_open_files, why_not=_why_no_space, shown=False),
         Command("links", "L", "Links", "Show the links in this space, broken links first", run=_open_links, why_not=_why_no_links, shown=False),
         Command("keep_offline", "", "Make available offline", "Download this space for offline use",
-                run=_keep_offline, why_not=_why_no_space, is_available=lambda app, target: not _is_offline(app, target)),
+                run=_keep_offline, why_not=_why_no_space, is_available=lambda app, target: not _is_available_offline(app, target)),
         Command("keep_fresh", "", "Update offline copy", "Update the offline copy of this space",
-                run=_keep_offline, why_not=_why_no_space, is_available=_is_offline),
+                run=_keep_offline, why_not=_why_no_space, is_available=_is_available_offline),
         Command("let_go", "", "Remove offline copy", "Delete the offline copy of this space",
-                run=_remove_offline, why_not=_why_no_space, is_available=_is_offline),
+                run=_remove_offline, why_not=_why_no_space, is_available=_is_available_offline),
     ),
 )  # fmt: skip
 """Commands that open other views of a space, or manage its offline copy."""

@@ -493,9 +493,9 @@ class FilesScreen(ListView[File]):
     # Drawing
 
     def _draw(self, file: File) -> Row:
-        use_counts = "" if self._use_counts is None else str(self._use_counts[file.id] or "–")
+        use_count = "" if self._use_counts is None else str(self._use_counts[file.id] or "–")
         name = Content(file.name or "Unnamed")
-        return Row(cells=(name, Content.styled(file_kind(file), "$octavo-muted"), format_size(file.size), use_counts))
+        return Row(cells=(name, Content.styled(file_kind(file), "$octavo-muted"), format_size(file.size), use_count))
 
     def _draw_use(self, location: Location) -> Row:
         page = location.page.id if location.page else ""
@@ -560,11 +560,7 @@ class FilesScreen(ListView[File]):
     @on(LineList.Opened, "#files")
     def _on_file_chosen(self) -> None:
         if self.rows.item is not None:
-            self.focus_uses(self.rows.item)
-
-    def focus_uses(self, file: File) -> None:
-        """Focus the list of pages that use the file."""
-        self.uses.focus()
+            self.uses.focus()
 
     @on(LineList.Opened, "#uses")
     def _on_use_chosen(self) -> None:

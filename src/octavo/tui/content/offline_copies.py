@@ -87,17 +87,17 @@ def confirm_remove(app: Shell, copy: OfflineSpace) -> None:
 
 
 def show_offline_spaces(app: Shell) -> None:
-    """List the spaces available offline. The chosen space is opened."""
-    choices: list[Choice[str]] = []
-    for copy in app.session.offline.all:
-        choices.append(
-            Choice(copy.id, copy.title, detail=offline_summary(copy), right=offline_mark(copy), group="SPACES")
-        )
-    for copy in app.session.offline.all:
-        choices += [
-            Choice(copy.id, each.what, detail=each.why, group=f"FAILED DOWNLOADS FROM {copy.title.upper()}")
-            for each in copy.failed
-        ]
+    """List the spaces available offline, and then their failed downloads. Open the space of the chosen row."""
+    copies = app.session.offline.all
+    choices = [
+        Choice(copy.id, copy.title, detail=offline_summary(copy), right=offline_mark(copy), group="SPACES")
+        for copy in copies
+    ]
+    choices += [
+        Choice(copy.id, each.what, detail=each.why, group=f"FAILED DOWNLOADS FROM {copy.title.upper()}")
+        for copy in copies
+        for each in copy.failed
+    ]
 
     def on_chosen(space: str | None) -> None:
         if space is not None:

@@ -17,7 +17,7 @@ from octavo.documents.blocks import Block
 from octavo.documents.suggestions import ThreadAnchors
 from octavo.tui.content.cursor_target import CursorTarget
 from octavo.tui.content.space_panes import ReadingHistory, SpacePanes, TreeName, VisitedPage
-from octavo.tui.core.item_labels import adjacent_page, open_thread_counts, threads_in_block
+from octavo.tui.core.item_labels import adjacent_page, open_thread_counts, page_nodes, threads_in_block
 from octavo.tui.core.view import View
 from octavo.tui.reader.link_opening import follow_link_page, set_link_targets
 from octavo.tui.reader.page_view import PageView, show_page
@@ -220,12 +220,11 @@ class OpenSpace(SpacePanes):
 
     def restore_visit(self, visit: VisitedPage) -> None:
         """Open a visited page at its reading position."""
-        if self.space is not None and visit.space == self.space.id:
+        if self.space is not None and visit.space == self.space.id and self.pages is not None:
             self.open_page(visit.page, remember=False, position=visit.position)
             self.pages_tree.select_hidden(visit.page)
         else:
-            self.show_space(visit.space, visit.page, remember=False)
-            self._wanted_position = visit.position
+            self.show_space(visit.space, visit.page, remember=False, position=visit.position)
 
     def show_status(self) -> None:
         """Show the path of the selected row or the open page in the status line, and the current heading in the
@@ -233,7 +232,7 @@ class OpenSpace(SpacePanes):
         self.side_panel.follow(self.page_view.navigation.current_anchor)
         current_id, in_spaces = self.page.id if self.page is not None else "", self.nav.has_focus_on == "spaces"
         if (row := self.target.row) is not None:
-            tree = self.nav.spaces if in_spaces else self.nav.pages
+            tree = self.nav.spaces_tree if in_spaces else self.nav.pages_tree
             current_id, path = str(row.key), [str(each.label) for each in tree.path(row.key)]
         else:
             trail = self.pages.path_to(current_id) if self.pages is not None else ()
@@ -247,8 +246,17 @@ class OpenSpace(SpacePanes):
 
     # Spaces
 
-    def show_space(self, space_id: str, page_id: str | None = None, anchor: str = "", *, remember: bool = True) -> None:
-        """Open a space and a page of it: `page_id`, else the page that was read last, else the first page."""
+    def show_space(
+        self,
+        space_id: str,
+        page_id: str | None = None,
+        anchor: str = "",
+        *,
+        remember: bool = True,
+        position: ReadingPosition | None = None,
+    ) -> None:
+        """Open a space and a page of it: `page_id` at `anchor` or `position`, else the page that was read last, else the
+        first page. If the space is open already and `page_id` is None, only show its page tree."""
         space = self.shell.workspace.space(space_id)
         if space is None:
             return
@@ -258,8 +266,7 @@ class OpenSpace(SpacePanes):
             self.close()
             self.space = space
             self.shell.session.state.set_fact("space", space.id)
-            self._wanted_page = page_id
-            self._anchor = anchor
+            self._wanted_page, self._anchor, self._wanted_position = page_id, anchor, position
             self.show_tree_of("pages")
             if self.shell.session.kind == "folder":
                 self.pages_tree.state.empty, self.pages_tree.state.hint = _EMPTY_FOLDER
@@ -267,9 +274,13 @@ class OpenSpace(SpacePanes):
             self._screen.follow("tree", content.ListPages(at=space.ref), self._show_tree)
             threads = all_threads_of(space.ref)
             self._screen.subscriptions.follow_whole("threads", threads, self._show_threads)
+            self._screen.set_timer(PREVIOUS_PAGE_SECONDS, self._clear_previous_page)
         else:
             self.show_tree_of("pages")
-            if page_id is not None and (page := self.find_page(page_id)) is not None:
+            if page_id is not None and self.pages is None:
+                # `_show_tree` opens the page.
+                self._wanted_page, self._anchor, self._wanted_position = page_id, anchor, position
+            elif page_id is not None and (page := self.find_page(page_id)) is not None:
                 self.open_page(page.id, anchor=anchor, remember=remember)
                 self.pages_tree.select_hidden(page.id)
                 self.page_view.focus()
@@ -279,7 +290,8 @@ class OpenSpace(SpacePanes):
         self.history.save()
         for slot in ("tree", "threads", "page"):
             self._screen.follow(slot, None)
-        self.space, self.pages, self.page = None, None, None
+        self.space, self.pages, self.page, self._wanted_position = None, None, None, None
+        self.pages_tree.show(())
         self.threads.clear()
         self._refresh_errors.clear()
 
@@ -296,10 +308,14 @@ class OpenSpace(SpacePanes):
         self.target.refresh_drafts()
         set_link_targets(self.shown_page)
         if self.page is None:
-            wanted = self._page_to_open()
-            if first := wanted or next((page for page in self.pages.walk() if page.type == "document"), None):
-                self.open_page(first.id, anchor=self._anchor, remember=False, position=self._wanted_position)
-                self.pages_tree.select_hidden(first.id)
+            page = self._page_to_open()
+            if page is None:
+                if self._wanted_page:
+                    self._anchor, self._wanted_position = "", None  # They belong to the missing page.
+                page = next((each for each in self.pages.walk() if each.type == "document"), None)
+            if page is not None:
+                self.open_page(page.id, anchor=self._anchor, remember=False, position=self._wanted_position)
+                self.pages_tree.select_hidden(page.id)
 
     def _show_threads(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
         self.threads.set_threads(snapshot)
@@ -329,7 +345,7 @@ class OpenSpace(SpacePanes):
             self._drawn_index = self.shell.workspace.unsent.index
             editor_drafts = {page: [UnsentText("page", None)] for page in self.target.editor_drafts}
             unsent = {**editor_drafts, **self.threads.drafts_by_page()}
-            self.nav.show_pages(self.pages, open_thread_counts(self.threads.threads), unsent)
+            self.pages_tree.show(page_nodes(self.pages.pages, open_thread_counts(self.threads.threads), unsent))
             self.pages_tree.state.show_unreadable(self.pages.unreadable)
             if refresh_error := self._refresh_errors.get("tree"):
                 self.pages_tree.state.fail("Could not refresh the pages", refresh_error)
@@ -406,11 +422,13 @@ class OpenSpace(SpacePanes):
         self.show_status()
 
     def _clear_previous_page(self) -> None:
-        """Clear the view if the next page is still loading. Its title is in the status line."""
-        if self.page is not None and self.page_view.document is not None and not self.shows_open_page:
+        """Clear the view if it still shows another page than the open page. The title of the open page is in the status
+        line."""
+        if self.page_view.document is not None and not self.shows_open_page:
             self.page_view.clear()
             self.side_panel.clear()
-            self.page_view.state.show_loading(self.page.title)
+            if self.page is not None:
+                self.page_view.state.show_loading(self.page.title)
             self.show_status()
 
     def _show_page(self, snapshot: Snapshot[Page]) -> None:

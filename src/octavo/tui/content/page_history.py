@@ -230,6 +230,8 @@ class PageHistoryScreen(View):
         self._tree: PageTree | None = None
         self._compared_with: ComparedWith = ""
         self._timer: Timer | None = None
+        self._newest_id = ""
+        """ID of the newest revision that changed the page. Empty until it is loaded."""
 
     def body(self) -> Iterable[Widget]:
         rows: RowList[PageVersion] = RowList(
@@ -256,7 +258,7 @@ class PageHistoryScreen(View):
     @property
     def is_at_current(self) -> bool:
         """True if the newest revision is selected and not compared."""
-        return bool(self.rows.items) and self.rows.item is self.rows.items[0] and not self._compared_with
+        return self.rows.key == self._newest_id and not self._compared_with
 
     @property
     def view(self) -> PageView | DiffView:
@@ -286,15 +288,20 @@ class PageHistoryScreen(View):
         self._show_status()
         try:
             async for _ in finder.versions():
-                self.rows.show(tuple(finder.page_versions))
-                self._show_status()
-            self.rows.show(tuple(finder.page_versions))
+                self._show_versions(finder)
+            self._show_versions(finder)
         except ApiError as error:
             self.rows.state.fail("Could not load the version history", str(error))
         finally:
             self._is_loading = False
         self._show_status()
         self.refresh_bindings()
+
+    def _show_versions(self, finder: PageRevisionFinder) -> None:
+        versions = tuple(finder.page_versions)
+        self._newest_id = versions[0].revision if versions else ""
+        self.rows.show(versions)
+        self._show_status()
 
     def _show_status(self) -> None:
         finder = self._finder
@@ -318,13 +325,14 @@ class PageHistoryScreen(View):
         )
 
     def _draw(self, version: PageVersion) -> Row:
-        is_newest = self.rows.items[0].revision == version.revision if self.rows.items else False
         number = Content.styled(f"#{version.number}  ", "$octavo-muted") if version.number else Content("")
         return Row(
             text=number + Content.styled(version.name, "bold"),
             right=Content.styled(short_age(version.created_at), "$octavo-muted"),
             second_line=join_texts([version.author, version.changes_label]),
-            sign=Content.styled("●", "$success") if is_newest else Content.styled("○", "$octavo-muted"),
+            sign=Content.styled("●", "$success")
+            if version.revision == self._newest_id
+            else Content.styled("○", "$octavo-muted"),
         )
 
     # The page in the selected revision
@@ -385,7 +393,6 @@ class PageHistoryScreen(View):
         banner.display = version is not None
         if version is None:
             return
-        newest = self.rows.items[0] is version
         details = join_texts(
             [long_age(version.created_at), f"#{version.number}" if version.number else "", version.author]
         )
@@ -394,7 +401,7 @@ class PageHistoryScreen(View):
                 banner_text = Content.assemble(("CHANGES SINCE THIS REVISION ", "bold $warning"), details)
             case "before":
                 banner_text = Content.assemble(("CHANGES IN THIS REVISION ", "bold $primary"), details)
-            case _ if newest:
+            case _ if version.revision == self._newest_id:
                 banner_text = Content.assemble(("CURRENT REVISION ", "bold $success"), details)
             case _:
                 banner_text = Content.assemble(("OLD REVISION ", "bold $warning"), details)

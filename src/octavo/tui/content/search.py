@@ -122,7 +122,7 @@ class SearchScreen(Dialog[None]):
         super().__init__()
         self._initial_text = text
         self._organization: Organization | None = None
-        """None until the organization is loaded. Until then only this machine is searched."""
+        """None until the organization is loaded."""
         self._organizations: Snapshot[ListPage[Organization]] = Snapshot()
         self._pages: Snapshot[ListPage[search.SpaceHit]] = Snapshot()
         self._space_pages: Snapshot[ListPage[search.PageHit]] = Snapshot()
@@ -360,13 +360,16 @@ class SearchScreen(Dialog[None]):
         text, hits, workspace = self.search_text, self._local_hits, self.shell.workspace
         lists = [snapshot.value for snapshot in self._change_requests.values() if snapshot.value]
         requests = [request for each in lists for request in each.items]
+        spaces = workspace.spaces.value.items if workspace.spaces.value else ()
+        if self._only_space is not None:
+            requests = [request for request in requests if request.space == self._only_space.space_id]
+            spaces = ()
         threads = thread_results(hits, self._space_title)
         changes = change_request_results(text, requests, hits)
-        spaces = space_results(text, workspace.spaces.value.items if workspace.spaces.value else ())
         limited = (
             ("thread", threads, MAX_THREADS),
             ("change request", changes, MAX_CHANGE_REQUESTS),
-            ("space", spaces, MAX_SPACES),
+            ("space", space_results(text, spaces), MAX_SPACES),
         )
         self._shown_counts = {
             kind: f"{limit} of {len(results)}" if len(results) > limit else "" for kind, results, limit in limited

@@ -178,7 +178,7 @@ def thread_results(hits: Iterable[search_index.Hit], space_title: Callable[[str]
 def change_request_results(
     text: str, change_requests: Iterable[ChangeRequest], hits: Iterable[search_index.Hit]
 ) -> list[SearchResult]:
-    """Return the change requests whose titles match `text`, then those whose descriptions match."""
+    """Return the change requests whose number and title match `text`, then the other matches of the index."""
     words = fold(text).split()
     results = [
         SearchResult(
@@ -186,7 +186,7 @@ def change_request_results(
             request.space,
             request.id,
             f"#{request.number}  {request.title}",
-            f"{request.status} · {request.created_by.name if request.created_by else ''}",
+            " · ".join(filter(None, (request.status, request.created_by.name if request.created_by else ""))),
             detail=short_age(request.updated_at),
             url=request.urls.app or "",
         )
@@ -203,7 +203,7 @@ def change_request_results(
             "",
             hit.snippet,
             marks=hit.marks,
-            detail=f"{hit.about} · {short_age(hit.at)}",
+            detail=" · ".join(filter(None, (hit.about, short_age(hit.at)))),
             indexed=hit,
         )
         for hit in hits

@@ -1,4 +1,4 @@
-"""Creates, edits, duplicates and transfers spaces and collections, and imports pages into spaces."""
+"""Actions on spaces and collections, such as creating, duplicating and importing."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def create(app: Shell, target: SpaceTarget) -> None:
             disabled_reason = target.why_not_add_to(parent) or ""
             values = {"at": at} if parent is None else {"at": at, "parent": parent.id}
             titled_resource = replace(resource, create_title=f"New {resource.singular} {location}")
-            open_form = partial(resource_forms.open_create_form, app, titled_resource, values, target.on_created)
-            choices.append(Choice(open_form, titled_resource.create_title, disabled_reason=disabled_reason))
+            open_create_form = partial(resource_forms.open_create_form, app, titled_resource, values, target.on_created)
+            choices.append(Choice(open_create_form, titled_resource.create_title, disabled_reason=disabled_reason))
     app.push_screen(Picker("Create", choices), _run)
 
 
@@ -73,7 +73,6 @@ def show_actions(app: Shell, target: SpaceTarget) -> None:
     item, no_writes = target.selected, app.session.read_only
     choices: list[Choice[Action]] = []
     if isinstance(item, Space):
-        reason = no_writes or target.why_not_duplicate() or ""
         choices += [
             Choice(
                 partial(_import, app, item),
@@ -85,7 +84,7 @@ def show_actions(app: Shell, target: SpaceTarget) -> None:
                 partial(_duplicate, app, target, item),
                 "Duplicate",
                 "with its pages and files, but without its comments",
-                disabled_reason=reason,
+                disabled_reason=no_writes or target.why_not_duplicate() or "",
             ),
             Choice(lambda: app.background(_show_git_info(app, item)), "Git Sync", "show the connected repository"),
         ]

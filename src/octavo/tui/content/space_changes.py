@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from octavo.api import content, site_structure, sites, spaces
 from octavo.api.collections import Collection
-from octavo.api.errors import ApiError
+from octavo.api.errors import ApiError, Forbidden, NotFound
 from octavo.api.operation import Operation, OrganizationRef, SiteRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.data.live import Live
 from octavo.data.queries import collections_of, spaces_of
 from octavo.data.writes.direct import send_unchecked
 from octavo.tui.content import space_target
-from octavo.tui.content.space_target import SpaceOrCollection, SpacePosition, kind_of, title_of
+from octavo.tui.content.space_target import SpaceOrCollection, SpacePosition, title_of
 from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.core.permissions import why_no_permission
 from octavo.tui.core.write_queue import DirectUndo, show_progress
@@ -120,8 +120,8 @@ def _move(app: Shell, target: SpaceTarget, item: SpaceOrCollection, position: Sp
 
 
 def _list_operation(target: SpaceTarget, item: Space | Collection) -> Operation[Any]:
-    name = target.organization.id
-    return spaces_of(name) if isinstance(item, Space) else collections_of(name)
+    organization_id = target.organization.id
+    return spaces_of(organization_id) if isinstance(item, Space) else collections_of(organization_id)
 
 
 DAY = timedelta(days=1)
@@ -156,14 +156,14 @@ def delete(app: Shell, target: SpaceTarget) -> None:
 
     days = plural(TRASH_RETENTION.days, "day")
     consequence = (
-        f"You can restore the {kind_of(item)} within {days}. To restore it right after you delete it, press u. "
+        f"You can restore the {item.object} within {days}. To restore it right after you delete it, press u. "
         "To restore it later, press a and choose Trash."
         if undo is not None
         else "You cannot undo this."
     )
     effects = _known_effects(target, item)
     dialog = ConfirmDialog(
-        f"Delete the {kind_of(item)} {name}?",
+        f"Delete the {item.object} {name}?",
         verb="Delete",
         intro=consequence,
         facts=[*effects, Fact("asking", "", "Checking pages and sites…")] if isinstance(item, Space) else effects,
@@ -180,14 +180,8 @@ def _known_effects(target: SpaceTarget, item: SpaceOrCollection) -> list[Fact]:
         return [Fact("care", "", sentence) for sentence in MANAGED_SPACES.delete_effects(item)]
     space_count = sum(each.parent == item.id for each in target.spaces)
     collection_count = sum(each.parent == item.id for each in target.collections)
-    contents = " and ".join(
-        sentence
-        for number, sentence in (
-            (space_count, plural(space_count, "space")),
-            (collection_count, plural(collection_count, "collection")),
-        )
-        if number
-    )
+    counts = ((space_count, "space"), (collection_count, "collection"))
+    contents = " and ".join(plural(number, noun) for number, noun in counts if number)
     destination = next(
         (f"to {title_of(each)}" for each in target.collections if each.id == item.parent), "to the top level"
     )
@@ -270,8 +264,12 @@ def show_trash(app: Shell, target: SpaceTarget) -> None:
 async def _show_trash(app: Shell, target: SpaceTarget) -> None:
     live, no_writes = app.session.live, app.session.read_only
     remembered = [each for each in _remembered_spaces(app) if each["organization"] == target.organization.id]
-    with show_progress(app, "Loading the trash…"):
-        deleted = await asyncio.gather(*(_find_deleted(live, each["id"]) for each in remembered))
+    try:
+        with show_progress(app, "Loading the trash…"):
+            deleted = await asyncio.gather(*(_find_deleted(live, each["id"]) for each in remembered))
+    except ApiError as error:
+        app.say(f"Could not load the trash: {error}", tone="failed")
+        return
     choices: list[Choice[str]] = []
     for space in deleted:
         if space is None or space.deleted_at is None:
@@ -302,10 +300,10 @@ async def _show_trash(app: Shell, target: SpaceTarget) -> None:
 
 
 async def _find_deleted(live: Live, space_id: str) -> Space | None:
-    """Return a deleted space. None if the server no longer knows it."""
+    """Return a deleted space. None if the server refuses to send it. Raises any other ApiError."""
     try:
         return await live.send(spaces.Get(at=SpaceRef(space_id=space_id)))
-    except ApiError:
+    except (NotFound, Forbidden):
         return None
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import cached_property
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from textual.app import ComposeResult
@@ -13,7 +12,6 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from octavo.api.collections import Collection
 from octavo.api.comments import Comment
 from octavo.api.content import Page, PageTree
 from octavo.api.errors import ApiError
@@ -25,7 +23,6 @@ from octavo.documents.emoji import to_emoji
 from octavo.documents.suggestions import one_line_text
 from octavo.lazy_import import lazy, load
 from octavo.tui.content.space_target import SpaceTarget, position_at_step, title_of
-from octavo.tui.core.item_labels import page_nodes, space_nodes
 from octavo.tui.core.session import with_unsent_mark
 from octavo.tui.core.shell import shell_of
 from octavo.tui.core.view import View
@@ -108,12 +105,12 @@ class SidePanel(Vertical):
     def show(
         self,
         document: Document,
-        threads: Iterable[Comment] | None,
+        threads: Sequence[Comment] | None,
         page: Page,
         *,
-        is_complete: bool = True,
-        block_change: Callable[[Comment], str] = lambda thread: "",
-        drafts_in: Callable[[Comment], Sequence[UnsentText]] = lambda thread: (),
+        is_complete: bool,
+        block_change: Callable[[Comment], str],
+        drafts_in: Callable[[Comment], Sequence[UnsentText]],
     ) -> None:
         """Show the outline, threads and facts of `page`.
 
@@ -135,7 +132,7 @@ class SidePanel(Vertical):
             self.outline.go_to_first()
             self.threads.go_to_first()
         if threads is not None:
-            self.show_threads(tuple(threads))
+            self.show_threads(threads)
         facts = [
             f"path  {page.path}" if page.path else "",
             f"edited {long_age(page.updated_at)}" if page.updated_at else "",
@@ -157,8 +154,8 @@ class SidePanel(Vertical):
         self.outline.state.empty = self.threads.state.empty = self.threads.state.hint = ""
         self.outline.show([])
         self._list_threads([])
-        for name in ("#threads-title", "#facts"):
-            self.query_one(name, Static).update("THREADS" if name == "#threads-title" else "")
+        self.query_one("#threads-title", Static).update("THREADS")
+        self.query_one("#facts", Static).update("")
 
     def show_threads(self, threads: Sequence[Comment]) -> None:
         """Show the threads of the page."""
@@ -207,7 +204,7 @@ class SidePanel(Vertical):
         )
 
 
-_FACT = "ages of blocks"
+_AGES_FACT = "ages of blocks"
 """Name under which the state database stores whether the age gutter is switched on."""
 
 
@@ -222,11 +219,11 @@ class PageAges:
     @property
     def is_shown(self) -> bool:
         """True if the user switched the age gutter on. The choice is kept for the next start."""
-        return bool(self._panes.shell.session.state.get_fact(_FACT))
+        return bool(self._panes.shell.session.state.get_fact(_AGES_FACT))
 
     def toggle(self) -> None:
         """Show or hide the age gutter."""
-        self._panes.shell.session.state.set_fact(_FACT, not self.is_shown)
+        self._panes.shell.session.state.set_fact(_AGES_FACT, not self.is_shown)
         self._loaded = ("", "")
         if self.is_shown:
             self.show_page()
@@ -431,17 +428,17 @@ class Navigation(Vertical):
         yield Vertical(pages)
 
     @property
-    def spaces(self) -> Tree:
+    def spaces_tree(self) -> Tree:
         return self.query_one("#spaces", Tree)
 
     @property
-    def pages(self) -> Tree:
+    def pages_tree(self) -> Tree:
         return self.query_one("#pages", Tree)
 
     @property
     def has_focus_on(self) -> TreeName | None:
         """The tree that has the focus. None if neither has."""
-        return "spaces" if self.spaces.has_focus else "pages" if self.pages.has_focus else None
+        return "spaces" if self.spaces_tree.has_focus else "pages" if self.pages_tree.has_focus else None
 
     def show_tree(self, tree_name: TreeName, space: Space | None, *, focus: bool) -> None:
         """Show the tree of spaces, or the tree of the pages of `space`."""
@@ -452,29 +449,14 @@ class Navigation(Vertical):
             title = f"{to_emoji(space.emoji)} {space.title}".strip() + " ▾"
         self.query_one("#nav-title", Static).update(Content(title))
         if focus:
-            (self.spaces if tree_name == "spaces" else self.pages).focus()
+            (self.spaces_tree if tree_name == "spaces" else self.pages_tree).focus()
         if tree_name == "spaces" and space is not None:
-            self.spaces.select_hidden(space.id)
-
-    def show_spaces(
-        self,
-        collections: Sequence[Collection],
-        spaces: Iterable[Space],
-        offline_marks: Mapping[str, str] = MappingProxyType({}),
-    ) -> None:
-        """Show the spaces and collections, with the progress of offline copies (`offline_marks`) by space ID."""
-        self.spaces.show(space_nodes(collections, spaces, offline_marks))
+            self.spaces_tree.select_hidden(space.id)
 
     def show_first_titles(self, titles: Sequence[str]) -> None:
         """Show the first titles of a folder until its pages are loaded."""
         self.query_one("#nav-title", Static).update(Content("PAGES"))
-        self.spaces.state.show_loading("pages", titles=titles)
-
-    def show_pages(
-        self, tree: PageTree, open_threads: Mapping[str, int], unsent: Mapping[str, Sequence[UnsentText]]
-    ) -> None:
-        """Show a page tree, with the number of open threads and the mark of unsent drafts on each page."""
-        self.pages.show(page_nodes(tree.pages, open_threads, unsent))
+        self.spaces_tree.state.show_loading("pages", titles=titles)
 
 
 class SpacePanes:
@@ -497,7 +479,7 @@ class SpacePanes:
 
     @property
     def pages_tree(self) -> Tree:
-        return self.nav.pages
+        return self.nav.pages_tree
 
     @property
     def page_view(self) -> PageView:
@@ -524,7 +506,7 @@ class SpacePanes:
 
     @property
     def visible_page(self) -> tuple[str, str] | None:
-        """ID and title of the open page. None while it is loading."""
+        """ID and title of the open page. None if no page is open, or while the page is loading."""
         page = self.page
         return (page.id, page.title or "this page") if page and self.shows_open_page else None
 

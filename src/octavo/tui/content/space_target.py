@@ -29,11 +29,6 @@ class SpacePosition(NamedTuple):
     after: str = ""
 
 
-def kind_of(item: SpaceOrCollection) -> str:
-    """Return the kind of an item in words: `space` or `collection`."""
-    return "space" if isinstance(item, Space) else "collection"
-
-
 def title_of(item: SpaceOrCollection) -> str:
     """Return the title, or “Untitled”."""
     return item.title or "Untitled"
