@@ -10,7 +10,7 @@ import pytest
 
 from octavo.api import change_requests, comments
 from octavo.api.operation import ChangeRequestRef
-from octavo.settings.programs import CommandPlace, CommandResult, CustomCommand
+from octavo.settings.programs import CommandResult, CustomCommand, ItemKind
 from octavo.tui.app import user_programs
 from octavo.tui.comments.composer import Composer
 from octavo.tui.reader.page_dialogs import TextDialog
@@ -32,13 +32,13 @@ def script(tmp_path: Path, text: str) -> str:
 
 def make(
     *command: str,
-    places: tuple[CommandPlace, ...] = ("change",),
+    item_kinds: tuple[ItemKind, ...] = ("change",),
     result: CommandResult = "none",
     key: str = "f9",
     is_confirmed: bool = False,
     writes: bool = False,
 ) -> CustomCommand:
-    return CustomCommand("Make a ticket", places, command, key, result, is_confirmed, writes)
+    return CustomCommand("Make a ticket", item_kinds, command, key, result, is_confirmed, writes)
 
 
 @pytest.fixture
@@ -79,29 +79,29 @@ async def test_program_gets_the_change_request_under_the_cursor(
 
 @pytest.mark.before_release("content-space", "comments-thread")
 @pytest.mark.parametrize(
-    ("start", "place"), [("content", "page"), ("content", "space"), ("comments", "thread"), ("inbox", "inbox")]
+    ("start", "kind"), [("content", "page"), ("content", "space"), ("comments", "thread"), ("inbox", "inbox")]
 )
 async def test_program_gets_the_kind_of_item_that_its_command_is_for(
-    stage: Stage, recorder: tuple[str, ...], tmp_path: Path, start: str, place: CommandPlace
+    stage: Stage, recorder: tuple[str, ...], tmp_path: Path, start: str, kind: ItemKind
 ) -> None:
-    async with stage.play(start=start, commands=(make(*recorder, places=(place,)),)) as run:
-        if place == "page":
+    async with stage.play(start=start, commands=(make(*recorder, item_kinds=(kind,)),)) as run:
+        if kind == "page":
             await run.press("enter", "enter")
         await run.press("f9")
         _, facts, variables = await recorded(run, tmp_path)
         assert facts["ref"]
         assert facts["title"]
-        if place == "page":
+        if kind == "page":
             assert facts["ref"].startswith(f"{facts['space']}:")
             assert variables["OCTAVO_PAGE_PATH"] == facts["path"]
-        elif place == "thread":
+        elif kind == "thread":
             assert "@" in facts["ref"] or "-" in facts["ref"]
         else:
             assert facts["kind"] in ("space", "change", "thread", "row")
 
 
 async def test_program_gets_the_block_under_the_cursor(stage: Stage, recorder: tuple[str, ...], tmp_path: Path) -> None:
-    async with stage.play(commands=(make(*recorder, "{block}", places=("block", "space")),)) as run:
+    async with stage.play(commands=(make(*recorder, "{block}", item_kinds=("block", "space")),)) as run:
         await run.press("enter", "enter", "j", "f9")
         arguments, facts, variables = await recorded(run, tmp_path)
         assert facts["kind"] == "block"
@@ -118,7 +118,7 @@ async def test_program_gets_the_block_under_the_cursor(stage: Stage, recorder: t
     "thread-keys3-harbour-api/7@t6",
 )
 @pytest.mark.parametrize(
-    ("place", "keys", "ref"),
+    ("kind", "keys", "ref"),
     [
         ("page", (), "harbour-api/7:concepts/time"),
         ("page", ("j", "j"), "harbour-api/7:help/troubleshooting"),
@@ -129,9 +129,9 @@ async def test_program_gets_the_block_under_the_cursor(stage: Stage, recorder: t
     ],
 )
 async def test_program_gets_each_kind_of_item_inside_a_change_request(
-    stage: Stage, recorder: tuple[str, ...], tmp_path: Path, place: CommandPlace, keys: tuple[str, ...], ref: str
+    stage: Stage, recorder: tuple[str, ...], tmp_path: Path, kind: ItemKind, keys: tuple[str, ...], ref: str
 ) -> None:
-    command = make(*recorder, "{ref}", "{path}", places=(place,))
+    command = make(*recorder, "{ref}", "{path}", item_kinds=(kind,))
     async with stage.play(start="changes", commands=(command,)) as run:
         await run.press("/", *"refused", "enter")
         await run.see("1 of ")
@@ -139,23 +139,25 @@ async def test_program_gets_each_kind_of_item_inside_a_change_request(
         await run.see("page 1 of 2")
         await run.press(*keys, "f9")
         arguments, facts, variables = await recorded(run, tmp_path)
-        assert facts["kind"] == place
+        assert facts["kind"] == kind
         assert facts["ref"].startswith(ref)
-        assert (facts["ref"] == ref) != (place == "block"), "only the key of a block is not known here"
+        assert (facts["ref"] == ref) != (kind == "block"), "only the key of a block is not known here"
         assert arguments == [facts["ref"], facts["path"]]
         assert variables["OCTAVO_BLOCK"] == facts["block"]
-        if place == "block":
+        if kind == "block":
             assert facts["text"].strip()
             assert facts["ref"] == ref + facts["block"]
 
 
 @pytest.mark.before_release("page")
-@pytest.mark.parametrize("place", ["page", "block"])
+@pytest.mark.parametrize("kind", ["page", "block"])
 async def test_comment_of_a_program_is_on_its_item_inside_a_change_request(
-    stage: Stage, tmp_path: Path, place: CommandPlace
+    stage: Stage, tmp_path: Path, kind: ItemKind
 ) -> None:
     program = script(tmp_path, "echo 'Too long.'")
-    async with stage.play(start="changes", commands=(make(program, places=(place,), result="pending-comment"),)) as run:
+    async with stage.play(
+        start="changes", commands=(make(program, item_kinds=(kind,), result="pending-comment"),)
+    ) as run:
         await run.press("/", *"refused", "enter")
         await run.see("1 of ")
         await run.press("enter")
@@ -166,7 +168,7 @@ async def test_comment_of_a_program_is_on_its_item_inside_a_change_request(
         await run.press("ctrl+s")
         await run.see("2 open threads", "Too long.")
         is_on_block = run.text.index("Too long.") > run.text.index("All times in requests")
-        assert is_on_block == (place == "block")
+        assert is_on_block == (kind == "block")
 
 
 @pytest.mark.parametrize("title", [HOSTILE, "-rf"])
@@ -245,7 +247,7 @@ async def test_command_that_writes_is_refused_in_read_only_mode(
 
 
 async def test_nothing_under_the_cursor_gives_the_reason(stage: Stage, recorder: tuple[str, ...]) -> None:
-    async with stage.play(start="changes", commands=(make(*recorder, places=("page", "block")),)) as run:
+    async with stage.play(start="changes", commands=(make(*recorder, item_kinds=("page", "block")),)) as run:
         await run.press("f9")
         await run.hear("Select a block or page first.")
 

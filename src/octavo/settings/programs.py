@@ -20,8 +20,8 @@ _CODE_OPTIONS = ("-c", "-e", "--eval")
 """Options after which many programs run their argument as code."""
 _HOOK_FIELDS = ("on", "command")
 _MAX_HOOKS = 20
-CommandPlace = Literal["block", "thread", "page", "change", "inbox", "space"]
-PLACES: tuple[CommandPlace, ...] = get_args(CommandPlace)
+ItemKind = Literal["block", "thread", "page", "change", "inbox", "space"]
+ITEM_KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
 """The kinds of items that a custom command can act on, the smallest first."""
 CommandResult = Literal["none", "notification", "pager", "pending-comment"]
 RESULTS: tuple[CommandResult, ...] = get_args(CommandResult)
@@ -109,8 +109,7 @@ class CustomCommand:
 
     name: str
     """Title in the command palette and in the help."""
-    places: tuple[CommandPlace, ...]
-    """Kinds of items that the command acts on."""
+    item_kinds: tuple[ItemKind, ...]
     command: tuple[str, ...]
     key: str = ""
     """Keys in the notation of Textual, separated by commas. Empty: the command is in the command palette only."""
@@ -172,11 +171,14 @@ def _custom_command_problems(section: Mapping[str, Any]) -> Iterator[tuple[str, 
         yield "name", "must contain a letter or a digit"
     if why := why_not_keys(section["key"]) if "key" in section else "":
         yield "key", why
-    places = section.get("in")
-    if not (isinstance(places, list) and places and all(_is_line(each) for each in places)):
+    kinds = section.get("in")
+    if not (isinstance(kinds, list) and kinds and all(_is_line(each) for each in kinds)):
         yield "in", 'must be a list of items, such as ["change", "thread"]'
-    elif unknown := next((each for each in places if each not in PLACES), ""):
-        yield "in", f"contains {quoted(unknown)}.{did_you_mean(unknown, PLACES)} The items are {', '.join(PLACES)}"
+    elif unknown := next((each for each in kinds if each not in ITEM_KINDS), ""):
+        yield (
+            "in",
+            f"contains {quoted(unknown)}.{did_you_mean(unknown, ITEM_KINDS)} The items are {', '.join(ITEM_KINDS)}",
+        )
     yield from _command_problems(section.get("command"), COMMAND_PLACEHOLDERS, '["make-ticket", "{ref}"]')
     yield from _choice(section, "show", RESULTS)
     for field in ("confirm", "writes"):

@@ -51,7 +51,7 @@ class Threads:
 
     @cached_property
     def role(self) -> str | None:
-        """Role of the caller in the space."""
+        """Role of the caller in the space. None without access."""
         return role(self.world, self.world.store.get(f"/spaces/{self.at.space_id}"))
 
     @cached_property

@@ -31,7 +31,7 @@ from octavo.documents.blocks import Block
 from octavo.documents.source_reader import parse
 from octavo.settings import Settings
 from octavo.settings.file import quoted
-from octavo.settings.programs import PLACES, CommandPlace, CustomCommand
+from octavo.settings.programs import ITEM_KINDS, CustomCommand, ItemKind
 from octavo.tui.app.inbox_events import InboxEvent, InboxEventDetector, event_of_merge, event_of_row
 from octavo.tui.comments import thread_actions
 from octavo.tui.comments.comments_screen import CommentsScreen
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 
 _PANES = (ContentScreen, SpacesPane, PageView, Tree, ChangeRequestScreen, DiffView)
 _LISTS = (InboxScreen, CommentsScreen, RequestListScreen, ThreadView, RowList)
-VIEWS: Mapping[CommandPlace, tuple[type[DOMNode], ...]] = MappingProxyType(
+VIEWS: Mapping[ItemKind, tuple[type[DOMNode], ...]] = MappingProxyType(
     {
         "block": (ContentScreen, PageView, ChangeRequestScreen, DiffView),
         "thread": (*_PANES, InboxScreen, CommentsScreen, ThreadView, RowList),
@@ -114,12 +114,12 @@ class CommandTarget:
         return {name: getattr(self, name) for name in names}
 
 
-def find_targets(view: View) -> dict[CommandPlace, CommandTarget]:
+def find_targets(view: View) -> dict[ItemKind, CommandTarget]:
     """Return the item under the cursor of a view and the items that contain it, by their kinds. Empty if there is none."""
     models = view.selected_items
     change_request = next((each for each in models if isinstance(each, ChangeRequest)), None)
     space = next((each for each in models if isinstance(each, Space)), None)
-    targets: dict[CommandPlace, CommandTarget] = {}
+    targets: dict[ItemKind, CommandTarget] = {}
     if (thread := _selected_thread(view)) is not None:
         targets["thread"] = _thread_target(view.shell, thread, change_request)
     if isinstance(view, InboxScreen):
@@ -168,7 +168,7 @@ def _thread_target(app: Shell, thread: ThreadTarget, change_request: ChangeReque
 
 def _inbox_target(
     view: InboxScreen, change_request: ChangeRequest | None, thread: CommandTarget | None
-) -> dict[CommandPlace, CommandTarget]:
+) -> dict[ItemKind, CommandTarget]:
     row = view.rows.item
     if row is None:
         return {}
@@ -183,7 +183,7 @@ def _inbox_target(
     return {"inbox": target}
 
 
-def _page_targets(view: ContentScreen, space: Space | None) -> dict[CommandPlace, CommandTarget]:
+def _page_targets(view: ContentScreen, space: Space | None) -> dict[ItemKind, CommandTarget]:
     page = next((each for each in view.selected_items if isinstance(each, Page)), None)
     if page is None or space is None:
         return {}
@@ -194,7 +194,7 @@ def _page_targets(view: ContentScreen, space: Space | None) -> dict[CommandPlace
     )
 
 
-def _changed_page_targets(view: ChangeRequestScreen) -> dict[CommandPlace, CommandTarget]:
+def _changed_page_targets(view: ChangeRequestScreen) -> dict[ItemKind, CommandTarget]:
     selected = view.selected_change
     page = selected.change.page if selected is not None else None
     if selected is None or page is None:
@@ -208,14 +208,14 @@ def _changed_page_targets(view: ChangeRequestScreen) -> dict[CommandPlace, Comma
 
 def _page_and_block_targets(
     app: Shell, at: Discussion, container_ref: str, page: tuple[str, str, str], block: Block | None, url: str
-) -> dict[CommandPlace, CommandTarget]:
+) -> dict[ItemKind, CommandTarget]:
     """Return the target of a page, and the target of its selected block if there is one. `page` is the ID, title and path
     of the page."""
     id, title, path = page
     space = _name_of(app, at.space_id)
     ref = f"{container_ref}:{path or id}" if container_ref else ""
     on_page = partial(_open_comment, app, at, id, None, title, title)
-    targets: dict[CommandPlace, CommandTarget] = {
+    targets: dict[ItemKind, CommandTarget] = {
         "page": CommandTarget("page", ref, title, space, url, "", path, open_comment=on_page)
     }
     if block is not None and block.kind not in ("thread", "fold"):
@@ -273,7 +273,7 @@ _MAX_LINE = 200
 """Maximum number of characters of the output that a notification shows."""
 _CHECK_INTERVAL = 0.1
 """Seconds between two checks whether all dialogs are closed."""
-_KIND_NAMES: Mapping[CommandPlace, str] = MappingProxyType(
+_KIND_NAMES: Mapping[ItemKind, str] = MappingProxyType(
     {
         "block": "block",
         "thread": "thread",
@@ -304,7 +304,7 @@ def usable_keys(
     problems: list[str] = []
     custom_keys: dict[str, str] = {}
     for custom in settings.commands:
-        classes = dict.fromkeys((app, *(each for place in custom.places for each in VIEWS[place])))
+        classes = dict.fromkeys((app, *(each for kind in custom.item_kinds for each in VIEWS[kind])))
         taken = {**_built_in_keys(classes, keys_of_user), **custom_keys}
         usable = []
         for key in normal_keys(custom.key):
@@ -356,7 +356,7 @@ class _Runner:
         view = current_view(self._app)
         # The key bar also asks for a view that has no widgets yet.
         targets = find_targets(view) if view is not None and is_whole(view) else {}
-        return next((targets[place] for place in PLACES if place in custom.places and place in targets), None)
+        return next((targets[kind] for kind in ITEM_KINDS if kind in custom.item_kinds and kind in targets), None)
 
     def _why_not(self, custom: CustomCommand) -> str | None:
         if custom.name in self._running:
@@ -434,7 +434,7 @@ class _Runner:
 
 def _kind_names(custom: CustomCommand) -> str:
     """Return the kinds of items of a command in words, such as “block or page”."""
-    return " or ".join(_KIND_NAMES[place] for place in PLACES if place in custom.places)
+    return " or ".join(_KIND_NAMES[kind] for kind in ITEM_KINDS if kind in custom.item_kinds)
 
 
 def _first_line(text: str) -> str:
