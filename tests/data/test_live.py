@@ -24,7 +24,7 @@ from tests.data.conftest import ManualOutbox, run_wants
 from tests.data.idle import wait_idle
 from tests.data.screen import SnapshotWatcher
 from tests.data.sends import RequestGate
-from tests.server.asking import Ask, Clock
+from tests.server.asking import Ask, Clock, space_with
 
 
 def threads(here: SpaceRef, **more: Any) -> comments.List:
@@ -87,6 +87,18 @@ async def test_unchanged_response_updates_only_its_time_on_disk(
     assert thread.id.encode() in other.body
     await live.close()
     cache.close()
+
+
+async def test_large_cached_response_is_available_offline(
+    cache: ResponseCache, live: Live, gate: RequestGate, outbox: ManualOutbox, ask: Ask, clock: Clock
+) -> None:
+    here = (await space_with(ask, large="# Large\n\n" + "Many words. " * 30_000)).ref
+    op = content.GetPage(at=here, page_id="large", format="markdown")
+    page = await live.fetch(op)
+    cache.flush()
+    assert await Live(gate, cache, outbox, now=clock).cached(op) == page
+    gate.errors.append(NotSent("Can't reach the server."))
+    assert await Live(gate, cache, outbox, now=clock).cached_or_fetch(op) == page
 
 
 async def test_unwatched_response_is_on_disk_and_watched_one_in_memory(

@@ -142,7 +142,7 @@ class References:
     async def organizations(self) -> tuple[Organization, ...]:
         """Return the organizations of the user. Raises ApiError."""
         if self._is_offline:
-            cached = self.live.peek(ListOrganizations()).value
+            cached = await self.live.cached(ListOrganizations())
             return cached.items if cached is not None else ()
         return (await self.live.cached_or_fetch(ListOrganizations())).items
 
@@ -159,10 +159,9 @@ class References:
         if not self._spaces or (fresh and not self._is_fresh):
             found: list[Space] = []
             for each in await self.organizations():
-                cached = self.live.peek(spaces_of(each.id)).value
                 if not self._is_offline:
                     found += await all_items(self.live, spaces_of(each.id), is_fresh=fresh)
-                elif cached is not None:
+                elif (cached := await self.live.cached(spaces_of(each.id))) is not None:
                     found += cached.items
             self._spaces, self._is_fresh = tuple(found), fresh
         return self._spaces

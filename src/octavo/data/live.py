@@ -14,6 +14,7 @@ Ways to read a response:
 
     watch              snapshots for a callback: the cached response now, then each change. Fetches in the background
     peek               a snapshot from memory or disk. Sends nothing
+    cached             the cached value, however old. Sends nothing
     cached_or_fetch    the cached value, however old. Fetches it if there is none. Raises ApiError
     fetch              the value, always from the server. Raises ApiError
     refresh            fetches again, and shows that it is loading. An error is in the snapshot
@@ -175,7 +176,8 @@ class Live:
         return partial(self._leave, response, new)
 
     def peek(self, op: Operation[T]) -> Snapshot[T]:
-        """Return the snapshot of a response from memory or disk. Sends nothing."""
+        """Return the snapshot of a response from memory or disk. A large response on disk has no value at first, because it
+        is decoded in a thread. Sends nothing."""
         return self._snapshot(self._response(op))
 
     @property
@@ -246,8 +248,16 @@ class Live:
 
     async def cached_or_fetch(self, op: Operation[T], *, rank: Rank = Rank.NOW) -> T:
         """Return the cached response, however old. Fetch it if there is none. Raises ApiError."""
-        value = self.peek(op).value
+        value = await self.cached(op)
         return value if value is not None else await self.fetch(op, rank=rank)
+
+    async def cached(self, op: Operation[T]) -> T | None:
+        """Return the cached response, however old. None if there is none. Sends nothing."""
+        response = self._response(op)
+        if response.decoding is not None:
+            await asyncio.wait([response.decoding])
+        value: T | None = self._snapshot(response).value
+        return value
 
     def prioritize(self, op: Operation[Any]) -> None:
         """Send the request for `op` before all others, because the user now waits for it."""
@@ -532,9 +542,9 @@ class Live:
         return response
 
     def _is_cached(self, response: LiveResponse) -> bool:
-        return response.value is not None or (
-            not response.is_disk_read and self.cache.read_body(response.op) is not None
-        )
+        is_decoding = response.decoding is not None and not response.decoding.done()
+        is_on_disk = is_decoding or (not response.is_disk_read and self.cache.read_body(response.op) is not None)
+        return response.value is not None or is_on_disk
 
     def _load_stored(self, response: LiveResponse, body: bytes, requested_at: datetime) -> None:
         if len(body) <= DECODED_IN_THREAD_FROM:
@@ -548,7 +558,7 @@ class Live:
                 response.load_stored(value, requested_at, self._confirmations_before(requested_at))
                 self._notify_watchers(response)
 
-        self._tasks.start(load())
+        response.decoding = self._tasks.start(load())
 
     def _confirmations_before(self, moment: datetime) -> int:
         """Return the number of the last write of the outbox that was confirmed before `moment`. 0 if none is known."""

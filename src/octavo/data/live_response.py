@@ -75,6 +75,8 @@ class LiveResponse:
     error: ApiError | None = None
     is_disk_read: bool = False
     """True if the disk was searched for a stored response."""
+    decoding: asyncio.Task[None] | None = None
+    """Task that decodes a large response from disk. None if there was no such response."""
     loading: bool = False
     """True while a request runs that watchers are told about. Polls do not set it."""
     fetched_at: datetime | None = None

@@ -186,10 +186,10 @@ class Search:
         change request is not cached."""
         if not isinstance(at, ChangeRequestRef):
             return None
-        change_request = self._live.peek(Get(at=at)).value
+        change_request = await self._live.cached(Get(at=at))
         for organization in await self._references.organizations():
             for status in UNDECIDED:
-                listed = self._live.peek(change_requests_of(organization.id, status)).value
+                listed = await self._live.cached(change_requests_of(organization.id, status))
                 change_request = (
                     change_request or next((each for each in listed.items if each.id == at.change_request_id), None)
                     if listed
