@@ -293,6 +293,31 @@ def test_cache_that_is_added_during_the_layout_in_the_thread_changes_nothing() -
     assert [cache for cache, _ in missing] == [deferred.tokens]
 
 
+async def test_titles_appear_in_all_panes_that_share_them() -> None:
+    is_open = asyncio.Event()
+
+    async def find_slowly(query: TitleQuery) -> LinkTitle | None:
+        await is_open.wait()
+        return await find(query)
+
+    page, dialog = PageView(id="page"), PageView(id="dialog")
+    context = LinkContext(TREE, SpaceRef(space_id="here"))
+    titles = AsyncCache(find_slowly)
+    page.contents.deferred = replace(deferred_content(), titles=titles, targets=LinkTargets(context, "guides", titles))
+    dialog.contents.deferred = page.contents.deferred
+    app = PaneApp(page, dialog)
+    file = '{% file src=".gitbook/assets/report.pdf" %}\n'
+    link = '{% content-ref url="https://app.gitbook.com/s/s2/other" %}\n[other](x)\n{% endcontent-ref %}\n'
+    async with app.run_test(size=(80, 40)) as pilot:
+        page.show(parse(file), key="p")
+        await pilot.pause()
+        dialog.show(parse(f"{link}\n{file}"), key="d")
+        await pilot.pause()
+        is_open.set()
+        await wait_for_text(pilot, dialog, "Opening hours")
+        await wait_for_text(pilot, dialog, "PDF, 1.2 MB")
+
+
 async def test_long_specification_is_laid_out_between_keys() -> None:
     much = {f"field{number}": {"description": "Some **bold** `code`\n\n* one\n* two"} for number in range(200)}
     body = {"content": {"a/b": {"schema": {"properties": {each: {"properties": much} for each in "abcd"}}}}}

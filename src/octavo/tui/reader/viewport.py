@@ -478,6 +478,8 @@ class BackgroundLayout:
         """Lines that the background thread works on."""
         self._missing: dict[int, Missing] = {}
         """Deferred content that was missing when a unit was laid out, by the identity of the unit."""
+        self._loading: list[AsyncCache[Any, Any]] = []
+        """Caches that load content which the pane has requested."""
 
     @property
     def is_busy(self) -> bool:
@@ -589,11 +591,15 @@ class BackgroundLayout:
         viewport = self.viewport
         if not self._missing or self._layout is None or self._layout.deferred is None or not viewport.widget.is_running:
             return
-        for unit in {row[0] for row in viewport.visible_rows}:
-            for cache, key in self._missing.get(id(viewport.virtual_lines.units[unit]), ()):
-                cache.request(key)
+        units = (viewport.virtual_lines.units[unit] for unit in {row[0] for row in viewport.visible_rows})
+        missing = [each for unit in units for each in self._missing.get(id(unit), ())]
+        for cache, key in missing:
+            cache.request(key)
+        if any(cache.knows(key) for cache, key in missing):
+            viewport.widget.call_later(self._show_loaded)  # Another pane with the same content has loaded it.
         for cache in self._layout.deferred:
-            if cache.has_requests:
+            if cache.has_requests and cache not in self._loading:
+                self._loading.append(cache)
                 viewport.widget.run_worker(self._load(cache), group="late")
 
     def _forget_outdated(self) -> None:
@@ -605,15 +611,22 @@ class BackgroundLayout:
                 self.viewport.virtual_lines.forget(index)
 
     async def _load(self, cache: AsyncCache[Any, Any]) -> None:
-        """Load requested content, and lay out the visible units that lacked it."""
+        """Load requested content, and show it."""
+        try:
+            while await cache.load_requested():
+                self._show_loaded()
+        finally:
+            self._loading.remove(cache)
+
+    def _show_loaded(self) -> None:
+        """Lay out the visible units that lacked content which is loaded now."""
         viewport = self.viewport
-        while await cache.load_requested():
-            virtual_lines, total = viewport.virtual_lines, viewport.virtual_lines.total
-            self._forget_outdated()
-            for index in {row[0] for row in viewport.visible_rows if row[0] < len(virtual_lines)}:
-                virtual_lines.lines(index)
-            if virtual_lines.total != total:
-                viewport.lines_changed()
-                viewport.layout_changed()
-            viewport.repaint()
-            viewport.continue_work()
+        virtual_lines, total = viewport.virtual_lines, viewport.virtual_lines.total
+        self._forget_outdated()
+        for index in {row[0] for row in viewport.visible_rows if row[0] < len(virtual_lines)}:
+            virtual_lines.lines(index)
+        if virtual_lines.total != total:
+            viewport.lines_changed()
+            viewport.layout_changed()
+        viewport.repaint()
+        viewport.continue_work()

@@ -92,7 +92,9 @@ class AsyncCache(Generic[K, V]):
         self._capacity = capacity
         self._results: OrderedDict[K, V | None] = OrderedDict()
         self._requested: dict[K, None] = {}
-        self._is_loading = False
+        self._result_count = 0
+        """Number of results that were loaded until now."""
+        self._lock = asyncio.Lock()
         self.missing: list[K] = []
         """Keys without a result, since the last `DeferredContent.take_missing`."""
         self.original: AsyncCache[K, V] | None = None
@@ -100,8 +102,8 @@ class AsyncCache(Generic[K, V]):
 
     @property
     def has_requests(self) -> bool:
-        """True if keys are requested and are not loading yet."""
-        return bool(self._requested) and not self._is_loading
+        """True if keys are requested and are not loaded yet."""
+        return bool(self._requested)
 
     def get(self, key: K) -> V | None:
         """Return the result for `key`. None if it has none, or if it is not loaded yet and therefore recorded as
@@ -133,22 +135,19 @@ class AsyncCache(Generic[K, V]):
         self._requested.clear()
 
     async def load_requested(self) -> bool:
-        """Load queued keys, and return whether any result is new. Does nothing while another call is loading."""
-        if self._is_loading:
-            return False
-        self._is_loading, has_results, started = True, False, time.monotonic()
-        try:
-            while self._requested and not (has_results and time.monotonic() - started > BATCH_SECONDS):
+        """Load queued keys, and return whether any result is new, also if another call has loaded it meanwhile."""
+        count = self._result_count
+        async with self._lock:
+            started = time.monotonic()
+            while self._requested and (self._result_count == count or time.monotonic() - started <= BATCH_SECONDS):
                 key = next(iter(self._requested))
                 (result,) = await asyncio.gather(self._load(key), return_exceptions=True)
                 value = self._results[key] = run_guarded(partial(_result_or_raise, result), lambda: None)
                 self._requested.pop(key, None)
-                has_results = has_results or value is not None
-        finally:
-            self._is_loading = False
+                self._result_count += value is not None
         while len(self._results) > self._capacity:
             self._results.popitem(last=False)
-        return has_results
+        return self._result_count != count
 
 
 def _result_or_raise(result: V | BaseException | None) -> V | None:
