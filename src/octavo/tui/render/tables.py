@@ -168,12 +168,8 @@ def fit_columns(
             wide if wide <= limits.whole else min(max(longest[0], longest[limits.counted]), limits.longest)
             for wide, longest in zip(widths, longest_of, strict=True)
         ]
-        if (
-            _excess(
-                [max(low, min(wide, limits.prose)) for wide, low in zip(widths, kept, strict=True)], available_width
-            )
-            <= 0
-        ):
+        narrow = [max(low, min(wide, limits.prose)) for wide, low in zip(widths, kept, strict=True)]
+        if _excess(narrow, available_width) <= 0:
             break
     else:
         kept = least
@@ -181,9 +177,8 @@ def fit_columns(
     if _excess(widths, available_width) > 0:
         # Break long words if the table then needs no scrolling.
         words = [word if word <= _NARROW_COLUMN + 2 else _NARROW_COLUMN for _, word, _ in longest_of]
-        tight = _share_widths(
-            widths, [min(width, word) for width, word in zip(widths, words, strict=True)], text_sizes, available_width
-        )
+        least_widths = [min(width, word) for width, word in zip(widths, words, strict=True)]
+        tight = _share_widths(widths, least_widths, text_sizes, available_width)
         widths = tight if _excess(tight, available_width) <= 0 else widths
     broken = {index: word for index, (_, word, _) in enumerate(longest_of) if word > widths[index]}
     if broken and _excess(widths, available_width) <= 0:
@@ -524,10 +519,8 @@ _WIDEST_NAME = 24
 
 def document_of_row(table: Block, row: Block) -> Document:
     """Return a document that shows a row as a record. Hidden columns are included."""
-    row_index = next((index for index, each in enumerate(table.children) if each is row), 0)
-    row_cells = (
-        cells_by_column(table.children[: row_index + 1])[row_index] if row in table.children else list(row.children)
-    )
+    row_index = next((index for index, each in enumerate(table.children) if each is row), None)
+    row_cells = list(row.children) if row_index is None else cells_by_column(table.children[: row_index + 1])[row_index]
     columns_of_table = list(table.attrs.get("columns") or ())
     fields: list[Block] = []
     columns: list[TableColumn] = []
