@@ -420,4 +420,4 @@ async def test_unreachable_server_changes_nothing_and_queues_nothing(stage: Stag
         run.gate._send = connected
         assert (await page_of_times(run, at))[1] == before
         await run.press("r")
-        await run.see("1 of 1 suggestion will be applied")
+        await run.see("+ All times are in UTC.", "will be applied")
