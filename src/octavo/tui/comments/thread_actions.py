@@ -23,7 +23,7 @@ from octavo.lazy_import import lazy
 from octavo.tui.core.permissions import why_not_in_discussion
 from octavo.tui.core.write_queue import LocalChange
 from octavo.tui.render.threads import quote_excerpt, quote_markdown
-from octavo.tui.widgets.short_texts import plural
+from octavo.tui.widgets.short_texts import plural, shorten
 
 if TYPE_CHECKING:
     from octavo.data.writes.machine import DurableWrite
@@ -344,8 +344,7 @@ def thread_label(comment: Comment) -> str:
 
 def short_quote(text: str) -> str:
     """Return the first words of a text in quotation marks, cut to fit a row. Its own quotation marks become single."""
-    plain = one_line_text(text).translate(_SINGLE_QUOTES)
-    return f"“{plain if len(plain) <= _QUOTE_LENGTH else plain[: _QUOTE_LENGTH - 1].rstrip() + '…'}”"
+    return f"“{shorten(one_line_text(text).translate(_SINGLE_QUOTES), _QUOTE_LENGTH)}”"
 
 
 def reply_draft_key(at: Discussion, comment: Comment) -> str:
@@ -378,9 +377,8 @@ def describe_pending(
         return []
     lines = [f"{plural(len(pending), 'pending comment')} will be sent with the review:"]
     for entry in pending[:MAX_LISTED]:
-        text = " ".join(entry.facts.text.split())
         about = f" ({note(entry)})" if note(entry) else ""
-        lines.append(f"• {location_label(entry, titles)}: {text if len(text) <= 60 else text[:59] + '…'}{about}")
+        lines.append(f"• {location_label(entry, titles)}: {shorten(' '.join(entry.facts.text.split()), 60)}{about}")
     if len(pending) > MAX_LISTED:
         lines.append(f"and {len(pending) - MAX_LISTED} more. Press H to show all.")
     return lines
@@ -431,8 +429,7 @@ def remove_pending(app: Shell, entry: OutboxEntry) -> None:
             change = LocalChange("remove the comment", partial(app.session.outbox.discard, entry.id))
             app.writes.change(change, message="Removed the comment from the review and kept it as a draft.")
 
-    text = " ".join(entry.facts.text.split())
-    quote = f"“{text if len(text) <= 240 else text[:239] + '…'}”"
+    quote = f"“{shorten(' '.join(entry.facts.text.split()), 240)}”"
     after = (
         "No one else has seen this comment, because it has not been sent. Its text will be kept as a draft: "
         "to continue writing, press c in the same place."

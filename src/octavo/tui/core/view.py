@@ -27,7 +27,7 @@ from octavo.tui.widgets.commands import HasCommands
 from octavo.tui.widgets.dialog import prepare_screen
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.notices import Notices
-from octavo.tui.widgets.short_texts import offline_since, plural
+from octavo.tui.widgets.short_texts import offline_since, plural, shorten
 
 if TYPE_CHECKING:
     from octavo.api.comments import Comment
@@ -148,7 +148,7 @@ class TopBar(_Bar):
         left = Content.assemble(" ", ("◆", "$primary"), " ")
         title = self.shell.workspace.organization.title if self.shell.workspace.organization else "Octavo"
         self._spans = []
-        name = Content.styled(f"{_shorten(title, title_length)} ", "bold $foreground") if title_length else Content("")
+        name = Content.styled(f"{shorten(title, title_length)} ", "bold $foreground") if title_length else Content("")
         left = self._append_tab(left, Content.assemble(name, "▾"), "organization") + Content(" ")
         for key, view, name_of_view in VIEWS:
             label = Content.assemble(
@@ -273,10 +273,6 @@ def shorten_path(crumbs: str, width: int) -> str:
             break
         names[longest] = Content(names[longest]).truncate(length, ellipsis=True).plain
     return Content(_PATH_SEPARATOR.join(names)).truncate(width, ellipsis=True).plain
-
-
-def _shorten(text: str, length: int) -> str:
-    return text if len(text) <= length else text[: length - 1] + "…"
 
 
 T = TypeVar("T")

@@ -419,18 +419,14 @@ def conflict_fact(change_request: ChangeRequest, prediction: ConflictPrediction)
 
 def merged_text_facts(prediction: ConflictPrediction) -> list[Fact]:
     """Return rows with the paragraphs that will be merged word by word, because the user has to read them."""
-    facts = [
-        Fact("care", MERGED_TEXT, f"{each.name}: “{_quote(each.text)}” Check whether the merged text makes sense.")
+    quotes = [
+        f"{each.name}: “{short_texts.shorten(' '.join(each.text.split()), MAX_QUOTE_LENGTH)}”"
         for each in prediction.suggestions[:3]
     ]
+    facts = [Fact("care", MERGED_TEXT, f"{quote} Check whether the merged text makes sense.") for quote in quotes]
     if (more := len(prediction.suggestions) - 3) > 0:
         facts.append(Fact("care", MERGED_TEXT, f"{short_texts.plural(more, 'more paragraph')} to check"))
     return facts
-
-
-def _quote(text: str) -> str:
-    quote = " ".join(text.split())
-    return quote if len(quote) <= MAX_QUOTE_LENGTH else f"{quote[: MAX_QUOTE_LENGTH - 1]}…"
 
 
 def same_name_facts(change_request: ChangeRequest, duplicates: tuple[DuplicatePage, ...]) -> tuple[Fact, ...]:

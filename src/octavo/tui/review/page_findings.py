@@ -29,7 +29,7 @@ from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.review.request_findings import RequestFindings
 from octavo.tui.widgets.commands import Command, Commands, StillLoading
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
-from octavo.tui.widgets.short_texts import plural
+from octavo.tui.widgets.short_texts import plural, shorten
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
@@ -255,12 +255,10 @@ async def _ask_to_revert_block(app: Shell, revert: PageRevert, block: Block) -> 
         app.say("This block has no changes.")
         return
     change = UpdatePage(page=revert.page, document=DocumentBody(markdown=after))
-    summary = block_summary(block)
-    excerpt = summary if len(summary) <= _MAX_EXCERPT else f"{summary[: _MAX_EXCERPT - 1]}…"
     _confirm_revert(
         app,
         f"Revert the changes to this block on {revert.title}?",
-        f"“{excerpt}”",
+        f"“{shorten(block_summary(block), _MAX_EXCERPT)}”",
         "All changes to this block will be removed from this change request.",
         revert,
         change,

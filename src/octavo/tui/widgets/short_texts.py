@@ -89,6 +89,11 @@ def highlight(content: Content, words: Iterable[str], style: str | Style) -> Con
     return content
 
 
+def shorten(text: str, length: int) -> str:
+    """Return a text of at most `length` characters. If it is cut, it ends with “…”."""
+    return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
+
+
 def join_texts(pieces: Iterable[AnyText]) -> Content:
     """Join the pieces that are not empty with ` · `."""
     return _content(" · ").join([safe(piece) for piece in pieces if piece])
