@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import random
+import sqlite3
 import stat
+from contextlib import closing
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -17,7 +19,8 @@ from octavo.api.comments import Comment
 from octavo.api.operation import ListPage, RevisionRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.api.users import User
-from octavo.data.response_cache import MAX_DERIVED_BYTES, ResponseCache
+from octavo.data import database
+from octavo.data.response_cache import FILE_NAME, MAX_DERIVED_BYTES, ResponseCache
 from octavo.tui.core.image_cache import ImageCache
 from tests.server.asking import Clock
 
@@ -184,6 +187,22 @@ def test_oldest_derived_values_are_evicted_at_their_size_limit(tmp_path: Path) -
     assert again.read_derived("rows") == b"2", "the value was stored last"
     assert [number for number in range(10) if again.read_derived(f"revision {number}") is not None] == [7, 8, 9]
     again.close()
+
+
+def test_locked_cache_file_on_a_network_disk_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def without_shared_memory(db: sqlite3.Connection, mode: str) -> str:
+        return str(db.execute("PRAGMA journal_mode = DELETE").fetchone()[0])
+
+    monkeypatch.setattr(database, "_set_journal_mode", without_shared_memory)
+    monkeypatch.setattr(database, "BUSY_TIMEOUT", 0.01)
+    cache = ResponseCache(tmp_path)
+    put(cache, (op(1), SPACE))
+    with closing(sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)) as other_program:
+        other_program.execute("BEGIN EXCLUSIVE")
+        assert cache.get(op(1)) is None
+    assert value(cache.get(op(1))) == SPACE
+    assert cache.notices == ()
+    cache.close()
 
 
 def test_damaged_cache_file_is_usable_again(tmp_path: Path) -> None:

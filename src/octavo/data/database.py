@@ -111,6 +111,11 @@ def is_busy(error: sqlite3.Error) -> bool:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
+def shows_damage(error: sqlite3.Error) -> bool:
+    """Return True if the error means that a file is damaged."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
 @contextmanager
 def closed_on_failure(db: sqlite3.Connection) -> Iterator[None]:
     """Close `db` if the block raises an error."""

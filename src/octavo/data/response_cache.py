@@ -22,6 +22,7 @@ from octavo.data.database import (
     private_file,
     private_folder,
     set_aside,
+    shows_damage,
 )
 from octavo.data.sync_queue import Version
 
@@ -268,11 +269,11 @@ class ResponseCache:
         self._db.close()
 
     def _rows(self, query: str, *values: str) -> list[Any]:
-        """Return the rows of a query whose first parameter is the namespace. Empty if the file is damaged."""
+        """Return the rows of a query whose first parameter is the namespace. Empty if the file cannot be read."""
         try:
             return self._db.execute(query, (self._namespace, *values)).fetchall()
-        except sqlite3.DatabaseError:
-            self._is_damaged = True
+        except sqlite3.DatabaseError as error:
+            self._is_damaged = self._is_damaged or shows_damage(error)
             return []
 
     def _execute_later(self, statement: str, *values: str | float) -> None:
@@ -284,7 +285,7 @@ class ResponseCache:
             try:
                 statement(db)
             except sqlite3.DatabaseError as error:
-                self._is_damaged = self._is_damaged or error.sqlite_errorname in ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+                self._is_damaged = self._is_damaged or shows_damage(error)
                 raise
 
         self._writer.submit(work)

@@ -40,6 +40,7 @@ from octavo.data.database import (
     moment,
     private_file,
     private_folder,
+    shows_damage,
 )
 from octavo.lazy_import import lazy
 
@@ -402,8 +403,7 @@ class SearchIndex:
 
     def _on_error(self, error: sqlite3.DatabaseError) -> None:
         self._flushing = False
-        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) and self._recreated < MAX_RECREATIONS:
+        if shows_damage(error) and self._recreated < MAX_RECREATIONS:
             self._replace_damaged_file()
         elif not is_busy(error):
             self._give_up(str(error))
