@@ -89,7 +89,8 @@ class Exchange:
         self._context = context
         self._began = context.clock()
         self._attempt = 0
-        self._status: int | None = None
+        self.status: int | None = None
+        """Status of the last response. None if there was no response."""
         self._size = 0
         self._error = ""
         self._given_up = False
@@ -113,7 +114,7 @@ class Exchange:
         """Record an error for the log. Return it with the method, the route and the attempts of this request."""
         self._error = str(error)
         request = {"method": self.outgoing.method, "route": self._route, "request_id": self._request_id}
-        status = {} if self._status is None else {"status": self._status}
+        status = {} if self.status is None else {"status": self.status}
         return error.with_trace(**request, **status, attempts=self._attempt, elapsed=self.elapsed)
 
     def record_cancel(self) -> None:
@@ -126,7 +127,7 @@ class Exchange:
             moment=self._context.now(),
             method=self.outgoing.method,
             route=self._route,
-            status=self._status,
+            status=self.status,
             ms=self.elapsed * 1000,
             attempts=self._attempt,
             request_id=self._request_id,
@@ -134,11 +135,6 @@ class Exchange:
             size=self._size,
             given_up=self._given_up,
         )
-
-    @property
-    def status(self) -> int | None:
-        """Status of the last response. None if there was no response."""
-        return self._status
 
     @property
     def elapsed(self) -> float:
@@ -152,11 +148,11 @@ class Exchange:
     async def _attempt_once(self, carrier: Carrier) -> bytes | None:
         self._attempt += 1
         self._turn.give_back()
-        self._status, self.headers = None, {}
+        self.status, self.headers = None, {}
         try:
             return await self._follow_redirects(carrier)
         except ApiError as error:
-            if self._status is not None and self._status >= 400:
+            if self.status is not None and self.status >= 400:
                 raise
             delay = policy.delay_after_error(
                 error,
@@ -173,7 +169,7 @@ class Exchange:
         outgoing = self.outgoing
         for _ in range(HOPS + 1):
             async with carrier.send(outgoing) as response:
-                self._status, self.headers = response.status, response.headers
+                self.status, self.headers = response.status, response.headers
                 if response.status in NO_CONTENT_STATUSES or (not self._cap and 200 <= response.status < 300):
                     await responses.discard(response)
                     return None

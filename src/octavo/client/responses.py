@@ -40,7 +40,7 @@ class Outgoing:
     content: bytes | AsyncIterable[bytes] | None = None
     """Request body. If it is an iterable, it can be sent only once, and its length is in the headers."""
     changes_nothing: bool = False
-    """True for a search, which is a read although its method is POST."""
+    """True if the operation is a read. The search of a site is one, although its method is POST."""
 
     @property
     def is_read(self) -> bool:

@@ -142,24 +142,22 @@ BEFORE_SAVE: dict[type[Model], BeforeSave] = {}
 """Functions that check and fill in documents before they are saved, by model."""
 
 
-def presents(kind: type[Model]) -> Callable[[P], P]:
-    """Register a function that converts stored documents to the resource `kind`."""
-
-    def register(present: P) -> P:
-        PRESENTERS[kind] = present
-        return present
+def _register(table: dict[Any, Any], *keys: type) -> Callable[[Any], Any]:
+    def register(function: Any) -> Any:
+        table.update(dict.fromkeys(keys, function))
+        return function
 
     return register
+
+
+def presents(kind: type[Model]) -> Callable[[P], P]:
+    """Register a function that converts stored documents to the resource `kind`."""
+    return _register(PRESENTERS, kind)
 
 
 def guards(*operations: type[Operation[Any]]) -> Callable[[G], G]:
     """Register a function that checks permission for these operations, and raises Refusal if the caller lacks it."""
-
-    def register(guard: G) -> G:
-        GUARDS.update(dict.fromkeys(operations, guard))
-        return guard
-
-    return register
+    return _register(GUARDS, *operations)
 
 
 def before_save(kind: type[Model]) -> Callable[[C], C]:
@@ -168,12 +166,7 @@ def before_save(kind: type[Model]) -> Callable[[C], C]:
     The function is called with the operation, the world and the document with the request's fields. It returns the
     document to save.
     """
-
-    def register(function: C) -> C:
-        BEFORE_SAVE[kind] = function
-        return function
-
-    return register
+    return _register(BEFORE_SAVE, kind)
 
 
 @singledispatch

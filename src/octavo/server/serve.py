@@ -150,7 +150,8 @@ class _Connection(H11Protocol):
     """HTTP connection with time limits for headers, bodies and responses."""
 
     _phase: Phase = "handled"
-    _phase_start = 0.0
+    phase_start = 0.0
+    """Start of the phase, as time of the event loop."""
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
@@ -195,11 +196,6 @@ class _Connection(H11Protocol):
             self._phase == "body" and self.cycle.response_complete
         )
 
-    @property
-    def phase_start(self) -> float:
-        """Start of the phase, as time of the event loop."""
-        return self._phase_start
-
     def close_now(self) -> None:
         """Close the connection immediately."""
         self.transport.abort()
@@ -211,7 +207,7 @@ class _Connection(H11Protocol):
             return
         if self._timer is not None:
             self._timer.cancel()
-        self._phase, self._phase_start = phase, self.loop.time()
+        self._phase, self.phase_start = phase, self.loop.time()
         seconds = {
             "head": HEAD_SECONDS,
             "body": BODY_SECONDS,
