@@ -214,14 +214,10 @@ class Resource(Generic[M]):
     create: type[Operation[Any]] | None = None
     update: type[Operation[Any]] | None = None
     delete: type[Operation[Any]] | None = None
-    list_arguments: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments of the list operation, in addition to `at` and the IDs of the open items."""
     page_size: int = PAGE_SIZE
     """Items requested at a time. 0 if the operation has no limit."""
     items: Callable[[Any], Sequence[M]] = lambda response: tuple(response.items)
     """Returns the items in a response of `list`."""
-    default_sort: str = ""
-    """Title of the column for the initial order. Empty for the order of the server."""
     resolve_row: Callable[[M], tuple[Resource[Any], Any]] | None = None
     """Returns the resource and the item of a row, for a list with items of several kinds, whose order is fixed."""
     row_resources: Mapping[str, Resource[Any]] = field(default_factory=dict)
@@ -294,8 +290,6 @@ class Resource(Generic[M]):
     """Fields that must be filled in to create an item, although the API does not require them."""
     url_of: Callable[[M], str | None] = lambda item: None
     """Returns the URL of an item, if its `urls` field does not contain the URL."""
-    count_in: Callable[[Any], int | None] = lambda parent: None
-    """Returns the number of items from their parent. None if the parent does not have it."""
 
     @property
     def heading(self) -> str:
@@ -323,7 +317,7 @@ class Resource(Generic[M]):
 
     def list_operation(self, arguments: Arguments) -> Operation[Any]:
         """Return the operation that lists the items for `arguments`."""
-        return build_operation(self.list, {**arguments, **_limit(self.list, self.page_size), **self.list_arguments})
+        return build_operation(self.list, {**arguments, **_limit(self.list, self.page_size)})
 
     def is_available(self, arguments: Arguments) -> bool:
         """Return True if the table is available: all arguments of its list operation are known and valid."""

@@ -290,10 +290,6 @@ class BrowserScreen(ListView[Any]):
             self.tables[name] = TableState(resource, self.shell.session.state)
         return self.tables[name]
 
-    def open_level(self, level: BrowserLevel) -> None:
-        self.levels.append(level)
-        self.show_level()
-
     def show_level(self) -> None:
         level = self.level
         self.set_class(len(level.resources) < 2, "-one-kind")
@@ -489,8 +485,7 @@ class BrowserScreen(ListView[Any]):
     def _render_table_row(self, resource: Resource[Any]) -> Row:
         op = resource.list_operation(self.level.arguments)
         reason = self._unavailable_reason(resource)
-        reported = resource.count_in(self.level.parent)
-        count = "–" if reason else self.counts.get((resource.plural, op), "" if reported is None else str(reported))
+        count = "–" if reason else self.counts.get((resource.plural, op), "")
         return Row(text=resource.heading, right=Content.styled(count, "$octavo-muted"), dim=bool(reason))
 
     def select_new_item(self, key: str) -> None:
@@ -612,7 +607,8 @@ def open_selected_row(view: BrowserScreen, table: str = "") -> None:
     view.save_position()
     child = level.child_level(item)
     child.resource = next((each for each in child.resources if each.plural == table), child.resource)
-    view.open_level(child)
+    view.levels.append(child)
+    view.show_level()
 
 
 class PendingNavigation:

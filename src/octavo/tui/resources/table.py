@@ -52,7 +52,7 @@ class TableState:
         self.columns = tuple(saved or (each for each in resource.columns if each.is_shown))
         """Visible columns."""
         order = state.get_fact(self._fact_name("order"))
-        column, is_descending = order if isinstance(order, list) and len(order) == 2 else (resource.default_sort, False)
+        column, is_descending = order if isinstance(order, list) and len(order) == 2 else ("", False)
         self.sort_column = next((each for each in resource.columns if each.title == column), None)
         """Column to sort by. None for the order of the server."""
         self.is_descending = bool(is_descending)

@@ -28,7 +28,6 @@ from octavo.tui.widgets.text_widgets import (
     empty_lines,
     failure_lines,
     limit_lines,
-    load_more_line,
     no_match_lines,
     wrap_lines,
 )
@@ -603,9 +602,12 @@ class Extent:
 
     @property
     def more_line(self) -> Content:
-        """The line below the items that says how much is loaded."""
+        """The line below the items of a partly loaded list: how much is loaded, and the key that loads more."""
         is_counted = self.total is not None and self.total > self.loaded
-        return load_more_line(f"{self.loaded} of {self.total} loaded" if is_counted else self.partial_note)
+        progress = f"{self.loaded} of {self.total} loaded" if is_counted else self.partial_note
+        return Content.assemble(
+            (f"  {progress}   ", "$octavo-muted"), ("G", "$primary"), (" load more", "$octavo-muted")
+        )
 
     @property
     def summary(self) -> str:
@@ -655,12 +657,10 @@ class ItemPainter:
         if (filters := widget.get_line_filters()) != self._filters:
             self._filters = filters
             self._cache.clear()
-        if not widget.keys:
-            return [widget.render_line(y) for y in rows]
         width, head = widget.scrollable_content_region.width, widget.header_height
-        footer_start = min(widget.size.height - len(widget.footer), head + widget.line_count)
+        items_end = min(widget.size.height - len(widget.footer), head + widget.line_count) if widget.keys else 0
         first_line = widget.scroll_offset.y - head
-        return [self.line(first_line + y, width) if head <= y < footer_start else widget.render_line(y) for y in rows]
+        return [self.line(first_line + y, width) if head <= y < items_end else widget.render_line(y) for y in rows]
 
     def line(self, line: int, width: int) -> Strip:
         """Return the strip of one line of the layout, `width` cells wide."""

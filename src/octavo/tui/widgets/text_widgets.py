@@ -269,8 +269,3 @@ def limit_lines(lines: list[Content], most: int) -> list[Content]:
         return lines
     last = lines[most - 1]
     return [*lines[: most - 1], last[: max(0, len(last.plain) - 1)] + Content("…")]
-
-
-def load_more_line(progress: str) -> Content:
-    """Return the last line of a list that is loaded in part: how much is loaded, and the key that loads more."""
-    return Content.assemble((f"  {progress}   ", "$octavo-muted"), ("G", "$primary"), (" load more", "$octavo-muted"))
