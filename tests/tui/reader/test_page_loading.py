@@ -32,7 +32,7 @@ def test_first_screen_adds_no_steps_of_parsing() -> None:
     """A short page is parsed on the event loop, where waiting for a frame would block it."""
     markdown = "\n\n".join(f"Paragraph {number}." for number in range(30))
     load = PageLoad(markdown, ("", ""), "p", "", Folds(), replaces=False)
-    assert len(list(load.steps())) == 30
+    assert len(list(load.steps())) == 2 * 30, "one step to parse each block, and one to split it into units"
 
 
 async def test_late_first_screen_is_shown_when_parsed() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -66,7 +66,7 @@ class PageLoad:
         """Set once the first screen or the whole page is ready."""
 
     def steps(self) -> Iterator[None]:
-        """Parse the page and lay it out. Yields after each parsed block and after each unit that was laid out."""
+        """Parse the page and lay it out. Yields after each block, and after each unit that was split or laid out."""
         parse = IncrementalParse(self.markdown)
         until = time.perf_counter() + RESTORE_WAIT
         first_count = FIRST_BLOCKS
@@ -75,22 +75,26 @@ class PageLoad:
                 self._restore_key, first_count = "", max(first_count, len(parse.blocks) + FIRST_BLOCKS)
             is_enough = not self._restore_key and len(parse.blocks) >= first_count
             if is_enough and self.first_screen is None and not self.replaces:
-                self.first_screen = self._page(parse)
+                self.first_screen = yield from self._split(parse)
                 pause_until_frame()  # Parsing would slow down the painting of the first screen.
                 self.has_first.set()
             yield
-        page = self._page(parse)
+        page = yield from self._split(parse)
         if self.layout is not None:
             page = page._replace(laid=(yield from lay_out_units(self.layout, page.units, range(len(page.units)))))
         self.whole_page = page
         self.has_first.set()
 
-    def _page(self, parse: IncrementalParse) -> ParsedPage:
+    def _split(self, parse: IncrementalParse) -> Generator[None, None, ParsedPage]:
+        """Split the blocks that were parsed since the last call into units, and return the page."""
         blocks, split_count, self._split_count = parse.blocks, self._split_count, len(parse.blocks)
         if split_count:
-            self._units += split_into_units(blocks[split_count:], blocks[split_count - 1])
+            units = split_into_units(blocks[split_count:], blocks[split_count - 1])
         else:
-            self._units += split_into_units(blocks_with_title(blocks, self.head, is_complete=parse.is_done))
+            units = split_into_units(blocks_with_title(blocks, self.head, is_complete=parse.is_done))
+        for unit in units:
+            self._units.append(unit)
+            yield
         return ParsedPage(parse.document, [*self._units])
 
 
