@@ -101,6 +101,21 @@ async def test_large_cached_response_is_available_offline(
     assert await Live(gate, cache, outbox, now=clock).cached_or_fetch(op) == page
 
 
+async def test_large_cached_response_that_never_changes_is_not_fetched_again(
+    cache: ResponseCache, live: Live, gate: RequestGate, outbox: ManualOutbox, ask: Ask, clock: Clock
+) -> None:
+    here = await space_with(ask, large="# Large\n\n" + "Many words. " * 30_000)
+    revision = RevisionRef(space_id=here.id, revision_id=(await ask(spaces.Get(at=here.ref))).revision or "")
+    op = content.GetPage(at=revision, page_id="large", format="markdown")
+    page = await live.fetch(op)
+    cache.flush()
+    gate.requests.clear()
+    later, screen = Live(gate, cache, outbox, now=clock), SnapshotWatcher()
+    later.watch(op, screen)
+    await wait_idle(later)
+    assert (screen.now.value, screen.now.loading, gate.requests) == (page, False, [])
+
+
 async def test_unwatched_response_is_on_disk_and_watched_one_in_memory(
     live: Live, cache: ResponseCache, gate: RequestGate, here: SpaceRef
 ) -> None:
@@ -597,7 +612,7 @@ async def test_long_cached_response_is_decoded_in_the_background(
     later.watch(content.ListPages(at=at), screen)
     assert (screen.now.value, screen.now.loading) == (None, True)
     await wait_idle(later)
-    assert len(screen.now.value.pages) == 2000
+    assert (len(screen.now.value.pages), screen.now.loading, screen.now.error) == (2000, False, None)
     cache.close()
 
 

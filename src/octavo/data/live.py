@@ -169,7 +169,8 @@ class Live:
             is_current, response.checked_at = True, self.now()
         new = Watcher(watcher, rank, min_items)
         response.watchers.append(new)
-        if not response.is_final and (response.loading or not is_current):
+        is_on_disk = response.is_immutable and response.is_decoding
+        if not (response.is_final or is_on_disk) and (response.loading or not is_current):
             self._add_want(response)
         watcher(self._snapshot(response))
         self._fetch_wanted_pages(response)
@@ -542,9 +543,9 @@ class Live:
         return response
 
     def _is_cached(self, response: LiveResponse) -> bool:
-        is_decoding = response.decoding is not None and not response.decoding.done()
-        is_on_disk = is_decoding or (not response.is_disk_read and self.cache.read_body(response.op) is not None)
-        return response.value is not None or is_on_disk
+        if response.value is not None or response.is_decoding:
+            return True
+        return not response.is_disk_read and self.cache.read_body(response.op) is not None
 
     def _load_stored(self, response: LiveResponse, body: bytes, requested_at: datetime) -> None:
         if len(body) <= DECODED_IN_THREAD_FROM:
@@ -554,9 +555,13 @@ class Live:
 
         async def load() -> None:
             value = await asyncio.to_thread(self.cache.decode, response.op, body)
-            if value is not None and response.value is None:
+            if response.value is not None:
+                return  # the response was fetched meanwhile
+            if value is not None:
                 response.load_stored(value, requested_at, self._confirmations_before(requested_at))
                 self._notify_watchers(response)
+            elif response.watchers:
+                self._add_want(response)
 
         response.decoding = self._tasks.start(load())
 
@@ -585,8 +590,9 @@ class Live:
             for edit in response.edits:
                 value = edit.change(value)
                 pending += not edit.confirmed_number
+        is_loading = response.loading or (value is None and response.is_decoding)
         response.last_snapshot = Snapshot(
-            value, response.error, response.loading, response.fetched_at, pending, response.pages
+            value, response.error, is_loading, response.fetched_at, pending, response.pages
         )
         return response.last_snapshot
 

@@ -106,6 +106,11 @@ class LiveResponse:
         return f"view {self.url}"
 
     @property
+    def is_decoding(self) -> bool:
+        """Return whether the response from disk is still being decoded."""
+        return self.decoding is not None and not self.decoding.done()
+
+    @property
     def is_final(self) -> bool:
         """Return whether the response is loaded and never changes."""
         return self.is_immutable and self.value is not None
