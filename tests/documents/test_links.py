@@ -313,6 +313,11 @@ def test_browser_links_need_a_host(href: str) -> None:
     assert not isinstance(external_target(href), UrlLink)
 
 
+def test_url_for_a_browser_is_printable() -> None:
+    target = external_target("https://a.example/設\u3000定")
+    assert target == UrlLink("https://a.example/設%E3%80%80定", "a.example")
+
+
 @pytest.mark.parametrize("href", ["größe.md", "gro\u0308ße.md", "GRÖSSE", "gr%C3%B6sse.md", "/Größe", "ｇröße.md"])
 def test_page_is_found_without_case(href: str) -> None:
     places = SpaceIndex(pages={"größe": "p1", "Gröse": "p2"}, files={"écran.png": "f1"})

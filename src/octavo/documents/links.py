@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from octavo.api.folding import fold
 from octavo.api.safety import safe_address
@@ -292,7 +292,8 @@ def _external_target(href: str, scheme: str) -> UrlLink | BlockedLink | BrokenLi
     if not parts.netloc.isascii():
         # Letters from other scripts can imitate ASCII letters. So show the ASCII form of the host.
         href = parts._replace(netloc=host if port is None else f"{host}:{port}").geturl()
-    return UrlLink(href, host)
+    # No browser is started with a URL that is not printable: it may have an ideographic space or a new emoji.
+    return UrlLink("".join(each if each.isprintable() else quote(each, errors="replace") for each in href), host)
 
 
 def _ascii_host(host: str) -> str:
