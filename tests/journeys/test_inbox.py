@@ -350,6 +350,21 @@ async def test_snoozed_item_returns_on_time_or_on_request(stage: Stage) -> None:
         await run.see("17 of 17")
 
 
+async def test_undo_of_a_second_snooze_restores_the_first(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        await run.see("17 of 17")
+        await run.press("w", "down", "enter")
+        await run.see("16 of 16", "Snoozed 1")
+        ((_, until),) = view(run).marked_rows.snoozed
+        await run.press("[", "[")
+        await run.see("1 of 1")
+        await run.press("w", "down", "down", "enter")
+        await run.until(lambda: view(run).marked_rows.snoozed[0][1] != until, "snooze the row until next week")
+        await run.press("u")
+        await run.hear("Undid the snooze.")
+        await run.until(lambda: [each for _, each in view(run).marked_rows.snoozed] == [until], "restore the snooze")
+
+
 @pytest.mark.before_release
 async def test_selected_rows_are_marked_as_done_and_undone_together(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:

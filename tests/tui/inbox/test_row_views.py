@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from octavo.api.operation import ChangeRequestRef
-from octavo.data.inbox import InboxRow
+from octavo.api.operation import ChangeRequestRef, SpaceRef
+from octavo.data.inbox import DraftRef, InboxRow, ThreadRef
 from octavo.server.demo.library import TODAY
 from octavo.settings import FILE, InboxFilter
 from octavo.settings import read as read_settings
@@ -17,6 +18,7 @@ from octavo.tui.inbox.row_views import (
     REASON_TABS,
     RowFilter,
     RowRenderer,
+    available_filters,
     reason_filter,
     reason_lines,
     space_filter,
@@ -97,3 +99,10 @@ def test_filters_that_settings_cannot_express_are_named() -> None:
     lines, left_out = tab_settings((unread, reason_filter("mentioned")), "", (), ())
     assert left_out == ["unread"]
     assert tomllib.loads(lines)["inbox"] == {"mentions": {"reasons": ["mentioned"]}}
+
+
+def test_filter_of_change_requests_leaves_out_threads_and_drafts() -> None:
+    thread = ThreadRef(SpaceRef(space_id="s"), "t")
+    rows = [ROW, replace(ROW, key="t", target=thread), replace(ROW, key="d", target=DraftRef("page s p - r 1"))]
+    counts = {each.name: count for each, count in available_filters(rows, (), frozenset(), str)}
+    assert (counts["change requests"], counts["threads"]) == (1, 1)

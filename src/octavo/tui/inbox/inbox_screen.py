@@ -233,7 +233,7 @@ class InboxScreen(ListView[InboxRow]):
         self.shell.workspace.organization_changed.subscribe(self, self._change_organization)
         self.shell.workspace.spaces_changed.subscribe(self, lambda _: self._show_rows())
         self.feed.changed.subscribe(self, lambda _: self._show_rows())
-        self.set_interval(_STATUS_INTERVAL, self._refresh_times)
+        self.set_interval(_STATUS_INTERVAL, self._update_snoozed_and_status)
         self.set_class(self.app.size.width < 100 and self.app.size.height < _MIN_PREVIEW_LINES, "-no-preview")
         self.feed.start()
         self.subscriptions.depend_on(*self.feed.list_operations)
@@ -246,7 +246,7 @@ class InboxScreen(ListView[InboxRow]):
         self.subscriptions.depend_on(*self.feed.list_operations)
         self._show_rows()
 
-    def _refresh_times(self) -> None:
+    def _update_snoozed_and_status(self) -> None:
         if any(until is not None and until <= self.shell.session.state.now() for _, until in self.marked_rows.snoozed):
             self.feed.regroup()
         self._update_status()
@@ -442,8 +442,8 @@ class InboxScreen(ListView[InboxRow]):
         if request is not None:
             self.statuses.follow_visible([request])
         self.row_preview.reload_thread()
-        marker = row_commands.ReadMarker(self.feed, self.shell)
-        self._preview_timer = self.set_timer(marker.DELAY, lambda: marker.mark_read(row))
+        mark_read = partial(row_commands.mark_read, self.shell, self.feed, row)
+        self._preview_timer = self.set_timer(row_commands.READ_DELAY, mark_read)
 
     def _redraw_status(self, request_id: str) -> None:
         if is_whole(self):

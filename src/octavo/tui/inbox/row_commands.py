@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
@@ -11,7 +12,7 @@ from octavo.api.comments import Comment
 from octavo.api.operation import ChangeRequestRef
 from octavo.data.drafts import UnsentText, unsent_draft
 from octavo.data.inbox import DraftRef, InboxRow, ThreadRef, WriteRef
-from octavo.data.inbox_marks import InboxMarks, snooze_until
+from octavo.data.inbox_marks import InboxMarks, MarkedRows, snooze_until
 from octavo.data.state_db import NotSaved
 from octavo.local_time import localize
 from octavo.tui.comments import thread_commands
@@ -62,14 +63,9 @@ def mark_done(app: Shell, selected: SelectedRows) -> None:
         return
     rows = selected.rows
     selected.before_removal()
-    change = _mark_change(
-        selected,
-        rows,
-        f"mark {_items_label(rows)} as done",
-        lambda: selected.marks.mark_done(*rows),
-        "Moved back to the inbox.",
-    )
-    app.writes.change(change, message=f"Marked {_items_label(rows)} as done until something new happens")
+    label = _items_label(rows)
+    change = _mark_change(selected, f"mark {label} as done", lambda: selected.marks.mark_done(*rows))
+    app.writes.change(change, message=f"Marked {label} as done until something new happens")
 
 
 def snooze(app: Shell, selected: SelectedRows) -> None:
@@ -103,13 +99,7 @@ def _snooze_until(app: Shell, selected: SelectedRows, until: datetime | None) ->
     selected.before_removal()
     count = f" {plural(len(rows), 'item')}" if len(rows) > 1 else ""
     message = f"Snoozed{count} until {snooze_end_label(until, app.session.state.now())}"
-    change = _mark_change(
-        selected,
-        rows,
-        f"snooze {_items_label(rows)}",
-        lambda: selected.marks.snooze(*rows, until=until),
-        "Moved back to the inbox.",
-    )
+    change = _mark_change(selected, f"snooze {_items_label(rows)}", lambda: selected.marks.snooze(*rows, until=until))
     app.writes.change(change, message=message)
 
 
@@ -124,9 +114,7 @@ def _move_back(app: Shell, selected: SelectedRows) -> None:
         feed.regroup()
 
     async def remove_again() -> None:
-        for row, until in marks_before.snoozed:
-            await marks.snooze(row, until=until)
-        await marks.mark_done(*marks_before.done)
+        await _mark_again(marks, marks_before)
         feed.regroup()
 
     message = f"Moved {plural(len(keys), 'item')} back to the inbox" if len(keys) > 1 else "Moved back to the inbox"
@@ -138,26 +126,29 @@ def _move_back(app: Shell, selected: SelectedRows) -> None:
     )
 
 
-def _mark_change(
-    selected: SelectedRows,
-    rows: Sequence[InboxRow],
-    title: str,
-    mark: Callable[[], Awaitable[object]],
-    undo_message: str,
-) -> LocalChange:
-    feed, marks = selected.feed, selected.marks
+def _mark_change(selected: SelectedRows, title: str, mark: Callable[[], Awaitable[object]]) -> LocalChange:
+    """Return the change that removes the rows from the inbox with `mark`. Its undo restores their earlier marks."""
+    rows, feed, marks = selected.rows, selected.feed, selected.marks
+    marks_before = marks.group(rows)
 
     async def apply() -> None:
         await mark()
         feed.regroup()
 
-    async def restore() -> None:
+    async def undo() -> None:
         await marks.restore(*(row.key for row in rows))
-        if rows:
-            selected.after_undo(rows[0])
+        await _mark_again(marks, marks_before)
+        selected.after_undo(rows[0])
         feed.regroup()
 
-    return LocalChange(title, apply, restore, undo_message)
+    return LocalChange(title, apply, undo, "Undid the snooze." if selected.is_removed else "Moved back to the inbox.")
+
+
+async def _mark_again(marks: InboxMarks, marks_before: MarkedRows) -> None:
+    """Snooze the rows that were snoozed, and mark the rows as done that were done."""
+    for row, until in marks_before.snoozed:
+        await marks.snooze(row, until=until)
+    await marks.mark_done(*marks_before.done)
 
 
 def _items_label(rows: Sequence[InboxRow]) -> str:
@@ -258,28 +249,22 @@ def _shorten(text: str) -> str:
     return line if len(line) <= 160 else f"{line[:159]}…"
 
 
-class ReadMarker:
-    """Marks rows as read. The inbox calls `mark_read` when the cursor has stayed on a row for `DELAY` seconds."""
+READ_DELAY = 1.0
+"""Seconds that the cursor stays on a row before the row is marked as read."""
 
-    DELAY = 1.0
-    """Seconds that the cursor stays on a row before the row is marked as read."""
 
-    def __init__(self, feed: InboxFeed, app: Shell) -> None:
-        self._feed, self._app = feed, app
+def mark_read(app: Shell, feed: InboxFeed, row: InboxRow) -> None:
+    """Mark a row as read, if it is unread. If that cannot be saved, nothing is reported, because the row only stays
+    unread."""
 
-    def mark_read(self, row: InboxRow) -> None:
-        """Mark a row as read, if it is unread."""
-        if self._feed.rows is not None and row.key in self._feed.rows.unread:
-            self._app.background(self._save_mark(row))
+    async def save() -> None:
+        if feed.marks is not None:
+            with suppress(NotSaved):
+                await feed.marks.mark_read(row)
+                feed.regroup()
 
-    async def _save_mark(self, row: InboxRow) -> None:
-        if self._feed.marks is None:
-            return
-        try:
-            await self._feed.marks.mark_read(row)
-        except NotSaved:
-            return  # Not reported, because the row only stays unread.
-        self._feed.regroup()
+    if feed.rows is not None and row.key in feed.rows.unread:
+        app.background(save())
 
 
 def open_row(app: Shell, feed: InboxFeed, row: InboxRow) -> None:

@@ -20,7 +20,7 @@ from octavo.api import comments
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.folding import fold
-from octavo.api.operation import SpaceRef
+from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.data.inbox import HEADINGS, REASONS, DraftRef, InboxRow, Reason, ThreadRef, WriteRef
 from octavo.data.inbox_marks import Mark, MarkedRows
 from octavo.data.live import Snapshot
@@ -96,8 +96,9 @@ def rows_of_tab(tab: str, rows: MarkedRows) -> Sequence[InboxRow]:
         return [row for row, _ in rows.snoozed]
     if tab == "done":
         return rows.done
-    reasons = REASON_TABS[tab][1] if tab in REASON_TABS else REASONS
-    return [row for row in rows.active if tab not in REASON_TABS or row.reason in reasons]
+    if tab not in REASON_TABS:
+        return rows.active
+    return [row for row in rows.active if row.reason in REASON_TABS[tab][1]]
 
 
 def sort_rows(rows: Iterable[InboxRow], order: str, space_title: Callable[[str], str]) -> list[InboxRow]:
@@ -112,7 +113,7 @@ def sort_rows(rows: Iterable[InboxRow], order: str, space_title: Callable[[str],
 
 
 def headings(rows: Iterable[InboxRow], order: str, space_title: Callable[[str], str]) -> dict[str, RowHeading]:
-    """Return the heading of each reason or space, with its number of rows."""
+    """Return the heading of each reason or space, with its number of rows. Empty if the rows are sorted by time."""
     if order == "newest":
         return {}
     if order == "space":
@@ -122,11 +123,6 @@ def headings(rows: Iterable[InboxRow], order: str, space_title: Callable[[str], 
         counts = Counter(row.reason for row in rows)
         names = {each: heading.upper() for each, heading in HEADINGS.items()}
     return {each: RowHeading(names[each], str(number)) for each, number in counts.items()}
-
-
-def is_thread(row: InboxRow) -> bool:
-    """Return True if a row is a thread."""
-    return isinstance(row.target, ThreadRef)
 
 
 def available_filters(
@@ -162,8 +158,8 @@ def _all_filters(
 ) -> list[RowFilter]:
     filters = [reason_filter(reason) for reason in REASONS]
     filters += [
-        RowFilter("Kind", "change requests", "requests", lambda row: not isinstance(row.target, ThreadRef | WriteRef)),
-        RowFilter("Kind", "threads", "threads", is_thread),
+        RowFilter("Kind", "change requests", "requests", lambda row: isinstance(row.target, ChangeRequestRef)),
+        RowFilter("Kind", "threads", "threads", lambda row: isinstance(row.target, ThreadRef)),
         RowFilter("Read", "unread", "unread", lambda row: row.key in unread),
     ]
     spaces = {row.space_id: space_title(row.space_id) for row in rows if row.space_id}
@@ -472,8 +468,7 @@ def summary_lines(
         ("2", "pages"),
         ("s", "search"),
     ]
-    spans = [span for key, label in keys for span in ((key, "$primary"), (f" {label}   ", "$octavo-muted"))]
-    lines += [Content(""), *Content.assemble(*spans).wrap(content_width)]
+    lines += [Content(""), *_key_hints(*keys).wrap(content_width)]
     return [Content(indent) + fit(line, content_width) if line.cell_length else line for line in lines]
 
 
