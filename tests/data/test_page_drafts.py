@@ -12,10 +12,10 @@ PLACE = PageDraftKey("s1", "p1", "r1")
 
 
 async def test_draft_is_found_only_by_its_key(drafts: Drafts, clock: Clock) -> None:
-    await drafts.save(PLACE.text, "for a new one")
+    await drafts.save(PLACE.stored_key, "for a new one")
     clock.forward(seconds=1)
     into = PageDraftKey("s1", "p1", "r2", "c1")
-    await drafts.save(into.text, "\ufefffor c1\r\n")
+    await drafts.save(into.stored_key, "\ufefffor c1\r\n")
     await drafts.save("page s1 p10 - r1 1", "of another page")
     found = page_drafts(drafts, "s1", "p1")
     assert [(each.key, each.text) for each in found] == [
@@ -27,17 +27,17 @@ async def test_draft_is_found_only_by_its_key(drafts: Drafts, clock: Clock) -> N
 
 
 async def test_draft_of_an_earlier_run_is_deleted_after_sending(state: StateDb) -> None:
-    await Drafts(state).save(PLACE.text, "kept by a run that was killed")
+    await Drafts(state).save(PLACE.stored_key, "kept by a run that was killed")
     now = Drafts(state)
     assert page_drafts(now, "s1", "p1")
-    await now.save(PLACE.text, "")
+    await now.save(PLACE.stored_key, "")
     assert page_drafts(now, "s1", "p1") == ()
     assert page_drafts(Drafts(state), "s1", "p1") == ()
 
 
 async def test_new_edit_does_not_overwrite_a_draft(drafts: Drafts) -> None:
     assert unused_key(drafts, PLACE) == PLACE
-    await drafts.save(PLACE.text, "one")
+    await drafts.save(PLACE.stored_key, "one")
     other = unused_key(drafts, PLACE)
-    await drafts.save(other.text, "two")
+    await drafts.save(other.stored_key, "two")
     assert {each.text.text for each in page_drafts(drafts, "s1", "p1")} == {"one", "two"}

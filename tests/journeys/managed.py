@@ -23,7 +23,7 @@ from octavo.api import (
     translations,
 )
 from octavo.api.operation import SPECS, CollectionRef, Operation, OrganizationRef, SpaceRef
-from octavo.cli.demo_roles import PEOPLE_BY_ROLE
+from octavo.cli.arguments import PEOPLE_BY_ROLE
 from octavo.server import handlers
 from octavo.server.app import run_operation
 from octavo.server.demo.history import ORGANIZATION

@@ -138,7 +138,7 @@ async def test_conflict_with_another_edit_is_resolved_even_after_a_restart(stage
         theirs = text.replace("three questions", "five questions")
         edit = content.Edit(at=at, changes=(UpdatePage(page=page, document=DocumentBody(markdown=theirs)),))
         await run.ask(edit, YUKI)
-        await run.app.session.drafts.save(place.text, text.replace("three questions", "four questions"))
+        await run.app.session.drafts.save(place.stored_key, text.replace("three questions", "four questions"))
         await run.press("e")
         await run.see("Save the draft to the server")
         await run.press("down", "enter")
@@ -166,6 +166,45 @@ async def test_conflict_with_another_edit_is_resolved_even_after_a_restart(stage
         await run.until(
             lambda: not page_drafts(run.app.session.drafts, HARBOUR.space_id, page), "remove the draft after sending it"
         )
+
+
+async def test_conflict_does_not_replace_another_draft_of_the_page(stage: Stage) -> None:
+    async with stage.play() as run:
+        page = run.app.screen.open_space.page.id  # type: ignore[attr-defined]  # The content view starts on a page.
+        at = (await run.ask(change_requests.Create(at=HARBOUR, subject="Ours"), MARA)).ref(HARBOUR)
+        head = (await run.ask(change_requests.Get(at=at), MARA)).revision
+        text = await page_source(run, page)
+        theirs = text.replace("three questions", "five questions")
+        edit = content.Edit(at=at, changes=(UpdatePage(page=page, document=DocumentBody(markdown=theirs)),))
+        await run.ask(edit, YUKI)
+        new_head = (await run.ask(change_requests.Get(at=at), MARA)).revision
+        drafts = run.app.session.drafts
+        for revision, number in ((new_head, "six"), (head, "four")):
+            key = PageDraftKey(HARBOUR.space_id, page, revision or "", at.change_request_id)
+            await drafts.save(key.stored_key, text.replace("three questions", f"{number} questions"))
+            await run.later(minutes=1)
+        await run.press("e")
+        await run.see("Save the draft to the server")
+        await run.press("down", "enter")
+        await run.see("conflict 1 of 1", "five questions", "four questions")
+        texts = [each.text.text for each in page_drafts(drafts, HARBOUR.space_id, page)]
+        assert sum("six questions" in each for each in texts) == 1
+        assert sum("four questions" in each for each in texts) == 1
+
+
+async def test_texts_of_two_killed_runs_are_both_kept(stage: Stage) -> None:
+    async with stage.play() as run:
+        page = run.app.screen.open_space.page.id  # type: ignore[attr-defined]  # The content view starts on a page.
+        path = await leave_editor_file(run, page, three="four")
+        other = path.with_name(path.name.replace("-left", "-other"))
+        other.write_text(path.read_text().replace("four", "five"))
+        await run.press("e")
+        await run.see("Continue editing")
+        drafts = page_drafts(run.app.session.drafts, HARBOUR.space_id, page)
+        assert {each for draft in drafts for each in ("four", "five") if f"{each} questions" in draft.text.text} == {
+            "four",
+            "five",
+        }
 
 
 EDITOR = """

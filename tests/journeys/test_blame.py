@@ -158,7 +158,7 @@ async def test_page_that_was_never_changed_was_created_on_main(stage: Stage, siz
         assert space is not None
         tree = await run.ask(content.ListPages(at=space.ref), "mara-lindqvist")
         key = PageDraftKey(space.id, tree.pages[0].id, space.revision or "")
-        await DialogDraft(run.app, key.text).save("# Welcome\n\nAnother welcome.\n")
+        await DialogDraft(run.app, key.stored_key).save("# Welcome\n\nAnother welcome.\n")
         await run.press("I")
         await run.see("Welcome › Blame", "Created on main", "your unsent draft is not included")
         await run.gone("WRITTEN BY")

@@ -14,7 +14,7 @@ from octavo.api.collections import Collection
 from octavo.api.errors import ApiError
 from octavo.api.operation import Operation
 from octavo.api.spaces import Space
-from octavo.cli.demo_roles import PEOPLE_BY_ROLE
+from octavo.cli.arguments import PEOPLE_BY_ROLE
 from octavo.data.queries import collections_of, spaces_of
 from octavo.tui.app.octavo import Octavo
 from octavo.tui.content import space_actions, space_changes

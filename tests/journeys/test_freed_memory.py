@@ -102,7 +102,7 @@ async def save_conflicting_draft(run: Run) -> None:
     tree = await run.ask(content.ListPages(at=four.ref(HARBOUR)), MARA)
     page = next(page for page in tree.walk() if page.title == "Retries")
     revision = (await run.ask(content.Get(at=four.ref(HARBOUR)), MARA)).id
-    name = PageDraftKey(HARBOUR.space_id, page.id, revision, four.id).text
+    name = PageDraftKey(HARBOUR.space_id, page.id, revision, four.id).stored_key
     await DialogDraft(run.app, name).save("# Retries\n\n<<<<<<< theirs\nOnce.\n=======\nTwice.\n>>>>>>> mine\n")
 
 

@@ -86,4 +86,4 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
     HelpScreen,
     SignInScreen,
 )
-"""Classes that have commands, in the order of the help topic. The app itself is not included."""
+"""Classes that have commands, in the order of the help topic “keys”. The app itself is not included."""

@@ -110,7 +110,7 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
             self._failed[organization.id] = f"Could not load the spaces: {snapshot.error}"
         self._show()
 
-    def _counts(self, organization: Organization) -> str:
+    def _counts_text(self, organization: Organization) -> str:
         """Return the numbers of spaces, change requests and threads of an organization, for display. Only the change
         requests of the current organization are loaded, so for others only threads on pages are counted."""
         spaces, workspace = self._spaces.get(organization.id), self.shell.workspace
@@ -135,7 +135,7 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
             Choice(
                 each,
                 each.title,
-                detail=" · ".join(filter(None, (self._roles.get(each.id), self._counts(each)))),
+                detail=" · ".join(filter(None, (self._roles.get(each.id), self._counts_text(each)))),
                 right="current" if current is not None and current.id == each.id else "",
                 sign="◆",
             )
@@ -235,8 +235,8 @@ def palette_entries(app: Shell, screen: Screen[Any]) -> list[Choice[PaletteValue
     listed_ids = {command.id for command in active_commands(screen)}
     keys = _keys(app)
     entries = [*_app_commands(app, listed_ids), *_table_choices(app, keys)]
-    # Keys and help text, up to the first comma, of each command that has an entry. An equal command gets no second
-    # entry.
+    # The help text up to its first comma, and the keys, of each command that has an entry. A command with the same help and
+    # keys gets no second entry.
     shown: set[tuple[str, str]] = set()
     for owner, mode, opener in _COMMAND_OWNERS:
         context = context_of(cast("type[Widget]", owner)).upper()

@@ -475,7 +475,8 @@ class Octavo(Shell):
         _try_to_save_drafts(self)
         self._quitting = True
         self.ends_process = self.open_next is None and not self.is_headless
-        self.stylesheet.is_frozen = True  # Removing the screens moves the focus in each of them.
+        # Removing the screens moves the focus in each of them, for which no styles need to be computed.
+        self.stylesheet.is_frozen = True
         self.exit(0)
 
     def _update_picture(self) -> None:

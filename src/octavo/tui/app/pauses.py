@@ -274,8 +274,8 @@ MODULES = (
     "octavo.tui.review.request_view",
     "octavo.tui.inbox.inbox_screen",
 )
-"""Views and parsers that take more than 10 ms to load. Not administration, which needs 2 MiB and is opened by few
-users."""
+"""Views and parsers that take more than 10 ms to load. Administration is left out: it needs 2 MiB, and few users open
+it."""
 
 
 class Preloading:

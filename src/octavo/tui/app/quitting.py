@@ -4,7 +4,6 @@ drafts in files of external editors that were not sent.
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
@@ -22,7 +21,7 @@ from octavo.tui.core.dialog_draft import DialogDraft, save_error
 from octavo.tui.core.file_dialogs import Export, ask_for_path
 from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.core.view import View
-from octavo.tui.editing.page_drafts import parse_draft_key, unused_key
+from octavo.tui.editing.page_drafts import editor_folder, is_other_process, parse_draft_key, unused_key
 from octavo.tui.editing.page_edit import PageEdit
 from octavo.tui.terminal.external_editor import (
     Edited,
@@ -213,14 +212,14 @@ class UnsentFile:
 def unsent_files(app: Shell) -> tuple[UnsentFile, ...]:
     """Return the unsent files of this session, the newest first."""
     files = []
-    for path in (*_folder(app).glob("*.md"), *_folder(app).glob("*.yaml")):
+    for path in (*editor_folder(app).glob("*.md"), *editor_folder(app).glob("*.yaml")):
         note = read_note(path)
         if note is None:
             kind = path.name.partition("-")[0].partition(".")[0]
             if kind == "page":
                 continue  # The editor finds the file of a page by this name when the user edits the page again.
             note = FileNote(_TITLES.get(kind, "A draft"), "", app.session.state.namespace)
-        if note.of == app.session.state.namespace and not _is_open(note.process) and path.is_file():
+        if note.of == app.session.state.namespace and not is_other_process(note.process) and path.is_file():
             files.append(UnsentFile(path, note, datetime.fromtimestamp(path.stat().st_mtime, UTC)))
     return tuple(sorted(files, key=lambda each: each.saved_at, reverse=True))
 
@@ -261,7 +260,8 @@ def confirm_and_delete(app: Shell, file: UnsentFile) -> None:
 
 
 async def recover_drafts(app: Shell) -> None:
-    """Save the unsent files as drafts, except those of pages, and notify the user of files that could not be used."""
+    """Save the unsent files as drafts, except those that editors of pages left, and notify the user of files that could not
+    be used."""
     unused = []
     for file in unsent_files(app):
         result = read_back(file.path)
@@ -308,8 +308,7 @@ def write_unsaved(session: Session, state_folder: Path) -> str:
     own, other = state_folder / "editing", Path(tempfile.gettempdir())
     unsaved, written = session.drafts.unsaved(), {own: 0, other: 0}
     for draft in unsaved:
-        title = KIND_NAMES.get(draft.key.partition(" ")[0], "a draft").capitalize()
-        note = FileNote(title, draft.key, session.state.namespace)
+        note = FileNote(_kind(draft), draft.key, session.state.namespace)
         for folder in written:
             with suppress(OSError):
                 write_file(draft.text, folder, UNSAVED_FILES, ".md", note)
@@ -332,7 +331,7 @@ def _save_draft(app: Shell, note: FileNote, text: str) -> None:
     contains.
     """
     if note.place.startswith("page "):
-        DialogDraft(app, unused_key(app.session.drafts, parse_draft_key(note.place)).text).save_now(text)
+        DialogDraft(app, unused_key(app.session.drafts, parse_draft_key(note.place)).stored_key).save_now(text)
         return
     draft = DialogDraft(app, note.place)
     text = text.replace("\r\n", "\n").removesuffix("\n")
@@ -348,23 +347,8 @@ def _show_draft(app: Shell, note: FileNote) -> None:
     key = parse_draft_key(note.place)
     space, current = SpaceRef(space_id=key.space), app.screen
 
-    def ended(change_request: ChangeRequest | None) -> None:
+    def on_edit_ended(change_request: ChangeRequest | None) -> None:
         if change_request is not None and app.screen is current:
             app.go(ToChangeRequest(change_request.ref(space), change_request))
 
-    app.background(PageEdit(app, space, key.page, note.title, on_end=ended).start())
-
-
-def _folder(app: Shell) -> Path:
-    return app.settings.state_folder / "editing"
-
-
-def _is_open(process: int) -> bool:
-    """Return True if another Octavo process still waits for the editor."""
-    if process in (0, os.getpid()):
-        return False
-    try:
-        os.kill(process, 0)
-    except (OSError, OverflowError):
-        return False
-    return True
+    app.background(PageEdit(app, space, key.page, note.title, on_end=on_edit_ended).start())

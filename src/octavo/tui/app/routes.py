@@ -1,8 +1,8 @@
-"""The screen of each route, and the navigation to it. Start at `go`. Also the first screen: which view it shows, and
-its picture for the next start, as rows of text and styles.
+"""The screen of each route, and the navigation to it. Start at `go`. Also chooses the first view, and saves a picture of it
+for the next start, as rows of text and styles.
 
-Screens are imported when they are shown, because each view takes a tenth of a second to load. `tests/test_layers.py`
-counts their names as imports.
+Screens are imported when they are shown, because each view takes a tenth of a second to load. Their modules are named as
+strings, which `tests/test_layers.py` counts as imports.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ SIGN_IN: Commands[SignInScreen] = Commands(
                 is_available=lambda _, view: bool(view.shell.sign_in_methods.previous_label),
                 title_now=lambda _, view: f"Back to {view.shell.sign_in_methods.previous_label}"),
         Command("quit", "ctrl+q", "Quit", "Quit Octavo", run=lambda app, _: app.action_quit(), priority=True),
-        # An input needs `?` as a character.
+        # In an input, `?` is typed as a character, so the help has another key there.
         Command("help", "f1", "Help", "Show help for this screen", run=lambda app, _: app.show_help(), is_available=lambda _, view: isinstance(view.focused, Input)),
     ),
     find=lambda view: view,
@@ -127,8 +127,8 @@ class SignInScreen(HasCommands, Screen[None]):
     async def _sign_in(self, key: str) -> None:
         try:
             self._signed_in = await self.shell.sign_in_methods.sign_in(key)
-        except (ApiError, ValueError) as error:
-            self._show_facts(("care", str(error)))
+        except (ApiError, ValueError, OSError) as error:
+            self._show_facts(("care", in_words(error)))
             return
         self._show_facts(*self._signed_in.facts)
         if is_being_removed(self):

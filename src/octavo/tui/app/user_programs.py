@@ -1,4 +1,4 @@
-"""Programs of the settings: commands and hooks. A command runs on the item under the cursor, or on one that contains
+"""Programs that the settings name: commands and hooks. A command runs on the item under the cursor, or on an item that contains
 it. A hook runs when something new is in the inbox. Start at `add_custom_commands`, `find_targets` and `EventHooks`.
 
 Octavo never runs a shell. A program gets the item as JSON on standard input, in environment variables, and in the

@@ -38,17 +38,13 @@ KEY_ERROR_SECONDS = 15.0
 _NO_API_KEY, _KEY_REJECTED = "no API key", "API key rejected"
 
 
-def _do_nothing() -> None:
-    """Used until `Live.watch` returns the real callback."""
-
-
 @dataclass(eq=False)
 class _ResponseSlot:
     """The operation of a slot, its response, and the callback that stops following it."""
 
     op: Operation[Any]
     response: LiveResponse
-    leave: Callable[[], None] = _do_nothing
+    leave: Callable[[], None] = lambda: None
 
 
 class Subscriptions:
@@ -205,8 +201,8 @@ class Connection:
             return None
         visible = (each for each in tuple(self.subscriptions) if each.is_on_current_screen)
         moments = [each.current_as_of for owner in visible for each in owner.awaited_responses()]
-        account: tuple[Operation[Any], ...] = (Me(), ListOrganizations())
-        candidates = moments or map(self._session.live.as_of, account)
+        account_operations: tuple[Operation[Any], ...] = (Me(), ListOrganizations())
+        candidates = moments or map(self._session.live.as_of, account_operations)
         return min((each for each in candidates if each is not None), default=None)
 
     @property

@@ -15,55 +15,50 @@ class DialogDraft:
     """The draft of one dialog, stored under `key`. A text equal to `initial` is not stored."""
 
     def __init__(self, app: Shell, key: str, initial: str = "") -> None:
-        self._app, self._key, self._initial = app, key, initial
+        self._app, self.key, self._initial = app, key, initial
         self._drafts = app.session.drafts
-
-    @property
-    def key(self) -> str:
-        """Key of the draft in the database."""
-        return self._key
 
     @property
     def text(self) -> str:
         """The draft, or the initial text if there is no draft."""
-        draft = self._drafts.get(self._key)
+        draft = self._drafts.get(self.key)
         return self._initial if draft is None else draft
 
     @property
     def is_saved(self) -> bool:
         """True if the latest text is on disk."""
-        return all(draft.key != self._key for draft in self._drafts.unsaved())
+        return all(draft.key != self.key for draft in self._drafts.unsaved())
 
     @property
     def why_not_saved(self) -> str:
         """Reason why drafts cannot be saved, as a sentence. Empty if they can be saved."""
-        if self._key in self._drafts.late_keys():
+        if self.key in self._drafts.late_keys():
             return f"Could not save the draft: {self._drafts.unsaved_reason}. Octavo is retrying."
         return self._app.session.state.save_error
 
     def save(self, text: str) -> Awaitable[None]:
         """Save `text`. The returned awaitable raises NotSaved."""
-        return self._drafts.save(self._key, self._draft(text))
+        return self._drafts.save(self.key, self._draft(text))
 
     def save_now(self, text: str) -> None:
         """Save `text` before this method returns, because the app quits. Raises NotSaved."""
-        self._drafts.save_now(self._key, self._draft(text))
+        self._drafts.save_now(self.key, self._draft(text))
 
     def save_newer(self, text: str, written_at: datetime) -> None:
         """Save `text`, which was written at `written_at`, unless a newer draft exists. Raises NotSaved."""
-        stored = next((each for each in self._drafts.all() if each.key == self._key), None)
+        stored = next((each for each in self._drafts.all() if each.key == self.key), None)
         if stored is None or stored.saved_at < written_at:
-            self._drafts.get(self._key)  # Read the draft first: saving replaces only a version that was read.
-            self._drafts.save_now(self._key, text)
+            self._drafts.get(self.key)  # Read the draft first: saving replaces only a version that was read.
+            self._drafts.save_now(self.key, text)
 
     def autosave(self, text: str) -> None:
         """Save `text` in the background. If that fails, show one notification until saving works again."""
-        is_reported = self._key in self._drafts.late_keys()
+        is_reported = self.key in self._drafts.late_keys()
         self._app.background(self._save_or_report(self.save(text), is_reported))
 
     def autosave_now(self, text: str) -> None:
         """Like `autosave`, but save before this method returns, because the app quits."""
-        is_reported = self._key in self._drafts.late_keys()
+        is_reported = self.key in self._drafts.late_keys()
         try:
             self.save_now(text)
         except NotSaved as error:

@@ -52,13 +52,13 @@ class FileExists(FileNotSaved):
     """A file with this name already exists."""
 
 
-def safe_name(name: str, default: str = "file") -> str:
+def safe_name(name: str) -> str:
     """Return `name` as a file name that is valid on every system: no path, not hidden, at most 120 bytes."""
     stem, dot, ending = _INVALID_CHARACTERS.sub("_", name).strip(" .-_~").rpartition(".")
     if not dot or len(ending.encode("utf-8", "replace")) > 16:
         stem, dot, ending = f"{stem}{dot}{ending}", "", ""
     max_stem_bytes = NAME_BYTES - len(f"{dot}{ending}".encode("utf-8", "replace"))
-    stem = stem.encode("utf-8", "ignore")[:max_stem_bytes].decode("utf-8", "ignore").rstrip(" .") or default
+    stem = stem.encode("utf-8", "ignore")[:max_stem_bytes].decode("utf-8", "ignore").rstrip(" .") or "file"
     return f"_{stem}{dot}{ending}" if _RESERVED.match(stem) else f"{stem}{dot}{ending}"
 
 

@@ -201,7 +201,8 @@ def page_nodes(
 
 
 def adjacent_page(tree: PageTree, page: Page | None, step: int) -> Page | None:
-    """Return the page after `page` if `step` is 1, or the page before it if `step` is -1. None if there is none."""
+    """Return the page after `page` if `step` is 1, or the page before it if `step` is -1. None if there is none. If `page` is
+    None or not in the tree, return the first page."""
     pages = [each for each in tree.walk() if each.type == "document"]
     position = next((index for index, each in enumerate(pages) if page is not None and each.id == page.id), None)
     index = position + step if position is not None else 0

@@ -244,10 +244,6 @@ def _linked_item(selected_items: Sequence[Model]) -> LinkedItem | None:
     return first if isinstance(first, LinkedItem) else None
 
 
-def _kind_name(item: LinkedItem) -> str:
-    return _KIND_NAMES[type(item)]
-
-
 def _url(item: LinkedItem) -> str:
     return item.urls.app or (item.urls.published or "" if isinstance(item, Comment) else "")
 
@@ -257,11 +253,11 @@ def _copy_title(app: Shell, item: LinkedItem) -> None:
         copy_text(app, item.body.text, "Copied the comment.")
         return
     number = f"#{item.number} " if isinstance(item, ChangeRequest) else ""
-    copy_text(app, f"{number}{item.title}", f"Copied the title of the {_kind_name(item)}.")
+    copy_text(app, f"{number}{item.title}", f"Copied the title of the {_KIND_NAMES[type(item)]}.")
 
 
 def _copy_url(app: Shell, item: LinkedItem) -> None:
-    copy_text(app, _url(item), f"Copied a link to the {_kind_name(item)}.")
+    copy_text(app, _url(item), f"Copied a link to the {_KIND_NAMES[type(item)]}.")
 
 
 def _open_in_browser(app: Shell, item: LinkedItem) -> None:
@@ -269,7 +265,7 @@ def _open_in_browser(app: Shell, item: LinkedItem) -> None:
 
 
 def _why_no_url(app: Shell, item: LinkedItem) -> str | None:
-    return missing_link_reason(app, _kind_name(item)) if not _url(item) or app.session.is_embedded else None
+    return missing_link_reason(app, _KIND_NAMES[type(item)]) if not _url(item) or app.session.is_embedded else None
 
 
 LINK_COMMANDS: Commands[LinkedItem] = Commands(

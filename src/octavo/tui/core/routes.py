@@ -48,13 +48,13 @@ class ToAccess(Route):
 
 @dataclass(frozen=True)
 class ToChangeRequest(Route):
-    """A change request, and optionally one of its threads or blocks. Missing data is loaded before the screen opens."""
+    """A change request, and optionally one of its threads, pages or blocks. Missing data is loaded before the screen opens."""
 
     at: ChangeRequestRef
     change_request: ChangeRequest | None = None
     thread: Comment | None = None
     block: tuple[str, str] | None = None
-    """The id of a page and the key of the block to select. None for no block."""
+    """Id of the page to show first, and key of the block to select there. The key may be empty."""
 
 
 @dataclass(frozen=True)
@@ -116,15 +116,6 @@ class NavigationHistory:
         self._ahead: list[Step] = []
         self._is_paused = False
 
-    @property
-    def can_go_back(self) -> bool:
-        current = self._current_stop()
-        return any(step.stop != current for step in self._behind)
-
-    @property
-    def can_go_forward(self) -> bool:
-        return bool(self._ahead)
-
     def contains(self, screen: Screen[Any]) -> bool:
         """True if a stop in the history includes `screen`."""
         return any(screen in step.stop.screens for step in (*self._behind, *self._ahead))
@@ -147,9 +138,10 @@ class NavigationHistory:
 
     def why_not(self, step: object) -> str | None:
         """Return the reason why `go` cannot go in the direction `step`, or None."""
-        if step == -1 and not self.can_go_back:
+        current = self._current_stop()
+        if step == -1 and all(each.stop == current for each in self._behind):
             return "You cannot go back any further."
-        if step == 1 and not self.can_go_forward:
+        if step == 1 and not self._ahead:
             return "You cannot go forward any further."
         return None
 
@@ -169,7 +161,7 @@ class NavigationHistory:
         if current is None or previous is None or not previous.is_opened:
             return False
         if (previous.stop.mode, previous.stop.screens) == (current.mode, current.screens):
-            return False  # If both stops are on the same screen, the previous one is another page, not a list.
+            return False  # Both stops are on the same screen: the user came from another page, not from a list.
         self.go(-1)
         return True
 

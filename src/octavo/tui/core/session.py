@@ -54,7 +54,7 @@ class DemoRoles(NamedTuple):
     current: str
     """Name of the current role."""
     open_session: Callable[[str], Session]
-    """Returns a session with the given role. Raises OSError."""
+    """Returns a session with the given role. Raises OSError or ValueError."""
 
 
 class ServerAccount(NamedTuple):
@@ -78,7 +78,7 @@ class Session:
     state: StateDb
     kind: Literal["demo", "folder", "server"]
     label: str
-    """Label in the top bar: user and host, or `DEMO`."""
+    """Label in the top bar, such as `mara@docs.example.com`, `DEMO`, or the name of a folder."""
     activity: Callable[[], Iterator[Activity]]
     """Yields the latest requests, newest first. This is an iterator because most callers need only the first."""
     download: Callable[[str, int], AsyncGenerator[bytes, None]]

@@ -46,7 +46,8 @@ class Shell(HostApp[int]):
     show_help: Callable[[], None]
     """Shows the help of the focused widget in a dialog."""
     note_page_shown: Callable[[Screen[Any]], None]
-    """Notes that a screen shows a page, which ends the startup."""
+    """Called when a view shows another page, or another state of the inbox. The app then takes the picture for its next
+    start."""
     why_not_apply: Callable[[Discussion | None, Comment, Comment | Reply, bool], str | None]
     """Returns the reason why the suggestion in a message of a thread cannot be applied, or None. The last argument is
     True if the thread will be resolved too."""
@@ -77,7 +78,7 @@ class Shell(HostApp[int]):
 
     @property
     def has_session(self) -> bool:
-        """True if an account is signed in."""
+        """True if a session is open. Only the sign-in screen has none."""
         return self._session is not None
 
     @property

@@ -397,7 +397,7 @@ class View(HasCommands, Screen[None]):
         self.subscriptions.follow(slot, op, show, refetch=refetch)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
-        """Remember the pane that has the focus, because a narrow terminal shows only that pane."""
+        """Remember whether the focus is in the left pane, because a narrow terminal shows only one pane."""
         on_left = any(
             isinstance(ancestor, Widget) and ancestor.has_class("hairline")
             for ancestor in event.widget.ancestors_with_self

@@ -228,7 +228,7 @@ class WriteQueue:
         return self._steps
 
     def _add_step(self, step: _UndoStep) -> None:
-        """Add the step of the newest write."""
+        """Add the step of the newest write to the undo history, and drop the oldest step if there are too many."""
         self._steps = [*self._history()[1 - MAX_UNDO :], step]
 
     async def _send_with_progress(self, action: str, sending: Coroutine[Any, Any, SendResult[T]]) -> SendResult[T]:
@@ -324,7 +324,7 @@ def _route_to_written_thread(live: Live, entry: OutboxEntry, view: str) -> ToThr
     """Return the route to the comment or thread that an outbox entry has changed."""
     at, thread_id = entry.at, entry.facts.thread
     thread = live.peek(comments.Get(at=at, comment_id=thread_id, format="markdown")).value if thread_id else None
-    # If the thread itself is not cached, the lists of the thread views or of the inbox may contain it.
+    # If the thread itself is not cached, a cached list of threads may have it.
     for op in (all_threads_of(at), open_threads_of(at)):
         if thread_id and thread is None and (threads := live.peek(op).value) is not None:
             thread = next((each for each in threads.items if each.id == thread_id), None)

@@ -118,13 +118,13 @@ class PageEditing:
         return edit
 
 
-def _why_no_insert(app: Shell, editing: PageEditing) -> str | None:
+def _why_no_page_command(app: Shell, editing: PageEditing) -> str | None:
     return editing.pages.why_no_page() or editing.disabled_reason()
 
 
 def why_no_page_edit(app: Shell, editing: PageEditing) -> str | None:
     """Return the reason why the selected page cannot be changed, or None."""
-    if reason := _why_no_insert(app, editing):
+    if reason := _why_no_page_command(app, editing):
         return reason
     return "Select a page first." if editing.pages.selected_page is None else None
 
@@ -147,7 +147,7 @@ PAGE_COMMANDS: Commands[PageEditing] = Commands(
         Command("delete", "X", "Delete", "Delete the page",
                 writes=True, run=lambda _, editing: editing.delete(), why_not=why_no_page_edit, shown=False),
         Command("insert", "ctrl+n", "New page", "Add a page",
-                writes=True, run=lambda _, editing: editing.insert(), why_not=_why_no_insert, shown=False),
+                writes=True, run=lambda _, editing: editing.insert(), why_not=_why_no_page_command, shown=False),
     ),
     context="editing pages",
 )  # fmt: skip

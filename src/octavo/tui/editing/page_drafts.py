@@ -49,7 +49,7 @@ class PageDraftKey:
     """Distinguishes several drafts of the same page and revision."""
 
     @property
-    def text(self) -> str:
+    def stored_key(self) -> str:
         """The key as a string, as it is stored in the database."""
         return (
             f"page {self.space} {self.page} {self.change_request or _NO_CHANGE_REQUEST} {self.revision} {self.number}"
@@ -114,12 +114,12 @@ def unused_key(drafts: Drafts, key: PageDraftKey) -> PageDraftKey:
 
 def save_conflict_base(app: Shell, key: PageDraftKey, revision: str) -> None:
     """Store the revision that is the common base of the conflicts in a draft."""
-    app.session.state.set_fact(f"base {key.text}", revision)
+    app.session.state.set_fact(f"base {key.stored_key}", revision)
 
 
 def conflict_base(app: Shell, key: PageDraftKey) -> RevisionRef | None:
     """Return the revision that is the common base of the conflicts in a draft. None if it is unknown."""
-    revision = app.session.state.get_fact(f"base {key.text}")
+    revision = app.session.state.get_fact(f"base {key.stored_key}")
     return RevisionRef(space_id=key.space, revision_id=revision) if isinstance(revision, str) else None
 
 
@@ -136,19 +136,23 @@ def pages_with_drafts(app: Shell, space: str, pages: Iterable[str]) -> frozenset
 
 
 async def recover_drafts(app: Shell, space: str, page: str) -> None:
-    """Save the editor files that a crashed run left for a page as drafts. Raises NotSaved."""
+    """Save the editor files that crashed runs left for a page as drafts. Raises NotSaved."""
     if not (files := _orphaned_files(app, space, page)):
         return
     from octavo.tui.terminal.external_editor import Edited, delete_file, read_back, read_note  # lazy: few crashes
 
     # A file that was opened from a draft is always saved, even if its text equals the page.
     draft_keys = {draft.key for draft in page_drafts(app.session.drafts, space, page)}
+    saved_keys: set[PageDraftKey] = set()
     for path, key in files:
         result, note = read_back(path), read_note(path)
-        # Texts with a reason were rejected. The activity list shows their files.
+        # A note with `why` means that the text was rejected. Its file stays, and the activity list shows it.
         if isinstance(result, Edited) and not (note and note.why):
             if result.text.strip() and (key in draft_keys or not await _is_unchanged(app, key, result.text)):
-                await DialogDraft(app, key.text).save(result.text)
+                # Two processes may have edited the page at the same time.
+                free_key = unused_key(app.session.drafts, key) if key in saved_keys else key
+                await DialogDraft(app, free_key.stored_key).save(result.text)
+                saved_keys.add(key)
             delete_file(path)
 
 
@@ -171,7 +175,10 @@ def _orphaned_files(app: Shell, space: str, page: str) -> list[tuple[Path, PageD
 
 def _is_orphaned(path: Path) -> bool:
     parts = path.name.split(".")
-    return len(parts) == 7 and parts[4].isdecimal() and not _is_running(parts[5].partition("-")[0])
+    if len(parts) != 7 or not parts[4].isdecimal():
+        return False
+    process = parts[5].partition("-")[0]
+    return not (process.isdecimal() and is_other_process(int(process)))
 
 
 def editor_folder(app: Shell) -> Path:
@@ -199,12 +206,12 @@ def _page_digest(session: Session, space: str, page: str) -> str:
     return hashlib.sha256(f"{session.state.namespace} {space} {page}".encode()).hexdigest()[:16]
 
 
-def _is_running(process: str) -> bool:
+def is_other_process(process: int) -> bool:
     """Return True if another process with this id runs. It may have the file open in an editor."""
-    if not process.isdecimal() or int(process) == os.getpid():
+    if process in (0, os.getpid()):
         return False
     try:
-        os.kill(int(process), 0)
+        os.kill(process, 0)
     except (OSError, OverflowError):
         return False
     return True

@@ -162,7 +162,7 @@ class PageEdit:
 
     async def _discard(self, draft: PageDraft) -> None:
         async def discard() -> None:
-            await DialogDraft(self.app, draft.key.text).save("")
+            await DialogDraft(self.app, draft.key.stored_key).save("")
             self.on_end(None)
 
         def on_decided(result: Confirmed | None) -> None:
@@ -225,14 +225,14 @@ class PageEdit:
 
     async def _edit(self, key: PageDraftKey, target: TargetRequest, text: Raw) -> None:
         line = await asyncio.to_thread(block_line, text.text, self.block) if self.block is not None else 1
-        draft = DialogDraft(self.app, key.text)
+        draft = DialogDraft(self.app, key.stored_key)
 
         def save_text(new_text: str) -> str:
             new_text = restore_line_endings(text.text, new_text)
             return save_error(draft.save_now, new_text) if new_text.strip() and new_text != text.text else ""
 
         name = key.file_name(self.app.session)
-        note = FileNote(self.title, key.text, self.app.session.state.namespace)
+        note = FileNote(self.title, key.stored_key, self.app.session.state.namespace)
         result = edit_text(
             self.app, text.text, editor_folder(self.app), name=name, save_text=save_text, note=note, line=line
         )
@@ -249,6 +249,7 @@ class PageEdit:
                 f"Nothing was sent, because the text of {self.title} is empty. To delete the page, select the page in the table of contents and press X.",
                 tone="care",
             )
+            self.on_end(None)
         else:
             self._send_unless_refused(key, target, mine)
 
@@ -305,7 +306,7 @@ class PageEdit:
             return None
         title = f"#{change_request.number} {change_request.title}"
         if outcome.kind in ("sent", "merged", "same"):
-            DialogDraft(app, key.text).delete()
+            DialogDraft(app, key.stored_key).delete()
             target_request.record_edit(app, self.space, change_request)
             app.say(await self._success_message(title, key, outcome))
             return change_request
@@ -321,12 +322,16 @@ class PageEdit:
         return None
 
     async def _save_conflict(self, key: PageDraftKey, text: Raw, revision: str) -> PageDraftKey:
-        """Replace the draft by a text with conflict markers, based on `revision`. Raises NotSaved."""
-        rebased = replace(key, revision=revision)
-        await DialogDraft(self.app, rebased.text).save(text.text)
-        if rebased != key:
-            save_conflict_base(self.app, rebased, key.revision)
-            await DialogDraft(self.app, key.text).save("")
+        """Replace the draft by a text with conflict markers, based on `revision`, and return the key of the text. Raises
+        NotSaved."""
+        if key.revision == revision:
+            await DialogDraft(self.app, key.stored_key).save(text.text)
+            return key
+        # The page may have another draft that is based on `revision`.
+        rebased = unused_key(self.app.session.drafts, replace(key, revision=revision))
+        await DialogDraft(self.app, rebased.stored_key).save(text.text)
+        save_conflict_base(self.app, rebased, key.revision)
+        await DialogDraft(self.app, key.stored_key).save("")
         return rebased
 
     def _resolve_conflicts(self, key: PageDraftKey, target: TargetRequest) -> None:
@@ -341,8 +346,8 @@ class PageEdit:
         """Move the draft to its new change request, so that a retry does not create another one. Raises NotSaved."""
         moved = replace(key, change_request=change_request.id)
         if moved != key:
-            await DialogDraft(self.app, moved.text).save(mine.text)
-            await DialogDraft(self.app, key.text).save("")
+            await DialogDraft(self.app, moved.stored_key).save(mine.text)
+            await DialogDraft(self.app, key.stored_key).save("")
         return moved
 
     async def _success_message(self, title: str, key: PageDraftKey, outcome: PageOutcome) -> str:

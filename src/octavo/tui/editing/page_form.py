@@ -148,7 +148,7 @@ _VISIBLE_LABEL, _HIDDEN_LABEL = (
 
 
 class PageForm(ConfirmDialog):
-    """Form with an error below each field. The result is None if the user cancels."""
+    """Form for the details of a page. Errors are shown below their fields. The result is None if the user cancels."""
 
     CSS_PATH = dialog_styles(__file__, STYLES / "confirm.tcss", "page_form.tcss")
     HELP: ClassVar[str] = (
@@ -176,7 +176,6 @@ class PageForm(ConfirmDialog):
         self._refused = dict(refused)
         self.confirmed_values: Values = {}
         """Values of the form when the user saved it. Empty before."""
-        # Every field saves the draft of the whole form (`_save_drafts`).
         self._fields = {name: self._field_of(name, value) for name, value in values.items()}
 
     def _field_of(self, name: str, value: str) -> DialogField:
@@ -186,7 +185,7 @@ class PageForm(ConfirmDialog):
             value,
             lines,
             placeholder=_HINTS.get(name, ""),
-            save_draft=lambda written: self._save_drafts(),
+            save_draft=lambda _: self._save_drafts(),  # the draft of the whole form
         )
 
     def compose(self) -> ComposeResult:

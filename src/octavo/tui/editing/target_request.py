@@ -99,7 +99,7 @@ async def _last_used(app: Shell, space: SpaceRef) -> ChangeRequest | None:
 
 
 async def _own_open(app: Shell, space: SpaceRef) -> list[ChangeRequest]:
-    """Return the open change requests of the user in a space, last edited first."""
+    """Return the open and draft change requests of the user in a space, last edited first. Raises ApiError."""
     me = app.workspace.me
     if me is None:
         return []

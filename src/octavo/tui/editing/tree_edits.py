@@ -99,8 +99,8 @@ class TreeEdit:
         await self._load_tree_of_target("Add a page", self._insert)
 
     async def _load_tree_of_target(self, subject: str, on_loaded: Callable[[LoadedTree], None]) -> None:
-        """Let the user choose a change request if none is open, then load its page tree. `subject` is the title of the
-        dialog."""
+        """Load the page tree of the change request that receives the edit. The user chooses it if none is open. `subject`
+        is the subject of a new change request."""
         if self.change_request is not None:
             await self._load_tree(on_loaded, TargetRequest(self.space, change_request=self.change_request))
         else:

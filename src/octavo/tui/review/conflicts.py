@@ -525,7 +525,7 @@ class DraftConflicts(ConflictSource):
 
     @property
     def key(self) -> str:
-        return self._draft.text
+        return self._draft.stored_key
 
     async def load(self) -> OpenConflicts:
         """Return the conflicts that are marked in the draft. Without a connection the base of the conflicts is
