@@ -172,3 +172,21 @@ def test_failed_request_is_logged_with_cause_or_status(tmp_path: Path) -> None:
     assert (lost.level, lost.facts["cause"]) == ("warning", "Could not find docs.example.com.")
     assert (refused.level, refused.facts["cause"], refused.facts["ms"]) == ("warning", "", 12)
     assert LEVELS.index(lost.level) == 2
+
+
+def test_following_reads_the_end_of_a_file_that_was_renamed(tmp_path: Path) -> None:
+    path, time = tmp_path / FILE, datetime.now(UTC).isoformat()
+
+    def add(event: str) -> None:
+        with path.open("a") as file:
+            file.write(json.dumps({"time": time, "level": "info", "event": event, "facts": {}}) + "\n")
+
+    def rename() -> None:
+        add("last")
+        path.rename(path.with_name(f"{FILE}.1"))
+        add("new")
+
+    steps = iter([lambda: add("second"), rename])
+    add("first")
+    events = (each.event for each in read_log(tmp_path, wait=lambda: next(steps, lambda: None)()))
+    assert [next(events) for _ in range(4)] == ["first", "second", "last", "new"]

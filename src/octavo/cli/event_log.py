@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, BinaryIO, Literal, NamedTuple, get_args
 
 from octavo import __version__
 from octavo.api.activity import Activity
@@ -149,33 +149,35 @@ def _start_new_file(path: Path) -> None:
 def read_log(folder: Path, *, wait: Callable[[], object] | None = None) -> Iterator[LogEntry]:
     """Yield the entries of the log, oldest first, without unreadable lines. With `wait`, the iterator never ends: it
     calls `wait`, yields the entries added since, and repeats. Raises OSError."""
-    path, rest = folder / FILE, b""
+    path = folder / FILE
     with suppress(FileNotFoundError):
         yield from _entries(path.with_name(f"{FILE}.1").read_bytes())
-    inode, start = _inode_and_size(path)[0], 0
     while True:
-        found, size = _inode_and_size(path)
-        if found != inode:
-            inode, start, rest = found, 0, b""  # The file is new.
-        if size > start:
-            with path.open("rb") as file:
-                file.seek(start)
-                data = file.read(2 * MAX_BYTES)
-            start += len(data)
-            whole, end, rest = (rest + data).rpartition(b"\n")
-            yield from _entries(whole + end)
+        with suppress(FileNotFoundError), path.open("rb") as file:
+            yield from _entries_of_file(file, path, wait)
         if wait is None:
             return
         wait()
 
 
-def _inode_and_size(path: Path) -> tuple[int, int]:
-    """Zeros if there is no file."""
+def _entries_of_file(file: BinaryIO, path: Path, wait: Callable[[], object] | None) -> Iterator[LogEntry]:
+    """Yield the entries of a file, and with `wait` also those added later, until `path` is another file."""
+    rest, is_current = b"", True
+    while is_current:
+        # Before the last read, so that entries are read that were added just before the file was renamed.
+        is_current = wait is not None and os.fstat(file.fileno()).st_ino == _inode(path)
+        whole, end, rest = (rest + file.read()).rpartition(b"\n")
+        yield from _entries(whole + end)
+        if wait is not None and is_current:
+            wait()
+
+
+def _inode(path: Path) -> int:
+    """Zero if there is no file."""
     try:
-        found = path.stat()
+        return path.stat().st_ino
     except FileNotFoundError:
-        return 0, 0
-    return found.st_ino, found.st_size
+        return 0
 
 
 def _entries(data: bytes) -> Iterator[LogEntry]:
