@@ -12,7 +12,7 @@ from pathlib import Path
 
 from octavo.api.operation import load
 from octavo.api.wire import routes
-from octavo.cli.arguments import GLOBAL_OPTIONS, build_parser, commands_of
+from octavo.cli.arguments import GLOBAL_OPTIONS, build_parser, command_parsers
 from octavo.cli.commands import COMMANDS, fields_by_kind, load_command
 from octavo.documents.checks.findings import RULES
 from octavo.help import file_of, text_of
@@ -93,7 +93,7 @@ def _command_tables(name: str, command: argparse.ArgumentParser) -> Iterator[str
     shown = [each for each in command._actions if each.help and each.dest != "help" and each not in shared]
     if rows := [(f"`{_usage(each)}`", each.help) for each in shown]:
         yield _table("| Argument | Meaning |", "| --- | --- |", rows)
-    for subcommand, subparser in commands_of(command).items():
+    for subcommand, subparser in command_parsers(command).items():
         yield from _command_tables(f"{name} {subcommand}", subparser)
 
 

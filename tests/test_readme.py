@@ -14,7 +14,7 @@ from textual.dom import DOMNode
 from octavo import settings
 from octavo.api.operation import load
 from octavo.cli.api import METHODS
-from octavo.cli.arguments import build_parser, commands_of
+from octavo.cli.arguments import build_parser, command_parsers
 from octavo.help import TOPICS, file_of, text_of
 from octavo.settings.table import THEME
 from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS
@@ -73,7 +73,7 @@ def test_commands_in_documentation_exist(command: str) -> None:
     words = shlex.split(
         re.sub(r" ([<>|] \S+|\| \S+ .*)$", "", command.replace("COMMAND --help", "demo")), comments=True
     )
-    if words[1:] == ["--version"] or (len(words) == 2 and words[1] in commands_of(build_parser())):
+    if words[1:] == ["--version"] or (len(words) == 2 and words[1] in command_parsers(build_parser())):
         return  # the name of a command in a sentence, without its arguments
     options = build_parser().parse_args(words[1:])
     assert find_spec(f"octavo.cli.{options.module}")

@@ -18,6 +18,7 @@ from octavo.api.operation import OrganizationRef, SpaceRef
 from octavo.cli import sessions
 from octavo.client import profiles
 from octavo.client.profiles import Profiles
+from octavo.tui.core.image_cache import ImageCache
 from octavo.tui.core.session import Session
 from tests.benchmarks.terminal import Terminal
 from tests.cli.small_server import KEY, KEY_OF_JUN, NEXT_KEY
@@ -116,3 +117,13 @@ async def test_saved_first_screen_is_not_shown_to_another_account(
     (picture,) = (tmp_path / "cache").glob("first-screen-????????")
     assert "Half a sen" in picture.read_text("utf-8"), "the saved screen must hold a draft of Mia"
     assert "Half a sen" not in run_app(KEY_OF_JUN, "Nothing needs you", "updated", pictures=2)
+
+
+@pytest.mark.usefixtures("octavo")
+def test_sign_out_deletes_the_cache_of_every_name_of_the_account() -> None:
+    own = settings.read(os.environ)
+    caches = [ImageCache(own.cache_folder, name) for name in ("now", "before")]
+    for each in caches:
+        each.put("image", b"secret")
+    sessions.sign_out(own, "now", "before", drafts=False)
+    assert [each.get("image") for each in caches] == [None, None]

@@ -180,6 +180,12 @@ def test_space_comes_from_the_option_the_environment_or_the_folder(demo: Command
     assert [each["ref"] for each in listed] == ["handbook/2"]
 
 
+def test_changes_in_a_deleted_folder_are_listed(demo: CommandLine) -> None:
+    ran = demo.shell("mkdir gone && cd gone && rmdir ../gone && octavo --demo changes --json ref")
+    assert ran.code == 0, ran.err
+    assert {"ref": "limpet/2"} in ran.json
+
+
 def test_help_has_fields_examples_and_exit_codes(demo: CommandLine) -> None:
     ran = demo.run("changes", "--help")
     assert ran.code == 0
@@ -191,6 +197,20 @@ def test_unknown_command_names_a_similar_one(demo: CommandLine) -> None:
     ran = demo.run("chagnes")
     assert ran.code == 2
     assert "Unknown command 'chagnes'. Did you mean changes?" in ran.err
+
+
+def test_unknown_option_without_a_command_is_named(demo: CommandLine) -> None:
+    ran = demo.run("--oops")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.endswith("unrecognized arguments: --oops. For help, run: octavo --help\n")
+    assert "Did you mean --profile?" in demo.run("--profil-e").err
+
+
+def test_limit_is_for_the_rows_of_the_reviewer(demo: CommandLine) -> None:
+    of_reviewer = ("changes", "--demo", "--status", "all", "--reviewer", "noor", "--json", "ref")
+    everything = demo.run(*of_reviewer, "--all").json
+    assert len(everything) > 2
+    assert demo.run(*of_reviewer, "--limit", "2").json == everything[:2]
 
 
 def test_merge_checks_are_an_extra_field(demo: CommandLine) -> None:

@@ -128,6 +128,7 @@ def test_sarif_of_a_change_request_has_a_run_for_each_linter(seeded: CommandLine
         (("harbour-api", "--added"), 2, "--added needs a change request"),
         (("harbour-api/999",), 3, "Could not find change request 999"),
         (("nowhere",), 3, "There is no folder nowhere. Could not find the space nowhere."),
+        (("x" * 300,), 3, "There is no folder xxx"),
         (("./nowhere",), 2, "there is no such folder"),
         ((".", "--added"), 2, "--added needs a REF, such as handbook/7."),
         ((".", "--linters"), 2, "--linters needs a REF, such as handbook/7."),
@@ -172,3 +173,14 @@ def test_without_linters_in_the_settings_the_option_is_refused(seeded: CommandLi
     assert ran.err == (
         "octavo: Could not run linters: there are none in config.toml. To add one, run: octavo help linters\n"
     )
+
+
+def test_websites_that_are_not_checked_are_counted(library: Path, tmp_path: Path) -> None:
+    home = CommandLine(tmp_path).with_demo(library)
+    # Addresses of this computer are not requested.
+    text = "\n\n".join(f"[a](http://127.0.0.1/{number})" for number in range(2_001))
+    edit = {"operation": "insert_page", "title": "Links", "document": {"markdown": text}}
+    at = ("spaceId=limpet", "changeRequestId=cold-batteries")
+    assert home.run("--demo", "api", "content.Edit", *at, f"changes:={json.dumps([edit])}").code == 0
+    ran = home.run("--demo", "check", "limpet/2:links", "--rule", "external-link")
+    assert (ran.code, ran.err) == (0, "octavo: Only 2,000 of 2,001 links to websites were checked.\n")

@@ -164,10 +164,10 @@ def test_completed_refs_contain_no_shell_syntax(octavo: Octavo) -> None:
 def test_bash_completes_refs(octavo: Octavo, cache: Path) -> None:
     (cache / "bin").mkdir()
     program = cache / "bin" / "octavo"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m octavo __complete --demo "$2"\n')
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m octavo "$@"\n')
     program.chmod(0o700)
     script = octavo("completion", "bash").out
-    text = BASH.format(script=f"PATH={cache}/bin:$PATH\n{script}", words="octavo show", last="handbook/")
+    text = BASH.format(script=f"PATH={cache}/bin:$PATH\n{script}", words="octavo --demo show", last="handbook/")
     assert run_shell(["bash"], text) == ["handbook/7"]
 
 

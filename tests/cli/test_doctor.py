@@ -189,6 +189,11 @@ def test_read_only_home_is_named_with_the_variable_to_set(home: CommandLine) -> 
     assert re.search(r"make \S+ writable, or set OCTAVO_CONFIG_DIR to a writable folder", check["fix"])
 
 
+def test_folder_with_an_invalid_name_does_not_end_the_checks(home: CommandLine) -> None:
+    ran = home.run("doctor", "--offline", "--json", environ={"OCTAVO_CACHE_DIR": str(home.folder / ("x" * 300))})
+    assert "Databases" in [each["name"] for each in ran.json], ran.err
+
+
 def test_damaged_databases_are_named_each_with_its_fix(home: CommandLine) -> None:
     for place in ("state/state.db", "cache/cache-v1.db", "data/demo/platform.db"):
         path = home.folder / place

@@ -188,6 +188,14 @@ def test_space_option_limits_reads_and_proposals(demo: CommandLine) -> None:
         assert "not a URL" in reader.error("get_page", ref="https://evil.example/handbook")
 
 
+@needs_mcp
+def test_limit_is_for_the_rows_of_the_chosen_space(demo: CommandLine) -> None:
+    with connected_agent(demo, "--demo", "--space", "limpet") as reader:
+        everything = reader.call("list_inbox", limit=100)["items"]
+        assert everything
+        assert reader.call("list_inbox", limit=1)["items"] == everything[:1]
+
+
 @pytest.mark.before_release("spaces1")
 @needs_mcp
 @pytest.mark.parametrize("spaces", [("handbook", "--space", "limpet"), ("handbook,limpet",)])

@@ -28,6 +28,7 @@ def demo(library: Path, tmp_path_factory: pytest.TempPathFactory) -> CommandLine
         (("open", "harbour-api/7", "--demo"), ("#7 Show what a refused time looks like", "General comments")),
         (("--demo", "harbour-api/7"), ("#7 Show what a refused time looks like",)),
         (("--demo", "open", "harbour-api:concepts/time"), ("Time and time zones", "Why so strict")),
+        (("--demo", "open", "harbour-api/7:help/troubleshooting"), ("page 2 of 2",)),
         (("--demo", "open", "t6"), ("#7 Show what a refused time looks like", "straight quotes")),
         (("--demo", "http://octavo.local/o/saltmarsh/s/harbour-api/~/changes/7"), ("#7 Show what",)),
         (("--demo", "open", "nope/7"), ("Could not find the space nope",)),
@@ -70,6 +71,8 @@ def test_folder_wins_over_a_space(demo: CommandLine, tmp_path: Path) -> None:
         (("open", "https://evil.example/o/x/s/y", "--web"), 2, "it is not a link to this server"),
         (("open", "--web"), 2, "--web needs a REF or a URL"),
         (("open", "./no-such-folder"), 1, "Octavo needs a terminal"),
+        (("open", "~nobody-here/docs"), 1, "Octavo needs a terminal"),
+        (("open", "x" * 300), 1, "Octavo needs a terminal"),
     ],
 )
 def test_mistakes_end_before_the_app(demo: CommandLine, arguments: tuple[str, ...], code: int, said: str) -> None:

@@ -17,7 +17,7 @@ from octavo.api import spaces, users
 from octavo.api.errors import LocalFailure, ServerError
 from octavo.api.operation import OrganizationRef
 from octavo.cli import sessions
-from octavo.cli.demo_roles import DEFAULT_ROLE, PEOPLE_BY_ROLE
+from octavo.cli.arguments import DEFAULT_ROLE, PEOPLE_BY_ROLE
 from octavo.cli.late_client import LazyPlatform
 from octavo.cli.platform_folders import PlatformFolder
 from octavo.cli.platforms import build_demo

@@ -136,6 +136,18 @@ def test_raw_diff_can_be_applied_by_patch(demo: CommandLine, tmp_path: Path) -> 
     assert file.read_text() == after.rstrip("\n")
 
 
+def test_raw_diff_ends_lines_only_at_line_feeds(demo: CommandLine, tmp_path: Path) -> None:
+    assert demo.run("pull", "handbook", "docs", "--demo", cwd=tmp_path).code == 0
+    docs, file = tmp_path / "docs", tmp_path / "docs" / "people" / "first-week.md"
+    before = file.read_text(encoding="utf-8")
+    after = f"{before}\nOne\u2028two\n"
+    file.write_text(after, encoding="utf-8")
+    patch = demo.run("diff", "--raw", cwd=docs).out
+    file.write_text(before, encoding="utf-8")
+    subprocess.run(["patch", "-p1"], input=patch.encode(), cwd=docs, check=True, capture_output=True)
+    assert file.read_text(encoding="utf-8") == after
+
+
 def test_diff_has_short_forms_and_an_exit_code(demo: CommandLine) -> None:
     names = demo.run("diff", "harbour-api/7", "--demo", "--name-only", "--exit-code")
     assert (names.code, names.out) == (1, "concepts/time\nhelp/troubleshooting\n")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import resource
 import signal
 import subprocess
 import sys
@@ -317,3 +319,38 @@ def test_editor_writes_the_text_on_a_terminal(demo: CommandLine, tmp_path: Path)
         assert "handbook/2@" in shown.look()
     rows = demo.run("show", "handbook/2", "--threads", "--json", "text", "--demo").json
     assert "From the editor." in [each["text"] for each in rows]
+
+
+UNSAVING_EDITOR = """\
+import os, resource, sys
+from pathlib import Path
+
+Path(sys.argv[1]).write_text("Not to be lost.")
+resource.prlimit(os.getppid(), resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+"""
+"""Writes a text, and lets Octavo write no more files, as if the disk were full."""
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="this system cannot limit another process")
+def test_text_of_the_editor_is_kept_if_it_cannot_be_stored(demo: CommandLine, tmp_path: Path) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text(f"#!{sys.executable}\n{UNSAVING_EDITOR}")
+    editor.chmod(0o700)
+    environ = {"EDITOR": str(editor), "TMPDIR": str(tmp_path)}
+    with demo.terminal("comment", "handbook/2", "--demo", columns=300, environ=environ) as shown:
+        assert shown.end() == 1
+        found = re.search(r"Your text is in (\S+\.md)\.", shown.look())
+    assert found is not None, shown.look()
+    assert Path(found[1]).read_text() == "Not to be lost."
+
+
+def test_closed_standard_input_is_named(demo: CommandLine) -> None:
+    ran = demo.shell("octavo --demo comment handbook/2 -F - <&-")
+    assert (ran.code, ran.err) == (2, "octavo: Could not read standard input: it is closed.\n")
+
+
+@pytest.mark.parametrize("variable", ["0", "1"])
+def test_server_can_be_read_only_by_the_environment(demo: CommandLine, variable: str) -> None:
+    with sign_in_as(CommandLine(demo.folder, {"OCTAVO_READ_ONLY": variable})) as home:
+        ran = home.run("comment", "handbook/2", "-m", "x")
+    assert ran.code == 0 if variable == "0" else "This server is read-only." in ran.err, ran.err

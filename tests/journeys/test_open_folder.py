@@ -82,6 +82,14 @@ async def test_folder_without_pages_says_what_to_do(stage: Stage, tmp_path: Path
         await run.until(lambda: shows_after_refresh(run, "The first page"), "list the new page")
 
 
+async def test_folder_of_an_unknown_user_is_refused(stage: Stage) -> None:
+    async with stage.library() as platform, stage.show(stage.settings(), None, platform) as run:
+        await run.press("ctrl+o")
+        await run.type("~nobody-here/docs")
+        await run.press("enter")
+        await run.see("Could not open ~nobody-here/docs: it is not a folder.")
+
+
 @pytest.mark.before_release
 async def test_large_folder_shows_progress_and_is_searchable_when_indexed(stage: Stage, tmp_path: Path) -> None:
     folder = tmp_path / "notes"

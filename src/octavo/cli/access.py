@@ -78,7 +78,7 @@ def open_client(options: argparse.Namespace, settings: Settings) -> LazyClient:
             demo: LazyClient = _demo_client(demo_folder(settings), read_only=read_only)
             return demo
         if options.pages_folder is not None:
-            path = Path(options.pages_folder).expanduser()
+            path = Path(os.path.expanduser(options.pages_folder))
             folder = folder_of_pages(settings, path)
             client: LazyClient = _embedded_client(folder, _load_folder(folder, path, [])[1], read_only=read_only)
             return client

@@ -18,9 +18,7 @@ import stat
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from errno import EBADF
 from http import HTTPStatus
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlencode
 
@@ -43,8 +41,8 @@ from octavo.api.wire import (
 )
 from octavo.cli.access import open_client, read_settings, resolve_access
 from octavo.cli.late_client import LazyClient
-from octavo.cli.output import compile_filter
-from octavo.cli.standard_streams import USAGE, Failure, tell, write_out
+from octavo.cli.output import compile_filter, needs_ascii
+from octavo.cli.standard_streams import USAGE, Failure, is_terminal, read_input, tell, write_out
 from octavo.client.client import outgoing_json, raw_request
 from octavo.client.policy import READS
 from octavo.client.responses import RawRequest, RawResponse
@@ -69,7 +67,7 @@ _CONSTANTS = {"true": True, "false": False, "null": None}
 
 @dataclass
 class Files:
-    """The files that the arguments name. Standard input is read once."""
+    """Reads the files that the arguments name. Only one argument can name standard input."""
 
     is_stdin_read: bool = False
 
@@ -80,7 +78,7 @@ class Files:
                 raise Failure("Standard input is used twice. Use a file for one of the two values.", USAGE)
             self.is_stdin_read = True
         try:
-            content = _stdin() if name == "-" else _file(name)
+            content = read_input(name, MAX_FILE_SIZE + 1)
         except OSError as error:
             cause = (error.strerror or "unknown cause").lower()
             raise Failure(f"Could not read {title_of(name)}: {cause}.") from None
@@ -197,17 +195,6 @@ def _put(fields: dict[str, Any], path: Sequence[str], value: Any) -> None:
 
 def _items(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
-
-
-def _stdin() -> bytes:
-    if sys.stdin is None:
-        raise OSError(EBADF, "it is closed")
-    return sys.stdin.buffer.read(MAX_FILE_SIZE + 1)
-
-
-def _file(name: str) -> bytes:
-    with Path(name).open("rb") as file:
-        return file.read(MAX_FILE_SIZE + 1)
 
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -494,12 +481,11 @@ def _head(response: RawResponse) -> str:
 def _printable_value(value: Any) -> Any:
     """Return the value to print. For a terminal, its text is sanitized, so that it cannot control the terminal. In a
     pipe or file, it is unchanged."""
-    return safe_json(value) if sys.stdout is not None and sys.stdout.isatty() else value
+    return safe_json(value) if is_terminal(sys.stdout) else value
 
 
 def _json(value: Any, *, indent: int | None) -> str:
-    is_utf8 = sys.stdout is not None and (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     try:
-        return json.dumps(_printable_value(value), indent=indent, ensure_ascii=not is_utf8, allow_nan=False)
+        return json.dumps(_printable_value(value), indent=indent, ensure_ascii=needs_ascii(), allow_nan=False)
     except ValueError:
         raise Failure("Could not print the response: it contains NaN or a number that is too large for JSON.") from None

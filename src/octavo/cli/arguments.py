@@ -12,7 +12,6 @@ from typing import Any, NoReturn
 
 from octavo import __version__
 from octavo.cli.commands import COMMANDS, Command, fields_by_kind, load_command
-from octavo.cli.demo_roles import DEFAULT_ROLE, PEOPLE_BY_ROLE
 from octavo.cli.standard_streams import USAGE, Failure
 from octavo.settings import did_you_mean
 
@@ -23,6 +22,19 @@ _INVALID_CHOICE = re.compile(r"invalid choice: '([^']{1,40})' \(choose from ([^(
 Commands = argparse._SubParsersAction  # the return type of `add_subparsers` has no public name
 GLOBAL_OPTIONS = "global options"
 """Title of the options that every command accepts, before or after its name."""
+PEOPLE_BY_ROLE = {
+    "administrator": "noor-haddad",
+    "creator": "mara-lindqvist",
+    "reviewer": "tomas-okafor",
+    "editor": "yuki-tanabe",
+    "commenter": "sipho-dlamini",
+    "reader": "elin-brandt",
+    "guest": "hiroshi-dahlgren",
+}
+"""Id of the person with each role in the demo, from the highest role to the lowest. `server/demo/history.py` has the
+people. A guest has no access except where it is granted."""
+DEFAULT_ROLE = "creator"
+"""Role in the demo without `--as`. A creator can review and merge, but not administer."""
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
@@ -48,7 +60,7 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
             commands.add_parser(name, help=summary)
     _add_other_commands(commands)
     add_global_options(top)
-    for name, command_parser in commands_of(top).items():
+    for name, command_parser in command_parsers(top).items():
         if only in (None, name):
             for each in (command_parser, *all_commands(command_parser)):
                 add_global_options(each, again=True)
@@ -261,8 +273,8 @@ class Parser(argparse.ArgumentParser):
         raise WrongUsage(message, self.prog, self.format_usage())
 
 
-def commands_of(top: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Return the parser of each command by name."""
+def command_parsers(top: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Return the parsers of the commands, by their names."""
     found: dict[str, argparse.ArgumentParser] = {}
     for action in top._actions:
         if isinstance(action, Commands):
@@ -271,7 +283,7 @@ def commands_of(top: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPars
 
 
 def summaries_of(top: argparse.ArgumentParser) -> dict[str, str]:
-    """Return the one-line summary of each command by name."""
+    """Return the one-line summaries of the commands, by their names."""
     actions = (action for action in top._actions if isinstance(action, Commands))
     return {each.dest: each.help or "" for action in actions for each in action._choices_actions}
 
@@ -307,12 +319,12 @@ def add_command(
 
 def all_commands(top: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
     """Yield the parsers of all commands and of their actions."""
-    for each in commands_of(top).values():
+    for each in command_parsers(top).values():
         yield each
         yield from all_commands(each)
 
 
-class _Joined(argparse.Action):
+class _JoinWithCommas(argparse.Action):
     """Joins the values of a repeated option with commas: `octavo mcp` takes several spaces."""
 
     def __call__(
@@ -335,7 +347,12 @@ def add_global_options(to: argparse.ArgumentParser, *, again: bool = False) -> N
         "--folder", dest="pages_folder", metavar="DIR", default=default, help="use a folder of Markdown files"
     )
     group.add_argument(
-        "-s", "--space", metavar="SPACE", default=default, action=_Joined, help="the space (or set OCTAVO_SPACE)"
+        "-s",
+        "--space",
+        metavar="SPACE",
+        default=default,
+        action=_JoinWithCommas,
+        help="the space (or set OCTAVO_SPACE)",
     )
     refuse = "refuse all changes to data on the server (or set OCTAVO_READ_ONLY=1)"
     group.add_argument("--read-only", action="store_true", default=unset, help=refuse)

@@ -72,6 +72,14 @@ def _why_broken(url: str, fetcher: Fetcher) -> str:
     return f"the website responded with status {status}" if status in _MISSING else ""
 
 
+def _first_broken_urls(urls: Collection[str], incomplete_notes: list[str]) -> dict[str, str]:
+    """Return which of the first `MAX_URLS` URLs do not work, like `broken_urls`. If there are more, add a sentence to
+    `incomplete_notes`."""
+    if len(urls) > MAX_URLS:
+        incomplete_notes.append(f"Only {MAX_URLS:,} of {len(urls):,} links to websites were checked.")
+    return broken_urls(list(urls)[:MAX_URLS], Fetcher())
+
+
 _MAX_FILES = 200_000
 """Maximum number of files and folders whose names are read."""
 _CONFIGURATION = ".gitbook.yaml"
@@ -119,9 +127,7 @@ def check_folder(
     incomplete_notes = [f"{problem.path} {problem.message}" for problem in folder.problems]
     if follows_urls:
         urls = dict.fromkeys(url for page in checked.all_pages for url in checked.references.external_urls(page))
-        if len(urls) > MAX_URLS:
-            incomplete_notes.append(f"Only {MAX_URLS:,} of {len(urls):,} links to websites were checked.")
-        broken = broken_urls(list(urls)[:MAX_URLS], Fetcher())
+        broken = _first_broken_urls(urls, incomplete_notes)
         for page in checked.all_pages:
             found += from_top(checked.references.external_findings(page, broken))
     texts = {path_from_top(each): text for each, text in checked.texts.items()}
@@ -294,9 +300,9 @@ async def check_content(live: Live, target: Target, options: ContentOptions) -> 
     revision = await load_revision(live, at)
     pages = {page.id: page for page in revision.walk()}
     loaded = await asyncio.to_thread(_read_all, pages, texts, is_change=target.change_request is not None)
-    check = await _build_reference_check(live, at, revision, target, loaded)
-    findings = await asyncio.to_thread(_findings, check, loaded, options)
     incomplete_notes: list[str] = []
+    check = await _build_reference_check(live, at, revision, target, loaded)
+    findings = await asyncio.to_thread(_findings, check, loaded, options, incomplete_notes)
     if options.linters:
         runs = LinterRuns(linters_for(options.linters, target.space.title, target.space.id))
         for result in await asyncio.gather(*(runs.findings(_linted_page(each)) for each in loaded)):
@@ -351,8 +357,8 @@ def _read_all(pages: dict[str, Page], texts: Iterable[tuple[str, str, str]], *, 
 async def _build_reference_check(
     live: Live, at: ContentRef, revision: Revision, target: Target, loaded: Sequence[_Loaded]
 ) -> ReferenceCheck:
-    """Return the check of links and other references. If the pages link to headings of other pages, load these pages
-    first. Raises ApiError."""
+    """Return the check of links and other references. If the pages link to headings of other pages, first load up to
+    `_MAX_LINKED_PAGES` of these. Raises ApiError."""
     checked = {each.page.id: each.checked for each in loaded}
     check = ReferenceCheck(_index(revision, target), checked)
     wanted = {page for each in loaded for page in check.linked_pages(each.checked)} - set(checked)
@@ -370,11 +376,13 @@ def _index(revision: Revision, target: Target) -> links.SpaceIndex:
     return page_trees.link_targets(revision, target.space.id, origins)
 
 
-def _findings(check: ReferenceCheck, loaded: Sequence[_Loaded], options: ContentOptions) -> list[Finding]:
+def _findings(
+    check: ReferenceCheck, loaded: Sequence[_Loaded], options: ContentOptions, incomplete_notes: list[str]
+) -> list[Finding]:
     broken: dict[str, str] = {}
     if options.follows_urls:
         urls = dict.fromkeys(url for each in loaded for url in check.external_urls(each.checked))
-        broken = broken_urls(list(urls)[:MAX_URLS], Fetcher())
+        broken = _first_broken_urls(urls, incomplete_notes)
     found = []
     for each in loaded:
         findings = [*each.checked.findings, *check.findings(each.checked)]

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 
-from octavo.cli.arguments import COMPLETE, WrongUsage, build_parser, commands_of
+from octavo.cli.arguments import COMPLETE, WrongUsage, build_parser, command_parsers
 from octavo.cli.commands import COMMANDS, load_command
 from octavo.cli.standard_streams import USAGE, Failure, install_thread_and_log_hooks, tell, write_error, write_out
 from octavo.settings import did_you_mean
@@ -25,7 +25,7 @@ def run(argv: Sequence[str]) -> int:
     """Run the command in `argv` and return its exit code."""
     try:
         if argv[:1] == [COMPLETE]:
-            return int(import_module("octavo.cli.cached_refs").run(argv[1:]))
+            return int(import_module("octavo.cli.completion").print_refs(argv[1:]))
         try:
             if isinstance(sys.stdout, io.TextIOWrapper):
                 # Escape characters that the encoding of standard output does not have.
@@ -98,27 +98,28 @@ def _parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
         argv = ["open", *argv]
         name = "open"
     top = build_parser(name)
-    if name and name not in (known := commands_of(top)):
+    if name and name not in (known := command_parsers(top)):
         top.error(f"Unknown command {name[:40]!r}.{did_you_mean(name, known) or ' For a list, run: octavo --help'}")
     options, unparsed = top.parse_known_args(argv)
     if options.command == "api":
-        _select_api_help(options, commands_of(top)["api"])
+        _select_api_help(options, command_parsers(top)["api"])
         options.values = [*options.values, *(each for each in unparsed if not each.startswith("-"))]
         unparsed = [each for each in unparsed if each.startswith("-")]
     if unparsed:
         known_options = [each for command in _selected_parsers(top, options) for each in command._option_string_actions]
         meant = did_you_mean(unparsed[0].partition("=")[0][:40], known_options)
-        help_command = f" For help, run: octavo {options.command} --help"
+        help_command = f" For help, run: {' '.join(filter(None, ('octavo', options.command, '--help')))}"
         top.error(f"unrecognized arguments: {' '.join(unparsed)}.{meant or help_command}")
     return options
 
 
 def _selected_parsers(top: argparse.ArgumentParser, options: argparse.Namespace) -> Iterator[argparse.ArgumentParser]:
-    """Yield the parser of the command, and the parser of its action, if there is one."""
-    command = commands_of(top)[options.command]
-    yield command
-    if action := commands_of(command).get(getattr(options, "action", "")):
-        yield action
+    """Yield the parser of Octavo, and those of the command and of its action, if there are any."""
+    yield top
+    if (command := command_parsers(top).get(options.command)) is not None:
+        yield command
+        if action := command_parsers(command).get(getattr(options, "action", "")):
+            yield action
 
 
 def _select_api_help(options: argparse.Namespace, api: argparse.ArgumentParser) -> None:

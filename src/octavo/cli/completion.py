@@ -1,19 +1,55 @@
-"""`octavo completion`: prints a script that completes commands, operations and their parameters in a shell."""
+"""`octavo completion`: prints a script that completes commands, operations and their parameters in a shell. Also the REFs
+that the script gets from Octavo."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
-import shtab
-
-from octavo.api.operation import load
-from octavo.api.wire import body_fields, query_fields, routes
-from octavo.cli.arguments import COMPLETE, Commands, all_commands, build_parser, commands_of
+from octavo.cli.arguments import COMPLETE, Commands, all_commands, build_parser, command_parsers
+from octavo.cli.platform_folders import demo_folder
 from octavo.cli.standard_streams import write_out
+from octavo.client import profiles
+from octavo.client.profiles import Accounts
+from octavo.data.space_names import cached_change_requests, cached_spaces, space_name
 from octavo.help import TOPICS
+from octavo.settings import Settings, read
+
+_SAFE_REF = re.compile(r"[\w-]+(/\d+)?")
+"""Matches a REF that is safe to complete. Shells expand special characters in completed words."""
+
+
+def print_refs(words: Sequence[str]) -> int:
+    """Print the REFs in the cache that begin with the last word: those of the account, or of the demo with `--demo`. This
+    is the command `octavo __complete`. It sends no request, and does not import the operations."""
+    prefix = words[-1] if words and not words[-1].startswith("-") else ""
+    settings = read(os.environ)
+    refs = (each for each in _refs(settings, _namespace(settings, words)) if each.startswith(prefix))
+    write_out("".join(f"{each}\n" for each in refs if _SAFE_REF.fullmatch(each)))
+    return 0
+
+
+def _namespace(settings: Settings, words: Sequence[str]) -> str:
+    """Return the name under which responses are cached. Empty if the account is unknown."""
+    if "--demo" in words:
+        return demo_folder(settings).namespace
+    try:
+        saved = profiles.read(settings.config_folder / profiles.FILE)
+        return Accounts(settings.state_folder).name_of(profiles.resolve(saved, os.environ))
+    except (ValueError, OSError):
+        return ""
+
+
+def _refs(settings: Settings, namespace: str) -> Iterator[str]:
+    titles = cached_spaces(settings.cache_folder, namespace)
+    names = {space_id: space_name(space_id, titles) for space_id in titles}
+    yield from sorted(names.values())
+    requests = cached_change_requests(settings.cache_folder, namespace)
+    yield from (f"{names[space_id]}/{number}" for space_id, number in sorted(requests) if space_id in names)
+
 
 _SCRIPT = """# Put this line into your profile ($PROFILE): octavo completion powershell | Out-String | Invoke-Expression
 Register-ArgumentCompleter -Native -CommandName octavo -ScriptBlock {{
@@ -55,13 +91,13 @@ def takes_ref(action: argparse.Action) -> bool:
 
 def _commands_with_paths(path: str, command: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
     yield path, command
-    for name, each in commands_of(command).items():
+    for name, each in command_parsers(command).items():
         yield from _commands_with_paths(f"{path} {name}", each)
 
 
 def _words(command: argparse.ArgumentParser) -> list[str]:
     """Return the subcommands, the choices of arguments and the long options of a command."""
-    found = list(commands_of(command))
+    found = list(command_parsers(command))
     for action in command._actions:
         if not isinstance(action, Commands):
             found += map(str, action.choices or ())
@@ -85,10 +121,12 @@ def run(options: argparse.Namespace) -> int:
 def script(shell: str) -> str:
     """Return the completion script for a shell. The script contains all names. Only the completion of a REF starts
     Octavo, which reads the cache."""
+    import shtab  # lazy: not for REFs
+
     top = build_parser()
-    (topic,) = (action for action in commands_of(top)["help"]._actions if action.dest == "topic")
+    (topic,) = (action for action in command_parsers(top)["help"]._actions if action.dest == "topic")
     # Set here and not in the parser: the parser would reject an unknown topic without a suggestion.
-    topic.choices = tuple(dict.fromkeys((*TOPICS, *commands_of(top))))
+    topic.choices = tuple(dict.fromkeys((*TOPICS, *command_parsers(top))))
     if shell == "powershell":
         return powershell_script(top)
     if shell != "tcsh":
@@ -107,8 +145,11 @@ def _function_of(command: argparse.ArgumentParser, action: argparse.Action) -> s
     return {"name": _NAMES, "values": _VALUES}.get(action.dest, "") if command.prog == "octavo api" else ""
 
 
-def parameter_names() -> dict[str, list[str]]:
+def _parameter_names() -> dict[str, list[str]]:
     """Return the parameters of each operation by its name, path parameters first."""
+    from octavo.api.operation import load  # lazy: not for REFs
+    from octavo.api.wire import body_fields, query_fields, routes
+
     found: dict[str, list[str]] = {}
     for spec in load().values():
         in_path = [name for route in routes(spec) for name in re.findall(r"{(\w+)}", route.path)]
@@ -119,7 +160,7 @@ def parameter_names() -> dict[str, list[str]]:
 
 @cache
 def _preamble(shell: str) -> str:
-    operations = parameter_names()
+    operations = _parameter_names()
     return _PREAMBLES[shell].format(names=" ".join(operations), cases=_cases(shell, operations), complete=COMPLETE)
 
 
@@ -151,7 +192,7 @@ _octavo_values() {{
   done
 }}
 _octavo_refs() {{
-  octavo {complete} "$1" 2>/dev/null
+  octavo {complete} "${{COMP_WORDS[@]}}" "$1" 2>/dev/null
 }}""",
     "zsh": """
 _octavo_takes() {{
@@ -169,7 +210,7 @@ _octavo_values() {{
   done
 }}
 _octavo_refs() {{
-  compadd -- $(octavo {complete} 2>/dev/null)
+  compadd -- $(octavo {complete} $words "" 2>/dev/null)
 }}""",
     "fish": """
 function _octavo_takes
@@ -186,7 +227,7 @@ function _octavo_values
   end
 end
 function _octavo_refs
-  octavo {complete} (commandline -ct) 2>/dev/null
+  octavo {complete} (commandline -opc | string match -- --demo) (commandline -ct) 2>/dev/null
 end""",
 }
 

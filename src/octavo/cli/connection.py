@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -39,6 +40,9 @@ from octavo.cli.standard_streams import (
     UNKNOWN,
     USAGE,
     Failure,
+    is_terminal,
+    read_input,
+    tell,
     why_read_only,
 )
 from octavo.client.policy import READS
@@ -73,7 +77,9 @@ def run_connected(options: argparse.Namespace, work: Callable[[Session], Awaitab
     except ApiError as error:
         raise failure_of(error, action) from error
     except NotSaved as error:
-        raise Failure(f"Could not {action}: {_clause(error)}") from error
+        file = getattr(options, "editor_file", None)
+        kept = f" Your text is in {file}." if file is not None else ""
+        raise Failure(f"Could not {action}: {_clause(error)}{kept}") from error
 
 
 def open_session(options: argparse.Namespace) -> Session:
@@ -86,7 +92,9 @@ def open_session(options: argparse.Namespace) -> Session:
             demo: Session = _open_demo(settings, read_only=read_only)
             return demo
         if options.pages_folder is not None:
-            folder: Session = _open_folder(settings, Path(options.pages_folder).expanduser(), read_only=read_only)
+            folder: Session = _open_folder(
+                settings, Path(os.path.expanduser(options.pages_folder)), read_only=read_only
+            )
             return folder
     except (ValueError, OSError) as error:
         raise Failure(in_words(error)) from error
@@ -150,51 +158,53 @@ def _seconds(text: str) -> float:
     return float(text)
 
 
-def text_option(options: argparse.Namespace) -> str | None:
-    """Return the text of `-m` or `-F`. None if neither is used. Raises Failure."""
+def check_message(options: argparse.Namespace) -> None:
+    """Raise Failure for `-m -`, which does not read standard input."""
     if options.message == "-":
         raise Failure(
             "Could not read the text: -m takes the text itself. To read the text from standard input use -F -.", USAGE
         )
+
+
+def text_option(options: argparse.Namespace) -> str | None:
+    """Return the text of `-m` or `-F`. None if neither is used. Raises Failure."""
+    check_message(options)
     if options.message is not None:
         return str(options.message)
-    if options.file is None:
-        return None
-    return read_file(options.file)
+    return None if options.file is None else read_file(options.file)
 
 
 def read_file(name: str) -> str:
     """Return the text of a file, or of standard input for `-`. Raises Failure."""
+    title = "standard input" if name == "-" else name[:80]
     try:
-        if name == "-":
-            content = sys.stdin.buffer.read(MAX_TEXT + 1)
-        else:
-            with Path(name).open("rb") as stream:
-                content = stream.read(MAX_TEXT + 1)
+        content = read_input(name, MAX_TEXT + 1)
         if len(content) > MAX_TEXT:
-            raise Failure(f"Could not read {name[:80]}: it is larger than {MAX_TEXT // 1024} KiB.", USAGE)
+            raise Failure(f"Could not read {title}: it is larger than {MAX_TEXT // 1024} KiB.", USAGE)
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise Failure(f"Could not read {name[:80]}: it is not UTF-8 text.", USAGE) from None
+        raise Failure(f"Could not read {title}: it is not UTF-8 text.", USAGE) from None
     except OSError as error:
-        raise Failure(f"Could not read {name[:80]}: {(error.strerror or 'unknown cause').lower()}.", USAGE) from None
+        raise Failure(f"Could not read {title}: {(error.strerror or 'unknown cause').lower()}.", USAGE) from None
 
 
 def read_text(options: argparse.Namespace, action: str) -> str:
-    """Return the text of `-m` or `-F`. Without these options on a terminal, let the user write it in the editor. Raises
-    Failure if there is no text."""
+    """Return the text of `-m` or `-F`. Without these options on a terminal, let the user write it in the editor. Then call
+    `delete_editor_file` when the text is stored. Raises Failure if there is no text."""
     text = text_option(options)
     if text is None:
-        if not (sys.stdin is not None and sys.stdin.isatty() and sys.stdout is not None and sys.stdout.isatty()):
+        if not is_terminal(sys.stdin, sys.stdout):
             raise Failure(f"Could not {action}: there is no text. Use -m TEXT or -F FILE.", USAGE)
-        text = _read_from_editor()
+        text = _read_from_editor(options)
     if not text.strip():
+        delete_editor_file(options)
         raise Failure(f"Could not {action}: the text is empty.", USAGE)
     return text.rstrip("\n")
 
 
-def _read_from_editor() -> str:
-    """Return the text that the user writes in the configured editor. Raises Failure."""
+def _read_from_editor(options: argparse.Namespace) -> str:
+    """Return the text that the user writes in the configured editor. Its file stays, and `options.editor_file` is its
+    path. Raises Failure."""
     command = read(os.environ).editor or ("vi",)
     environment = {name: value for name, value in os.environ.items() if name != "OCTAVO_API_KEY"}
     handle, name = tempfile.mkstemp(suffix=".md", prefix="octavo-")
@@ -207,9 +217,15 @@ def _read_from_editor() -> str:
         ) from None
     if code:
         raise Failure(f"Could not use the text: the editor ended with status {code}. The text is in {name}.")
-    text = read_file(name)
-    Path(name).unlink()
-    return text
+    options.editor_file = Path(name)
+    return read_file(name)
+
+
+def delete_editor_file(options: argparse.Namespace) -> None:
+    """Delete the file in which the user wrote the text, if there is one."""
+    if (file := getattr(options, "editor_file", None)) is not None:
+        file.unlink(missing_ok=True)
+        options.editor_file = None
 
 
 async def prepare(session: Session) -> None:
@@ -245,6 +261,7 @@ async def add_and_send(session: Session, add: Adding, action: str, options: argp
     stop_observing = session.outbox.changed.add(changed.set)
     try:
         added = await add()
+        delete_editor_file(options)
         ids = [each.id for each in added]
         if options.once:
             remember_once(session.state, options.once, ids)
@@ -293,18 +310,20 @@ def remember_once(state: StateDb, key: str, ids: Sequence[str]) -> None:
     state.set_fact(f"once {key}", {"at": datetime.now(UTC).isoformat(), "entries": list(ids)})
 
 
-def was_done_once(session: Session, key: str | None) -> bool:
-    """Return whether a command with this `--once` key added writes in the last 7 days, or still has some in the
-    outbox."""
+def tell_if_done_once(session: Session, key: str | None) -> bool:
+    """Return whether a command with this `--once` key added writes in the last 7 days, or still has some in the outbox. If
+    so, tell the user."""
     if not key:
         return False
-    if any(each.draft_key == once_key(key) for each in session.outbox.entries):
-        return True
+    is_done = any(each.draft_key == once_key(key) for each in session.outbox.entries)
     fact = session.state.get_fact(f"once {key}")
-    try:
-        return isinstance(fact, dict) and datetime.now(UTC) - datetime.fromisoformat(str(fact["at"])) < ONCE_LIFETIME
-    except (KeyError, ValueError):
-        return False
+    with suppress(KeyError, ValueError):
+        is_done |= (
+            isinstance(fact, dict) and datetime.now(UTC) - datetime.fromisoformat(str(fact["at"])) < ONCE_LIFETIME
+        )
+    if is_done:
+        tell(f"Already written with --once {key}. Nothing was written.")
+    return is_done
 
 
 def once_key(key: str | None) -> str:

@@ -186,11 +186,11 @@ def _clock(client: Client) -> list[Check]:
     if abs(offset) < SMALL_OFFSET:
         return [Check("Clock", "ok", f"{offset:+.0f} s compared with the server")]
     status: Status = "warning" if abs(offset) < LARGE_OFFSET else "error"
-    text = f"{_in_words(abs(offset))} {'ahead of' if offset > 0 else 'behind'} the clock of the server"
+    text = f"{_duration_in_words(abs(offset))} {'ahead of' if offset > 0 else 'behind'} the clock of the server"
     return [Check("Clock", status, text, "set the clock of this computer, for example: timedatectl set-ntp true")]
 
 
-def _in_words(seconds: float) -> str:
+def _duration_in_words(seconds: float) -> str:
     """Return a duration in one unit, such as `3 hours`."""
     for size, unit in ((86_400, "days"), (3600, "hours"), (60, "minutes")):
         if seconds >= 2 * size:
@@ -228,7 +228,7 @@ def storage_checks(settings: Settings) -> Iterator[Check]:
 def _folder_problem(name: str, folder: Path) -> Check | None:
     """Return an error if no file can be written to a folder, or a warning if the disk is nearly full. None if there is no
     problem."""
-    existing = next(each for each in (folder, *folder.parents) if each.exists())
+    existing = _existing_folder(folder)
     free = 0
     try:
         free = shutil.disk_usage(existing).free
@@ -251,25 +251,40 @@ def _folder_problem(name: str, folder: Path) -> Check | None:
     return None
 
 
+def _existing_folder(folder: Path) -> Path:
+    """Return `folder`, or the nearest folder above that exists."""
+    # Not `Path.exists`, which raises PermissionError below a folder of another user.
+    return next(each for each in (folder, *folder.parents) if os.path.exists(each))
+
+
 def _sizes(folders: dict[str, Path]) -> Check:
-    sizes = {name: sum(islice(_file_sizes(folder), _MOST_FILES)) for name, folder in folders.items()}
+    sizes = {name: sum(map(_file_size, islice(_files(folder), _MOST_FILES))) for name, folder in folders.items()}
     parts = ", ".join(f"{name} {size_in_words(size)}" for name, size in sizes.items())
-    existing = next(each for each in (folders["state"], *folders["state"].parents) if each.exists())
+    existing = _existing_folder(folders["state"])
     return Check("Folders", "ok", f"writable: {parts}; {size_in_words(shutil.disk_usage(existing).free)} free")
 
 
-def _file_sizes(folder: Path) -> Iterator[int]:
+def _files(folder: Path) -> Iterator[str]:
+    """Yield the paths of all files in a folder, without those in unreadable folders."""
     for parent, _, names in os.walk(folder):
         for name in names:
-            try:
-                yield os.lstat(os.path.join(parent, name)).st_size
-            except OSError:  # The file was deleted meanwhile.
-                yield 0
+            yield os.path.join(parent, name)
+
+
+def _file_size(path: str) -> int:
+    try:
+        return os.lstat(path).st_size
+    except OSError:  # The file was deleted meanwhile.
+        return 0
 
 
 def _database_checks(folders: dict[str, Path]) -> Iterator[Check]:
     """Yield an error for each damaged database. If none is damaged, yield one check that says so."""
-    paths = {path: name for name in ("data", "state", "cache") for path in sorted(folders[name].rglob("*.db"))}
+    paths = {
+        Path(path): name
+        for name in ("data", "state", "cache")
+        for path in sorted(each for each in _files(folders[name]) if each.endswith(".db"))
+    }
     damaged = [path for path in paths if is_damaged(path)]
     for path in damaged:
         fix = _FIXES.get(paths[path]) or _FIXES.get(path.parent.name)

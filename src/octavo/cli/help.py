@@ -8,15 +8,14 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from octavo import __version__
-from octavo.cli.arguments import build_parser, commands_of, summaries_of
-from octavo.cli.standard_streams import USAGE, Failure, write_out
+from octavo.cli.arguments import build_parser, command_parsers, summaries_of
+from octavo.cli.standard_streams import USAGE, Failure, is_terminal, write_out
 from octavo.help import TOPICS, text_of
 from octavo.lazy_import import lazy
-from octavo.settings import read
+from octavo.settings import did_you_mean, read
 
 if TYPE_CHECKING:
     from octavo.documents.blocks import Block, Document, Run
@@ -42,19 +41,19 @@ def run(options: argparse.Namespace) -> int:
     if options.list:
         write_out("".join(f"{each}\t{about}\n" for each, about in TOPICS.items()))
         return 0
-    commands = commands_of(build_parser(only=topic))
+    top = build_parser(only=topic)
+    commands = command_parsers(top)
     if not topic and options.man:
         raise Failure("Could not print a manual page: name a topic. For a list, run: octavo help --list", USAGE)
     if not topic:
-        write_out("\n".join(_overview(summaries_of(build_parser(only=topic)))) + "\n")
+        write_out("\n".join(_overview(summaries_of(top))) + "\n")
     elif topic in TOPICS:
         write_out(_format_topic(topic, as_man=options.man))
     elif topic in commands and not options.man:
         write_out(commands[topic].format_help())
     else:
-        suggestions = get_close_matches(topic, [*TOPICS, *commands], n=1)
-        hint = f"Did you mean {suggestions[0]}?" if suggestions else "For a list, run: octavo help"
-        raise Failure(f"Unknown help topic {options.topic[:40]!r}. {hint}", USAGE)
+        hint = did_you_mean(topic, [*TOPICS, *commands]) or " For a list, run: octavo help"
+        raise Failure(f"Unknown help topic {options.topic[:40]!r}.{hint}", USAGE)
     return 0
 
 
@@ -63,8 +62,7 @@ def _format_topic(topic: str, *, as_man: bool) -> str:
     if as_man:
         manual: str = format_man_page(topic, TOPICS[topic], _parse(text_of(topic)))
         return manual
-    on_terminal = sys.stdout is not None and sys.stdout.isatty()
-    return _render_page(text_of(topic)) if on_terminal else text_of(topic)
+    return _render_page(text_of(topic)) if is_terminal(sys.stdout) else text_of(topic)
 
 
 def _overview(summaries: Mapping[str, str]) -> Iterator[str]:

@@ -102,8 +102,8 @@ async def change_row(
         row["reviewers"] = reviewers = await load_reviewers(live, at, change_request)
         row["review"] = review_state(change_request, reviewers)
     if "threadsOpen" in wanted:
-        threads = await live.fetch(open_threads_of(at))
-        row["threadsOpen"] = sum(each.is_open_thread for each in threads.items)
+        threads = await all_items(live, open_threads_of(at))
+        row["threadsOpen"] = sum(each.is_open_thread for each in threads)
     if "pagesChanged" in wanted:
         changes = await live.fetch(ListChanges(at=at, limit=PAGE_LIMIT))
         pages = {each.page.id for each in changes.changes if each.page is not None}
@@ -241,7 +241,7 @@ def user_row(user: User) -> dict[str, Any]:
     return {"id": user.id, "ref": f"@{user.id}", "name": user.name, "email": user.email, "url": user.urls.app}
 
 
-FIELDS = (
+THREAD_FIELDS = (
     Field("id", "string"),
     Field("ref", "string"),
     Field("space", "object"),
@@ -301,7 +301,7 @@ async def find_named(references: References, text: str) -> Target | FoundThread:
         target = await references.target(text)
     except Failure as failure:
         ref = parse_ref(text) if "://" not in text else None
-        # A word that names no space may be the id of a thread. Only then search for it, which takes many requests.
+        # A word that names no space may be the id of a thread. The search for it takes many requests.
         is_word = ref is not None and bool(ref.space) and ref.without_page == str(ref) and ref.number is None
         if failure.code != NOT_FOUND or "Did you mean" in str(failure) or not is_word:
             raise
@@ -358,8 +358,8 @@ async def _find_by_id(references: References, thread_id: str) -> FoundThread:
 
 
 async def _find_discussions(references: References) -> dict[Discussion, ChangeRequest | None]:
-    """Return the chosen space or all spaces that have comments, and their open and draft change requests. The value of a
-    space is None."""
+    """Return where a thread can be: the chosen space, or else all spaces that have comments, and the open and draft change
+    requests. The value of a space is None."""
     chosen = await references.chosen_space()
     spaces = [chosen] if chosen is not None else [each for each in await references.spaces() if each.comments]
     found: dict[Discussion, ChangeRequest | None] = {each.ref: None for each in spaces}

@@ -132,7 +132,8 @@ class LazyClient:
         await (await self.client()).upload(url, content, size, kind)
 
     async def client(self) -> Client:
-        """Return the client. Raises Unauthorized if there is no API key, LocalFailure if the key cannot be read."""
+        """Return the client. Raises Unauthorized if there is no API key, LocalFailure if the key cannot be read, or
+        ValueError if it must not be sent to this server."""
         from octavo.client.client import Client  # lazy: httpx
 
         if self._client is None:

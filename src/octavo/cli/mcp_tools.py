@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from octavo import redaction
-from octavo.api.content import ListPages
 from octavo.api.errors import ApiError
 from octavo.api.operation import ChangeRequestRef
 from octavo.cli.arguments import build_parser
@@ -28,7 +27,7 @@ from octavo.cli.commands.search import Search
 from octavo.cli.item_rows import load_page, page_row
 from octavo.cli.output import json_value
 from octavo.cli.refs import References, Target
-from octavo.cli.review_export import ExportOptions, check_is_change, export_review, proposed_row
+from octavo.cli.review_export import ExportOptions, change_request_ref, export_review, page_paths, proposed_row
 from octavo.cli.review_import import NoteImport, parse_note
 from octavo.cli.standard_streams import Failure
 from octavo.data.state_db import NotSaved
@@ -147,9 +146,7 @@ class Toolbox:
         """Return the target that a REF names, and its change request. Raises ToolError, or Failure if it is no change
         request."""
         target = await self.target(text)
-        check_is_change(target)
-        assert isinstance(target.at, ChangeRequestRef), "it was checked"
-        return target, target.at
+        return target, change_request_ref(target)
 
     def check_space(self, space_id: str) -> None:
         if not self.may_read(space_id):
@@ -180,20 +177,15 @@ class Toolbox:
             parsed_note = parse_note({**place, **note, "source": self.source})
         except ValueError as error:
             raise ToolError(f"Could not propose the note: {error}") from None
-        importing = NoteImport(self.session, self.references(), target)
+        importing = NoteImport(self.session, target)
         result = await importing.propose(await importing.place([parsed_note]))
         if result.not_placed:
             raise ToolError(f"Could not place the note: {result.not_placed[0].problem}")
         if result.over_limit:
             raise ToolError("Too many proposed notes in this change request. A person has to decide about some first.")
         self._proposed_count += len(result.added)
-        paths = await self.paths(at)
+        paths = await page_paths(self.session.live, at)
         return {"proposed": [proposed_row(each, paths) for each in result.added], "known": result.known_count}
-
-    async def paths(self, at: ChangeRequestRef) -> dict[str, str]:
-        """Return the paths of the pages of a change request by their ids."""
-        tree = await self.session.live.cached_or_fetch(ListPages(at=at))
-        return {page.id: page.path or page.id for page in tree.walk()}
 
 
 def safe_text(text: str) -> str:
@@ -217,12 +209,10 @@ def _check_arguments(tool: Tool, arguments: Arguments) -> None:
 
 
 async def _list_inbox(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
-    options = toolbox.options("inbox", f"--limit={_limit(arguments)}")
+    options = toolbox.options("inbox", "--all")
     await InboxList(toolbox.session, options).print()
-    items = [
-        each for each in options.sink if not toolbox._spaces or toolbox.may_read((each["space"] or {}).get("id", ""))
-    ]
-    return _limit_items({"items": items}, "items")
+    items = [each for each in options.sink if toolbox.may_read((each["space"] or {}).get("id", ""))]
+    return _limit_items({"items": items[: _limit(arguments)]}, "items")
 
 
 async def _list_changes(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
@@ -277,7 +267,7 @@ async def _get_page(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
 async def _check(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
     target = await toolbox.target(str(arguments["ref"]))
     report = await check_content(
-        toolbox.session.live, target, ContentOptions(target.change_request is not None, (), False)
+        toolbox.session.live, target, ContentOptions(is_added_only=target.change_request is not None)
     )
     rules = choose_rules([], [])
     findings = [
@@ -292,7 +282,8 @@ async def _check(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
         for each in sorted_findings(report.findings)
         if rules.applies(each)
     ]
-    return _limit_items({"findings": findings, "pages": report.page_count}, "findings")
+    result = {"findings": findings, "pages": report.page_count, "incomplete": list(report.incomplete_notes)}
+    return _limit_items(result, "findings")
 
 
 async def _propose_comment(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
@@ -305,7 +296,7 @@ async def _propose_suggestion(toolbox: Toolbox, arguments: Arguments) -> dict[st
 
 async def _list_proposed(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
     _, at = await toolbox.change_request(str(arguments["ref"]))
-    paths = await toolbox.paths(at)
+    paths = await page_paths(toolbox.session.live, at)
     own_notes = [each for each in toolbox.session.proposed.at(at) if each.source == toolbox.source]
     return _limit_items({"items": [proposed_row(each, paths) for each in own_notes]}, "items", key="id")
 

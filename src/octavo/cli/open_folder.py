@@ -23,7 +23,7 @@ _index_folder = lazy("octavo.cli.platforms:index_folder")
 _fingerprint = lazy("octavo.documents.folders.folder:fingerprint")
 
 WAIT_FACTOR = 30
-"""Wait between two checks of all files, as a multiple of the duration of a check. So the checks use at most 3 % of one
+"""Pause between two checks of all files, as a multiple of the duration of a check. So the checks use about 3 % of one
 processor."""
 RETRY_SECONDS = 60.0
 """Seconds before Octavo loads changed files again after a failure."""
@@ -39,7 +39,8 @@ STOP_SECONDS = 0.5
 
 
 class OpenFolder:
-    """Loads the files of a folder into its platform. The methods run in a thread, never on the event loop."""
+    """Loads the files of a folder into its platform. `build`, `load_changes` and `wait_until_indexed` block, so they run in a
+    thread."""
 
     def __init__(self, platform_folder: PlatformFolder, folder: Path, user_name: str, left_out: list[str]) -> None:
         self._platform_folder, self._folder, self._user_name = platform_folder, folder, user_name

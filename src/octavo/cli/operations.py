@@ -21,7 +21,7 @@ from octavo.api.openapi_document import Json, area_description, document
 from octavo.api.operation import AREAS, Listing, Spec, camel, load
 from octavo.api.text import FORMS
 from octavo.api.wire import Route, body_fields, query_fields, routes
-from octavo.cli.standard_streams import tell, write_out
+from octavo.cli.standard_streams import is_terminal, tell, write_out
 
 PIPE_COLUMNS = 120
 """Width of the table in a pipe. Longer paths and sentences stay on one line, so that `grep` finds them."""
@@ -56,8 +56,7 @@ def run(options: argparse.Namespace) -> int:
     elif not specs:
         tell(f"No operations match {' '.join(options.words)[:80]!r}. For a list, run: octavo operations")
     else:
-        on_terminal = sys.stdout is not None and sys.stdout.isatty()
-        write_out(table(specs, shutil.get_terminal_size().columns if on_terminal else None))
+        write_out(table(specs, shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None))
     return 0
 
 
@@ -237,12 +236,8 @@ def _parameter_lines(parameter: Json, described: dict[str, Json]) -> list[str]:
     facts = [parameter["type"], "required" if parameter["required"] else "optional", *_facts(parameter)]
     if inner := parameter.get("fields"):
         facts.append(f"fields {' '.join(inner)}")
-    return wrap(
-        f"{'  ' + parameter['name']:<{column}}{', '.join(facts)}",
-        _HELP_COLUMNS,
-        subsequent_indent=" " * column,
-        drop_whitespace=True,
-    )
+    words = f"{'  ' + parameter['name']:<{column}}{', '.join(facts)}"
+    return wrap(words, _HELP_COLUMNS, subsequent_indent=" " * column)
 
 
 def _facts(description: dict[str, Any]) -> list[str]:

@@ -1,4 +1,5 @@
-"""Prints what commands return: tables for terminals, tab-separated lines for pipes, JSON, NDJSON, and results of jq.
+"""Prints what commands return: tables for terminals, tab-separated lines for pipes, JSON, NDJSON, and results of jq. With
+`--web`, opens the URL in the web browser instead.
 
 A command declares its fields and the columns of its table, and adds its rows to an `Output`:
 
@@ -34,11 +35,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 from unicodedata import combining, east_asian_width
 
-from octavo.cli.standard_streams import FAILED, USAGE, Failure, tell, write_out
+from octavo.cli.standard_streams import FAILED, USAGE, Failure, is_terminal, tell, write_out
+from octavo.lazy_import import lazy
 from octavo.settings import did_you_mean
+
+if TYPE_CHECKING:
+    from octavo.tui.core.session import Session
+    from octavo.tui.terminal.external_editor import Browser
+
+_find_browser = lazy("octavo.tui.terminal.external_editor:find_browser")  # lazy: for --web only
 
 Row = Mapping[str, Any]
 """Values by the names of their fields. Times are `datetime` values."""
@@ -131,10 +139,11 @@ class Output:
         self.mode = _mode_of(options)
         self.total: int | None = None
         """Number of all rows, for the notice about rows over the limit. None if it is unknown."""
-        self._fields, self._columns, self._empty = fields, columns, empty
+        self._columns, self._empty = columns, empty
         self._chosen = _chosen_fields(options, fields)
         self._filter = compile_filter(options)
-        self._limit = None if getattr(options, "all", True) else options.limit
+        self.limit: int | None = None if getattr(options, "all", True) else options.limit
+        """Maximum number of rows to print. None if there is no limit."""
         self._style = Style(options)
         self._sink: list[Row] | None = getattr(options, "sink", None)
         self._rows: list[Row] = []
@@ -148,14 +157,9 @@ class Output:
             return frozenset(each.name for each in self._columns)
         return frozenset(self._chosen)
 
-    @property
-    def limit(self) -> int | None:
-        """Maximum number of rows to print. None if there is no limit."""
-        return self._limit
-
     def add(self, row: Row) -> bool:
         """Add a row. Return False without adding it if the limit is reached. Raises Failure."""
-        if self._limit is not None and self._count >= self._limit:
+        if self.limit is not None and self._count >= self.limit:
             self._is_cut = True
             return False
         self._count += 1
@@ -254,7 +258,7 @@ class Style:
     used."""
 
     def __init__(self, options: argparse.Namespace) -> None:
-        self.is_terminal = sys.stdout is not None and sys.stdout.isatty()
+        self.is_terminal = is_terminal(sys.stdout)
         self.has_escapes = self.is_terminal and os.environ.get("TERM") != "dumb"
         choice = options.color or "auto"
         self.has_colors = choice == "always" or (
@@ -317,14 +321,15 @@ def json_value(value: Any) -> Any:
 
 
 def _compact(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=_needs_ascii(), separators=(",", ":"))
+    return json.dumps(value, ensure_ascii=needs_ascii(), separators=(",", ":"))
 
 
 def _indented_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=_needs_ascii(), indent=2)
+    return json.dumps(value, ensure_ascii=needs_ascii(), indent=2)
 
 
-def _needs_ascii() -> bool:
+def needs_ascii() -> bool:
+    """Return whether JSON is printed in ASCII, because standard output is not UTF-8."""
     encoding = (sys.stdout.encoding or "") if sys.stdout is not None else ""
     return encoding.lower().replace("-", "") != "utf8"
 
@@ -438,3 +443,33 @@ def _fit(text: str, width: int) -> str:
             break
         kept += each
     return f"{kept}…" + " " * (width - 1 - cell_width(kept))
+
+
+def add_web_option(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--web", action="store_true", help="open it in the web browser instead")
+
+
+def check_web_option(options: argparse.Namespace) -> None:
+    """Raise Failure if `--web` is used with an option for JSON."""
+    if options.web and any(getattr(options, name, None) is not None for name in ("json", "ndjson", "jq")):
+        raise Failure("Could not open the browser: use --web without --json, --ndjson and --jq.", USAGE)
+
+
+def open_in_browser(session: Session, url: str | None) -> None:
+    """Open the URL of an item in the browser. Raises Failure if there is no URL or no browser."""
+    if session.is_embedded or not url:
+        causes = {"demo": "the demo is not on the web", "folder": "a folder is not on the web"}
+        cause = causes.get(session.kind, "the server has no link for it")
+        raise Failure(f"Could not open the browser: {cause}.")
+    start_browser(url)
+
+
+def start_browser(url: str) -> None:
+    """Open a URL in the browser. Raises Failure if there is no browser."""
+    browser: Browser | str = _find_browser(url, os.environ)
+    if isinstance(browser, str):
+        raise Failure(f"Could not open {url}: {browser}")
+    try:
+        browser.start(url, os.environ)
+    except (OSError, ValueError) as error:
+        raise Failure(f"Could not start {browser.name}: {error}") from error

@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from octavo import redaction
-from octavo.cli.demo_roles import DEFAULT_ROLE
+from octavo.cli.arguments import DEFAULT_ROLE
 from octavo.client.private_files import NotPrivate, create_private_folder, read_private, write_private
 from octavo.data.database import lock_file
 from octavo.settings import Settings, in_words
@@ -26,7 +26,7 @@ class PlatformFolder:
 
     path: Path
     role: str = ""
-    """Role in the demo whose API key is used (`cli/demo_roles.py`). Empty for the default role."""
+    """Role in the demo whose API key is used (`PEOPLE_BY_ROLE`). Empty for the default role."""
     start_over: str = ""
     """Sentence that says how to start over if the data is damaged."""
 

@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from octavo.api.safety import safe_line
-from octavo.cli.demo_roles import DEFAULT_ROLE, PEOPLE_BY_ROLE
+from octavo.cli.arguments import DEFAULT_ROLE, PEOPLE_BY_ROLE
 from octavo.cli.platform_folders import PlatformFolder
 from octavo.lazy_import import lazy
 from octavo.server.app import Platform
@@ -80,8 +80,8 @@ def update_folder(folder: PlatformFolder, pages: Path, on_progress: Callable[[in
     return bool(loaded.created or loaded.edited or loaded.deleted or loaded.moved)
 
 
-def space_of_folder(folder: PlatformFolder, pages: Path) -> str | None:
-    """Return the ID of the space of a folder. None if the folder is not loaded. Raises OSError."""
+def space_id_of_folder(folder: PlatformFolder, pages: Path) -> str | None:
+    """Return the id of the space of a folder. None if the folder is not loaded. Raises OSError."""
     with closing(Store(folder.database)) as store:
         space: str | None = _loaded_space(World(store), pages)
     return space

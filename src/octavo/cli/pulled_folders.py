@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from octavo.cli.standard_streams import USAGE, Failure, tell
+from octavo.cli.standard_streams import USAGE, Failure, is_terminal, tell
 from octavo.files.pulled_folder import FolderInUse, NotPulled, PulledFolder
 from octavo.settings import in_words
 
@@ -70,7 +70,7 @@ def path_in(folder: PulledFolder, argument: str) -> str:
 
 def report_progress(sentence: str) -> None:
     """Replace the current line of the terminal with a sentence. An empty sentence clears the line."""
-    if sys.stderr is not None and sys.stderr.isatty():
+    if is_terminal(sys.stderr):
         sys.stderr.write(f"\r\x1b[K{sentence}")
         sys.stderr.flush()
 

@@ -31,7 +31,7 @@ from octavo.api.organizations import ListMembers, Organization
 from octavo.api.safety import safe_line
 from octavo.api.spaces import Space
 from octavo.api.users import Me
-from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure, tell
+from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure, is_terminal, tell
 from octavo.data.loaders import all_items
 from octavo.data.queries import spaces_of
 from octavo.data.space_names import slug, space_name
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 MAX_LENGTH = 2_048
 STATE_FILE = Path(".octavo", "state.json")
 """The file in a pulled folder that names its space."""
-_MAX_STATE = 16 * 1024 * 1024
+_MAX_STATE = 64 << 20
 _REF = re.compile(
     r"(?:(?P<space>[^:@#/\s][^:@#]*?)(?:[#/](?P<number>\d{1,9}))?|#?(?P<own>\d{1,9}))"
     r"(?::(?P<page>[^@]*[^@/\s][^@]*?)?)?(?:@(?P<block>[^@\s]+))?"
@@ -122,7 +122,7 @@ def parse_ref(text: str) -> Ref:
 
 
 def short_name(space: Space, spaces: Sequence[Space]) -> str:
-    """Return the short name of a space, as in `handbook/7`. See `space_name`."""
+    """Return the short name of a space, such as `handbook`. See `space_name`."""
     return space_name(space.id, {each.id: each.title for each in spaces})
 
 
@@ -134,10 +134,9 @@ class References:
         self._is_offline = is_offline
         self.live, self._session = session.live, session
         self._default = options.space or os.environ.get("OCTAVO_SPACE", "")
-        self._options = options
         self._spaces: tuple[Space, ...] = ()
         self._is_fresh = False
-        """Whether the spaces were fetched in this run. False if they come from the cache."""
+        """Whether the spaces were fetched in this run. False if they may come from the cache."""
 
     async def organizations(self) -> tuple[Organization, ...]:
         """Return the organizations of the user. Raises ApiError."""
@@ -186,7 +185,7 @@ class References:
         names = {short_name(each, self._spaces) for each in self._spaces} | {each.title for each in self._spaces}
         titles = ", ".join(each.title for each in self._spaces[:_MOST_NAMED])
         more = "" if len(self._spaces) <= _MOST_NAMED else ", and others"
-        hint = did_you_mean(name, names) or f" The spaces are {titles}{more}."
+        hint = did_you_mean(name, names) or (f" The spaces are {titles}{more}." if titles else " You have no spaces.")
         raise Failure(f"Could not find the space {safe_line(name[:60])}.{hint}", NOT_FOUND)
 
     async def default_space(self) -> Space | None:
@@ -196,7 +195,7 @@ class References:
         if name:
             return await self.space(name)
         last = self._session.state.get_fact("space")
-        if isinstance(last, str) and last and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty():
+        if isinstance(last, str) and last and is_terminal(sys.stdin, sys.stdout):
             space = next((each for each in await self.spaces() if each.id == last), None)
             if space is not None:
                 tell(f"Using the space you used last: {space.title}. For another one, use --space.")
@@ -262,7 +261,7 @@ class References:
         if page is None:
             hint = did_you_mean(wanted, [each.path for each in tree.walk() if each.path])
             message = f"Could not find page {safe_line(wanted[:80])} in {target.space.title}."
-            raise Failure(message + (hint.removesuffix("?") + "?" if hint else ""), NOT_FOUND)
+            raise Failure(message + hint, NOT_FOUND)
         return page
 
     async def page_tree(self, target: Target) -> PageTree:
@@ -304,7 +303,8 @@ class References:
         return Target(content.space, ref, change.with_space(content.space.ref) if change else None, page)
 
     async def user(self, name: str) -> User:
-        """Return the user with an id, name or email, or `@me`. Raises ApiError, or Failure if there is none or several."""
+        """Return the user with an id, name, first name or email, or `@me`. Raises ApiError, or Failure if there is none or
+        several."""
         if name == "@me":
             return await self.live.cached_or_fetch(Me())
         wanted = fold(name.removeprefix("@"))
@@ -349,14 +349,14 @@ def _origin(url: str) -> str:
 
 def _space_of_folder() -> str:
     """Return the id of the space of the pulled folder that contains the working directory. Empty if there is none."""
-    here = Path.cwd()
-    for folder in (here, *here.parents):
-        file = folder / STATE_FILE
-        try:
+    try:
+        here = Path.cwd()
+        for folder in (here, *here.parents):
+            file = folder / STATE_FILE
             if file.is_file() and file.stat().st_size <= _MAX_STATE:
                 state = parse_json(file.read_bytes())
                 name = state.get("space") if isinstance(state, dict) else ""
                 return name if isinstance(name, str) else ""
-        except (OSError, ValueError):
-            return ""
+    except (OSError, ValueError):  # For example, the working directory was deleted.
+        return ""
     return ""

@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 from octavo.api.comments import Reply
 from octavo.api.content import ListPages
+from octavo.api.operation import ChangeRequestRef
 from octavo.cli.checking import ContentOptions, check_content, choose_rules
 from octavo.cli.comparisons import (
     PARALLEL,
@@ -33,6 +34,7 @@ from octavo.cli.output import Field
 from octavo.cli.refs import References, Target
 from octavo.cli.standard_streams import USAGE, Failure
 from octavo.concurrency import gather_bounded
+from octavo.data.live import Live
 from octavo.data.proposed_notes import ProposedNote
 from octavo.documents.blocks import Block, Document, plain_text
 from octavo.documents.checks.findings import sorted_findings
@@ -73,7 +75,7 @@ class BlockFinder:
         """`name` is the name of the page for messages."""
         self._before, self._after, self._name = _Version(before), _Version(after), name
         self._new_keys: dict[str, dict[str, str]] = {}
-        """By Markdown of an older version: the keys of its blocks, each with the key in the new version."""
+        """Keys of blocks in the new version, by the Markdown of an older version and then by the key there."""
 
     def find(self, key: str, quote: str, *, side: Side = "after", read: Document | None = None) -> NotePlace | str:
         """Return the block of a note, or the reason why there is none, as the end of a sentence. `side` is the version
@@ -112,7 +114,7 @@ class BlockFinder:
         return NotePlace(block, "exact", second[0])
 
     def _find_successor(self, document: Document, key: str) -> Block | None:
-        """Return the block of the new version that corresponds to a block of an older version. None if the block was
+        """Return the block of the new version that corresponds to the block `key` of an older version. None if it was
         deleted."""
         if document.source not in self._new_keys:
             self._new_keys[document.source] = new_keys(diff(document, self._after.document))
@@ -143,7 +145,7 @@ class _Version:
         for block in blocks:
             if words in _normalize(block_source(self.document.source, block)):
                 inner = list(self._smallest_blocks_with(block.children, words))
-                # All cells of a table row are on one line, so the Markdown of each cell has the quote.
+                # All cells of a table row are on one line, so this line is the Markdown of each cell.
                 is_row = len(inner) > 1 and all(each.lines == block.lines for each in inner)
                 yield from inner if inner and not is_row else (block,)
 
@@ -198,7 +200,6 @@ class ExportOptions:
     """Path, id or title of the only page. Empty for all pages."""
     changed_only: bool = False
     """True to leave out unchanged blocks."""
-    limit: int = MAX_SIZE
     against: str = "base"
     """The version to compare with. See `find_versions`."""
 
@@ -213,7 +214,7 @@ async def export_review(
         items = await changed_items(references.live, target, versions)
         chosen = await select_page(references, target, items, options.page)
         pages, threads = await asyncio.gather(
-            _load_pages(references, versions, chosen), _load_threads(references, target)
+            _load_changed_pages(references, versions, chosen), _load_threads(references, target)
         )
         row |= export_texts(pages, threads, options)
         row["files"] = [_file_row(each) for each in chosen if each.page is None]
@@ -224,14 +225,14 @@ async def export_review(
 
 def export_texts(
     pages: Sequence[PageTexts],
-    threads: Sequence[tuple[FoundThread, Sequence[Reply]]] = (),
-    options: ExportOptions = ExportOptions(),
+    threads: Sequence[tuple[FoundThread, Sequence[Reply]]],
+    options: ExportOptions,
 ) -> dict[str, Any]:
     """Return the fields `pages`, `threads` and `truncated` for changed pages. Slow for long pages."""
     parsed = [_Page(each, parse(each.before), parse(each.after)) for each in pages]
     placed = _PlacedThreads(parsed, threads)
     rows = [_page_row(each, placed, changed_only=options.changed_only) for each in parsed]
-    kept, is_cut = _limit_pages(rows, options.limit)
+    kept, is_cut = _limit_pages(rows)
     return {"pages": kept, "threads": [placed.row(*each) for each in threads], "truncated": is_cut}
 
 
@@ -249,10 +250,17 @@ def _file_row(item: ChangedPage) -> dict[str, Any]:
     return {"name": item.title, "change": PageTexts(item).change}
 
 
-def check_is_change(target: Target) -> None:
-    """Raise Failure if the target is not a change request."""
+def change_request_ref(target: Target) -> ChangeRequestRef:
+    """Return the reference of the change request of a target. Raises Failure if it is not a change request."""
     if target.change_request is None:
         raise Failure(f"Could not review {target.ref}: it is not a change request. Write SPACE/NUMBER.", USAGE)
+    return target.change_request.ref(target.space.ref)
+
+
+async def page_paths(live: Live, at: ChangeRequestRef) -> dict[str, str]:
+    """Return the paths of the pages of a change request by their ids. Raises ApiError."""
+    tree = await live.cached_or_fetch(ListPages(at=at))
+    return {page.id: page.path or page.id for page in tree.walk()}
 
 
 def proposed_row(note: ProposedNote, paths: Mapping[str, str]) -> dict[str, Any]:
@@ -301,7 +309,7 @@ class _Page:
         return self.texts.item.key
 
 
-async def _load_pages(
+async def _load_changed_pages(
     references: References, versions: ComparedVersions, items: Sequence[ChangedPage]
 ) -> list[PageTexts]:
     """Return the texts of changed pages, with the old paths of those that were moved or renamed. Raises ApiError."""
@@ -327,7 +335,7 @@ class _PlacedThreads:
         self.by_block: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
         """Thread ids by page id and block key."""
         self._places: dict[str, tuple[str | None, str]] = {}
-        """By thread id: the key of the block, and how the block was found."""
+        """By thread id: the key of the block, and how the block was found. None and `page` without a block."""
         by_page = {each.id: BlockFinder(each.before, each.after, each.texts.path) for each in pages}
         for thread, _ in threads:
             page, node = thread.comment.target.page, thread.comment.target.node
@@ -405,11 +413,11 @@ def _source(document: Document, block: Block | None) -> str | None:
     return None if block is None else block_source(document.source, block)
 
 
-def _limit_pages(pages: list[dict[str, Any]], limit: int) -> tuple[list[dict[str, Any]], bool]:
-    """Return the pages that fit into `limit` characters, and whether pages or blocks were left out. If the first page is
+def _limit_pages(pages: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
+    """Return the pages that fit into `MAX_SIZE`, and whether pages or blocks were left out. If the first page is
     too long, return it with the blocks that fit."""
     kept: list[dict[str, Any]] = []
-    left = limit
+    left = MAX_SIZE
     for page in pages:
         size = len(json.dumps(page, ensure_ascii=False))
         if size > left:

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from octavo.api.content import ListPages, Page, PageTree
-from octavo.api.operation import ChangeRequestRef, RevisionRef
+from octavo.api.operation import RevisionRef
 from octavo.api.safety import safe_line
 from octavo.cli.comparisons import ComparedVersions, find_versions
-from octavo.cli.refs import References, Target
-from octavo.cli.review_export import BlockFinder, NotePlace, check_is_change
+from octavo.cli.refs import Target
+from octavo.cli.review_export import BlockFinder, NotePlace, change_request_ref
 from octavo.cli.standard_streams import USAGE, Failure
 from octavo.data.loaders import find_page, get_page_source, page_markdown
 from octavo.data.proposed_notes import MAX_NOTES, NewNote, ProposedNote, sanitize_note_text, sanitize_source_name
@@ -80,10 +80,10 @@ class ImportResult:
 class NoteImport:
     """Places notes in a change request and proposes them."""
 
-    def __init__(self, session: Session, references: References, target: Target) -> None:
+    def __init__(self, session: Session, target: Target) -> None:
         """Raises Failure if the target is not a change request."""
-        check_is_change(target)
-        self._session, self._references, self._target = session, references, target
+        self._at = change_request_ref(target)
+        self._session, self._target = session, target
         self._live = session.live
         self._versions: ComparedVersions | None = None
         self._tree: PageTree | None = None
@@ -91,12 +91,6 @@ class NoteImport:
         """By page id."""
         self._read_versions: dict[tuple[str, str], Document | None] = {}
         """By page id and revision."""
-
-    @property
-    def at(self) -> ChangeRequestRef:
-        at = self._target.at
-        assert isinstance(at, ChangeRequestRef), "it was checked"
-        return at
 
     async def place(self, notes: Sequence[Note]) -> tuple[PlacedNote, ...]:
         """Return the notes with their places. Raises ApiError or Failure."""
@@ -109,13 +103,13 @@ class NoteImport:
             for each in placed
             if each.page and isinstance(each.place, NotePlace)
         ]
-        result = await self._session.proposed.propose(self.at, new)
+        result = await self._session.proposed.propose(self._at, new)
         return ImportResult(placed, result.added, result.known, result.over_limit)
 
     async def page_tree(self) -> PageTree:
         """Return the page tree of the change request. Raises ApiError."""
         if self._tree is None:
-            self._tree = await self._live.fetch(ListPages(at=self._target.at))
+            self._tree = await self._live.fetch(ListPages(at=self._at))
         return self._tree
 
     async def linted_page(self, page: Page) -> LintedPage:
@@ -161,7 +155,7 @@ class NoteImport:
         key = (page.id, note.revision)
         if key not in self._read_versions:
             try:
-                at = RevisionRef(space_id=self.at.space_id, revision_id=note.revision)
+                at = RevisionRef(space_id=self._at.space_id, revision_id=note.revision)
             except ValueError:
                 return None
             found = await find_page(self._live, get_page_source(at, page.id))
@@ -182,8 +176,8 @@ def _new_note(note: Note, page: Page, place: NotePlace) -> NewNote:
 
 
 def _body(note: Note, place: NotePlace) -> str:
-    """Return the text of the comment. If the block was deleted, or was found only by similarity, the text begins with
-    the quote of the note. Its suggestion is then a code block, which cannot be applied."""
+    """Return the text of the comment for a note. If its block was deleted, or was found only by similarity, the text begins
+    with the quote of the note, and a suggestion becomes an ordinary code block, which cannot be applied."""
     is_sure = place.placed != "likely" and place.side == "after"
     parts = [note.text]
     if not is_sure and note.quote:

@@ -1,4 +1,5 @@
-"""Runs the app: opens the first session, and a new app for each session that is opened later."""
+"""Runs the app: opens the first session, and a new app for each session that is opened later. Also finds the screen to open
+first, if the command line names a REF or a URL."""
 
 from __future__ import annotations
 
@@ -6,25 +7,27 @@ import argparse
 import asyncio
 import gc
 import os
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from octavo import settings as settings_module
+from octavo.api.operation import ChangeRequestRef
 from octavo.cli import sessions
 from octavo.cli.standard_streams import Failure, why_read_only
 from octavo.data.state_db import NotSaved
-from octavo.lazy_import import lazy
 from octavo.settings import Settings
 from octavo.tui.app.octavo import Octavo
 from octavo.tui.app.pauses import use_one_arena
+from octavo.tui.core.routes import Route, ToChangeRequest, ToPage, ToThread
 from octavo.tui.terminal.crash_report import fault_reports
 from octavo.tui.terminal.display import query_terminal
 
 if TYPE_CHECKING:
-    from octavo.cli.session_choice import SessionChoice
+    from octavo.cli.app import SessionChoice
+    from octavo.cli.item_rows import FoundThread
+    from octavo.cli.refs import Target
     from octavo.first_picture import FirstPicture
     from octavo.tui.core.session import Session
-
-_route_finder = lazy("octavo.cli.first_route:route_finder")  # lazy: the API of threads, rarely needed
 
 
 def run_app(
@@ -87,3 +90,35 @@ def _open_session(
     if choice.access is None:
         return None
     return sessions.open_server(settings, choice.access, read_only=read_only or choice.access.why_read_only)
+
+
+def _route_finder(options: argparse.Namespace, text: str) -> Callable[[Session], Awaitable[Route]]:
+    """Return a function that finds the screen for a REF or URL. It raises ApiError, or ValueError with a message."""
+
+    async def find(session: Session) -> Route:
+        from octavo.cli.item_rows import FoundThread, find_named  # lazy: rarely needed
+        from octavo.cli.refs import References
+
+        try:
+            item = await find_named(References(session, options), text)
+        except Failure as failure:
+            raise ValueError(str(failure)) from failure
+        return _thread_route(item) if isinstance(item, FoundThread) else _target_route(item)
+
+    return find
+
+
+def _target_route(target: Target) -> Route:
+    page_id = target.page.id if target.page is not None else None
+    if target.change_request is not None:
+        block = (page_id, target.block) if page_id is not None else None
+        return ToChangeRequest(target.change_request.ref(target.space.ref), target.change_request, block=block)
+    return ToPage(target.space.id, page_id, target.block)
+
+
+def _thread_route(thread: FoundThread) -> Route:
+    target, comment = thread.target, thread.comment
+    if isinstance(target.at, ChangeRequestRef):
+        return ToChangeRequest(target.at, target.change_request, comment)
+    page, node = comment.target.page, comment.target.node
+    return ToThread(target.at, comment, page.id if page else None, node.id if node else "", "comments")

@@ -12,39 +12,41 @@ from octavo.cli.access import read_settings
 from octavo.cli.platform_folders import demo_folder, folder_of_pages
 from octavo.cli.platforms import build_demo, build_folder
 from octavo.cli.sessions import login_name
-from octavo.cli.standard_streams import USAGE, Failure, tell, write_out
+from octavo.cli.standard_streams import USAGE, Failure, tell, why_read_only, write_out
 from octavo.server.serve import serve
 
 
 def run(options: argparse.Namespace) -> int:
     settings = read_settings()
-    load: Path | None = options.load
-    if load is not None and not load.is_dir():
-        raise Failure(f"Could not open {load}: it is not a folder. Use a folder with Markdown files.")
-    if load is not None and options.role:
+    to_load: Path | None = options.load
+    if to_load is not None and not to_load.is_dir():
+        raise Failure(f"Could not open {to_load}: it is not a folder. Use a folder with Markdown files.")
+    if to_load is not None and options.role:
         raise Failure("--as works only with the demo, so it cannot be combined with --load.", USAGE)
     demo = demo_folder(settings, large=options.large, role=options.role)
     start_over = "Choose another folder with --data, or delete this folder to start over."
     folder = (
         replace(demo, path=options.data, start_over=start_over)
         if options.data
-        else folder_of_pages(settings, load)
-        if load
+        else folder_of_pages(settings, to_load)
+        if to_load
         else demo
     )
     left_out: list[str] = []
     try:
         unlock = folder.lock_shared()
         platform = (
-            build_folder(folder, load, login_name(), left_out) if load else build_demo(folder, large=options.large)
+            build_folder(folder, to_load, login_name(), left_out)
+            if to_load is not None
+            else build_demo(folder, large=options.large)
         )
     except OSError as error:
         raise Failure(folder.why_not_opened(error)) from error
 
     tell(*left_out)
-    if options.read_only:
+    if why_read_only(options):
         platform.read_only = (
-            "This server is read-only (octavo serve --read-only). To make changes, start it without --read-only."
+            "This server is read-only. To make changes, start it without --read-only and OCTAVO_READ_ONLY."
         )
     platform.world = replace(platform.world, allows_private_imports=options.allow_private_imports)
 

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from octavo.api.errors import Unauthorized
 from octavo.api.operation import SPECS
-from octavo.cli.demo_roles import DEFAULT_ROLE, PEOPLE_BY_ROLE
+from octavo.cli.arguments import DEFAULT_ROLE, PEOPLE_BY_ROLE
 from octavo.cli.event_log import LOG, Level
 from octavo.cli.late_client import LazyClient, LazyPlatform
 from octavo.cli.open_folder import OpenFolder
@@ -82,7 +82,7 @@ def open_demo(
     role: str = "",
     read_only: str = "",
 ) -> Session:
-    """Return a session on the demo, as the person with a role (`cli/demo_roles.py`). Raises OSError if the data cannot be
+    """Return a session on the demo, as the person with a role (`PEOPLE_BY_ROLE`). Raises OSError if the data cannot be
     stored. Raises ValueError if a demo to reset is open in another process."""
     folder = demo_folder(settings, large=large, role=role)
     if reset:
@@ -140,8 +140,8 @@ def _reset(settings: Settings, folder: PlatformFolder, *, large: bool) -> None:
 
 
 def open_folder(settings: Settings, path: Path, left_out: list[str] | None = None, *, read_only: str = "") -> Session:
-    """Return a session on a folder of Markdown files. Raises ValueError with a message if it is not a folder. When the
-    files are loaded, `left_out` gets a sentence for each file that was not loaded completely."""
+    """Return a session on a folder of Markdown files. Raises ValueError with a message if it is not a folder. Once the
+    files are loaded, `left_out` has a sentence for each file that was not loaded completely."""
     platform_folder, sentences = folder_of_pages(settings, path), [] if left_out is None else left_out
     opened, lazy_platform = load_folder(platform_folder, path, sentences)
 
@@ -157,16 +157,13 @@ def open_folder(settings: Settings, path: Path, left_out: list[str] | None = Non
         await run_in_thread(opened.wait_until_indexed)
 
     label = path.resolve().name or str(path)
-    client, namespace = (
-        embedded_client(platform_folder, lazy_platform, read_only=read_only),
-        f"folder {platform_folder.path}",
-    )
-    session = _build_session(settings, client, namespace, kind="folder", label=label, settle=SETTLE_LOCAL)
-    session = replace(
-        session, load_progress=lambda: opened.progress, reload_files=load_changes, first_titles=opened.first_titles
-    )
+    client = embedded_client(platform_folder, lazy_platform, read_only=read_only)
+    namespace = f"folder {platform_folder.path}"
     return replace(
-        session,
+        _build_session(settings, client, namespace, kind="folder", label=label, settle=SETTLE_LOCAL),
+        load_progress=lambda: opened.progress,
+        reload_files=load_changes,
+        first_titles=opened.first_titles,
         folder_warnings=wait_until_loaded,
         wait_until_indexed=wait_until_indexed,
         reopen=partial(open_folder, settings, path, left_out, read_only=read_only),
@@ -255,12 +252,12 @@ class LocalRemains(NamedTuple):
 
 
 def sign_out(settings: Settings, namespace: str, *others: str, drafts: bool) -> LocalRemains:
-    """Delete the cached data of an account. Queued changes remain, and drafts remain unless `drafts` is set. `others` are
-    more names under which changes of the same account are stored. Raises NotSaved."""
-    _clear_caches(settings, namespace)
+    """Delete the cached data of an account, and with `drafts` also its drafts and other local data. Queued changes always
+    remain. Return what remains. `others` are more names under which data of the account is stored. Raises NotSaved."""
     remaining_drafts = 0
     waiting: list[OutboxEntry] = []
     for name in (namespace, *others):
+        _clear_caches(settings, name)
         state = StateDb(settings.state_folder, name)
         try:
             waiting += (pending := OutboxEntries(state, state.now).all)
@@ -369,8 +366,9 @@ class _SignIn:
         return await run_in_thread(lambda: open_demo(self.settings, read_only=self.read_only))
 
     async def open_folder(self, path: str) -> Session:
+        # Not `Path.expanduser`, which raises RuntimeError for an unknown user.
         return await run_in_thread(
-            lambda: open_folder(self.settings, Path(path).expanduser(), read_only=self.read_only)
+            lambda: open_folder(self.settings, Path(os.path.expanduser(path)), read_only=self.read_only)
         )
 
     def accounts(self) -> Sequence[ServerAccount]:

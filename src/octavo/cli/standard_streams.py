@@ -12,6 +12,7 @@ import re
 import sys
 import threading
 from contextlib import suppress
+from errno import EBADF
 from traceback import format_exception
 from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
@@ -65,6 +66,21 @@ def why_read_only(options: argparse.Namespace) -> str:
     return READ_ONLY if options.read_only or os.environ.get("OCTAVO_READ_ONLY", "") not in ("", "0") else ""
 
 
+def is_terminal(*streams: TextIO | None) -> bool:
+    """Return whether all of the streams are terminals. A closed standard stream is None."""
+    return all(stream is not None and stream.isatty() for stream in streams)
+
+
+def read_input(name: str, maximum: int) -> bytes:
+    """Return the first `maximum` bytes of a file, or of standard input for `-`. Raises OSError."""
+    if name == "-":
+        if sys.stdin is None:
+            raise OSError(EBADF, "it is closed")
+        return sys.stdin.buffer.read(maximum)
+    with open(name, "rb") as file:
+        return file.read(maximum)
+
+
 def write_out(text: str) -> None:
     """Write `text` to standard output. Raises Failure if that fails, with code 0 if the reader closed the pipe."""
     if sys.stdout is None:
@@ -104,14 +120,15 @@ def write_error(text: str) -> None:
 
 
 def install_main_hooks() -> None:
-    """Print tracebacks of the main thread without API keys. Only a process of Octavo itself may call this."""
+    """Install hooks that print tracebacks of the main thread without API keys. Only a process of Octavo itself may call
+    this."""
     sys.excepthook = _uncaught
     sys.unraisablehook = _unraisable
 
 
 def install_thread_and_log_hooks() -> None:
-    """Print tracebacks of other threads and log messages without API keys. Called after the first picture, because the
-    imports take time."""
+    """Install hooks that print tracebacks of other threads, and log messages, without API keys. Called after the first
+    picture, because the imports take time."""
     if sys.excepthook is not _uncaught:
         return
     threading.excepthook = _uncaught_in_thread

@@ -17,6 +17,7 @@ from contextlib import suppress
 
 from octavo import __version__
 from octavo.cli.doctor_checks import Check
+from octavo.cli.standard_streams import is_terminal
 from octavo.help import text_of
 from octavo.lazy_import import has_extra, how_to_install
 from octavo.settings import Settings
@@ -37,7 +38,7 @@ _USUAL_EDITORS = ("sensible-editor", "nano", "vi")
 
 def terminal_checks(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:
     """Yield the checks. On a terminal, one of them asks for the position of the cursor."""
-    has_terminal = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+    has_terminal = is_terminal(sys.stdin, sys.stdout)
     version = f"{__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
     yield Check("Octavo", "ok", version)
     yield _terminal(environ, has_terminal=has_terminal)
@@ -54,8 +55,8 @@ def terminal_checks(settings: Settings, environ: Mapping[str, str]) -> Iterator[
     if size := [name for name in ("COLUMNS", "LINES") if name in environ]:
         names = " and ".join(size)
         yield Check("Size", "warning", f"{names} in the environment may be outdated", f"run: unset {' '.join(size)}")
-    yield _locale(settings, environ)
-    yield _editor(settings, environ)
+    yield _locale(environ)
+    yield _editor(settings)
 
 
 def _terminal(environ: Mapping[str, str], *, has_terminal: bool) -> Check:
@@ -197,7 +198,7 @@ def _tmux_option(name: str) -> str:
     return ran.stdout.strip()
 
 
-def _locale(settings: Settings, environ: Mapping[str, str]) -> Check:
+def _locale(environ: Mapping[str, str]) -> Check:
     name = next((value for each in ("LC_ALL", "LC_CTYPE", "LANG") if (value := environ.get(each))), "")
     if name and "utf8" not in name.lower().replace("-", ""):
         fix = "set LANG to a UTF-8 locale, such as C.UTF-8"
@@ -205,7 +206,7 @@ def _locale(settings: Settings, environ: Mapping[str, str]) -> Check:
     return Check("Locale", "ok", name or "not set, so Octavo assumes UTF-8")
 
 
-def _editor(settings: Settings, environ: Mapping[str, str]) -> Check:
+def _editor(settings: Settings) -> Check:
     command = settings.editor or next(((each,) for each in _USUAL_EDITORS if shutil.which(each)), ())
     if not command:
         return Check("Editor", "warning", "no editor found", "run: octavo config set editor COMMAND")

@@ -19,9 +19,18 @@ from octavo.cli.access import home_of, read_account_and_key, read_settings
 from octavo.cli.arguments import add_command
 from octavo.cli.commands import Command
 from octavo.cli.event_log import LOG
-from octavo.cli.output import Column, Field, Output, add_output_options
-from octavo.cli.standard_streams import FAILED, NOT_FOUND, NOT_SIGNED_IN, USAGE, Failure, tell, write_out
-from octavo.cli.web_browser import start_browser
+from octavo.cli.output import Column, Field, Output, add_output_options, start_browser
+from octavo.cli.standard_streams import (
+    FAILED,
+    NOT_FOUND,
+    NOT_SIGNED_IN,
+    USAGE,
+    Failure,
+    is_terminal,
+    tell,
+    write_error,
+    write_out,
+)
 from octavo.client import profiles, signing_in
 from octavo.client.client import Client
 from octavo.client.credentials import StoreUnavailable
@@ -198,7 +207,7 @@ def _read_piped_key() -> str:
 
 
 def _ask_for_api_key(host: str, action: str) -> str:
-    if sys.stdin is None or not sys.stdin.isatty():
+    if not is_terminal(sys.stdin):
         raise ValueError(
             "Could not ask for the API key: standard input is not a terminal. To read the API key from a file, run: "
             f"octavo auth {action} --with-token < FILE"
@@ -210,7 +219,7 @@ def _ask_for_api_key(host: str, action: str) -> str:
     try:
         return getpass.getpass(f"API key for {host}: ")
     except KeyboardInterrupt:
-        sys.stderr.write("\n")  # the shell prompt starts on a new line
+        write_error("\n")  # The shell prompt starts on a new line.
         raise
 
 
@@ -324,7 +333,7 @@ async def _check_with_server(settings: Settings, access: Access, key: SecretStr 
 
 
 def _token(settings: Settings, options: argparse.Namespace) -> int:
-    if sys.stdout is not None and sys.stdout.isatty() and not options.show:
+    if is_terminal(sys.stdout) and not options.show:
         raise Failure(
             "Could not print the API key: standard output is a terminal. To print it here, add --show.", USAGE
         )

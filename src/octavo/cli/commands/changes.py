@@ -15,10 +15,21 @@ from octavo.cli.access import read_settings
 from octavo.cli.commands import Command
 from octavo.cli.connection import check_allowed, prepare, run_connected
 from octavo.cli.item_rows import CHANGE_FIELDS, change_row, check_rows
-from octavo.cli.output import Column, Field, Output, Row, Style, add_limit_options, add_output_options, print_object
+from octavo.cli.output import (
+    Column,
+    Field,
+    Output,
+    Row,
+    Style,
+    add_limit_options,
+    add_output_options,
+    add_web_option,
+    check_web_option,
+    open_in_browser,
+    print_object,
+)
 from octavo.cli.refs import References, Target
-from octavo.cli.standard_streams import BLOCKED, FAILED, NOT_ALLOWED, UNKNOWN, USAGE, Failure, write_out
-from octavo.cli.web_browser import add_web_option, check_web_option, open_in_browser
+from octavo.cli.standard_streams import BLOCKED, FAILED, NOT_ALLOWED, UNKNOWN, USAGE, Failure, is_terminal, write_out
 from octavo.concurrency import gather_bounded
 from octavo.data.access import why_not_in_space
 from octavo.data.queries import PAGE_LIMIT
@@ -155,7 +166,7 @@ class ChangeList:
     async def _add(self, output: Output, batch: Sequence[ChangeRequest], reviewer: User | None) -> bool:
         """Add the rows of change requests. Return False if the limit is reached."""
         wanted = output.wanted | ({"reviewers"} if reviewer is not None else set())
-        if output.limit is not None:
+        if output.limit is not None and reviewer is None:
             batch = batch[: output.limit + 1]
         spaces = {each.id: each for each in await self._references.spaces()}
 
@@ -210,8 +221,7 @@ def _declare_merge(command: argparse.ArgumentParser) -> None:
 
 
 def _run_merge(options: argparse.Namespace) -> int:
-    has_terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stdout is not None and sys.stdout.isatty()
-    if not (options.check or options.yes or has_terminal):
+    if not (options.check or options.yes or is_terminal(sys.stdin, sys.stdout)):
         raise Failure(
             "Could not merge: without a terminal, merging needs --yes. To see the checks, use --check.", USAGE
         )
@@ -255,7 +265,7 @@ async def _merge_one(session: Session, options: argparse.Namespace, target: Targ
     checks: Checks = await _run_checks(session.live, at, linters)
     if options.update and not options.check and checks.change_request.outdated:
         updated = await update(session.live, at, checks.basis)
-        _check_sent(updated, f"update {name}", "update", name)
+        _check_sent(updated, "update", name)
         if updated.result is not None and updated.result.result == "conflicts":
             message = f"Could not merge {name}: the update from main has conflicts. Resolve them in Octavo: octavo open {name}"
             raise Failure(message, BLOCKED)
@@ -272,7 +282,7 @@ async def _merge_one(session: Session, options: argparse.Namespace, target: Targ
     if is_asked and not _is_confirmed(name):
         raise Failure(f"Did not merge {name}.")
     sent = await merge(session.live, at, checks.basis)
-    _check_sent(sent, f"merge {name}", "merge", name)
+    _check_sent(sent, "merge", name)
     result = sent.result
     return {
         **row,
@@ -284,18 +294,17 @@ async def _merge_one(session: Session, options: argparse.Namespace, target: Targ
     }
 
 
-def _check_sent(sent: SendResult[MergeResult], action: str, noun: str, name: str) -> None:
-    """Raise Failure if a merge or an update was not done."""
+def _check_sent(sent: SendResult[MergeResult], verb: str, name: str) -> None:
+    """Raise Failure if a merge or an update was not done. `verb` is `merge` or `update`."""
     match sent.kind:
         case "unknown":
-            verb = "merge" if noun == "merge" else "update"
-            message = f"The {noun} of {name} did not complete and was not retried. Check it, then {verb} again."
+            message = f"The {verb} of {name} did not complete and was not retried. Check it, then {verb} again."
             raise Failure(message, UNKNOWN)
         case "changed":
-            raise Failure(f"Could not {action}: {sent.message}", BLOCKED)
+            raise Failure(f"Could not {verb} {name}: {sent.message}", BLOCKED)
         case "refused":
             status = sent.error.status if sent.error is not None else None
-            raise Failure(sent.message or f"Could not {action}.", NOT_ALLOWED if status == 403 else FAILED)
+            raise Failure(sent.message or f"Could not {verb} {name}.", NOT_ALLOWED if status == 403 else FAILED)
 
 
 def _why_not_merged(checks: Checks, allowed: Sequence[str], name: str) -> str:

@@ -21,7 +21,7 @@ from octavo.cli.checking import NETWORK, CheckReport, ContentOptions, check_cont
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
 from octavo.cli.refs import References
-from octavo.cli.standard_streams import FAILED, USAGE, Failure, tell, write_out
+from octavo.cli.standard_streams import FAILED, USAGE, Failure, is_terminal, tell, write_out
 from octavo.documents.checks.findings import (
     OWN_SOURCE,
     RULES,
@@ -186,8 +186,8 @@ def _compact(value: Any) -> str:
 
 
 def terminal_lines(findings: Sequence[Finding], texts: Mapping[str, str]) -> str:
-    on_terminal = sys.stdout is not None and sys.stdout.isatty()
-    return text_lines(findings, colors=on_terminal and not os.environ.get("NO_COLOR"))
+    has_colors = is_terminal(sys.stdout) and not os.environ.get("NO_COLOR")
+    return text_lines(findings, colors=has_colors)
 
 
 FORMATS: Mapping[str, Callable[[Sequence[Finding], Mapping[str, str]], str]] = {
@@ -244,10 +244,10 @@ def declare(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     path = Path(options.target)
-    if path.is_dir():
+    if os.path.isdir(path):  # Not `Path.is_dir`, which raises OSError for long names.
         return _run_on_folder(options, path)
-    if path.exists() or options.target.startswith((".", "/", "~")):
-        problem = "it is not a folder" if path.exists() else "there is no such folder"
+    if os.path.exists(path) or options.target.startswith((".", "/", "~")):
+        problem = "it is not a folder" if os.path.exists(path) else "there is no such folder"
         raise Failure(f"Could not check {_target_label(options.target)}: {problem}.", USAGE)
     return _run_on_ref(options)
 

@@ -20,19 +20,21 @@ from octavo.cli.connection import (
     add_sending_options,
     add_text_options,
     check_allowed,
+    check_message,
+    delete_editor_file,
     once_key,
     prepare,
     read_file,
     read_text,
     run_connected,
     send,
+    tell_if_done_once,
     text_option,
-    was_done_once,
 )
 from octavo.cli.item_rows import FoundThread, find_named, find_thread
 from octavo.cli.output import Column, Field, Output, add_output_options, print_object
 from octavo.cli.refs import Ref, References, Target
-from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure, tell
+from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure
 from octavo.data.access import why_not_in_space, why_not_in_thread
 from octavo.data.loaders import get_page_source, page_markdown
 from octavo.data.writes.machine import NewWrite
@@ -115,11 +117,10 @@ def _declare_comment(command: argparse.ArgumentParser) -> None:
 def _run_comment(options: argparse.Namespace) -> int:
     if options.suggest == "-" and options.file == "-":
         raise Failure("Could not comment: -F and --suggest cannot both read standard input.", USAGE)
-    # Raises Failure for `-m -` before a session is opened.
-    text_option(argparse.Namespace(message=options.message, file=None))
+    check_message(options)
 
     async def work(session: Session) -> int:
-        await _write(session, options)
+        await _write_comment(session, options)
         return 0
 
     return run_connected(options, work, action="comment")
@@ -134,10 +135,9 @@ class _Place:
     node: str | None = None
 
 
-async def _write(session: Session, options: argparse.Namespace) -> None:
+async def _write_comment(session: Session, options: argparse.Namespace) -> None:
     await prepare(session)
-    if was_done_once(session, options.once):
-        tell(f"Already written with --once {options.once}. Nothing was written.")
+    if tell_if_done_once(session, options.once):
         return
     references = References(session, options)
     target = await (references.target if options.page else partial(find_named, references))(options.ref)
@@ -154,6 +154,7 @@ async def _write(session: Session, options: argparse.Namespace) -> None:
     write = NewWrite(op, "comment", once_key(options.once), context=str(place.target.ref))
     if options.pending:
         (entry,) = await session.outbox.add_pending_comments([write])
+        delete_editor_file(options)
     else:
         (entry,) = await send(session, [write], options)
     print_written(session, options, place.target, entry, thread=entry.created_id)
@@ -264,13 +265,11 @@ def _declare_reply(command: argparse.ArgumentParser) -> None:
 
 
 def _run_reply(options: argparse.Namespace) -> int:
-    # Raises Failure for `-m -` before a session is opened.
-    text_option(argparse.Namespace(message=options.message, file=None))
+    check_message(options)
 
     async def work(session: Session) -> int:
         await prepare(session)
-        if was_done_once(session, options.once):
-            tell(f"Already written with --once {options.once}. Nothing was written.")
+        if tell_if_done_once(session, options.once):
             return 0
         thread = await find_thread(References(session, options), options.thread)
         await write_reply(session, options, thread, resolves=options.resolve)

@@ -13,7 +13,7 @@ from typing import Any
 from octavo.cli.arguments import add_command
 from octavo.cli.commands import Command
 from octavo.cli.output import Column, Field, Output, add_output_options
-from octavo.cli.standard_streams import USAGE, Failure, tell, write_out
+from octavo.cli.standard_streams import USAGE, Failure, is_terminal, tell, write_out
 from octavo.client.private_files import write_private
 from octavo.lazy_import import lazy, load
 from octavo.settings import Settings, SetValue, did_you_mean, in_words, read_each
@@ -196,7 +196,7 @@ def _key_problems(settings: Settings) -> list[str]:
 
 
 def _edit(settings: Settings, path: Path) -> int:
-    if sys.stdin is None or not sys.stdin.isatty():
+    if not is_terminal(sys.stdin):
         raise Failure(
             f"Could not open the editor: standard input is not a terminal. Edit this file instead: {path}", USAGE
         )

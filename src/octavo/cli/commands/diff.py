@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import re
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
@@ -219,10 +220,13 @@ def _unified(page: PageTexts, context: int) -> str:
         return ""
     name = page.path if page.path.endswith((".md", ".yaml")) else f"{page.path}.md"
     old, new = (f"{side}/{name}" if text else "/dev/null" for side, text in (("a", page.before), ("b", page.after)))
-    lines = difflib.unified_diff(
-        page.before.splitlines(keepends=True), page.after.splitlines(keepends=True), old, new, n=context
-    )
+    lines = difflib.unified_diff(_lines(page.before), _lines(page.after), old, new, n=context)
     return "".join(each if each.endswith("\n") else f"{each}\n\\ No newline at end of file\n" for each in lines)
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines with their line feeds. For `patch`, no other character ends a line, unlike for `str.splitlines`."""
+    return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
 DIFF = Command(

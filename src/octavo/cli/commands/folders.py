@@ -6,6 +6,7 @@ were merged in Octavo back to a folder.
 from __future__ import annotations
 
 import argparse
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -299,14 +300,14 @@ def _declare_export(command: argparse.ArgumentParser) -> None:
 
 
 def _run_export(options: argparse.Namespace) -> int:
-    path: Path = options.exported_folder.expanduser()
+    path = Path(os.path.expanduser(options.exported_folder))
     options.pages_folder = path
     before, top = fingerprint(path), path.resolve()
 
     async def work(session: Session) -> int:
         assert session.folder_warnings is not None, "the session shows a folder"
         await session.folder_warnings()
-        space = platforms.space_of_folder(folder_of_pages(read_settings(), path), path)
+        space = platforms.space_id_of_folder(folder_of_pages(read_settings(), path), path)
         if space is None:
             raise Failure(f"Could not export to {path}: Octavo has no copy of it. Run: octavo open {path}")
         with file_failures(f"export to {path}"):
@@ -457,12 +458,11 @@ def _print_proposal(
 
 def _row(plan: ProposalPlan, change_request: ChangeRequest | None, space: str) -> dict[str, Any]:
     paths = plan.targets.layout.paths
-    request = change_request
     return {
-        "ref": str(Ref(space, request.number)) if request is not None else None,
-        "number": request.number if request is not None else None,
-        "url": request.urls.app if request is not None else None,
-        "status": request.status if request is not None else None,
+        "ref": str(Ref(space, change_request.number)) if change_request is not None else None,
+        "number": change_request.number if change_request is not None else None,
+        "url": change_request.urls.app if change_request is not None else None,
+        "status": change_request.status if change_request is not None else None,
         "summary": plan.summary,
         "edited": [paths.get(name, name) for name in plan.edits],
         "added": [version.path for version in plan.new_pages.values()],

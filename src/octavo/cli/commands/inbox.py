@@ -119,7 +119,7 @@ class InboxList:
     async def print(self) -> None:
         """Print the rows, or watch them. Raises ApiError or Failure."""
         self._space = await self._references.chosen_space()
-        # The rows depend on the user. This request also reports errors of the account.
+        # The rows depend on the user. If the API key is rejected, this request fails with the reason.
         self._session.outbox.set_account(await self._session.live.fetch(Me()), is_confirmed=True)
         loader = InboxLoader(self._session.live, self._session.drafts, await self._references.organization())
         changed = asyncio.Event()

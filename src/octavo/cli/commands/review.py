@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.change_requests import ChangeRequest
-from octavo.api.content import ListPages
 from octavo.api.errors import ApiError
-from octavo.api.operation import ChangeRequestRef, RevisionRef
+from octavo.api.operation import RevisionRef
 from octavo.cli import review_export
 from octavo.cli.api import Files, title_of
 from octavo.cli.commands import Command
@@ -24,12 +23,12 @@ from octavo.cli.connection import (
     once_key,
     prepare,
     run_connected,
+    tell_if_done_once,
     text_option,
-    was_done_once,
 )
 from octavo.cli.output import Field, add_output_options, print_object, wanted_fields
 from octavo.cli.refs import References, Target
-from octavo.cli.review_export import ExportOptions, check_is_change, export_review, proposed_row
+from octavo.cli.review_export import ExportOptions, change_request_ref, export_review, page_paths, proposed_row
 from octavo.cli.review_import import (
     REPORT_FORMATS,
     ImportResult,
@@ -60,30 +59,6 @@ VERDICT_FIELDS = (
 )
 
 
-def add_verdict_options(actions: argparse._MutuallyExclusiveGroup) -> None:
-    """Add `--approve`, `--request-changes` and `--comment`."""
-    actions.add_argument("--approve", dest="verdict", action="store_const", const="approved", help="approve")
-    actions.add_argument(
-        "--request-changes", dest="verdict", action="store_const", const="changes-requested", help="request changes"
-    )
-    actions.add_argument(
-        "--comment",
-        dest="verdict",
-        action="store_const",
-        const="commented",
-        help="submit your comments without a verdict",
-    )
-
-
-def add_review_options(command: argparse.ArgumentParser) -> None:
-    """Add the options for the text, the revision and the sending of a review."""
-    add_text_options(command)
-    command.add_argument(
-        "--revision", metavar="ID", help="with a verdict: the revision that you reviewed (default: the one shown last)"
-    )
-    add_sending_options(command)
-
-
 def submit(options: argparse.Namespace) -> int:
     """Submit a review with the verdict of the options, and return the exit code. Raises Failure."""
     verb = {"approved": "approve", "changes-requested": "request changes on", "commented": "comment on"}[
@@ -100,8 +75,7 @@ def submit(options: argparse.Namespace) -> int:
 async def _review(session: Session, options: argparse.Namespace, verb: str) -> None:
     text = (text_option(options) or "").strip()
     await prepare(session)
-    if was_done_once(session, options.once):
-        tell(f"Already written with --once {options.once}. Nothing was written.")
+    if tell_if_done_once(session, options.once):
         return
     target = await References(session, options).target(options.ref)
     change_request = target.change_request
@@ -193,7 +167,17 @@ def declare(command: argparse.ArgumentParser) -> None:
     actions.add_argument(
         "--import", dest="notes", metavar="FILE", help="propose the notes in a file; - reads standard input"
     )
-    add_verdict_options(actions)
+    actions.add_argument("--approve", dest="verdict", action="store_const", const="approved", help="approve")
+    actions.add_argument(
+        "--request-changes", dest="verdict", action="store_const", const="changes-requested", help="request changes"
+    )
+    actions.add_argument(
+        "--comment",
+        dest="verdict",
+        action="store_const",
+        const="commented",
+        help="submit your comments without a verdict",
+    )
     actions.add_argument("--discard-proposed", action="store_true", help="discard the proposed notes")
     command.add_argument("--dry-run", action="store_true", help="with --import: place the notes, and store nothing")
     command.add_argument(
@@ -209,7 +193,11 @@ def declare(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--page", metavar="PAGE", help="with --json: only this page, by its path, id or title")
     command.add_argument("--changed-only", action="store_true", help="with --json: leave out unchanged blocks")
-    add_review_options(command)
+    add_text_options(command)
+    command.add_argument(
+        "--revision", metavar="ID", help="with a verdict: the revision that you reviewed (default: the one shown last)"
+    )
+    add_sending_options(command)
     add_output_options(command, prints_rows=False)
 
 
@@ -234,13 +222,10 @@ def run(options: argparse.Namespace) -> int:
         references = References(session, options)
         target = await references.target(options.ref)
         choices = ExportOptions(options.page or "", options.changed_only)
-        check_is_change(target)
+        at = change_request_ref(target)
         row = await export_review(references, target, choices, wanted)
         if "proposed" in wanted:
-            at = target.at
-            assert isinstance(at, ChangeRequestRef), "a change request was exported"
-            tree = await session.live.cached_or_fetch(ListPages(at=at))
-            paths = {page.id: page.path or page.id for page in tree.walk()}
+            paths = await page_paths(session.live, at)
             row["proposed"] = [proposed_row(each, paths) for each in session.proposed.at(at)]
         if row["truncated"]:
             tell("Showing the first pages only. For the other pages, use --page PAGE.")
@@ -257,8 +242,7 @@ def _import(options: argparse.Namespace) -> int:
     reports = () if is_jsonl else read_report_file(content, options.format, name)
 
     async def work(session: Session) -> int:
-        references = References(session, options)
-        importing = NoteImport(session, references, await references.target(options.ref))
+        importing = NoteImport(session, await References(session, options).target(options.ref))
         found = ReportNotes(tuple(notes))
         if not is_jsonl:
             found = await notes_of_reports(importing, reports, options.format, options.source or options.format)
@@ -283,10 +267,7 @@ def _print_result(options: argparse.Namespace, found: ReportNotes, result: Impor
 
 
 async def _discard(session: Session, options: argparse.Namespace) -> int:
-    target = await References(session, options).target(options.ref)
-    check_is_change(target)
-    at = target.at
-    assert isinstance(at, ChangeRequestRef), "it was checked"
+    at = change_request_ref(await References(session, options).target(options.ref))
     source = sanitize_source_name(options.source) if options.source else None
     notes = [each for each in session.proposed.at(at) if source in (None, each.source)]
     await session.proposed.discard(notes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from octavo.api import search
@@ -25,7 +26,6 @@ from octavo.data.loaders import all_items
 from octavo.data.queries import PAGE_LIMIT, UNDECIDED, change_requests_of
 from octavo.data.search_index import Hit, HitKind
 from octavo.lazy_import import lazy
-from octavo.settings import did_you_mean
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
@@ -107,7 +107,7 @@ class Search:
             )
             return [await self._hit_row(each) for each in hits]
         if options.where == "changes":
-            return await self._changes(only)
+            return await self._changes()
         return await self._pages(most, only)
 
     # Pages
@@ -190,18 +190,15 @@ class Search:
         for organization in await self._references.organizations():
             for status in UNDECIDED:
                 listed = await self._live.cached(change_requests_of(organization.id, status))
-                change_request = (
-                    change_request or next((each for each in listed.items if each.id == at.change_request_id), None)
-                    if listed
-                    else change_request
-                )
+                if change_request is None and listed is not None:
+                    change_request = next((each for each in listed.items if each.id == at.change_request_id), None)
         if change_request is None and not self._options.offline:
             change_request = await self._live.fetch(Get(at=at))
         return change_request.number if change_request is not None else None
 
     # Change requests
 
-    async def _changes(self, only: Space | None) -> list[Row]:
+    async def _changes(self) -> list[Row]:
         by_id = {each.id: each for each in self._spaces}
         words = fold(self._words).split()
         found: list[ChangeRequest] = []
@@ -209,7 +206,7 @@ class Search:
             at = OrganizationRef(organization_id=organization.id)
             for status in _STATUSES:
                 op = ListOfOrganization(at=at, status=status, limit=PAGE_LIMIT)
-                found += (await self._live.fetch(op)).items
+                found += await all_items(self._live, op)
         return [
             self._row(
                 by_id[each.space], "change-request", each.title, each.description_text or each.status,
@@ -239,10 +236,7 @@ class Search:
 
 def _nearest_word(word: str, known_words: set[str]) -> str:
     """Return the known word that is most similar, or the word itself if none is similar."""
-    if word in known_words:
-        return word
-    found = did_you_mean(word, known_words)
-    return found.removeprefix(" Did you mean ").removesuffix("?") if found else word
+    return next(iter(get_close_matches(word, known_words, n=1, cutoff=0.7)), word)
 
 
 def _excerpt(text: str, words: str) -> str:

@@ -16,10 +16,20 @@ from octavo.cli.commands import Command
 from octavo.cli.comparisons import remember_viewed
 from octavo.cli.connection import run_connected
 from octavo.cli.item_rows import FoundThread
-from octavo.cli.output import Output, Style, add_output_options, age, print_object, print_text, wanted_fields
+from octavo.cli.output import (
+    Output,
+    Style,
+    add_output_options,
+    add_web_option,
+    age,
+    check_web_option,
+    open_in_browser,
+    print_object,
+    print_text,
+    wanted_fields,
+)
 from octavo.cli.refs import References, Target
 from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure, write_out
-from octavo.cli.web_browser import add_web_option, check_web_option, open_in_browser
 from octavo.documents.page_trees import changed_pages
 from octavo.documents.source_reader import parse
 from octavo.lazy_import import lazy
@@ -37,7 +47,7 @@ KINDS = {
     "page": item_rows.PAGE_FIELDS,
     "change request": item_rows.CHANGE_FIELDS,
     "space": item_rows.SPACE_FIELDS,
-    "thread": item_rows.FIELDS,
+    "thread": item_rows.THREAD_FIELDS,
     "user": item_rows.USER_FIELDS,
 }
 _PIPE_COLUMNS = 100
