@@ -283,6 +283,32 @@ async def test_suggestion_for_an_edited_block_offers_the_editor(stage: Stage) ->
         assert not run.gate.sent(content.Edit)
 
 
+async def test_suggestion_is_not_checked_against_the_page_of_the_previous_thread(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        at = await ref_of_seven(run)
+        await suggest(run, at, "All times in requests", "All times are in UTC.")
+        pages = (await run.ask(content.ListPages(at=at), MARA)).walk()
+        other = next(each.id for each in pages if each.title == "Troubleshooting")
+        text = (await run.ask(content.GetRawPage(at=at, page_id=other), MARA)).markdown
+        assert text is not None
+        key = next(each.key for each in parse(text.text).walk() if each.kind == "paragraph")
+        body = Markdown(markdown=f"Clearer words:\n\n{suggestion_fence('Call us.')}")
+        await run.ask(comments.Create(at=at, page=other, node=key, body=body), TOMAS)
+        send = run.gate._send
+
+        async def refuse_other_page(op: Operation[Any]) -> Any:
+            if isinstance(op, content.GetPage) and (op.at, op.page_id) == (at, other):
+                raise NotSent("Could not reach the server.")
+            return await send(op)
+
+        run.gate._send = refuse_other_page
+        await run.press("r", "/", *"shorter", "enter")
+        await run.see("+ All times are in UTC.")
+        await run.press("escape", "/", *"clearer", "enter")
+        await run.see("+ Call us.")
+        await run.gone("outdated: the block was edited or deleted")
+
+
 async def suggest_ends(run: Run) -> tuple[ChangeRequestRef, str]:
     """Suggest other texts for the first and the last paragraph. Return the change request and the text of the page."""
     at = await ref_of_seven(run)

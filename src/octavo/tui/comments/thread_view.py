@@ -205,12 +205,12 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
             self._replies = Snapshot()
         else:
             self._subscriptions.follow("replies", replies_of(at, comment.id), self._show_replies)
-        page = comment.target.page
+        page, page_op = comment.target.page, None
         if page is not None and isinstance(at, ChangeRequestRef) and find_suggestions(comment.body.text):
-            op = content.GetPage(at=at, page_id=page.id, format="markdown")
-            self._subscriptions.follow("page", op, self._show_page)
-        else:
-            self._subscriptions.follow("page", None)
+            page_op = content.GetPage(at=at, page_id=page.id, format="markdown")
+        if page_op != self._subscriptions.operation("page"):
+            self._suggestions.set_page_text("")  # It was the text of another page.
+        self._subscriptions.follow("page", page_op, self._show_page)
         self._lay_out()
 
     def refresh_replies(self) -> None:
