@@ -160,6 +160,9 @@ async def test_only_the_open_table_is_loaded(stage: Stage) -> None:
         await run.until(lambda: bool(run.gate.sent(invites.ListLinks)), "load the selected table")
         assert {type(op) for op in browser(run).subscriptions.operations()} >= {invites.ListLinks}
         assert organizations.ListMembers not in {type(op) for op in browser(run).subscriptions.operations()}
+        await open_table(run, "collections")
+        await open_table(run, "teams")
+        assert {type(op) for op in browser(run).subscriptions.operations()} == {teams.List}
 
 
 @pytest.mark.before_release

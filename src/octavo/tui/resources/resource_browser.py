@@ -218,6 +218,8 @@ class BrowserScreen(ListView[Any]):
         self.snapshot: Snapshot[Any] = Snapshot()
         self._names: dict[str, str] = {}
         """Names of items by ID, from the responses so far."""
+        self._lookup_counts: dict[str, int] = {}
+        """Number of followed responses that contain names, by the beginning of their slots."""
         self._detail_loader = DetailLoader(self, lambda: self.live, self._show_details)
         self._load_timer: Timer | None = None
         self._new_key = ""
@@ -352,8 +354,7 @@ class BrowserScreen(ListView[Any]):
 
     def _load(self) -> None:
         resource, arguments = self.level.resource, self.level.arguments
-        for number, lookup in enumerate(resource.lookups):
-            self.follow(f"names {number}", build_full_list(lookup, arguments), self.add_names)
+        self.follow_lookups("names", [build_full_list(lookup, arguments) for lookup in resource.lookups])
         op = resource.list_operation(arguments)
         if isinstance(op, Listing):
             self.subscriptions.follow_whole("list", op, self._show_list, MAX_ROWS)
@@ -365,6 +366,14 @@ class BrowserScreen(ListView[Any]):
             self.rows.go_to(key)
 
     # Responses
+
+    def follow_lookups(self, slots: str, ops: Sequence[Operation[Any]]) -> None:
+        """Follow the responses to `ops`, which contain names, and no others in these `slots`."""
+        for number, op in enumerate(ops):
+            self.follow(f"{slots} {number}", op, self.add_names)
+        for number in range(len(ops), self._lookup_counts.get(slots, 0)):
+            self.follow(f"{slots} {number}", None)
+        self._lookup_counts[slots] = len(ops)
 
     def _show_list(self, snapshot: Snapshot[Any]) -> None:
         level, op = self.level, self.subscriptions.operation("list")
@@ -578,9 +587,7 @@ def _load_more_names(view: BrowserScreen) -> None:
     if view.snapshot.value is None:
         return
     responses = _lookup_responses(view, resource)
-    for number, op in enumerate(resource.more_lookups(resource.items(view.snapshot.value), arguments, responses)):
-        if view.subscriptions.operation(f"more names {number}") != op:
-            view.follow(f"more names {number}", op, view.add_names)
+    view.follow_lookups("more names", resource.more_lookups(resource.items(view.snapshot.value), arguments, responses))
 
 
 def _lookup_responses(view: BrowserScreen, resource: Resource[Any]) -> dict[type[Operation[Any]], Any]:
