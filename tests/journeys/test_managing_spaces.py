@@ -171,6 +171,19 @@ async def test_trash_says_that_it_could_not_be_loaded(stage: Stage) -> None:
         await run.see("Harbour API", "7 days left", "Restore by ID")
 
 
+async def test_failed_load_of_the_collections_is_shown_below_the_spaces(stage: Stage) -> None:
+    def refuse(platform: Platform) -> None:
+        platform.refuse_next(collections.List, 500, "The shelves are being painted.", times=9)
+
+    async with stage.play(NOOR, change=refuse) as run:
+        await focus_space_tree(run)
+        await run.see("Harbour API", "✗ Could not load the")
+        run.accept()
+        await run.press("r")
+        await run.see("Products")
+        await run.gone("Could not load the")
+
+
 async def test_alt_up_moves_a_space_above_its_neighbor(stage: Stage) -> None:
     async with stage.play(NOOR) as run:
         await create_space(run, "First")

@@ -11,6 +11,7 @@ from textual.events import DescendantFocus
 from textual.widget import Widget
 
 from octavo.api.collections import Collection
+from octavo.api.errors import ApiError
 from octavo.api.operation import Discussion, ListPage, Model
 from octavo.api.organizations import Organization
 from octavo.data.drafts import UnsentText
@@ -59,6 +60,7 @@ class SpaceList:
         self.wanted_route: ToPage | None = None
         """The page to open as soon as its space is loaded."""
         self._collections: tuple[Collection, ...] = ()
+        self._collections_error: ApiError | None = None
         self._removed_id = ""
         """ID of a space that was deleted or transferred, but that the server still lists."""
         self._opens_last_space = True
@@ -88,9 +90,10 @@ class SpaceList:
         self.show()
 
     def _show_collections(self, snapshot: Snapshot[ListPage[Collection]]) -> None:
+        self._collections_error = snapshot.error
         if snapshot.value is not None:
             self._collections = snapshot.value.items
-            self.show()
+        self.show()
 
     @property
     def target(self) -> SpaceTarget | None:
@@ -150,6 +153,8 @@ class SpaceList:
         open_space.nav.spaces_tree.state.show_unreadable(snapshot.value.unreadable)
         if snapshot.error is not None:
             open_space.nav.spaces_tree.state.fail("Could not refresh the spaces", str(snapshot.error))
+        elif self._collections_error is not None:
+            open_space.nav.spaces_tree.state.fail("Could not load the collections", str(self._collections_error))
         self._close_removed()
         if open_space.space is not None:
             open_space.space = workspace.space(open_space.space.id) or open_space.space
