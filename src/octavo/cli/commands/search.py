@@ -157,7 +157,7 @@ class Search:
 
         async def load(at: Discussion) -> None:
             try:
-                await self._live.fetch(ListThreads(at=at, format="markdown", limit=PAGE_LIMIT))
+                await all_items(self._live, ListThreads(at=at, format="markdown", limit=PAGE_LIMIT))
             except NotFound:
                 return  # the space or change request was deleted meanwhile
 
