@@ -330,6 +330,12 @@ def test_changed_white_space_in_an_empty_line_of_code_is_named() -> None:
     assert row("invisible characters", found).split("characters: ")[1] == "2 spaces → space"
 
 
+def test_words_of_a_link_that_shows_its_page_are_no_invisible_characters() -> None:
+    before, after = (f'See [{name}]({url} "mention") first.\n' for name, url in (("Tides", "t/"), ("Tides.md", "t.md")))
+    found = rows(before, after)
+    assert row("words of the link", found).split("link: ")[1] == "Tides → Tides.md"
+
+
 def test_changed_and_added_column_titles_are_marked() -> None:
     found = set_lines(
         "| Name | Size of it |\n| - | - |\n| a | 1 |\n",

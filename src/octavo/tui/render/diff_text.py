@@ -83,11 +83,14 @@ def look_the_same(old: Sequence[Line], new: Sequence[Line]) -> bool:
 
 
 def invisible_change(words: Iterable[model.TextPart]) -> model.AttributeChange:
-    """Return the invisible characters that were removed and added, in the form of a changed setting."""
+    """Return the invisible characters that were removed and added, in the form of a changed setting. Words of links to
+    pages can be invisible too, because such a link shows a name for its page."""
     changed = [word for word in words if word.op != "equal" and (word.old is None or word.old.text != word.run.text)]
     texts = ("".join(run.text for _, run in _words_of_side(changed, op)) for op in ("delete", "insert"))
+    is_link = {word.run.kind for word in changed} == {"mention"}
     return model.AttributeChange(
-        "invisible characters", *(describe_whitespace(text) if not text.strip() else text for text in texts)
+        "words of the link" if is_link else "invisible characters",
+        *(describe_whitespace(text) if not text.strip() else text for text in texts),
     )
 
 
