@@ -986,6 +986,34 @@ def test_no_block_is_moved_to_its_own_place(kind: str) -> None:
         assert moves_without_effect(diff(parse(old), parse(new))) == []
 
 
+@pytest.mark.parametrize("order", ["one CODE two", "CODE one two", "one two CODE"])
+def test_table_made_of_text_around_a_block_has_all_blocks_in_order(order: str) -> None:
+    one, two = "Please see the page of the tides for its structure.", "The harbour office signs for every boat in it."
+    apart = order.replace(" ", "\n\n").replace("CODE", "```\nopen the gate\n```")
+    apart = apart.replace("one", one).replace("two", two)
+    table = f"<table><tr><td>{one}</td></tr><tr><td>{two}</td></tr></table>"
+    for before, after in ((table, apart), (apart, table)):
+        old, new = parse(f"# Page\n\n{before}\n"), parse(f"# Page\n\n{after}\n")
+        found = diff(old, new)
+        check_sides(found, old, new)
+        assert any(" → " in line for line in lines(found))
+
+
+def test_text_taken_out_of_an_item_is_no_move_on_a_page_with_many_changes() -> None:
+    letters = Random(1)
+    note = "The lights may take up to three days to appear after their registration."
+
+    def page(item: str) -> str:
+        words = ["".join(letters.choices("abdefgiklmnoprstu", k=6)) for _ in range(7 * 30)]
+        above = [" ".join(words[at : at + 7]) for at in range(0, len(words), 7)]
+        return "\n\n".join([*above, f"* See the map\n* {item}\n\n# Last"])
+
+    old, new = parse(page(f"Lamps\n{note}")), parse(page(f"Lamps\n\n{note}"))
+    told = [line.strip() for line in lines(diff(old, new))]
+    assert "% paragraph unwrapped from an item" in told
+    assert not any(line.startswith(("<", ">")) for line in told)
+
+
 @pytest.mark.parametrize("container", [*CONTAINERS.values(), "1. INSIDE", "* INSIDE"])
 @pytest.mark.parametrize("first", [1, 2, 3])
 @pytest.mark.parametrize("is_edited", [False, True])

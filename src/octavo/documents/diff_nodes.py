@@ -427,3 +427,19 @@ def _value_text(value: Any) -> str | None:
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {_value_text(each)}" for name, each in value.items())
     return f"{value:.0f} %" if isinstance(value, float) else str(value)  # Every float is a width in percent.
+
+
+def insert_in_order(run: Sequence[DiffStep], replacements: Sequence[DiffStep]) -> list[DiffStep]:
+    """Return the steps of `run`. Each of `replacements` takes the place of the removed and added steps of its blocks.
+    The other removed steps keep their order, and so do the other added steps."""
+    removed = [step for step in run if step.old is not None]
+    added = [step for step in run if step.old is None]
+    ordered: list[DiffStep] = []
+    for step in replacements:
+        for side, nodes in ((removed, step.old_nodes), (added, step.new_nodes)):
+            names = set(map(id, nodes))
+            while side and id(side[0].old or side[0].new) not in names:
+                ordered.append(side.pop(0))
+            del side[: len(nodes)]
+        ordered.append(step)
+    return [*ordered, *removed, *added]

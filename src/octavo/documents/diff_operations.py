@@ -12,7 +12,7 @@ from typing import NamedTuple
 from octavo.api.folding import fold
 from octavo.documents.blocks import Block, Run, TableColumn, plain_text
 from octavo.documents.diff_alignment import Pair, align
-from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node, leaf_node
+from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node, insert_in_order, leaf_node
 from octavo.documents.sequences import text_similarity
 
 _PARAMETER_LOCATIONS = {"path-parameters": "path", "query-parameters": "query", "headers": "header"}
@@ -76,7 +76,7 @@ def join_rewritten_operations(run: Sequence[DiffStep], compare: CompareNodes) ->
         operations = [node for node in operations if node.kind == "api-method"]
         others = [node for step in run if step.status != status and (node := step.new if is_removed else step.old)]
         if operations and others and (found := _rewritten_steps(operations, others, compare, is_removed=is_removed)):
-            return _insert_in_order(run, found)
+            return insert_in_order(run, found)
     return list(run)
 
 
@@ -132,22 +132,6 @@ def _rewrite_step(
             inside.append(compare(before, after))
     note = f"same operation, now {_kinds(others) if is_removed else 'in one block'}"
     return DiffStep("restructured", old_nodes=old, new_nodes=new, note=note, inside=inside)
-
-
-def _insert_in_order(run: Sequence[DiffStep], replacements: Sequence[DiffStep]) -> list[DiffStep]:
-    """Return the steps of `run`. Each of `replacements` takes the place of the removed and added steps of its blocks.
-    The other removed steps keep their order, and so do the other added steps."""
-    removed = [step for step in run if step.old is not None]
-    added = [step for step in run if step.old is None]
-    ordered: list[DiffStep] = []
-    for step in replacements:
-        for side, nodes in ((removed, step.old_nodes), (added, step.new_nodes)):
-            names = set(map(id, nodes))
-            while side and id(side[0].old or side[0].new) not in names:
-                ordered.append(side.pop(0))
-            del side[: len(nodes)]
-        ordered.append(step)
-    return [*ordered, *removed, *added]
 
 
 def _read(operation: Node) -> _Operation:

@@ -28,7 +28,7 @@ _MIN_LENGTH_RATIO = 0.4
 """Two containers are paired only if the length of the shorter is at least this share of that of the longer."""
 _MAX_NAMES = 3
 _MAX_PAIRS = 20_000
-_MAX_COMPARED = 400
+_MAX_COMPARED = 4_000
 
 
 class _NodeInContainers(NamedTuple):

@@ -16,6 +16,7 @@ from octavo.documents.diff_nodes import (
     Node,
     changed_run_attributes,
     changed_values,
+    insert_in_order,
     leaf_node,
     runs_key,
     shorten,
@@ -327,30 +328,34 @@ def join_converted_tables(run: list[DiffStep], compare: CompareNodes) -> list[Di
     if not pairs:
         return run
     converted = [node for node in others if any(id(text) in pairs for text in text_blocks(node))]
+    between = others[others.index(converted[0]) : others.index(converted[-1]) + 1]
     if is_new_table:
-        joined = DiffStep("restructured", old_nodes=tuple(converted), new_nodes=(grid,))
+        joined = DiffStep("restructured", old_nodes=tuple(between), new_nodes=(grid,))
         joined.note = f"{count_kinds(converted)} → {grid.kind}"
-        remaining = [text for node in converted for text in text_blocks(node) if id(text) not in pairs]
+        remaining = [
+            text
+            for node in between
+            for text in (text_blocks(node) if node in converted else (node,))
+            if id(text) not in pairs
+        ]
         old_texts = {id(pairs[id(text)]): text for node in converted for text in text_blocks(node) if id(text) in pairs}
         joined.inside = [
             *(DiffStep("removed", old=text) for text in remaining),
             compare(_table_before(grid, old_texts), grid),
         ]
     else:
-        joined = DiffStep("restructured", old_nodes=(grid,), new_nodes=tuple(converted))
+        joined = DiffStep("restructured", old_nodes=(grid,), new_nodes=tuple(between))
         joined.note = f"{grid.kind} → {count_kinds(converted)}"
         kept = set(map(id, pairs.values()))
         removed = [_as_kind("paragraph", cell) for cell in _filled_cells(grid) if id(cell) not in kept]
         joined.inside = [
             *(DiffStep("removed", old=text) for text in removed),
-            *(compare_texts(node, pairs, compare) for node in converted),
+            *(
+                compare_texts(node, pairs, compare) if node in converted else DiffStep("added", new=node)
+                for node in between
+            ),
         ]
-    converted_ids = set(map(id, converted))
-    return [
-        joined if step is grids[0] else step
-        for step in run
-        if id(step.old if is_new_table else step.new) not in converted_ids
-    ]
+    return insert_in_order(run, [joined])
 
 
 def _pair_with_cells(others: Sequence[Node], grid: Node) -> dict[int, Node]:
