@@ -142,3 +142,13 @@ async def test_context_of_conflicts_expands_and_collapses() -> None:
         assert "For three days" in screen(app.pane)
         await pilot.press("=")
         assert "For three days" not in screen(app.pane)
+
+
+def test_long_block_between_conflicts_counts_once() -> None:
+    rows = "".join(f"| row {number} | {'some words of a cell ' * 5} |\n" for number in range(300))
+    page = f"First.\n\n| a | b |\n| - | - |\n{rows}\nMiddle.\n\nLast.\n"
+    merged = merge(page, page.replace("First.", "First of main."), page.replace("First.", "First of ours."))
+    contents = ThreeWayView().contents
+    contents.set_pieces(prepare_conflicts(merged), ("main", "this change request"))
+    folds = [unit.text for unit in contents.units() if unit.kind == "fold"]
+    assert folds == ["1 block without conflicts", "3 blocks without conflicts"]

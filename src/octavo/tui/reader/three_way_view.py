@@ -138,7 +138,7 @@ class ConflictContents(Contents):
         unchanged = 0
         for each in (*passage.units, None):
             if each is not None and each.kind == "block":
-                unchanged += 1
+                unchanged += each.slice_number < 2
             elif each is None or each in merged:
                 if unchanged:
                     units.append(_Unit("fold", text=f"{plural(unchanged, 'block')} without conflicts"))

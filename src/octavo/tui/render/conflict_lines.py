@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from types import MappingProxyType
 
 from rich.style import Style
@@ -134,7 +133,7 @@ def prepare_conflicts(
 
 def prepare_page_conflict(question: PageConflict, text: str) -> tuple[PageConflict | UnconflictedText, ...]:
     """Return a conflict about a whole page and the text of that page, sanitized for display."""
-    units = tuple(piece for unit in block_units(parse_safely(text)) for piece in split_unit(unit))
+    units = tuple(block_units(parse_safely(text)))
     return (question, *([UnconflictedText(units, "Text of the page")] if units else []))
 
 
@@ -177,7 +176,7 @@ def _in_order(
     """Yield the conflicts and the text between them. Each conflict follows the block that contains its line."""
     waiting = list(located_views)
     collected: list[DiffUnit] = []
-    for unit in chain.from_iterable(map(split_unit, _all_units(compared))):
+    for unit in _all_units(compared):
         line_of = _first_line(unit)
         while waiting and line_of is not None and waiting[0][0] < line_of:
             yield from _unconflicted_text(collected)
@@ -213,9 +212,10 @@ def _first_line(unit: DiffUnit) -> int | None:
     return None
 
 
-def block_units(document: Document | None) -> list[DiffUnit]:
-    """Return the top-level blocks of a document as unchanged units."""
-    return [DiffUnit("block", block) for block in document.blocks] if document is not None else []
+def block_units(document: Document | None) -> Iterator[DiffUnit]:
+    """Yield the top-level blocks of a document as unchanged units, long blocks in slices."""
+    for block in document.blocks if document is not None else ():
+        yield from split_unit(DiffUnit("block", block))
 
 
 SIDE_BY_SIDE_WIDTH = 100
@@ -410,21 +410,20 @@ def _side_label(styles: Styles, name: str, key: str, is_taken: bool) -> Line:
     return Line([*pieces, *([Piece("  ", PLAIN), Piece(key, styles.accent + Style(bold=True))] if key else [])])
 
 
-def _side(context: LayoutContext, units: Sequence[DiffUnit], width: int, source: str) -> list[Line]:
+def _side(context: LayoutContext, units: Iterable[DiffUnit], width: int, source: str) -> list[Line]:
     """Render the text of a side, with the words that differ from the base marked."""
     side_widths = SideWidths.new_side_only(width + _NUMBER_WIDTH)
     all_lines: list[Line] = []
     for unit in units:
-        lines: list[Line] = []
-        for piece in split_unit(unit):
-            lines += [
-                Line([_against_base(each) for each in line.pieces])
-                for line in _without_numbers(render_diff_unit(context, piece, side_widths))
-                if line.text.strip()
-            ]
-            if len(all_lines) + len(lines) > _SIDE_LINES:
-                return _shorten([*all_lines, *lines], source, context.styles, width)
-        all_lines += [*([Line([])] if all_lines and lines else []), *lines]
+        lines = [
+            Line([_against_base(each) for each in line.pieces])
+            for line in _without_numbers(render_diff_unit(context, unit, side_widths))
+            if line.text.strip()
+        ]
+        is_apart = bool(all_lines and lines) and unit.slice_number < 2
+        all_lines += [*([Line([])] if is_apart else []), *lines]
+        if len(all_lines) > _SIDE_LINES:
+            return _shorten(all_lines, source, context.styles, width)
     return all_lines
 
 
@@ -471,10 +470,8 @@ def _result(context: LayoutContext, conflict: ConflictView, decision: ConflictDe
     if compared is None:  # The edit is new, and its comparison is still running.
         return [Line([Piece(styles.glyphs.more, styles.muted)])]
     text: list[Line] = []
-    for piece in (
-        piece for unit in _all_units(compared) if unit.kind not in ("title", "label") for piece in split_unit(unit)
-    ):
-        text += render_unconflicted(context, piece, width)
+    for unit in (each for each in _all_units(compared) if each.kind not in ("title", "label")):
+        text += render_unconflicted(context, unit, width)
         if len(text) > _SIDE_LINES:
             text = _shorten(text, compared.new.source, styles, width)
             break
@@ -492,16 +489,16 @@ def _result(context: LayoutContext, conflict: ConflictView, decision: ConflictDe
     return [*lines, *text, *(wrap_text(note, styles.muted + Style(italic=True), width) if note else [])]
 
 
-def _all_units(compared: PageComparison) -> Sequence[DiffUnit]:
-    """Return the units of a comparison with all unchanged blocks."""
+def _all_units(compared: PageComparison) -> Iterable[DiffUnit]:
+    """Return the units of a comparison with all unchanged blocks, long ones in slices."""
     if compared.diff.is_empty:
         return block_units(compared.new)
     return build_diff(compared.diff, ContextSize(ContextSize.STEPS[-1]), {}).complete().units
 
 
-def _new_side(compared: PageComparison) -> list[DiffUnit]:
-    """Return the units of the new version of a comparison, with additions and changes marked."""
-    return [unit for unit in _all_units(compared) if unit.kind in ("block", "entry")]
+def _new_side(compared: PageComparison) -> Iterator[DiffUnit]:
+    """Yield the units of the new version of a comparison, with additions and changes marked."""
+    return (unit for unit in _all_units(compared) if unit.kind in ("block", "entry"))
 
 
 def _without_numbers(lines: Iterable[Line]) -> list[Line]:

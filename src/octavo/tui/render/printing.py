@@ -8,7 +8,7 @@ from rich.color import ColorSystem
 from rich.style import Style
 
 from octavo.documents.blocks import Document
-from octavo.tui.render.comparison import PageComparison, split_unit
+from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.diff_lines import render_diff_unit
 from octavo.tui.render.diff_sequence import build_diff
 from octavo.tui.render.diff_sides import SideWidths
@@ -39,12 +39,7 @@ def diff_as_text(comparison: PageComparison, columns: int, context: int, *, colo
     side_widths = SideWidths.for_width(min(columns - MARGIN, WIDEST), split=False)
     layout = LayoutContext(styles, Folds(), render_block)
     units = build_diff(comparison.diff, ContextSize(min(context, ContextSize.STEPS[-1])), {})
-    lines = [
-        line
-        for unit in units.build()
-        for unit_slice in split_unit(unit)
-        for line in render_diff_unit(layout, unit_slice, side_widths)
-    ]
+    lines = [line for unit in units.build() for line in render_diff_unit(layout, unit, side_widths)]
     return _text_of(lines, has_escapes=True)
 
 
