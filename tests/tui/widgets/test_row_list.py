@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pytest
+from textual.binding import BindingType
 from textual.content import Content
 from textual.events import MouseScrollDown
 
@@ -304,9 +306,23 @@ async def test_first_load_shows_placeholders_then_the_rows() -> None:
         assert "thing 1" in shown(app), "the rows must stay while they are loaded again"
 
 
-async def test_failed_load_is_not_shown_as_an_empty_list() -> None:
+async def test_failed_load_names_only_keys_that_work_there() -> None:
     row_list = rows()
     app = MessageRecorder(row_list)
+    async with app.run_test(size=(60, 8)) as pilot:
+        row_list.state.fail("Could not search all content", "503 from the server")
+        await pilot.pause()
+        assert "503 from the server" in shown(app)
+        assert "retry" not in shown(app)
+        assert "activity" not in shown(app)
+
+
+async def test_failed_load_is_not_shown_as_an_empty_list() -> None:
+    class RefreshingApp(MessageRecorder):
+        BINDINGS: ClassVar[list[BindingType]] = [("r", "refresh", ""), ("exclamation_mark", "activity", "")]
+
+    row_list = rows()
+    app = RefreshingApp(row_list)
     async with app.run_test(size=(60, 8)) as pilot:
         row_list.state.fail("Could not load comments of Mobile SDK", "503 from the server, 12 s ago")
         await pilot.pause()

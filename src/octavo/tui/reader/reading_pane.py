@@ -101,7 +101,7 @@ class LoadingState:
     def lines(self) -> list[Content]:
         """Return the lines of the message."""
         if self._failure is not None:
-            return failure_lines(*self._failure, self.viewport.widget.app)
+            return failure_lines(*self._failure, self.viewport.widget.screen)
         if self._waiting is not None:
             return self._waiting.lines()
         if self._reason is not None and not self.viewport.contents.has_content:

@@ -556,7 +556,7 @@ class ListState:
         if self._waiting is not None:
             return self._waiting.lines()
         if self._failure is not None:
-            return self._wrap(failure_lines(*self._failure, self._list.app))
+            return self._wrap(failure_lines(*self._failure, self._list.screen))
         if query and loaded:
             return self._wrap(no_match_lines(loaded, query))
         if self.custom_lines is not None:
@@ -568,7 +568,7 @@ class ListState:
         lines: list[Content] = []
         counts = self._list.counts
         if self._failure is not None:
-            message_line, keys = failure_lines(*self._failure, self._list.app, item_count=counts.loaded)
+            message_line, keys = failure_lines(*self._failure, self._list.screen, item_count=counts.loaded)
             lines += [*limit_lines(self._wrap([message_line]), _MAX_MESSAGE_LINES), *self._wrap([keys])]
         if self._age_note:
             lines.append(age_line(self._age_note))

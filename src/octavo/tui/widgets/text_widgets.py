@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
-from textual.app import App, RenderResult
+from textual.app import RenderResult
 from textual.content import Content
 from textual.geometry import Size
 from textual.reactive import Reactive
+from textual.screen import Screen
 from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.timer import Timer
@@ -230,10 +231,15 @@ def no_match_lines(total: int, query: str) -> list[Content]:
     ]
 
 
-def failure_lines(message: str, cause: str, app: App[Any], *, item_count: int = 0) -> list[Content]:
-    """Return the lines of a failed load: the message, its cause and the keys. `item_count` is the number of older items still
-    shown."""
-    keys_and_labels = (("r", "retry"), *offered_commands(app), ("!", "activity"))
+def failure_lines(message: str, cause: str, screen: Screen[Any], *, item_count: int = 0) -> list[Content]:
+    """Return the lines of a failed load on `screen`: the message, its cause and the keys that work there. `item_count` is
+    the number of older items still shown."""
+    bound = {active.binding.key for active in screen.active_bindings.values()}
+    keys_and_labels = [
+        *([("r", "retry")] if "r" in bound else []),
+        *offered_commands(screen.app),
+        *([("!", "activity")] if "exclamation_mark" in bound else []),
+    ]
     pieces = [Content.assemble((key, "$primary"), (f" {name}", "$octavo-muted")) for key, name in keys_and_labels]
     keys = Content("   ").join(pieces)
     first = Content.assemble(("  ✗ ", "$error"), safe(message))
