@@ -160,7 +160,7 @@ async def test_every_command_of_a_view_is_in_the_palette(stage: Stage) -> None:
     # The palette does not list itself, and only `octavo demo` has `app.act_as`.
     missing -= {"app.palette", "app.act_as"}
     assert missing == {"comment.delete", "comment.edit", "diff.read_on"}, (
-        "commands that share their key and title with another entry are not listed"
+        "commands that share their keys and help sentence with another entry are not listed"
     )
 
 

@@ -7,18 +7,16 @@ import argparse
 import gc
 import os
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from octavo import settings as settings_module
+from octavo.cli.session_choice import SessionChoice, choose_session, folder_named
 from octavo.cli.standard_streams import USAGE, Failure, install_thread_and_log_hooks, is_terminal, tell
-from octavo.client.origin import DEFAULT
 from octavo.first_picture import FirstPicture
 from octavo.lazy_import import lazy
 from octavo.settings import Settings
 
 if TYPE_CHECKING:
-    from octavo.client.profiles import Access
     from octavo.tui.core.session import Session
 
 _run_app = lazy("octavo.cli.running_app:run_app")  # lazy: Textual, after the first picture
@@ -27,9 +25,6 @@ _parse_ref = lazy("octavo.cli.refs:parse_ref")
 _references = lazy("octavo.cli.refs:References")
 _run_connected = lazy("octavo.cli.connection:run_connected")
 _open_url = lazy("octavo.cli.output:open_in_browser")
-# lazy: pydantic, which the demo does not need before its first picture
-_resolve = lazy("octavo.cli.access:resolve_access")
-_accounts = lazy("octavo.client.profiles:Accounts")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -92,58 +87,3 @@ def _open_in_browser(options: argparse.Namespace) -> int:
 
     code: int = _run_connected(options, open_target, action="find what to open")
     return code
-
-
-class SessionChoice(NamedTuple):
-    """The session to open first: an account on a server, a folder, the demo, or the sign-in screen."""
-
-    session_name: str
-    """Name of the saved picture of the first screen, unique on this machine. Empty for the sign-in screen."""
-    origin: str = DEFAULT
-    """Server that gets the API key typed in the sign-in screen."""
-    access: Access | None = None
-    """Account on a server. None for the demo, a folder and the sign-in screen."""
-    greeting: str = ""
-    """First message of the sign-in screen."""
-    ref: str = ""
-    """REF or URL to open first. Empty for the usual first screen."""
-    folder: Path | None = None
-    """Folder of pages to open. None for a server and for the demo."""
-    is_demo: bool = False
-
-
-def choose_session(settings: Settings, options: argparse.Namespace) -> SessionChoice:
-    """Return the session that the command line opens. Raises Failure."""
-    ref, folder = options.target, options.pages_folder
-    if (named := folder_named(options.target)) is not None:
-        ref, folder = "", named
-    if options.command == "demo" or options.use_demo:
-        session_name = f"{'demo-large' if options.large else 'demo'} {options.role}".rstrip()
-        return SessionChoice(session_name, ref=ref, is_demo=True)
-    if folder is not None:
-        path = Path(os.path.expanduser(folder))
-        return SessionChoice(f"folder {os.path.realpath(path)}", ref=ref, folder=path)
-    try:
-        access: Access = _resolve(settings, options)
-    except (ValueError, OSError) as error:
-        raise Failure(settings_module.in_words(error)) from error
-    if access.source in ("env", "keyring", "file"):
-        return SessionChoice(_accounts(settings.state_folder).name_of(access), access.origin, access, ref=ref)
-    has_lost_key = access.source == "session" and access.profile is not None
-    greeting = (
-        f"The API key for {access.name} is not stored on this computer. Paste the API key again."
-        if has_lost_key
-        else access.problem
-    )
-    return SessionChoice("", access.origin, greeting=greeting)
-
-
-def folder_named(target: str) -> Path | None:
-    """Return the folder that the argument of `octavo open` names. None if it is a REF. Even if it does not exist,
-    `handbook:` is always a space, and `./handbook` always a folder."""
-    if not target or target.endswith(":") or "://" in target:
-        return None
-    # Not `Path.expanduser` and `Path.is_dir`, which raise errors for unknown users and long names.
-    folder = Path(os.path.expanduser(target))
-    is_path = target.startswith(("/", "./", "../", "~")) or target in (".", "..")
-    return folder if is_path or os.path.isdir(folder) else None

@@ -23,9 +23,9 @@ from octavo.tui.terminal.crash_report import fault_reports
 from octavo.tui.terminal.display import query_terminal
 
 if TYPE_CHECKING:
-    from octavo.cli.app import SessionChoice
     from octavo.cli.item_rows import FoundThread
     from octavo.cli.refs import Target
+    from octavo.cli.session_choice import SessionChoice
     from octavo.first_picture import FirstPicture
     from octavo.tui.core.session import Session
 

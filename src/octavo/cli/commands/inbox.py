@@ -21,8 +21,7 @@ from octavo.data.inbox import DraftRef, InboxRow, Reason, ThreadRef, WriteRef, m
 from octavo.data.inbox_loader import InboxLoader
 from octavo.data.inbox_marks import InboxMarks
 from octavo.data.polling import Poller
-from octavo.settings import InboxFilter, did_you_mean
-from octavo.settings import read as read_settings
+from octavo.settings import InboxFilter, did_you_mean, read
 
 if TYPE_CHECKING:
     from octavo.api.comments import Comment
@@ -230,7 +229,7 @@ def _check_complete(loader: InboxLoader) -> None:
 
 def _filter_named(name: str) -> InboxFilter:
     """Return the filter `[inbox.NAME]` of config.toml. Raises Failure if there is none."""
-    filters = {each.name: each for each in read_settings(os.environ).inbox_filters}
+    filters = {each.name: each for each in read(os.environ).inbox_filters}
     if name not in filters:
         listed = f" The filters are {', '.join(filters)}." if filters else " config.toml has no [inbox.NAME]."
         raise Failure(f"Unknown filter {name[:40]!r}.{did_you_mean(name, filters) or listed}", USAGE)
