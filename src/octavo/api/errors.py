@@ -62,7 +62,7 @@ class Trace:
 
 
 class ApiError(Exception):
-    """An operation failed. `trace` identifies the request, and `outcome` is its known effect."""
+    """An operation failed. `trace` identifies the request. `outcome` says whether it may have had an effect."""
 
     outcome = Outcome.UNKNOWN
 

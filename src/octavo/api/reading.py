@@ -39,10 +39,11 @@ _REMOVED = object()
 
 
 def read_in_part(codec: TypeAdapter[T], body: bytes, wrong: ValidationError) -> T:
-    """Return the readable part of `body`, whose validation failed with `wrong`. The number of removed parts is in
-    `unreadable`.
+    """Return the part of `body` that can be read, after its validation failed with `wrong`. Its field `unreadable` is
+    the number of removed parts.
 
-    Raises ValueError if the body is not JSON, and ValidationError (a ValueError) if nothing is readable."""
+    Raises ValueError if the body is not JSON, and ValidationError (a ValueError) if nothing is readable.
+    """
     partial = _PartialValue(json_of(body))
     if wrong.error_count() > 1 or wrong.errors()[0]["type"] != "json_invalid":
         partial.remove(wrong)

@@ -282,14 +282,14 @@ class ContentOptions:
 
 @dataclass(frozen=True)
 class _Loaded:
-    """A page to check, with its current text, the ranges that are new, and the parsed form that the rules read
-    (`checked`)."""
+    """A page to check."""
 
     page: Page
     text: str
     added: AddedRanges | None
     """Ranges of the text that the change request added. None without a change request."""
     checked: CheckedPage
+    """The parsed page that the rules read."""
 
 
 async def check_content(live: Live, target: Target, options: ContentOptions) -> CheckReport:

@@ -88,12 +88,12 @@ class LazyClient:
         read_only: str = "",
         record_user: Callable[[str], None] | None = None,
     ) -> None:
-        """Create a client for the server at `origin`, or for `platform`. `read_only` is the message for a refused
-        write, or empty to allow writes.
+        """Send requests to the server at `origin`, which is `platform` if this is given. `read_only` is the message for
+        a refused write, or empty to allow writes.
 
-        `key` returns the API key, or raises StoreUnavailable or Unauthorized. While it waits, for example for the
-        keyring, it calls its argument with a sentence. `record_user` gets the id of the signed-in user after each
-        response with the user. Both are called in a thread.
+        `key` returns the API key, or raises StoreUnavailable or Unauthorized. Its argument is a function that it calls
+        with a sentence while it waits, for example for the keyring. `record_user` is called with the id of the user
+        after each response to `users.Me`. `key` and `record_user` run in a thread.
         """
         self.read_only = read_only
         self._record_user = record_user

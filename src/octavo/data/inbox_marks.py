@@ -209,5 +209,5 @@ def snooze_until(choice: Literal["hour", "tomorrow", "next week"], now: datetime
     if choice == "hour":
         return localize(now + timedelta(hours=1))
     here = localize(now).replace(hour=_MORNING, minute=0, second=0, microsecond=0, tzinfo=None)
-    # Add the time zone only to the result, because summer time may begin or end in between.
+    # Calculate in local time, and add the time zone only to the result: summer time may begin or end before it.
     return localize(here + timedelta(days=1 if choice == "tomorrow" else 7 - here.weekday()))

@@ -211,7 +211,7 @@ class FinishedWrite:
 
 
 class InboxPlanner:
-    """Returns the wants of the inbox of one organization."""
+    """Decides which responses the inbox of one organization needs. Each needed response is a `Want`."""
 
     owner = OWNER
 

@@ -350,8 +350,8 @@ class OfflineSpaces:
         return True
 
     def _store(self, space_id: str, *, is_new: bool = False) -> None:
-        """Store one space, or delete it from the stored spaces if this instance has removed it.
-        With `is_new=False`, a space that another instance has removed is not stored again."""
+        """Store a space, or delete it from the stored spaces if this instance has removed it. Without `is_new`, do not
+        store a space again that another instance has removed."""
         self._edits += 1
         kept = self._spaces.get(space_id)
 

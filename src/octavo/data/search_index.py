@@ -588,7 +588,7 @@ def _insert_passages(db: sqlite3.Connection, number: int, document: SearchDocume
         shown = _scalars(part.text)
         title, context = _scalars(part.title), _scalars(part.context)
         columns = [fold_to_index_text(context), fold_to_index_text(f"{title} {_parts(title)}".rstrip())]
-        # Most texts are indexed unchanged, because SQLite folds simple case and accents itself.
+        # SQLite itself ignores simple differences of case and accents. If that suffices, the text is indexed unchanged.
         is_simple = fold_for_search(shown) == shown.lower()
         columns += [to_index_text(shown), ""] if is_simple else [fold_to_index_text(shown), shown]
         columns.insert(3, fold_to_index_text(_parts(shown)))

@@ -206,8 +206,8 @@ class StateDb:
         self.write_now(empty)
 
     def adopt_namespace(self, namespace: str) -> None:
-        """Move the rows of `namespace`, except facts, to this profile. Does nothing while another instance sends writes of
-        that namespace."""
+        """Move the rows of `namespace` to this profile, except those of the table `facts`. Does nothing while another
+        instance sends writes of that namespace."""
         tables_with_rows = [
             table
             for table in table_names(self._db)

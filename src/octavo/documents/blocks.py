@@ -236,7 +236,7 @@ def kinds_with(role: Role) -> frozenset[str]:
 
 
 UNMARKED_CONTAINERS = kinds_with("series") | {"item", "task"}
-"""Containers that are not shown as a change of their own when they are added or removed around content."""
+"""Containers whose addition or removal around content is not shown as a change."""
 
 
 def plain_text(runs: tuple[Run, ...]) -> str:

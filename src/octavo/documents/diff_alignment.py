@@ -417,7 +417,7 @@ class _Section(NamedTuple):
 
 
 def moved_sections(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
-    """Find sections that moved past other sections. Return their blocks, paired with their counterparts. Sections are
+    """Return the blocks of sections that moved past other sections, each paired with its counterpart. Sections are
     matched by title and text, at any heading level."""
     found = _moved_trees(old, new)
     kinds = {node.block.kind for node in old} & {node.block.kind for node in new}

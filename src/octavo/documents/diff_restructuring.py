@@ -282,7 +282,7 @@ def _restructured_step(
 
     for index, (one, other) in enumerate(pairs):
         if other is None and one is not None and one.is_title:
-            continue  # the note already mentions the removed container
+            continue  # title of a removed container, which the note already mentions
         if other is None:
             # A heading starts a new topic, so it is not shown inside the containers of the blocks above it.
             following = next((each.path for _, each in pairs[index:] if each is not None), ())

@@ -150,8 +150,8 @@ def _is_island(tokens: Sequence[Token]) -> bool:
 
 
 def _join_in_clauses(ranges: Sequence[DiffRange], before: Sequence[Token]) -> list[DiffRange]:
-    """Join the changes in a clause if less than half of the clause remains. This is for scripts without spaces, in
-    which single characters match by chance."""
+    """Join the changes in each clause of which less than half remains. This is for scripts without spaces, in which
+    single characters match by chance."""
     joined: list[DiffRange] = []
     clause: list[DiffRange] = []
     for diff_range in ranges:

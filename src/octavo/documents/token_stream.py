@@ -380,8 +380,8 @@ def _find_definitions(source: str) -> Iterator[tuple[str, int]]:
 
 
 def _normalized_label(label: str) -> str:
-    """Return the key of a label. Line breaks and quote marks in it are removed, because a label may span several lines
-    of a quote."""
+    """Return the key of a label. A label may span several lines of a block quote, so each line break becomes a space,
+    together with the white space and `>` after it."""
     return normalizeReference(_LINE_START.sub(" ", label))
 
 

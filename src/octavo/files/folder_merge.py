@@ -419,9 +419,9 @@ async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = la
 
 
 async def finish_proposal(folder: PulledFolder, send: Send) -> frozenset[str]:
-    """Forget a proposal whose change request was merged, archived or deleted. After a merge, the proposed files become
-    the files of the last pull, and the IDs of their pages are returned. Otherwise, return no IDs. Stores nothing. Raises
-    ApiError."""
+    """Clear `folder.proposal` if its change request was merged, archived or deleted. After a merge, also set
+    `folder.files` to the proposed files, and return the IDs of the proposed pages. Otherwise, return no IDs. The caller
+    stores the folder. Raises ApiError."""
     name = folder.proposal.get("changeRequest")
     if not name:
         return frozenset()

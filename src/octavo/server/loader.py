@@ -251,11 +251,11 @@ class _FolderReader:
         return f'{{% hint style="warning" %}}\n{page_trees.escape(f"{name} {why}")}\n{{% endhint %}}\n'
 
     def _earlier_page(self, path: Path) -> Json | None:
-        """Return the page of a file at the last load. None if there was none."""
+        """Return the page that a file had at the last load. None if it had none."""
         return page_trees.find(self.last_load["pages"], self.last_load["keys"].get(f"page:{path}") or "")
 
     def _earlier_reusable(self, path: Path) -> Json | None:
-        """Return the reusable content of a file at the last load. None if there was none."""
+        """Return the reusable content that a file had at the last load. None if it had none."""
         item_id = self.last_load["keys"].get(f"shared:{path}")
         return next((item for item in self.last_load["reusableContents"] if item["id"] == item_id), None)
 

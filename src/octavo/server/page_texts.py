@@ -46,11 +46,11 @@ _ABSOLUTE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/#]")
 
 
 def expand_includes(store: Store, text: str, page: Json, revision: Json) -> str:
-    """Return `text` with reusable content inserted between each include tag and an end tag. The tag of empty content is
-    removed.
+    """Return `text` with reusable content inserted after each include tag, followed by an end tag. The tag of empty
+    content is removed.
 
-    Nothing is inserted if the content is missing, includes itself or exceeds a limit. Then an include tag of the page
-    stays as it is, and a nested one gets only an end tag.
+    If content is missing, includes itself or exceeds a limit, its tag stays, and nothing is inserted. A tag in other
+    content still gets an end tag, because otherwise the outer end tag would close it.
     """
     if "include" not in text or not revision["reusableContents"]:
         return text

@@ -89,7 +89,7 @@ class Settings:
     linters: tuple[Linter, ...] = ()
     """Programs that check pages, in the order of the file."""
     hooks: tuple[Hook, ...] = ()
-    """Programs that run when something happens while the app is open."""
+    """Programs that run at an event (`HookEvent`), such as `new-reply`, while the app is open."""
     commands: tuple[CustomCommand, ...] = ()
     """Programs that run when the user chooses their commands."""
     notify: str = "off"

@@ -55,7 +55,7 @@ MODULES = {
     "log": "doctor",
     "merge": "changes",
 }
-"""By command: the module of another command, which it shares."""
+"""Modules of the commands whose module has another name. Several commands can share a module."""
 
 
 @dataclass(frozen=True)

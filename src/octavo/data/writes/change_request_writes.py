@@ -66,7 +66,8 @@ async def review(
     *,
     action: str,
 ) -> SendResult[Review]:
-    """Submit a review without pending comments, if the head of the change request is still `expected_revision`.
+    """Submit a review without pending comments. It is not sent if the head of the change request is not
+    `expected_revision`, or while another review of it is being sent.
 
     `action` completes “Could not …”, such as “approve #7”. The request does not contain the revision. So the change
     request may be edited between the check and the review: then the message of the result says so.

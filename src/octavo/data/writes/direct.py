@@ -262,7 +262,8 @@ async def send_unchecked(
 async def find_unfinished(live: Live, write: UnfinishedWrite) -> SendResult[Any]:
     """Search for the result of a write that had begun when Octavo closed. Nothing is sent again.
 
-    The result is `done` or `unknown`. The message of `unknown` is the error of the last search, or empty.
+    The result is `done` or `unknown`. The message of `unknown` is the error of the last search, or empty if that search
+    did not fail.
     """
     assert write.attempt is not None, "the write must have an attempt"
     kind, state = kind_of(write.attempt.op), live.outbox.state
@@ -276,9 +277,11 @@ async def _find_result(
     sent_at: datetime,
     may_continue: Callable[[], bool] = lambda: True,
 ) -> SendResult[Any]:
-    """Search for the result of a write until a minute after it was sent, or until `may_continue` returns False.
+    """Search for the result of a write until it is found, until a minute after the write was sent, or until
+    `may_continue` returns False.
 
-    The kind is `done` or `unknown`. The message of `unknown` is the error of the last search, or empty.
+    If no result is found, the kind is `unknown`, and the message is the error of the last search, or empty if that
+    search did not fail.
     """
     state, error = live.outbox.state, ""
     for _ in range(int(LOOK_FOR_SECONDS / LOOKUP_SECONDS) + 1):

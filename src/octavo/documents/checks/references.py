@@ -63,7 +63,7 @@ class _Problem(NamedTuple):
 
 @dataclass(frozen=True)
 class ReferenceCheck:
-    """The pages and files that references can lead to."""
+    """Checks whether the references of pages have targets."""
 
     index: SpaceIndex
     pages: Mapping[str, CheckedPage]
@@ -496,8 +496,8 @@ def _is_url(target: str) -> bool:
 
 
 def _url_path(path: str) -> str:
-    """Return the path on the site for the source or the target of a redirect in `.gitbook.yaml`: `/guides` for
-    `./guides/README.md`. A URL is unchanged."""
+    """Return the path on the site for a path in a redirect of `.gitbook.yaml`: `/guides` for `./guides/README.md`. A
+    URL is unchanged."""
     if _is_url(path):
         return path
     clean = posixpath.normpath(path.partition("#")[0].lstrip("/")).removesuffix(".md")

@@ -244,8 +244,8 @@ def _has_same_meaning(key: str, old: Any, value: Any) -> bool:
 
 
 def _with_unknown_parts(value: Any, old: Any) -> Any:
-    """Return `value` with the parts that only `old` has, also in nested mappings. If one of them is no mapping, return
-    `value` as it is."""
+    """Return `value` with the keys that only `old` has, also in nested mappings. If `value` or `old` is not a mapping,
+    return `value` as it is."""
     if not isinstance(value, dict) or not isinstance(old, dict):
         return value
     return {

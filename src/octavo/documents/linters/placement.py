@@ -277,7 +277,7 @@ def _columns_on(place: Place, line: int) -> tuple[int, int]:
 
 
 def _overlaps(start: int, end: int, other_start: int, other_end: int) -> bool:
-    if start == end:  # A deletion is between two characters, and touches both.
+    if start == end:  # An empty range is between two characters, and touches both.
         return other_start <= start <= other_end
     return start < other_end and other_start < end
 

@@ -130,7 +130,7 @@ def _related_ranges(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
         runs = Counter((old_words[a + n][1], new_words[b + n][1]) for n in range(size))
         for (i, j), count in runs.items():
             are_short = old[i].kind == "row" or min(len(old[i].words), counts[j - difference.j1]) <= 3
-            if count > 1 or are_short:  # a single equal word of a long text is a coincidence, so ignore it
+            if count > 1 or are_short:  # otherwise, it is a single equal word of a long text: a coincidence
                 shared[i, j] += count
     found: list[Hunk] = []
     for (i, j), count in sorted(shared.items()):
@@ -404,7 +404,7 @@ def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBl
                 old_places[old] = [*blocks]
         for addition in other.added:
             last = addition.siblings[addition.position - 1] if addition.position else None
-            # Move blocks that the other side added to the moved text, too.
+            # If the other side added blocks to the moved text, they move with it.
             if last in old_places and _belongs_to_moved(addition, mover.moved) and not other.has_moved_into(addition):
                 changes[side][mover.moved[last]] += addition.blocks
                 old_places[last] += addition.blocks

@@ -38,8 +38,8 @@ _MIN_KEPT = 0.5
 
 
 def merge_text(kind: str, texts: Versions[str], context: Context) -> str | Conflict:
-    """Merge a text. If both sides changed it, return a conflict, in prose with a suggested merge if they changed different
-    words. A heading of which one side changed only the level is merged."""
+    """Merge a text. If both sides changed it differently, return a conflict. If they changed different words of prose,
+    the conflict suggests a merge by words. A heading is merged without conflict if `_merge_heading` can merge it."""
     if texts.is_conflict_free:
         return texts.preferred
     if kind == "heading" and (merged := _merge_heading(texts)):
@@ -54,7 +54,8 @@ def merge_text(kind: str, texts: Versions[str], context: Context) -> str | Confl
 
 
 def _merge_heading(texts: Versions[str]) -> str | None:
-    """Merge a heading of which one side changed the level and the other side some words. None for any other change."""
+    """Merge a `#` heading of which one side changed the level and the other side some words. None for any other
+    change."""
     levels = texts.map(lambda text: text[: len(text) - len(text.lstrip(" #"))])
     titles = texts.map(lambda text: text.lstrip(" #"))
     words = [WORD.findall(fold(title)) for title in titles]

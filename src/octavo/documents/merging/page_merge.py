@@ -161,12 +161,12 @@ class _PageMerge:
             for each in zip(*between, strict=True):
                 pieces.append(MergedChild(self._merge_block(Versions(*each)), _merged_gap(Versions(*each))))
             pieces += self._merge_region(_blocks_in_region(blocks, region), context, merges_inside=region is not joined)
-            ends = region.map(lambda each: each.stop or 0)  # Only the last region has no stop.
+            ends = region.map(lambda each: each.stop or 0)  # The last region has no stop, and needs no end.
         return pieces
 
     def _merge_region(self, region: Versions[Blocks], context: Context, *, merges_inside: bool) -> list[MergedChild]:
-        """Merge a region by the rules of step 4. With `merges_inside=False`, changes of both sides become one
-        conflict."""
+        """Merge a region by step 4 at the top of this module. With `merges_inside=False`, changes of both sides become
+        one conflict."""
         keys = region.map(lambda blocks: [each.key for each in blocks])
         if keys.request == keys.base:
             side = 0
@@ -281,7 +281,7 @@ class _PageMerge:
         groups = [(main, region.main), (self._text_of_side(new, 1), new)]
         remaining = [(text, blocks) for text, blocks in groups if text is not None]
         if not region.base and len(remaining) == 2 and region.main[0].level and not new[0].level:
-            remaining.reverse()  # put paragraphs before main's new section, because they would become part of it
+            remaining.reverse()  # after main's new section, paragraphs would become part of it
         is_one_list = all(blocks[index].kind == "list" for index, (_, blocks) in zip((-1, 0), remaining, strict=False))
         gap = (
             "\n" if is_one_list else usual_gap(remaining[0][1][-1])
@@ -289,7 +289,8 @@ class _PageMerge:
         return gap.join(text for text, _ in remaining) if remaining else None
 
     def _text_of_side(self, blocks: Blocks, side: int) -> str | None:
-        """Return the text of blocks of one side, with that side of every conflict in them. None if no text is left."""
+        """Return the text of blocks of one side. Conflicts in them are resolved for this side. None if no text is
+        left."""
         pieces = [MergedChild(self._merge_moves_in(block, side), gap_after(block)) for block in blocks]
         return side_of(MergedBlock("blocks", "", "", pieces, "", ""), SIDES[side]) or None
 
@@ -353,8 +354,8 @@ class _PageMerge:
     def _merge_field(
         self, field: Versions[SourceBlock | None], context: Context
     ) -> str | Conflict | MergedBlock | None:
-        """Merge a field of front matter. It is None in a version without it. Return None if the merged page has no such
-        field."""
+        """Merge a field of front matter. `field` has None for each version without the field. Return None if the merged
+        page does not have the field."""
         base, main, request = field
         if base is not None and main is not None and request is not None:
             return self._merge_block(Versions(base, main, request), context)

@@ -379,7 +379,8 @@ _IGNORED_FIELDS = {"pages", "path", "urls", "href", "created_at", "updated_at", 
 
 @dataclass(frozen=True)
 class PredictedConflict:
-    """A conflict that a merge will have. `kind` is the kind of a `RevisionConflict`."""
+    """A conflict that a merge will have, or a paragraph that it will merge by words. `kind` is the kind of the
+    `RevisionConflict`, or `words` for such a paragraph."""
 
     kind: str
     id: str

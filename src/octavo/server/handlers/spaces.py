@@ -92,7 +92,7 @@ def add_first_revision(world: World, space: Json, markdown: str = "") -> Json:
 def add_revision(
     world: World, space_id: str, fields: Json, *, type: str, parents: Sequence[str], merged_from: str | None = None
 ) -> Json:
-    """Create a revision. Of `fields`, only the `CONTENT_FIELDS` are used.
+    """Create a revision from the `CONTENT_FIELDS` in `fields`.
 
     `type` is edits, merge, rollback or update. `merged_from` is the ID of the merged change request. Slugs and paths of
     pages are set here. The caller must make the space or change request refer to the revision.

@@ -469,12 +469,13 @@ def open_composer(
     verb: str = "send",
     is_recoverable: bool = True,
 ) -> None:
-    """Open a composer about `excerpt` and call `send` with its text. Call `add_to_review` instead if the text is added
-    to the pending review.
+    """Open a composer that quotes `excerpt`. When the user sends the text, call `send` with it, or `add_to_review` if
+    the user adds it to the pending review.
 
-    Until then, the text is stored as the draft `draft_key`. A new draft begins with `start`. `added_text` is appended
-    to the draft. `source` is the Markdown that a suggested change starts with. With `is_recoverable`, a text that the
-    external editor left behind after a crash can be found again."""
+    While the composer is open, the text is stored as the draft `draft_key`. A new draft begins with `start`.
+    `added_text` is appended to the draft. `source` is the Markdown that a suggested change starts with. With
+    `is_recoverable`, a text that the external editor left behind after a crash can be found again.
+    """
     dialog_draft = DialogDraft(app, draft_key, start)
 
     def on_closed(text: str | None) -> None:

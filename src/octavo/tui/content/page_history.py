@@ -107,8 +107,8 @@ class PageRevisionFinder:
         return self._is_started and self._next is None
 
     async def versions(self) -> AsyncIterator[PageVersion | None]:
-        """Check up to `BATCH` revisions. Yield a version for each that changed the page, and None for each other.
-        Raises ApiError."""
+        """Check up to `BATCH` revisions. For each, yield its version if it may have changed the page, else None. Raises
+        ApiError."""
         if not self._is_started:
             self._next = self._ref(await load_current_revision(self._live, self._space.ref))
             self._is_started = True

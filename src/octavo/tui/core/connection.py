@@ -80,8 +80,8 @@ class Subscriptions:
             return
         (self._patient.discard if rank is Rank.NOW else self._patient.add)(slot)
         self._connection.subscriptions.add(self)
-        # `watch` may call `show` before it returns, and `show` may follow another operation in this slot. Then end the
-        # new subscription at once.
+        # `watch` may call `show` before it returns, and `show` may let this slot follow another operation. Then `op` is
+        # not needed any more, so its subscription ends at once.
         live = self._connection.live
         followed = self._slots[slot] = _ResponseSlot(op, live.watched_response(op))
         leave = live.watch(op, partial(self._show, show), rank=rank, refetch=refetch, min_items=min_items)

@@ -77,7 +77,7 @@ class _Bar(Widget):
         return shell_of(self)
 
     def _repaint_if_changed(self) -> None:
-        # A bar on another screen is computed when its screen is shown.
+        # On a hidden screen, do not compute the text now: `render` does so when the screen is shown.
         if not self._needs_paint and not (self.screen.is_current and self._line().is_same(self._painted)):
             self._needs_paint = True
             self.refresh()

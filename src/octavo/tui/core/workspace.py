@@ -384,8 +384,8 @@ class Workspace:
         return {thread: entry.reason.removeprefix(f"Could not {entry.action}: ") for thread, entry in failed.items()}
 
     def sending_status(self, message_id: str) -> str:
-        """Return the status of an unsent message: `queued`, `NOT_SENT`, `MAY_BE_SENT` or `PENDING`. Empty if the server
-        has the message."""
+        """Return the status of an unsent message: `PENDING` for a pending comment, `NOT_SENT` or `MAY_BE_SENT` if the
+        user must decide, otherwise “queued”. Empty if the server has the message."""
         entry = self._entry(message_id)
         if entry is not None and entry.needs_user:
             return MAY_BE_SENT if entry.state == "unknown" else NOT_SENT

@@ -327,7 +327,8 @@ class RowPreview(Vertical):
             self._show_text(row)
 
     def reload_thread(self) -> None:
-        """Load the thread again after the cursor stays on its row, because the list may be old."""
+        """Load the thread again, because the list may be old. Called after the cursor stays on the row of the
+        thread."""
         row = self._row
         operation = None
         if row is not None and isinstance(row.target, ThreadRef):

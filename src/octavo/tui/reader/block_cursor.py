@@ -179,7 +179,7 @@ class BlockCursor(PanePart):
             self.scroll_to_lines(unit, first, last, "near")
 
     def scroll_to_lines(self, unit_index: int, first: int, last: int, scroll_to: ScrollTo) -> None:
-        """Scroll to lines of a unit. The first of them is not covered by a sticky table head."""
+        """Scroll to lines of a unit, so that no sticky table head covers the first of them."""
         viewport, start = self.viewport, LinePosition(unit_index, first)
         top = scrolled_top(viewport.virtual_lines, viewport.top, viewport.row_count, start, last - first + 1, scroll_to)
         covered = viewport.contents.sticky_rows(top)

@@ -298,7 +298,7 @@ class FindBar(PanePart):
         return True
 
     def close(self) -> None:
-        """Close the find bar and keep the matches highlighted, because the pane lost the focus."""
+        """Close the find bar, but keep the matches highlighted. Called when the pane loses the focus."""
         self._typed = None
         self._find_bar_changed()
 

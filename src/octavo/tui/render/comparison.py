@@ -527,8 +527,9 @@ def _line_limits(placed: Sequence[PlacedUnit | CollapsedBlocks], context_size: C
 
 
 def _distances(placed: Iterable[PlacedUnit | CollapsedBlocks]) -> list[int]:
-    """Return the distance of each unit from the last change above it, in blocks. It is 0 for a change, and very large
-    above the first change."""
+    """Return the distance of each unit from the last change before it, in blocks: 0 for a change, and very large before
+    the first change. Changed settings, and units such as notes and labels, have the distance of the unit before
+    them."""
     distances: list[int] = []
     distance = 1 << 30
     for each in placed:

@@ -206,8 +206,8 @@ def _run_style(run: Run, styles: Styles, background: Style) -> Style:
 
 
 def _with_script_letters(run: Run, text: str, styles: Styles, style: Style) -> tuple[str, Style]:
-    """Return the text of a run and its style, with superscript and subscript marked: with small characters, or with `^`
-    and `_` where there are none. Long text with letters is muted instead."""
+    """Return the text and the style of a run. Superscript and subscript get small characters, or `^` and `_` where
+    there are none. If their text is long and has letters, only its style is muted."""
     if "sup" in run.marks or "sub" in run.marks:
         if len(text) > _LONGEST_SCRIPT and any(char.isalpha() for char in text):
             style += styles.muted  # Words in superscript letters are hard to read.

@@ -380,8 +380,8 @@ def line_blocks(line: Line) -> list[Block]:
 
 
 def block_at_cell(line: Line, cell: int) -> Block | None:
-    """Return the block at a cell of a line. Between the blocks of a `SplitLine`, return their container. None if the
-    line has no block."""
+    """Return the block at a cell of a line. For a cell between the blocks of a `SplitLine`, return their container.
+    None if the line has no block."""
     parts = line.block_cells if isinstance(line, SplitLine) else ()
     return next((part.block for part in parts if part.start - 1 <= cell < part.end), line.block)
 

@@ -157,7 +157,7 @@ class UnitLayout(NamedTuple):
     line_width: int
     deferred: DeferredContent | None = None
     keeps_lines: bool = True
-    """True if all lines are kept."""
+    """True to keep the lines of all units. False for long pages, of which only the lines of some units are kept."""
 
 
 class LaidUnits(NamedTuple):

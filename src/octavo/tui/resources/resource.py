@@ -181,8 +181,9 @@ class RequiredPermissions:
     on_item: bool = False
     """True if editing and deleting need permissions on the item itself instead of those on its parent."""
     place_fields: Mapping[str, str] = field(default_factory=dict)
-    """Permission for each field in which the user chooses a space or collection. It is checked there, and not on the
-    parent of the items."""
+    """Fields in which the user chooses a space or collection, each with the permission to create items there. Choices
+    without this permission are disabled. Unless `on_item` is True, editing and deleting need permissions on the chosen
+    space or collection."""
     allows_leaving: bool = False
     """True if users may remove themselves without the permission to delete, for example from a team."""
 
@@ -223,7 +224,8 @@ class Resource(Generic[M]):
     row_resources: Mapping[str, Resource[Any]] = field(default_factory=dict)
     """Resources of the rows in a list with items of several kinds, by their names in that list."""
     add_item: Callable[[Shell, Any], None] | None = None
-    """Asks which kind of item to create for a `CreateTarget`, in a list with items of several kinds."""
+    """Asks which kind of item to create, in a list with items of several kinds. Called with a `CreateTarget` instead of
+    opening a form."""
     route: Callable[[M], Route | None] = lambda item: None
     """Returns the view that enter opens for an item. None if enter stays in the tables."""
     lookups: tuple[type[Operation[Any]], ...] = ()
@@ -285,7 +287,7 @@ class Resource(Generic[M]):
     """Verb of the deletion and its past participle, for example `remove` and `removed`. The title of the item follows
     the verb."""
     container: str = ""
-    """Noun for what the deletion removes an item from, for example `team`. Empty if the item itself is deleted."""
+    """What a deletion removes the item from, for example `team`. Empty if the item itself is deleted."""
     required_fields: frozenset[str] = frozenset()
     """Fields that must be filled in to create an item, although the API does not require them."""
     url_of: Callable[[M], str | None] = lambda item: None

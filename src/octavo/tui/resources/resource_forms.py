@@ -281,7 +281,8 @@ def _undo_roles(live: Live, operation: Operation[Any], undo_factory: UndoFactory
 
 
 def _of_response(read: Callable[[Any], str], response: Any) -> str:
-    """Return the title or the key of a new item, which `read` returns. Empty if the server did not send the item."""
+    """Return `read(response)`: the title or the key of a new item. Empty if the response is not an item, or has no such
+    attribute."""
     try:
         return read(response) if isinstance(response, Model) else ""
     except AttributeError:

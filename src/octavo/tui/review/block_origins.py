@@ -261,7 +261,7 @@ async def load_current_revision(live: Live, at: SpaceRef) -> str:
         if cached is None or cached.revision is None:
             raise
         return cached.revision
-    # Some servers leave the id out of the space. The content has it too, but with all pages.
+    # Some servers send a space without the id. Then read it from the content, which is larger: it has all pages.
     return space.revision or (await live.send(content.Get(at=at, metadata=False, computed=False))).id
 
 

@@ -79,7 +79,7 @@ async def preview_update(live: Live, at: ChangeRequestRef) -> UpdatePreview:
     change_request, space = await asyncio.gather(
         live.fetch(change_requests.Get(at=at)), live.fetch(spaces.Get(at=at.space))
     )
-    # The change request is loaded first: changes of an older revision would hide a conflict.
+    # Loaded after the change request, so that they are not older: older changes could hide a conflict.
     changed = await live.fetch(content.ListChanges(at=at, limit=1000))
     prediction, incoming = await asyncio.gather(
         merge_checks.predict_conflicts(live, at, change_request, changed, main=space.revision),

@@ -214,7 +214,8 @@ class TerminalDriver(LinuxDriver):
         except OSError:
             data = b""
         if not data:
-            # The terminal was closed. Only the processes that it controls get SIGHUP from the system.
+            # The terminal was closed. The system sends SIGHUP only to processes that the terminal controls, so Octavo
+            # sends the signal to itself.
             selector.unregister(self.fileno)
             os.kill(os.getpid(), signal.SIGHUP)
         return data

@@ -53,8 +53,8 @@ class Browser:
         return PurePath(self.arguments[0]).name
 
     def start(self, url: str, environment: Mapping[str, str]) -> Popen[bytes]:
-        """Open a URL in a process without access to the terminal. Raises ValueError if it is no http or https URL, or
-        OSError."""
+        """Open a URL in a process without access to the terminal. Raises ValueError if it is no http or https URL, and
+        OSError if the program cannot be started."""
         if not url.startswith(_WEB_SCHEMES) or not url.isprintable():
             raise ValueError("Octavo opens only http and https links in a browser.")
         words = [word.replace("%s", url) for word in self.arguments]

@@ -22,7 +22,7 @@ from octavo.tui.terminal.textual_internals import use_as_lines
 MAX_ROW_LENGTH = 2000
 """Maximum characters of a row. Each key press wraps a whole row, and each drawn line reads its row."""
 _CUT_LENGTH = 1500
-"""Approximate length in characters of the rows into which a longer line is cut."""
+"""Approximate number of characters in each row that is cut from a longer line."""
 _MAX_EXACT = 8000
 """Maximum number of characters of unusual width that are wrapped exactly in one call. Others are wrapped approximately."""
 _TAB = 4

@@ -99,8 +99,8 @@ class FuzzyMatch(NamedTuple):
 
 
 def match(query: str, text: str) -> FuzzyMatch | None:
-    """Return how well `text` matches: it has every word of `query`, or its letters in order. None if `text` does not
-    match."""
+    """Return the score and the matching characters of `text`. Each word of `query` must be in it, or at least the
+    letters of the word in order (`_match_letters`). None if a word does not match."""
     folded = FoldedText(text)
     score, matched = 0.0, set[int]()
     for word in fold(query).split():
