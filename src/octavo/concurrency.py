@@ -103,7 +103,7 @@ def run_with_timeout(
 
 def _start_in_thread(function: Callable[[], T]) -> Future[T]:
     future: Future[T] = Future()
-    future.set_running_or_notify_cancel()  # a thread cannot be canceled, so it continues if the caller is canceled
+    future.set_running_or_notify_cancel()  # so that the future cannot be canceled: the thread would continue anyway
 
     def run() -> None:
         try:

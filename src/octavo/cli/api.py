@@ -117,15 +117,16 @@ def values_of(arguments: Sequence[str], files: Files) -> Values:
 
 
 def convert_typed_field(argument: str) -> str:
-    """Convert the argument of `-F` to an argument without an option, such as `name=3` to `name:=3`. Whole
-    numbers of at most 18 digits, true, false and null become JSON values. Other arguments stay as they are."""
+    """Convert `name=3`, the argument of `-F`, to the positional form `name:=3` if its value is a whole number of at
+    most 18 digits, true, false or null. Other arguments stay as they are."""
     name, sign, text = argument.partition("=")
     is_json = text in _CONSTANTS or _WHOLE_NUMBER.fullmatch(text)
     return f"{name}:={text}" if sign and is_json else argument
 
 
 def convert_text_field(argument: str) -> str:
-    """Convert the argument of `-f` to an argument without an option. The value is text, even if it starts with `@`."""
+    """Convert `name=@text`, the argument of `-f`, to the positional form `name:="@text"`, which does not name a file.
+    Other arguments stay as they are."""
     name, sign, text = argument.partition("=")
     return f"{name}:={json.dumps(text)}" if sign and text.startswith("@") else argument
 

@@ -122,7 +122,7 @@ async def changed_items(live: Live, target: Target, versions: ComparedVersions) 
     changes = changed_pages(await asyncio.to_thread(changes_between, before, after))
     if has_document_ids(after) or target.change_request is None:
         return changes
-    # These revisions do not show which texts differ, so add the changes that the server lists.
+    # Without document ids, the revisions do not show which texts were edited. So add the changes that the server lists.
     keys = {each.key for each in changes}
     return (*changes, *(each for each in await _changes_from_server(live, target.at) if each.key not in keys))
 

@@ -7,7 +7,8 @@ async def work(session: Session) -> int:
 
 return run_connected(options, work, action="load the change requests")
 
-A write is on disk before it is sent, so that a crash loses nothing, and it is never sent twice (`data/writes/`).
+A write is on disk before it is sent, so that a crash loses nothing. After a lost response, Octavo sends it again by
+itself only if it just sets a state (`data/writes/`).
 
     text = read_text(options, "comment")
     sent = await send(session, [NewWrite(op, "comment")], options)      # raises Failure if it was not confirmed

@@ -100,7 +100,7 @@ class LazyClient:
         self._origin, self._key, self._ca_file, self._platform = origin, key, ca_file, platform
         self._client: Client | None = None
         self._key_task: asyncio.Task[SecretStr] | None = None
-        """Last attempt to read the key, for which all requests wait. None before the first."""
+        """The task of the last attempt to read the key. All requests wait for it. None before the first attempt."""
         self._reading_started_at = 0.0
         self._key_activity: Activity | None = None
         """Log entry of the last attempt to read the key, if it is slow or has failed."""

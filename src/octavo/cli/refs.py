@@ -189,8 +189,8 @@ class References:
         raise Failure(f"Could not find the space {safe_line(name[:60])}.{hint}", NOT_FOUND)
 
     async def default_space(self) -> Space | None:
-        """Return the space of `chosen_space`. If it is None, return on a terminal the space that was used last, and
-        tell the user. Else None. Raises ApiError or Failure."""
+        """Return `chosen_space`. If there is none and Octavo runs on a terminal, return the space that was used last,
+        and tell the user. None if there is neither. Raises ApiError or Failure."""
         name = self._default or _space_of_folder()
         if name:
             return await self.space(name)

@@ -82,8 +82,8 @@ def open_demo(
     role: str = "",
     read_only: str = "",
 ) -> Session:
-    """Return a session on the demo, as the person with a role (`PEOPLE_BY_ROLE`). Raises OSError if the data cannot be
-    stored. Raises ValueError if a demo to reset is open in another process."""
+    """Return a session on the demo, in which the user is the person with `role` (`PEOPLE_BY_ROLE`). Raises OSError if
+    the data cannot be stored. Raises ValueError if a demo to reset is open in another process."""
     folder = demo_folder(settings, large=large, role=role)
     if reset:
         _reset(settings, folder, large=large)

@@ -42,7 +42,7 @@ class Accounts:
         self._path = folder / ACCOUNTS_FILE
         self._salt = secrets.token_hex(32)
         self._keys: dict[str, str] = {}
-        """Storage names by digest of the token."""
+        """Storage names of accounts with an API key, by the salted digest of the origin and the key."""
         self._users: dict[str, str] = {}
         """Storage names by user and origin."""
         self._earlier_names: dict[str, list[str]] = {}

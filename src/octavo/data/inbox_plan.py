@@ -187,13 +187,13 @@ class Round(NamedTuple):
 
 
 MOVED = Round("moved", is_quiet=True)
-"""A list has changed since the last round."""
+"""Round after a list has changed."""
 POLL = Round("poll", after_writes=True, rechecks=True, is_quiet=True)
-"""A poll is due."""
+"""Round when a poll is due."""
 REFRESH = Round("refresh", "again", after_writes=True, rechecks=True, retries_refused=True)
-"""The user refreshes."""
+"""Round when the user refreshes."""
 START = Round("start", "requested", after_writes=True, updates_teams=True)
-"""The inbox gets its first subscriber, or the server responds again."""
+"""Round when the inbox gets its first subscriber, or the server responds again."""
 Lists: TypeAlias = tuple[tuple[Any, ...], ...]
 """The items of the lists of an organization: first the spaces, then the change requests of each status."""
 _by_order = attrgetter("order")

@@ -228,7 +228,8 @@ class Live:
         return value
 
     def _contains_all_since(self, response: LiveResponse, since: datetime) -> bool:
-        """Return whether a response was requested after this time, and contains all confirmed writes."""
+        """Return whether a response was requested after `since`, contains all confirmed writes, and has not failed
+        since."""
         is_newer = response.requested_at is not None and response.requested_at > since
         return is_newer and response.error is None and response.writes_included == self._confirmations
 
@@ -309,7 +310,7 @@ class Live:
             response.error = copy(error)
             raise
         else:
-            if response.value is before:  # otherwise the list was fetched again meanwhile, with all wanted pages
+            if response.value is before:  # if not, the list was fetched again meanwhile, with all wanted pages
                 response.error = None
                 self._store(
                     response,

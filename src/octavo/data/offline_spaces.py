@@ -300,7 +300,7 @@ class OfflineSpaces:
         syncer, known, space = self._live.syncer, self._spaces[space_id], planner.space
         failures = {each.want.url: each for each in syncer.failures(planner.owner)}
         failure = failures.get(planner.space_want.url)
-        # A failed response has a version only if the status was 403 or 404.
+        # The cache has a version of a failed response only if its status was 403 or 404.
         if failure is not None and planner.space_want.url in self._live.cache.versions:
             self._change(replace(known, state="lost", why=failure.cause))
         elif failure is not None or space is None:

@@ -239,7 +239,7 @@ class ViewPlanner:
         return next((page for page in pages if page.id == page_id), None)
 
     def _replies_stamp(self, op: comments.ListReplies) -> str:
-        """Return the stamp of the replies of a thread. Empty if no watched list contains the thread."""
+        """Return the `replies_stamp` of a thread in a watched list. Empty if no watched list contains the thread."""
         lists = [
             response.value
             for each, response in self._watched.items()

@@ -77,9 +77,10 @@ class Accepted:
 
 @dataclass(frozen=True)
 class ProposeResult:
-    """The result of proposing notes."""
+    """What happened to the notes given to `ProposedNotes.propose`."""
 
     added: tuple[ProposedNote, ...] = ()
+    """The notes that were stored."""
     known: int = 0
     """Number of notes that were there already, or that you decided before."""
     over_limit: int = 0

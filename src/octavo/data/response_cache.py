@@ -336,8 +336,8 @@ class ResponseCache:
             self._evict(db)
 
     def _evict(self, db: sqlite3.Connection) -> None:
-        """Delete old responses, except those that never change. Delete the oldest responses and derived bytes if there are
-        too many. Pinned responses stay."""
+        """Delete responses older than MAX_AGE, except those that never change. If there are still too many bytes,
+        delete the oldest responses and derived data. Pinned responses stay."""
         horizon = ((self._now() - MAX_AGE).timestamp(),)
         db.execute(
             f"DELETE FROM answers WHERE NOT immutable AND kept_at < ? AND NOT {_IS_PINNED.format('answers')}", horizon

@@ -202,7 +202,8 @@ class SyncQueue:
         return self._take_unwanted(before)
 
     def drop(self, owner: str, urls: Iterable[str]) -> list[Flight]:
-        """Remove the wants of `owner` for these URLs. Return the running requests that the caller must cancel."""
+        """Remove the wants of `owner` for these URLs. Return the running requests that no owner wants any more. The
+        caller cancels them."""
         removed = set(urls) & self.waiting_urls(owner)
         for url in removed:
             self._remove(url, owner)
@@ -354,7 +355,7 @@ class SyncQueue:
         flight = self.flights[url] = Flight(
             self._best_want(url).op,
             url,
-            known_stamps[-1] if known_stamps else "",  # of the newest want, whose list is the newest
+            known_stamps[-1] if known_stamps else "",  # of the newest want, because it comes from the newest list
             frozenset(stamps),
             max(want.min_items for want in wants),
             now,

@@ -195,8 +195,8 @@ class Syncer(Generic[R]):
             await self._change.wait()
 
     async def wait_planned(self, owner: str) -> None:
-        """Wait until the planner of `owner` has returned the wants of its rounds and has used the responses on disk.
-        Does not wait for requests."""
+        """Wait until the wants of `owner` are known and its planner has read the responses on disk. Does not wait for
+        requests."""
         while not self._is_closed and (state := self._states.get(owner)) is not None and state.tasks:
             await self._change.wait()
 
@@ -433,8 +433,8 @@ class Syncer(Generic[R]):
                 self._accept_response(flight, response)
 
     def _accept_response(self, flight: Flight, response: R) -> None:
-        """Store a response and its version, and pass the value to the callers that wait. This method never awaits, so
-        that no other task sees the response without its version."""
+        """Store a response and its version. Pass the value to the waiting callers, unless a write has made the request
+        stale. Never awaits, so that no other task sees the response without its version."""
         version = self.queue.end(flight, None, self._now())
         value = self._accept(flight.op, response, flight.is_stale)
         self._store_version(flight, version)

@@ -103,7 +103,7 @@ class PageAnchors(NamedTuple):
 
     names: tuple[str, ...]
     are_complete: bool
-    """False if there are headings that are not known here: in an API specification, or in a part shown as source."""
+    """False if the page may have more anchors: of headings in an API specification, or in a part shown as source."""
 
 
 def page_anchors(document: Document) -> PageAnchors:

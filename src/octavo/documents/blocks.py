@@ -161,7 +161,8 @@ class Block(NamedTuple):
     runs: tuple[Run, ...] = ()
     text: str = ""
     lines: tuple[int, int] = (0, 0)
-    """First line and line after the last line in the source, counted from 0. (0, 1) if there is no source."""
+    """The first line in the source and the line after the last one, both counted from 0. (0, 1) if there is no
+    source."""
     key: str = ""
     """Id of the block on its page: the platform's key if the page comes from JSON, else a hash. The hash covers the
     words of a leaf, or the title and first child of a container, so other edits do not change it. Repeated hashes get

@@ -96,7 +96,7 @@ class TextFacts:
     numbers: tuple[str, ...] = ()
     """The numbers in the order of the text, without their units."""
     units: tuple[str, ...] = ()
-    """The units in the order of the text, each in its short form."""
+    """The units in the order of the text, each in its short form, such as `ms` for milliseconds."""
     warnings: Counter[str] = field(default_factory=Counter)
     """How often each warning word occurs. All negations count as “not”."""
     urls: tuple[str, ...] = ()
@@ -336,7 +336,7 @@ def _added_kinds(block: Block) -> Iterator[ChangeKind]:
 
 
 def _content_kinds(block: Block) -> Iterator[ChangeKind]:
-    """Yield the kinds of the own content of an added block."""
+    """Yield the change kinds of an added block without its children: `warning`, `command`, `code` and `link`."""
     if _is_warning(block):
         yield "warning"
     if block.kind in _CODE_BLOCKS:

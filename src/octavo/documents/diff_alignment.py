@@ -262,7 +262,8 @@ def _has_image(node: Node) -> bool:
 
 
 def _is_same_container(old: Node, new: Node) -> bool:
-    """True if two containers have the same title, or if both have none and at least one of them is empty."""
+    """Return whether two containers have the same title, ignoring case. Containers without titles are the same unless
+    both have children."""
     title, other = (title_of(node) if node.kind in TITLED_KINDS else "" for node in (old, new))
     return fold(title) == fold(other) if title or other else not (old.children and new.children)
 

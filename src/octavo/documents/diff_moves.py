@@ -34,7 +34,7 @@ from octavo.documents.diff_text import SLICE_LENGTH, WIDE_LETTERS, slices
 from octavo.documents.sequences import text_similarity
 
 _PART_KINDS = kinds_with("part")
-"""Kinds of parts, such as rows and list items. Even a short part can count as moved among its siblings."""
+"""Kinds of parts, such as rows and list items. A part can count as moved among its siblings even if it is short."""
 _ROW_KINDS = frozenset({"row", "card"})
 """Kinds that are compared column by column. A block of these kinds cannot count as both moved and edited here."""
 _MIN_EDITED_LENGTH = 60

@@ -36,12 +36,12 @@ _TEXT_ATTRIBUTES = tuple(_TEXT_ATTRIBUTE_NAMES.split())
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A block with its children, prepared for a comparison. Nodes of one `NodeFactory` with equal numbers look the
-    same."""
+    """A block with its children, prepared for a comparison."""
 
     block: Block
     children: list[Node]
     number: int
+    """Equal for nodes of the same `NodeFactory` that look the same."""
     text: str
     """The text of the block and its descendants."""
 
@@ -145,8 +145,8 @@ def runs_key(runs: Iterable[Run]) -> tuple[Hashable, ...]:
 
 
 def style(run: Run) -> tuple[Hashable, ...]:
-    """Return the format of a run: marks, kind, attributes and link. Code as a mark and code as a kind count as
-    equal."""
+    """Return the format of a run: marks, kind, attributes and link. It is the same for text with the mark `code` and
+    for a run of kind `code` with that mark."""
     kind = "text" if run.kind == "code" and "code" in run.marks else run.kind
     return (run.marks, kind, _freeze(run.attrs) if run.attrs else (), run.link or "")
 

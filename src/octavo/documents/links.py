@@ -523,7 +523,7 @@ def _urls_in_runs(runs: tuple[Run, ...]) -> Iterator[tuple[str, UrlUse]]:
 
 
 def images_without_text(blocks: Iterable[Block]) -> Iterator[str]:
-    """Yield the URLs of images without alternative text in these blocks alone, with repeats."""
+    """Yield the URL of each image without alternative text in these blocks, but not in their children."""
     for block in blocks:
         if block.kind == "image" and not str(block.attrs.get("alt") or "").strip():
             yield str(block.attrs.get("src") or "")

@@ -103,8 +103,8 @@ class Specification:
         return self._operation(method, path, item, raw) if isinstance(raw, dict) else None
 
     def webhook(self, name: str, method: str) -> Operation | None:
-        """Return the webhook with a name. If it does not have `method`, return its first method. None if there is no such
-        webhook."""
+        """Return the operation `method` of the webhook with a name, or its first operation if it has no such method.
+        None if there is no such webhook."""
         item = self._resolve(as_object(self.spec.get("webhooks")).get(name))
         methods = [each for each in METHODS if isinstance(item.get(each), dict)]
         found = method.lower() if method.lower() in methods else next(iter(methods), None)

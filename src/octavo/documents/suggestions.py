@@ -88,7 +88,8 @@ def apply_suggestion(page: str, key: str, original: str | None, suggested: str) 
         equal_blocks = {lines: source for lines, source in blocks.values() if source == original}
         target = next(iter(equal_blocks.items())) if len(equal_blocks) == 1 else None
     if target is None or original is None:
-        # Compare lines and not blocks, because the suggested text may open a tag around the blocks after it.
+        # Search for the lines of the suggestion, not for its blocks, because it may open a tag around the blocks after
+        # it.
         has_text = suggested.strip() != "" and f"\n{suggested.strip(_END)}\n" in f"\n{page}\n".replace("\r\n", _END)
         return AppliedSuggestion("same" if has_text else "changed", page)
     if target[1] == suggested.strip("\n"):

@@ -270,8 +270,8 @@ class _Sender:
     """New pages of the current edit: name, parent and title."""
     _size: int = 0
     _pending: dict[str, str] = field(default_factory=dict)
-    """Texts that were sent although they link to pages that did not exist yet, by the name of their page. They are sent
-    again when all pages exist."""
+    """Texts that link to pages which did not exist yet when the texts were sent, by the name of their page. They are
+    sent again when all pages exist."""
 
     async def send(self) -> None:
         await self._send_files()

@@ -220,7 +220,7 @@ class ProposalPlanner:
             file = self.baseline.pages.get(name)
             path = self.local.current_path(file) if file is not None else name
             if kind == "moved" and self.base.find(name) is None:
-                continue  # An interrupted proposal already added this page, and it is moved now.
+                continue  # Not in the base, so an interrupted proposal added this page. Moving it now is no conflict.
             if kind == "moved":
                 plan.blocked.append(f"{path} was moved on main too")
             elif kind == "deleted" and file is not None:

@@ -71,7 +71,7 @@ class SettingsFile:
             return True
 
         while not can_read(-1):
-            # A statement that is valid alone makes the file invalid only if it repeats an earlier name.
+            # Each remaining statement is valid alone. So only a repeated name can make the file invalid.
             index = bisect_left(range(1, len(self._lines) + 1), True, key=lambda count: not can_read(count))
             first = self._lines[index][0]
             refused.append((first, "its name occurs twice in the file"))

@@ -323,8 +323,9 @@ class PageOutcome:
     """Result of saving a page."""
 
     kind: Literal["sent", "merged", "same", "conflict", "gone", "refused", "unknown"]
-    """`merged`: saved together with edits of other people. `same`: the page already has the text. `conflict`: other
-    people edited the same text. `gone`: the page does not exist any more."""
+    """`sent`: saved as written. `merged`: saved together with edits of other people. `same`: the page already has the
+    text. `conflict`: other people edited the same text. `gone`: the page does not exist any more. `refused`: not saved.
+    `unknown`: the response was lost, so the text may be saved."""
     message: str = ""
     revision: str = ""
     """Latest revision of the change request. Empty if the save failed, or if the server does not send the revision."""

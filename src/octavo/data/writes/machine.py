@@ -516,7 +516,7 @@ def retry(entry: OutboxEntry, now: datetime) -> OutboxEntry:
     entry = _require_state(entry, "held", "queued", "unknown", "failed")
     if entry.changed_by_others and not entry.facts.creates:
         entry = replace(entry, basis=Basis(), baseline=(), changed_by_others=False)
-    # Keep 1 for a lost write that creates an item, so that `may_be_on_server` stays True.
+    # For a lost write that creates an item, keep one failed lookup, so that `may_be_on_server` stays True.
     lookups = min(entry.failed_lookups, 1 if entry.facts.creates else 0)
     entry = replace(entry, requested_at=now, failed_lookups=lookups, postponements=0)
     if entry.state == "unknown" and not entry.needs_user:

@@ -94,9 +94,11 @@ class Outbox:
     ) -> None:
         """`read_only` is a sentence that says why writes are not allowed. Empty if they are allowed.
 
-        `timeout` is the maximum time of a request in seconds. `arrival_margin` is how many seconds longer the server
-        may act on the request. Octavo searches for a lost write until both times are over. After that, Octavo sends the
-        write again if it only sets a state, and asks the user if it creates an item.
+        `timeout` is the maximum time of a request in seconds. `arrival_margin` is the number of seconds after it in
+        which the server may still act on the request.
+
+        Octavo searches for a lost write until both times are over. If it is not found by then, Octavo sends it again if
+        it only sets a state, and asks the user if it creates an item.
         """
         self.undo_seconds = undo_seconds
         self._read_only = read_only
@@ -493,8 +495,8 @@ def _unsent_groups(entries: Sequence[OutboxEntry]) -> list[WriteGroup]:
 
 
 def _is_in(group: WriteGroup, entry: OutboxEntry | None) -> bool:
-    """Return whether `entry` still belongs to `group`. An undo in another instance may have removed it from its
-    review."""
+    """Return whether `entry` still belongs to `group`. An undo in another instance may have removed it from its review.
+    True for None, which stands for an entry that is not stored any more."""
     return entry is None or group.review in ("", entry.review)
 
 

@@ -289,7 +289,7 @@ class OutboxEntries:
         review: Sequence[OutboxEntry],
         extra: ExtraWork,
     ) -> tuple[OutboxEntry, ...]:
-        """Apply a step to all stored entries for which `is_part` is True, and insert `review` after them. Return all
+        """Apply `change` to all stored entries for which `is_part` is True, and insert `review` after them. Return all
         these entries.
 
         `review` has one entry or none. If another review of the same change request is already in flight, change

@@ -19,12 +19,13 @@ from octavo.data.writes.store import OutboxEntries
 POLL_SECONDS = 1.0
 """Maximum pause in seconds. After it, the worker reads the entries that other instances have added."""
 MAX_PLACES = 3
-"""Maximum number of places to which entries are sent at the same time. With more than one, a slow place does not
-delay the others."""
+"""Maximum number of spaces and change requests to which entries are sent at the same time. With more than one, a slow
+one does not delay the others."""
 
 
 class OutboxWorker:
-    """Takes the steps of the entries. In each place, only one step runs at a time."""
+    """Takes the next step of each outbox entry when it is due. At most MAX_PLACES steps run at the same time, and only
+    one in each space or change request."""
 
     def __init__(
         self, entries: OutboxEntries, account: Account, connection: ConnectionState, delivery: OutboxDelivery

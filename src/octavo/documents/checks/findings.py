@@ -181,7 +181,7 @@ class SourcePlaces:
         self._starts = [0, *(match.end() for match in re.finditer("\n", source))]
         self._file_lines = file_text.split("\n") if source != file_text else []
         if len(self._file_lines) != len(self._starts):
-            # The file has unusual line separators. So columns are counted in the sanitized source.
+            # The file equals the source, or has unusual line separators. So columns are counted in the source.
             self._file_lines = []
 
     def place(self, start: int, end: int) -> Place:
@@ -385,8 +385,8 @@ class _PageCheck:
             value = parse_yaml(yaml)
         except YamlError as error:
             reason = error.sentence.removeprefix("This is not valid YAML: ").removesuffix(".")
-            # The first line of the page is `---`. So line n of the YAML, counted from 1, is line n of the page, counted
-            # from 0.
+            # The YAML begins on the second line of the page. So its line n, counted from 1, is line n of the page,
+            # counted from 0.
             start, line_end = self._places.line_range(error.line)
             start_of_problem = min(
                 start if not error.column else self._places.offset(error.line, error.column), line_end

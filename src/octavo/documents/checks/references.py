@@ -263,7 +263,8 @@ class AddedFinding:
 def added_findings(
     page: CheckedPage, check: ReferenceCheck, added: AddedRanges, document: Document
 ) -> tuple[AddedFinding, ...]:
-    """Return the findings of the default rules on added words, in the order of the page. `document` is the parsed page."""
+    """Return the findings by the default rules that touch added words, in the order of the page. `document` is the
+    parsed page."""
     rules = RuleChoice()
     own = [
         each for each in (*page.findings, *check.findings(page)) if rules.applies(each) and added.touches(each.place)

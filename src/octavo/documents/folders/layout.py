@@ -271,8 +271,8 @@ _OWN_FILES = (SUMMARY, VARIABLES.as_posix())
 """Files that no page or file of a space may replace."""
 _APP_URL = "https://app.gitbook.com"
 _ALWAYS_REWRITTEN = re.compile(r"/(?:pages|files|s|spaces|o)/|https?:", re.IGNORECASE)
-"""Start of URLs that do not work in a folder, so that they are rewritten even if the path of the page stays the
-same."""
+"""Start of platform paths and of absolute URLs. If they lead to a page or file of the folder, they are rewritten even
+if the path of the page stays the same."""
 
 
 @dataclass(frozen=True)

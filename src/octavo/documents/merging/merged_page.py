@@ -296,8 +296,8 @@ def _digest(conflict: Conflict) -> str:
 
 
 class _MarkedPart(NamedTuple):
-    """A part of a merged page that is written between conflict markers. Without markers, the white space around it is
-    `before` and `after`."""
+    """A part of a merged page that is written between conflict markers. `before` and `after` are the white space around
+    it in the page without markers."""
 
     content: Conflict | MergedBlock
     before: str

@@ -566,8 +566,8 @@ def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
     conflicts = list(conflicts_in(root))
     for group in groups:
         joined = [each for each in conflicts if each.moved_blocks & group.blocks]
-        # Conflicts that share moved blocks have one choice. It belongs to the conflict at the position in main, because
-        # a text that the user writes goes there.
+        # Conflicts that share moved blocks are resolved by one choice. It belongs to the conflict at the position in
+        # main, because a text that the user writes goes there.
         deciding = next((each for each in joined if each.main is not None), joined[0] if joined else None)
         for conflict in joined:
             conflict.deciding_conflict = deciding if conflict is not deciding else None

@@ -1,8 +1,8 @@
 """Merges revisions: the page tree, and the texts and fields of pages, files, reusable content and variables.
 
-`merge_revisions` makes the merges of the embedded server and of its folders. `predict_merge` runs it on this machine
-before a merge is sent, and stores nothing. So a prediction is exact for the embedded server. Other servers may merge
-differently: for them, a predicted conflict means that both sides changed the same content.
+The embedded server merges with `merge_revisions`. `predict_merge` runs it before a merge is sent, and stores nothing.
+So a prediction is exact for the embedded server. Other servers may merge differently: for them, a predicted conflict
+means that both sides changed the same content.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ class SiteView:
                 return self.group(document)
 
     def site_space(self, document: Json) -> Json:
-        """Return a site space with its space."""
+        """Return the API resource of a site space, which contains that of its space."""
         space = self.tree.spaces[document["space"]]
         return {
             **_public_fields(document),
@@ -98,7 +98,7 @@ class SiteView:
         }
 
     def section(self, document: Json) -> Json:
-        """Return a section with its site spaces."""
+        """Return the API resource of a section, which contains those of its site spaces."""
         return {
             **_public_fields(document),
             "default": document["id"] == self.tree.default_section(),

@@ -75,8 +75,8 @@ def _list_permissions(op: sites.ListPermissions, world: World) -> Json:
 
 
 def _highest_role(world: World, organization: Json, user: str, spaces: list[Json]) -> tuple[str, str, Json] | None:
-    """Return a user's highest role in an organization and in `spaces`, with the user and the place of the role: the
-    organization or a space. None if the user has no role."""
+    """Return a user's highest role in an organization and in `spaces`, the ID of the user, and the organization or
+    space that gives the role. None if the user has no role."""
     rows = [(organization_role(world, organization["id"], user), user, organization)]
     rows += [(role(world, space, user), user, space) for space in spaces]
     with_role = [(name, user, origin) for name, user, origin in rows if name]

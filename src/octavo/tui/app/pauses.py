@@ -175,7 +175,7 @@ def caches(*prefixes: str) -> Iterator[_lru_cache_wrapper[Any]]:
 
 
 def _functions(module: ModuleType) -> Iterator[Any]:
-    """Yield the functions, methods and getters of properties in a module, and its other values."""
+    """Yield all values in a module and in its classes. For a method or property, yield its function."""
     for member in tuple(vars(module).values()):
         for part in tuple(vars(member).values()) if isinstance(member, type) else (member,):
             yield getattr(part, "__func__", getattr(part, "fget", part))

@@ -269,7 +269,7 @@ async def recover_drafts(app: Shell) -> None:
             unused.append(file)
         elif file.is_unsaved_draft or not file.note.place.startswith("page "):
             _recover_draft(app, file, result.text)
-        # Files of pages stay: they are read when the user edits the page again.
+        # The files of pages are not deleted, because they are read when the user edits the page again.
     if len(unused) == 1:
         app.say(
             f"Your draft “{unused[0].note.title}” was not sent. Press ! to open it.",

@@ -368,7 +368,7 @@ def choose_emoji(
     app: Shell, title: str, own_reactions: Collection[str], existing: Collection[str], on_chosen: Callable[[str], None]
 ) -> None:
     """Ask for an emoji and call `on_chosen` with its code. The list has recently used emoji first, then common emoji,
-    then the `existing` reactions. The caller removes a reaction that is in `own_reactions`."""
+    then the `existing` reactions. If the code is in `own_reactions`, the caller removes that reaction."""
     state, common = app.session.state, dict(COMMON_REACTIONS)
     server_codes = {api_code(to_emoji(each)): each for each in (*existing, *own_reactions)}
     """Codes as the server spells them, by API code. A reaction is removed with this spelling."""

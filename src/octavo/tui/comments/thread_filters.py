@@ -196,8 +196,9 @@ class ThreadSearchText:
         return ""
 
     def load_replies(self, rows: RowList[Thread]) -> None:
-        """If the list is filtered, load the replies from the search index in the background, once for each filter, then filter
-        again. Until then, the replies of an earlier filter are used."""
+        """If the list is filtered, load the replies from the search index in the background, then filter again if they
+        have changed. They are loaded once until the filter is cleared. Meanwhile, the replies loaded before are
+        used."""
         if not rows.query_text:
             self._is_current = False
         elif not (self._is_current or self._is_loading):

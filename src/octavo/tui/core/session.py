@@ -325,7 +325,7 @@ class InboxFeed:
         self._unsubscribe: Callable[[], None] | None = None
 
     def switch_organization(self, session: Session, organization: Organization) -> None:
-        """Load the inbox of `organization` instead of the previous inbox."""
+        """Switch to the inbox of `organization`. It is loaded now if `start` was called before."""
         self._reset()
         self._session, self._organization = session, organization
         saved = session.state.get_fact(_COUNT_FACT)

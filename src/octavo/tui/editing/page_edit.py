@@ -143,7 +143,8 @@ class PageEdit:
         self.app.push_screen(Picker(self.title, choices), on_chosen)
 
     async def _target_title(self, key: PageDraftKey) -> str:
-        """Return the title of the change request of a draft, if it can be loaded."""
+        """Return a phrase for the target of a draft: the title of its change request, or “a change request” if it
+        cannot be loaded."""
         if not key.change_request:
             return TargetRequest(self.space).title
         try:
@@ -195,7 +196,7 @@ class PageEdit:
     # The editor
 
     async def _open_current(self, target: TargetRequest, change: Callable[[str], str] = lambda text: text) -> None:
-        """Load the current text of the page, and open it in the editor."""
+        """Load the current text of the page, apply `change` to it, and open the result in the editor."""
         try:
             with show_progress(self.app, f"Opening {self.title}…"):
                 revision = await self._current_revision(target)

@@ -380,8 +380,9 @@ class PageContents(Contents):
 
 
 def blocks_with_title(blocks: Sequence[Block], head: PageHead, *, is_complete: bool) -> list[Block]:
-    """Return the blocks of a page after one with its title and description. A first heading that repeats the title is
-    left out. Empty if the page `is_complete` and has only a title, because it then counts as empty."""
+    """Return `blocks` with a block in front that has the title and description of the page. A first heading that
+    repeats the title is left out. Without a title, return `blocks` unchanged. Empty if the page `is_complete` and has
+    only a title, because it then counts as empty."""
     title, description = head
     if not blocks or not title:
         return list(blocks)

@@ -167,7 +167,7 @@ _MESSAGES = [
     re.compile(rf"([^:]+?)\s*({arrow})\s*([+-]?)\s*([^:]+?)\s*(?::\s*(.*))?")
     for arrow in (r"<<-+>>|-+>>?", r"-+[x)](?![\w-]*-)")
 ]
-"""Patterns of messages. Arrows with `x` and `)` are tried last, because names may contain both."""
+"""Patterns of messages in sequence diagrams. Arrows with `x` and `)` are tried last, because names may contain both."""
 _NOTE = re.compile(r"(note\s+(?:right\s+of|left\s+of|over))\s+([^:]+?)\s*:\s*(.*)", re.IGNORECASE)
 _LIFELINE = re.compile(r"(activate|deactivate|destroy)\s+(.+)", re.IGNORECASE)
 _BACKGROUND = re.compile(r"(?:box|rect)(?:\s.*)?", re.IGNORECASE)
@@ -202,7 +202,7 @@ def normalize_diagram(text: str) -> tuple[str, str]:
         title = title or ", ".join(name.strip('"') for _, name in _NAMED_SERIES.findall(text))
         text = _NAMED_SERIES.sub(r"\1 ", text)
     if text.startswith(("graph", "flowchart")):
-        # Both `<br>` and `\n` break a label. In flowcharts with groups, only `\n` does.
+        # In flowcharts with groups, only `\n` breaks a label, not `<br>`.
         text = _LONG_ARROW.sub(_shorten_arrow, _BREAK.sub(r"\\n", text))
     return title, text
 
@@ -282,7 +282,8 @@ class _SequenceDiagram:
             yield line
 
     def _declare(self, *names: str) -> Iterator[str]:
-        """Yield a declaration for each new name that `_id` changes, so that the drawing shows the name as written."""
+        """Yield a declaration for each undeclared name that `_id` changes, so that the drawing shows the name as
+        written."""
         for name in names:
             shown = name.strip(_QUOTES)
             if self._id(name) not in self._declared_names and self._id(name) != shown:

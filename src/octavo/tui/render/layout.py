@@ -412,7 +412,7 @@ _MOST_HIGHLIGHTED = 40
 
 
 def deferred_content(*, diagrams: bool = True) -> DeferredContent:
-    """Return the deferred content of a pane, with loaders for operations. With `diagrams`, also for diagrams."""
+    """Return the deferred content of a pane: loaders for operations and, with `diagrams`, for diagrams."""
     return DeferredContent(
         diagrams=AsyncCache(_draw_diagram) if diagrams else None,
         operations=AsyncCache(load_operation),

@@ -181,7 +181,7 @@ def pan_pieces(pieces: Sequence[Piece], start: int, width: int, more: str, *, at
         kept = crop(kept, cells(text[:first]), cells(text[:last]))
         gap = cells(text[:first])
     left = [Piece(more + " " * gap, PLAIN, None, True)] if before else []
-    # All lines that continue have the sign at the right edge.
+    # Pad the line, so that the sign `more` is at the right edge of every line.
     blank = " " * (width - width_of([*left, *kept]) - cells(more))
     return [*left, *kept, *([Piece(blank + more, PLAIN, None, True)] if after else [])]
 

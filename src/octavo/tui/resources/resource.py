@@ -206,7 +206,7 @@ class Resource(Generic[M]):
     title: Callable[[M], str]
     """Returns the title of an item, for sentences and breadcrumbs."""
     ids: Callable[[Arguments, M], Arguments] = lambda arguments, item: {}
-    """Returns the ID arguments for operations on an item and on its children."""
+    """Returns the arguments that identify an item in operations on the item and on its children."""
     description: str = ""
     """Sentence that explains the items."""
     key: Callable[[M], str] = lambda item: str(getattr(item, "id", ""))
@@ -405,7 +405,7 @@ class ReferenceList:
     """A list of items that a form field can refer to: the operation that loads the items, and their labels."""
 
     operation: Operation[Any] | Callable[[FieldTexts], Operation[Any] | None]
-    """Operation that lists the items, or a function that builds it from the text of the other fields."""
+    """Operation that lists the items, or a function that returns it for the texts of the other fields."""
     choice_of: Callable[[Any], Choice[str]]
     """Returns the ID and the label of an item."""
     items_in: Callable[[Any], Iterable[Any]] = lambda response: response.items

@@ -1,5 +1,4 @@
-"""Forms that create items, edit items or run an action. A write is sent once, checked after a lost response, and can often
-be undone."""
+"""Forms that create or edit items, or run an action. Each write is sent only once. Many can be undone."""
 
 from __future__ import annotations
 

@@ -154,7 +154,8 @@ def _deleted_by_parent(
 
 
 def _position_after(siblings: Sequence[str], placed: Sequence[tuple[str, Sequence[TreeNode]]]) -> int:
-    """Return the position in `placed` after the first sibling that it contains. 0 if it contains no sibling."""
+    """Return the position in `placed` directly after the nearest of the earlier `siblings`, which are sorted nearest
+    first. 0 if `placed` has none of them."""
     keys = [key for key, _ in placed]
     return next((keys.index(key) + 1 for key in siblings if key in keys), 0)
 

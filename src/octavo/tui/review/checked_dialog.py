@@ -54,7 +54,7 @@ class CheckedWrite(Generic[ChecksT]):
     verb: str
     intro: str
     label: str
-    """Label of the row that is shown while the checks load."""
+    """Label of the row that is shown while the checks load, and if they could not be loaded."""
     blocked_while_loading: str
     """Reason why the write is blocked while the checks load."""
     blocked_on_error: str

@@ -132,7 +132,7 @@ def _keep_failed_edit(result: NotEdited, save_text: Callable[[str], str]) -> str
     again. Empty if the text could not be read or stored."""
     content = read_back(result.kept) if result.kept is not None else result
     if isinstance(content, NotEdited) or save_text(content.text):
-        return ""  # The text is still in the file.
+        return ""  # Nothing was stored, so the file is kept, if there is one.
     if result.kept is not None:
         delete_file(result.kept)
     return " Press e to continue."

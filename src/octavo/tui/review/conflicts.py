@@ -304,7 +304,7 @@ class ConflictsScreen(View):
     # Choosing
 
     def _why_page_loading(self) -> str | None:
-        """Return the sentence that the page of the selected row is loading. None if it is shown, or if there is no row."""
+        """Return a sentence if the page of the selected row is still loading, else None."""
         item = self._item
         if item is None or self.view.key == _key_of(item):
             return None
@@ -411,7 +411,7 @@ class ConflictsScreen(View):
         return None
 
     def open_moved_text(self) -> None:
-        """Open the page of main that the text of the selected conflict was moved to."""
+        """Open the page in main to which the text of the selected conflict was moved."""
         if (conflict := self._text_conflict) is not None and conflict.base_text_page is not None:
             self.shell.go(ToPage(self.source.space.space_id, conflict.base_text_page))
 

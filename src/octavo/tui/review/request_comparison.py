@@ -92,8 +92,8 @@ class Comparison:
         """True if another old revision was chosen and its changes are still loading."""
         self._listed: Changes | None = None
         self._complete_changes: tuple[ComparedSides, Changes, tuple[ChangedPage, ...]] | None = None
-        """If the list of the server is incomplete: the compared revisions, that list, and all changes. Found again if
-        the revisions or the list differ. None if the list is complete."""
+        """The compared revisions, an incomplete list from the server, and all changes that Octavo found instead. Used
+        only while the revisions and the list are the same. None before Octavo has found them."""
         self.conflicting: frozenset[str] = frozenset()
         """Keys of the pages with predicted conflicts with main."""
         self.is_on_main = False
@@ -180,7 +180,7 @@ class Comparison:
             return
         self._listed = snapshot.value
         if snapshot.value.more and self._limit < MAX_LIMIT:
-            # Load all changes, because a reviewer must see every one.
+            # Load up to MAX_LIMIT changes, because a reviewer should see every one.
             self._limit = MAX_LIMIT
             self._view.call_later(self._follow_changes)
         self._find_changes()
@@ -335,7 +335,8 @@ class Comparison:
             self._find_changes()
             return
         if not has_document_ids(after) and self._listed is not None:
-            # Without document IDs, the revisions do not show which texts differ. The list of the server does.
+            # Without document IDs, the revisions do not show which texts were edited. So add the changes that the
+            # server lists.
             keys = {each.key for each in changed}
             changed += tuple(each for each in changed_pages(self._listed.changes) if each.key not in keys)
         self._set_sides(sides)

@@ -188,8 +188,8 @@ def _tree_conflict(
 def _deletion_conflict(
     page: Page, title: str, trees: Sequence[PageTree], current: PageTree, deletions: Collection[str]
 ) -> TreeConflict:
-    """Return the conflict about a page that one side deleted and the other side changed. Subpages in `deletions` have
-    conflicts of their own."""
+    """Return the conflict about a page that one side deleted and the other side changed, or that was kept although its
+    parent was deleted. Subpages in `deletions` have conflicts of their own."""
     is_in_base, is_in_main, is_in_mine = (tree.find(page.id) is not None for tree in trees)
     if not is_in_base or is_in_main == is_in_mine:
         summary = "The parent of this page was deleted. This page was kept and moved to the position of its parent."

@@ -244,7 +244,7 @@ class HelpScreen(Chooser[None, ActiveCommand]):
     def draw(self, matched: MatchedChoice[ActiveCommand]) -> Row:
         choice = matched.choice
         keys = Content.styled(choice.right, "$octavo-muted" if choice.disabled_reason else "$primary")
-        # `detail` instead of `explanation`: the reason why a command is unavailable is shown below the list.
+        # Not `explanation`, because the reason why a command is unavailable is shown below the list.
         detail = choice.detail if self.has_row_details else ""
         text = Content.assemble(
             fit(keys, _KEY_COLUMN_WIDTH),

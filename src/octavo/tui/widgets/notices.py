@@ -244,7 +244,8 @@ class Notices(Widget):
         return lines
 
     def _undo_label(self, notice: Notice, available_width: int) -> Content:
-        """Return the undo key with the remaining time, in the form that fits into `available_width` cells."""
+        """Return the undo key with the remaining time, as a bar and seconds. The bar is left out if it does not fit
+        into `available_width` cells. Without animations, return only the key."""
         seconds_left = self._board.seconds_left(notice)
         key_label = Content.assemble("   ", ("u", self.get_visual_style("notices--key", partial=True)), " undo  ")
         if self.app.animation_level == "none":

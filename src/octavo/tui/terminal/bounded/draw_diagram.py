@@ -11,7 +11,8 @@ import sys
 import termaid
 
 SPACINGS = ((3, 2, None), (1, 1, None), (1, 1, 14), (1, 1, 9))
-"""Cells between boxes, cells around a label, and the longest label in cells."""
+"""The spacings to try, the widest first: cells between boxes, cells around a label, and maximum cells of a label (None
+if unlimited)."""
 NARROW = 48
 """Width in cells. After a drawing of at most this width, no narrower ones are made."""
 
