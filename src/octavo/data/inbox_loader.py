@@ -270,6 +270,8 @@ class InboxLoader:
         while self._next_round is not None:
             self._round, self._next_round = self._next_round, None
             await self._run_round()
+        self._builder.can_build = True
+        self._build_now()  # before the round counts as ended: otherwise an inbox without rows would look empty
 
     async def _run_round(self) -> None:
         await self._load_user()
@@ -301,10 +303,12 @@ class InboxLoader:
             self.rebuild()
 
     def _on_round_ended(self, task: asyncio.Task[None]) -> None:
-        if not task.cancelled() and task.exception() is None:
-            self._builder.can_build = True
-            if task is self._running and not self._plan.is_computed_from(self._current_lists()):
-                self._begin_round(MOVED)
+        if task.cancelled() or task.exception() is not None:
+            self._build_now()
+        elif task is self._running and not self._plan.is_computed_from(self._current_lists()):
+            self._begin_round(MOVED)
+
+    def _build_now(self) -> None:
         if self._observers:  # without subscribers, the cache may already be closed
             self._builder.schedule(0.0, is_stale=False)
 
