@@ -26,7 +26,7 @@ from octavo.tui.app.background_refresh import (
     notify_on_start,
     sign_in_after_rejection,
 )
-from octavo.tui.app.pauses import Preloading, Teardown, Workers
+from octavo.tui.app.pauses import Preloading, Teardown, Workers, run_when_idle
 from octavo.tui.app.routes import PictureRecorder, first_view, go_to_first_route, remember_view
 from octavo.tui.app.type_ahead import TypeAhead
 from octavo.tui.core.external_links import fits_clipboard
@@ -38,6 +38,7 @@ from octavo.tui.terminal import textual_internals as internals
 from octavo.tui.terminal.crash_report import report_crash
 from octavo.tui.terminal.display import filters
 from octavo.tui.terminal.driver import EscapeOrAlt, TerminalDriver
+from octavo.tui.terminal.polite_thread import thread
 from octavo.tui.terminal.textual_internals import CachedStylesheet
 from octavo.tui.widgets.commands import Command, Commands, accepted_keys
 from octavo.tui.widgets.short_texts import plural
@@ -333,10 +334,16 @@ class Octavo(Shell):
         if not self.is_headless:
             self.teardown.garbage.enable()
             self._preloading.wait_for_pause()
-        if self._session is not None:
-            self._open(self._session)
-            if self._find_first_route is not None:
-                self.background(go_to_first_route(self, self._find_first_route(self._session)))
+        session = self._session
+        if session is None:
+            return
+        if session.reload_files is not None and self.workspace.connection.shows_cached_data and not self.is_headless:
+            # Loading the files takes processor time that the page and the first keys need.
+            run_when_idle(self, lambda: not thread.is_idle, lambda: self._open(session))
+        else:
+            self._open(session)
+        if self._find_first_route is not None:
+            self.background(go_to_first_route(self, self._find_first_route(session)))
 
     def _open(self, session: Session) -> None:
         session.on_first_paint()
