@@ -11,7 +11,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from octavo.api.folding import fold
-from octavo.documents.blocks import Block, Document, plain_text
+from octavo.documents.blocks import Block, Document, kinds_with, plain_text
 
 _PUNCTUATION = re.compile(r"['’‘\"“”`*(){}\[\]<>!?,:;=+#@$%^~|\\…]+")
 _SEPARATORS = re.compile(r"[^\w.]+")
@@ -22,7 +22,7 @@ _MAX_TITLE = 1_000
 _COMPARISON_SIGNS = re.compile(r"(?:less|greater)-than")
 _NUMBER_SUFFIX = re.compile(r"-\d+\Z")
 _HTML_ID = re.compile(r"""<[a-zA-Z][^<>]{0,1000}?\s(?:id|name)=["']([^"'<>\n]{1,300})["']""")
-_TITLED_KINDS = frozenset({"tab", "expandable", "step", "update"})
+_TITLED_KINDS = kinds_with("titled")
 _SPECIFIED_KINDS = frozenset({"openapi", "api-method"})
 """Kinds of blocks whose headings come from a specification, which is not read here."""
 _OTHER_FRAGMENTS = (":~:", "user-content-fn")

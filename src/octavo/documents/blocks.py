@@ -98,8 +98,8 @@ NO_ATTRS: Mapping[str, Any] = MappingProxyType({})
 """The attributes of a block or run without attributes."""
 NO_MARKS: frozenset[str] = frozenset()
 
-Role = Literal["any length", "container", "opened", "series", "part", "grid"]
-"""Properties of the kinds of blocks with children. Only the comparison of pages uses them.
+Role = Literal["any length", "container", "opened", "series", "part", "grid", "titled"]
+"""Properties of the kinds of blocks with children. Only the comparison of pages and the search for anchors use them.
 
 - any length: a block can match a block of the same kind whose length is very different
 - container: blocks can move into and out of the block
@@ -107,12 +107,14 @@ Role = Literal["any length", "container", "opened", "series", "part", "grid"]
 - series: readers do not see the block itself, only its parts
 - part: an element of a series or grid, which can match a moved part even if it is short
 - grid: the block consists of rows of cells
+- titled: the title of the block has an anchor, and its content is compared like a section below a heading
 """
 ROLES: Mapping[str, tuple[Role, ...]] = {
     **dict.fromkeys(("list", "tabs", "stepper", "columns", "updates"), ("any length", "container", "opened", "series")),
-    **dict.fromkeys(("quote", "hint", "expandable", "column"), ("any length", "container", "opened")),
-    **dict.fromkeys(("tab", "step"), ("any length", "container", "opened", "part")),
-    "update": ("container", "opened", "part"),
+    **dict.fromkeys(("quote", "hint", "column"), ("any length", "container", "opened")),
+    "expandable": ("any length", "container", "opened", "titled"),
+    **dict.fromkeys(("tab", "step"), ("any length", "container", "opened", "part", "titled")),
+    "update": ("container", "opened", "part", "titled"),
     **dict.fromkeys(("item", "task"), ("container", "part")),
     "if": ("any length", "container"),
     **dict.fromkeys(("else", "unknown"), ("container",)),

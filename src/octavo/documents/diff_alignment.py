@@ -24,7 +24,7 @@ _MIN_HEADING_SIMILARITY = 0.6
 _MIN_ROW_SIMILARITY = 0.5
 """Minimum similarity of two rows without an equal cell."""
 
-TITLED_KINDS = frozenset({"tab", "expandable", "step", "update"})
+TITLED_KINDS = kinds_with("titled")
 
 _MIN_COPIED_SIMILARITY = 0.75
 """Minimum similarity of two blocks below the same heading to be paired if one of them has an equal block elsewhere."""

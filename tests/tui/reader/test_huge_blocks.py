@@ -11,13 +11,14 @@ from dataclasses import replace
 import pytest
 from rich.cells import cell_len
 
-from octavo.documents.blocks import Block
+from octavo.documents.blocks import ROLES, Block
 from octavo.documents.diff_model import ChangedBlock, CodeChange
 from octavo.documents.merging.page_merge import merge
 from octavo.documents.source_reader import parse
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.three_way_view import ThreeWayView
+from octavo.tui.render import block_slices
 from octavo.tui.render.comparison import PlacedUnit, UnchangedRange, collapse_unchanged, compare, recent_entries
 from octavo.tui.render.conflict_lines import ConflictView, prepare_conflicts
 from octavo.tui.render.diff_lines import render_diff_unit
@@ -86,6 +87,10 @@ def test_splitting_block_loses_no_words(name: str) -> None:
         assert at >= 0, word
         at += len(word)
     assert len(letters) >= sum(map(len, words)) * 0.95
+
+
+def test_each_block_with_children_can_be_split() -> None:
+    assert ROLES.keys() - {"row", "card"} <= block_slices._SPLITTERS.keys(), "rows and cards are split with their table"
 
 
 def test_top_of_a_unit_is_the_sum_of_the_heights_above() -> None:

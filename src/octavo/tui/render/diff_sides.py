@@ -140,6 +140,8 @@ _ASCII_SIGNS = str.maketrans({"→": "->", "–": "-", "·": "-", "…": "~", "�
 _LONGEST_VALUE, _EXCERPT, _EXCERPT_LEAD = 200, 40, 10
 """Maximum numbers of characters: of a value that is shown whole, of an excerpt of a longer value, and of the text in it
 before the first difference."""
+_KINDS_IN_SETTINGS = ("heading", "hint", "page", "code")
+"""Kinds of blocks that are named before a setting, as in “hint style”."""
 _ATTRIBUTE_NAMES = {
     "src": "URL",
     "alt": "alternative text",
@@ -237,7 +239,7 @@ def render_setting_changes(
     for setting in changed:
         first, comma, rest = setting.name.partition(",")
         name = _ATTRIBUTE_NAMES.get(first, first) + comma + rest
-        name = f"{kind} {name}" if kind in ("heading", "hint", "page", "code") else name
+        name = f"{kind} {name}" if kind in _KINDS_IN_SETTINGS else name
         old, new = _shorten_values(
             *(" ".join(value.split()) if value is not None else None for value in (setting.old, setting.new))
         )
