@@ -13,7 +13,17 @@ from pydantic import ValidationError
 from octavo.api import change_requests, comments, content, organizations, spaces
 from octavo.api.bodies import Markdown
 from octavo.api.operation import AREAS, ChangeRequestRef, Operation, OrganizationRef, RevisionRef, SpaceRef, load
-from octavo.api.wire import NoSuchOperation, Request, Route, _find_routes, decode, encode, route_of, routes, url_path
+from octavo.api.wire import (
+    NoSuchOperation,
+    Request,
+    Route,
+    _find_routes,
+    decode,
+    encode,
+    path_template,
+    routes,
+    url_path,
+)
 
 TABLE = Path(__file__).parent.parent / "operations.tsv"
 ROWS = list(csv.DictReader(TABLE.read_text(encoding="utf-8").splitlines(), delimiter="\t"))
@@ -158,8 +168,11 @@ def test_path_segment_cannot_be_a_parent_path(hostile: str) -> None:
 
 
 def test_route_has_parameter_names_instead_of_values() -> None:
-    assert route_of(change_requests.Get(at=CHANGE_REQUEST)) == "/v1/spaces/{spaceId}/change-requests/{changeRequestId}"
-    assert route_of(organizations.Get(at=OrganizationRef(organization_id="o"))) == "/v1/orgs/{organizationId}"
+    assert (
+        path_template(change_requests.Get(at=CHANGE_REQUEST))
+        == "/v1/spaces/{spaceId}/change-requests/{changeRequestId}"
+    )
+    assert path_template(organizations.Get(at=OrganizationRef(organization_id="o"))) == "/v1/orgs/{organizationId}"
 
 
 def test_values_beyond_documented_limits_are_rejected() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from octavo.api.errors import ApiError, BadResponse, Lost, NotSent, ProxyError, TimedOut, TlsError, Trace
 from octavo.client import policy
-from octavo.client.policy import Budget, Limits, Truncated, Unsendable
+from octavo.client.policy import Budget, Limits, TruncatedResponse, Unsendable
 from tests.client.conftest import NOON, Time
 
 ODD_VALUES = (
@@ -72,7 +72,7 @@ def test_only_temporary_statuses_are_retried(is_read: bool, expected: set[int]) 
         (ProxyError("x", Trace(status=403)), True, True),
         (TimedOut("x"), True, False),
         (Lost("x"), True, False),
-        (Truncated("x"), True, False),
+        (TruncatedResponse("x"), True, False),
         (BadResponse("x"), False, False),
         (TlsError("x"), False, False),
         (Unsendable("x"), False, False),

@@ -19,7 +19,7 @@ from octavo.api.errors import ApiError, BadResponse
 from octavo.api.operation import SpaceRef
 from octavo.client import responses
 from octavo.client.client import raw_request
-from octavo.client.policy import Truncated
+from octavo.client.policy import TruncatedResponse
 from octavo.client.responses import LIST_CAP, MIB, PAGE_CAP, StreamedResponse
 from tests.client.conftest import Connect, Time
 from tests.client.peer import Peer, ReceivedRequest, Reply, reply
@@ -118,7 +118,7 @@ async def test_damaged_body_is_an_error() -> None:
 async def test_truncated_body_is_an_error() -> None:
     good = gzip.compress(bytes(range(256)) * 20)
     for length in range(len(good)):
-        with pytest.raises(Truncated):
+        with pytest.raises(TruncatedResponse):
             await responses.read_body(Source([good[:length]]).answer("gzip"), LIST_CAP, "x", large_turn())
 
 

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from octavo import tui
 from octavo.api.operation import SPECS, Operation
-from octavo.api.wire import route_of
+from octavo.api.wire import path_template
 from octavo.data.writes.outbox import Outbox
 from octavo.tui.widgets.commands import CURSOR_COMMANDS, HasCommands
 
@@ -82,7 +82,7 @@ class RequestLog:
 
     def sent(self, op: Operation[Any]) -> None:
         """Note that a request is sent."""
-        method, path = SPECS[type(op)].method, route_of(op)
+        method, path = SPECS[type(op)].method, path_template(op)
         self.seen.add((method, path, ""))
         commands = next((commands for queued, commands in self._queued if queued == op), self._commands)
         self.seen.update((method, path, id) for id in commands)

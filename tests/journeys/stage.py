@@ -321,7 +321,7 @@ class Run:
         """Move the clock forward. Six seconds are longer than the undo delay."""
         self.clock.forward(**by)
         self.app.session.outbox.resume()
-        for tell in tuple(self.app.notices.changed):
+        for tell in tuple(self.app.notices.listeners):
             tell()
         await self.settle()
 

@@ -101,7 +101,7 @@ async def test_merge_is_not_sent_after_an_edit_of_the_change_request(stage: Stag
         await run.see("checked just now")
         assert await read_main(contest) == BASE
         assert not run.gate.sent(change_requests.Merge)
-        await run.until(lambda: dialog_of(run).why_not_confirmed() is None, "accept the key y")
+        await run.until(lambda: dialog_of(run).why_not_confirm() is None, "accept the key y")
         await run.press("y")
         await run.hear(f"Merged #{contest.number}.")
 

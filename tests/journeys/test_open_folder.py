@@ -97,7 +97,7 @@ async def test_large_folder_shows_progress_and_is_searchable_when_indexed(stage:
         write_file(folder, f"page-{number}.md", f"# Page {number}\n\nWords of getStation{number}.")
     messages: set[str] = set()
     async with stage.library() as platform, stage.show(stage.settings(), None, platform) as run:
-        run.app.notices.changed.add(lambda: messages.update(run.said))
+        run.app.notices.listeners.add(lambda: messages.update(run.said))
         await run.press("ctrl+o")
         await run.type(str(folder))
         await run.press("enter")

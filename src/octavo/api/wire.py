@@ -129,7 +129,7 @@ def routes(spec: Spec) -> list[Route]:
     ]
 
 
-def route_of(op: Operation[Any]) -> str:
+def path_template(op: Operation[Any]) -> str:
     """Return the path of `op` with parameter names, for logs and errors."""
     at = type(getattr(op, "at", None))
     return next(route.path for route in routes(SPECS[type(op)]) if route.place in (at, None))

@@ -181,7 +181,7 @@ class Toolbox:
         result = await importing.propose(await importing.place([parsed_note]))
         if result.not_placed:
             raise ToolError(f"Could not place the note: {result.not_placed[0].problem}")
-        if result.over_limit:
+        if result.over_limit_count:
             raise ToolError("Too many proposed notes in this change request. A person has to decide about some first.")
         self._proposed_count += len(result.added)
         paths = await page_paths(self.session.live, at)

@@ -69,7 +69,7 @@ class ImportResult:
     added: tuple[ProposedNote, ...] = ()
     known_count: int = 0
     """Number of notes that were proposed before."""
-    over_limit: int = 0
+    over_limit_count: int = 0
     """Number of notes that were not added, because the change request has too many."""
 
     @property
@@ -196,7 +196,7 @@ def result_row(result: ImportResult) -> dict[str, Any]:
             for each in result.added
         ],
         "known": result.known_count,
-        "overLimit": result.over_limit,
+        "overLimit": result.over_limit_count,
         "notPlaced": [
             {"line": each.note.line, "page": each.note.page, "reason": each.problem} for each in result.not_placed
         ],
@@ -209,7 +209,7 @@ def summary(result: ImportResult, count: int, *, is_dry: bool) -> str:
     parts = [f"{placed_count} can be placed" if is_dry else f"{len(result.added)} proposed"]
     parts += [f"{result.known_count} already there"] * bool(result.known_count)
     parts += [f"{len(result.not_placed)} not placed"] * bool(result.not_placed)
-    parts += [f"{result.over_limit} over the limit of {MAX_NOTES}"] * bool(result.over_limit)
+    parts += [f"{result.over_limit_count} over the limit of {MAX_NOTES}"] * bool(result.over_limit_count)
     return f"{count} {'note' if count == 1 else 'notes'}: {', '.join(parts)}."
 
 

@@ -30,7 +30,7 @@ from octavo import redaction
 from octavo.api.activity import Activity, IsWaitedFor, current_urgency
 from octavo.api.errors import ApiError, Invalid, ReadOnly
 from octavo.api.operation import SPECS, Listing, ListPage, Operation, identity, read_pages, walk_pages
-from octavo.api.wire import NothingChanged, encode, route_of
+from octavo.api.wire import NothingChanged, encode, path_template
 from octavo.client import exchange, responses
 from octavo.client.exchange import Exchange, ExchangeContext
 from octavo.client.origin import origin_of
@@ -182,7 +182,7 @@ class Client:
                 response = await responses.parse_response(spec, body, host)
             return response
 
-        return await self._exchange(outgoing, route_of(op), responses.cap(spec), read, is_waited_for)
+        return await self._exchange(outgoing, path_template(op), responses.cap(spec), read, is_waited_for)
 
     async def _exchange(self, sent: Outgoing, route: str, cap: int, read: _Read[T], is_waited_for: IsWaitedFor) -> T:
         async with self._queue.wait_for_turn(is_waited_for):
@@ -251,7 +251,7 @@ class Client:
 
 def raw_request(op: Operation[Any]) -> RawRequest:
     """Return the request of `op` for `Client.raw`. Raises Invalid for a value that cannot be sent."""
-    return RawRequest(outgoing_request(op), route_of(op))
+    return RawRequest(outgoing_request(op), path_template(op))
 
 
 def outgoing_request(op: Operation[Any]) -> Outgoing:

@@ -26,7 +26,7 @@ from pydantic import SecretStr
 
 from octavo.api.errors import ApiError, Lost, NotSent, ProxyError, TimedOut, TlsError, Trace
 from octavo.client.origin import NO_PROXY_PROBLEM, PORTS, environment_problem, host_of, is_loopback, proxy_for, triple
-from octavo.client.policy import PROXY_WANTS_SIGN_IN, Truncated, Unsendable, next_step_after
+from octavo.client.policy import PROXY_WANTS_SIGN_IN, TruncatedResponse, Unsendable, next_step_after
 from octavo.client.responses import Outgoing, StreamedResponse
 
 CONNECT_SECONDS = 5.0
@@ -281,7 +281,7 @@ def _to_api_error(error: Exception, host: str, connected_host: str, is_read: boo
         case httpx.TimeoutException():
             return TimedOut(f"{host} did not respond within {READ_SECONDS:g} s. {next_step_after(is_read)}")
         case httpx.RemoteProtocolError() if has_response:
-            return Truncated(f"The response from {host} is incomplete. {next_step_after(is_read)}")
+            return TruncatedResponse(f"The response from {host} is incomplete. {next_step_after(is_read)}")
         case httpx.NetworkError() | httpx.RemoteProtocolError():
             return Lost(f"The connection to {host} was lost before the response arrived. {next_step_after(is_read)}")
         case _:

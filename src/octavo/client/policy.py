@@ -54,7 +54,7 @@ class Unsendable(LocalFailure):
     """The request cannot be sent in this environment. A retry would fail too."""
 
 
-class Truncated(BadResponse):
+class TruncatedResponse(BadResponse):
     """The response ended early."""
 
 
@@ -172,7 +172,7 @@ def _may_be_temporary(error: ApiError) -> bool:
         return False
     if isinstance(error, ProxyError):
         return error.status != PROXY_WANTS_SIGN_IN
-    return isinstance(error, Unreachable | Truncated)
+    return isinstance(error, Unreachable | TruncatedResponse)
 
 
 def _pause(attempt: int, rng: Callable[[], float]) -> float:

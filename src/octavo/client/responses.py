@@ -23,7 +23,7 @@ from octavo.api.operation import ListPage, Operation, Spec, read
 from octavo.api.reading import json_of
 from octavo.api.safety import safe_line
 from octavo.client.origin import triple
-from octavo.client.policy import READS, Truncated, Unsendable, next_step_after
+from octavo.client.policy import READS, TruncatedResponse, Unsendable, next_step_after
 from octavo.concurrency import run_in_thread
 from octavo.redaction import redact
 
@@ -309,7 +309,7 @@ async def _decompress(chunks: AsyncIterator[bytes], host: str) -> AsyncGenerator
                 await asyncio.sleep(0)
             chunk = inflate.unconsumed_tail or inflate.unused_data
     if not inflate.eof:
-        raise Truncated(f"The response from {host} is incomplete. Try again.")
+        raise TruncatedResponse(f"The response from {host} is incomplete. Try again.")
 
 
 def _too_large(host: str, cap: int) -> BadResponse:

@@ -91,7 +91,7 @@ class SignedOut:
 
     profile: Profile
     had_key: bool
-    current: str
+    current_profile: str
     """Name of the profile that is now current. Empty if there is none."""
     key_left: str = ""
     """Sentences that say why the token could not be deleted, and how to delete it. Empty if no deletion failed."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from octavo.api.errors import ApiError, NotFound, Rejected
 from octavo.api.operation import SPECS, Listing, Operation, load
-from octavo.api.wire import NoSuchOperation, Request, decode, route_of, url_path
+from octavo.api.wire import NoSuchOperation, Request, decode, path_template, url_path
 
 if TYPE_CHECKING:
     from octavo.api.comments import Comment
@@ -82,11 +82,11 @@ class Availability:
         if isinstance(op, type):
             return next(iter(self._missing.get(op, {}).values()), None)
         reasons = self._missing.get(type(op), {})
-        return (reasons.get(route_of(op)) or reasons.get(url_path(op))) if reasons else None
+        return (reasons.get(path_template(op)) or reasons.get(url_path(op))) if reasons else None
 
     def mark_unavailable(self, op: Operation[Any], reason: str, path: str = "") -> None:
         """Record why an operation is unavailable. With `path`, it is unavailable only there."""
-        self._missing.setdefault(type(op), {})[path or route_of(op)] = reason
+        self._missing.setdefault(type(op), {})[path or path_template(op)] = reason
 
     async def _unavailability(self, op: Operation[Any], error: Rejected) -> tuple[str, str] | None:
         """Return the reason why an operation is unavailable, and the only path where it is unavailable, or an empty text for
@@ -94,14 +94,14 @@ class Availability:
         if error.status == NOT_PAID:
             return f"Your plan does not include this feature: {error}", url_path(op)
         if error.status in NO_METHOD or (isinstance(error, NotFound) and await self._is_only_list_missing(op)):
-            route = f"{SPECS[type(op)].method} {route_of(op)}"
+            route = f"{SPECS[type(op)].method} {path_template(op)}"
             return f"This server does not support this operation: it returned {error.status} for {route}.", ""
         return None
 
     async def _is_only_list_missing(self, op: Operation[Any]) -> bool:
         """Return whether a list was not found although its parent resource exists. Then the server does not have the
         operation: otherwise it would return an empty list. Always False for operations that are not lists."""
-        parent_route, _, last = route_of(op).rpartition("/")
+        parent_route, _, last = path_template(op).rpartition("/")
         if not isinstance(op, Listing) or last.startswith("{") or "{" not in parent_route:
             return False
         # `decode` needs all operations. They are loaded only here, because 404 for a list is rare.

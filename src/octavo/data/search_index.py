@@ -585,8 +585,8 @@ def _insert_passages(db: sqlite3.Connection, number: int, document: SearchDocume
             "INSERT INTO passages VALUES (NULL, ?, ?, ?, ?, ?)",
             (number, part.part, _SEPARATOR.join(part.path), part.anchor, part.nth),
         ).lastrowid
-        shown = _scalars(part.text)
-        title, context = _scalars(part.title), _scalars(part.context)
+        shown = _storable_text(part.text)
+        title, context = _storable_text(part.title), _storable_text(part.context)
         columns = [fold_to_index_text(context), fold_to_index_text(f"{title} {_parts(title)}".rstrip())]
         # SQLite itself ignores simple differences of case and accents. If that suffices, the text is indexed unchanged.
         is_simple = fold_for_search(shown) == shown.lower()
@@ -605,7 +605,7 @@ def _parts(text: str) -> str:
     return word_parts(to_index_text(text))
 
 
-def _scalars(text: str) -> str:
+def _storable_text(text: str) -> str:
     """Return `text` with lone surrogates replaced by `?` and NUL by a space, because SQLite cannot store them.
     Sanitized text stays unchanged."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")

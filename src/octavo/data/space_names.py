@@ -36,13 +36,13 @@ def slug(title: str) -> str:
 
 def cached_spaces(folder: Path, namespace: str) -> dict[str, str]:
     """Return the titles of the cached spaces by id. Empty if there is no readable cache."""
-    spaces = _items(folder, namespace, "/v1/orgs/*/spaces[?]*")
+    spaces = _cached_list_items(folder, namespace, "/v1/orgs/*/spaces[?]*")
     return {space["id"]: space["title"] for space in spaces if _has_texts(space, "id", "title")}
 
 
 def cached_change_requests(folder: Path, namespace: str) -> list[tuple[str, int]]:
     """Return the space id and the number of each cached change request, each once."""
-    found = _items(folder, namespace, "/v1/orgs/*/change-requests[?]*")
+    found = _cached_list_items(folder, namespace, "/v1/orgs/*/change-requests[?]*")
     numbers = ((each.get("space"), each.get("number")) for each in found)
     return list(dict.fromkeys((space, n) for space, n in numbers if isinstance(space, str) and isinstance(n, int)))
 
@@ -51,13 +51,13 @@ def _has_texts(item: dict[str, Any], *names: str) -> bool:
     return all(isinstance(item.get(name), str) for name in names)
 
 
-def _items(folder: Path, namespace: str, pattern: str) -> Iterator[dict[str, Any]]:
+def _cached_list_items(folder: Path, namespace: str, url_pattern: str) -> Iterator[dict[str, Any]]:
     path = max(folder.glob("cache-v*.db"), default=None)
     if path is None:
         return
     try:
         with closing(connect(path, read_only=True)) as db:
-            bodies = [body for (body,) in db.execute(_QUERY, (namespace, pattern)).fetchmany(_MAX_LISTS)]
+            bodies = [body for (body,) in db.execute(_QUERY, (namespace, url_pattern)).fetchmany(_MAX_LISTS)]
     except sqlite3.Error:
         return
     for body in bodies:

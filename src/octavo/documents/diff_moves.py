@@ -154,11 +154,11 @@ class _MoveFinder:
         self._moves: list[tuple[DiffStep, DiffStep]] = []
 
     def _give_numbers(self, steps: Iterable[DiffStep]) -> None:
-        moved: dict[int, int] = {}
+        numbers_by_id: dict[int, int] = {}
         for step in steps:
             if step.status in ("left", "arrived"):
-                step.number = moved.setdefault(id(step.new), self._number + len(moved) + 1)
-        self._number += len(moved)
+                step.number = numbers_by_id.setdefault(id(step.new), self._number + len(numbers_by_id) + 1)
+        self._number += len(numbers_by_id)
 
     def find_equal(self, steps: Sequence[DiffStep], key: Callable[[Node], Hashable]) -> None:
         """Turn removed and added steps into moves if the `key` of their blocks is equal."""

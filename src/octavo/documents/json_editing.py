@@ -22,11 +22,11 @@ def document_to_markdown(document: Any) -> str | None:
     """Return the Markdown for a JSON document. None if Markdown cannot represent everything in the document."""
     if is_too_deep(document):
         return None
-    meanings = _meanings(document)
+    blocks = _normalized_blocks(document)
     written = [text for node in _blocks(document) if (text := to_markdown({"nodes": [node]}))]
     unescaped = [_without_escapes(text) for text in written]
     for texts in (unescaped, written):
-        if _meanings(to_json_document("\n\n".join(texts))) == meanings:
+        if _normalized_blocks(to_json_document("\n\n".join(texts))) == blocks:
             return "\n\n".join(texts)
     return None
 
@@ -34,7 +34,11 @@ def document_to_markdown(document: Any) -> str | None:
 def _without_escapes(text: str) -> str:
     """Return the Markdown of a block without unnecessary backslashes, and with URLs as plain text."""
     plain = _AUTOLINK.sub(r"\1", _ESCAPE.sub(r"\1", text))
-    return plain if plain == text or _meanings(to_json_document(plain)) == _meanings(to_json_document(text)) else text
+    return (
+        plain
+        if plain == text or _normalized_blocks(to_json_document(plain)) == _normalized_blocks(to_json_document(text))
+        else text
+    )
 
 
 def apply_markdown_edit(document: Any, text: str) -> dict[str, Any] | None:
@@ -45,7 +49,7 @@ def apply_markdown_edit(document: Any, text: str) -> dict[str, Any] | None:
     if not text.strip():
         return None
     edited, before = to_json_document(text), _blocks(document)
-    sides = [json.dumps(_meaning(node), sort_keys=True) for node in before], _meanings(edited)
+    sides = [json.dumps(_meaning(node), sort_keys=True) for node in before], _normalized_blocks(edited)
     for start, to, size in SequenceMatcher(None, *sides, autojunk=False).get_matching_blocks():
         edited["nodes"][to : to + size] = before[start : start + size]
     return {**edited, **{name: value for name, value in as_object(document).items() if name != "nodes"}}
@@ -55,7 +59,7 @@ def _blocks(document: Any) -> list[dict[str, Any]]:
     return nodes_in(as_object(document).get("nodes"))
 
 
-def _meanings(document: Any) -> list[str]:
+def _normalized_blocks(document: Any) -> list[str]:
     """Return a normalized JSON text for each block. Documents with equal lists have the same content and format."""
     nodes = [_meaning(node) for node in _blocks(document)]
     return [json.dumps(node, sort_keys=True) for node in nodes if node != {"object": "block", "type": "paragraph"}]

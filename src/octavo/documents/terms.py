@@ -451,13 +451,15 @@ def find_matches(change: TermChange, source: str) -> tuple[TermMatch, ...]:
             if len(found) == MAX_MATCHES:
                 break
     matches = sorted(found.values(), key=lambda term_match: term_match.start)
-    unsafe = set(_unsafe(source, matches, _structure(source, change), change)) if matches else set()
+    unsafe = set(_unsafe_matches(source, matches, _structure(source, change), change)) if matches else set()
     return tuple(
         replace(term_match, replacement=None) if term_match in unsafe else term_match for term_match in matches
     )
 
 
-def _unsafe(source: str, matches: Sequence[TermMatch], structure: object, change: TermChange) -> Iterator[TermMatch]:
+def _unsafe_matches(
+    source: str, matches: Sequence[TermMatch], structure: object, change: TermChange
+) -> Iterator[TermMatch]:
     """Yield the matches whose replacement would change more than words, for example a link, or code, or the kind of a
     block."""
     if _structure(replace_matches(source, matches), change) == structure:
@@ -466,8 +468,8 @@ def _unsafe(source: str, matches: Sequence[TermMatch], structure: object, change
         yield matches[0]
         return
     middle = len(matches) // 2
-    yield from _unsafe(source, matches[:middle], structure, change)
-    yield from _unsafe(source, matches[middle:], structure, change)
+    yield from _unsafe_matches(source, matches[:middle], structure, change)
+    yield from _unsafe_matches(source, matches[middle:], structure, change)
 
 
 def _structure(source: str, change: TermChange) -> object:

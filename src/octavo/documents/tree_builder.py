@@ -99,7 +99,7 @@ class HtmlReader:
             end, after = self._finder.element_end(name, piece.end)
             return after if end < len(self._raw) else None
         if name in ("p", "summary", *HEADINGS):
-            return self._text_element(piece, tag)
+            return self._read_text_element(piece, tag)
         if name == "details" or name in _GROUPS or name in _LISTS:
             self._flush()
             self._read_container(tag)
@@ -116,7 +116,7 @@ class HtmlReader:
                 self._builder_end = self._line
         return None
 
-    def _text_element(self, piece: HtmlToken, tag: HtmlTag) -> int | None:
+    def _read_text_element(self, piece: HtmlToken, tag: HtmlTag) -> int | None:
         """Read a paragraph, a heading or the title of an expandable. If it was read as a whole, return the position
         after it. Otherwise return None. An element without an end stays open for Markdown, except a `<p>` with text."""
         self._flush()

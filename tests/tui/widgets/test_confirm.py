@@ -154,7 +154,9 @@ async def test_dialog_with_a_line_field_confirms_with_enter() -> None:
 async def test_dialog_with_a_text_field_confirms_with_ctrl_s() -> None:
     app = ConfirmApp()
     async with app.run_test(size=(60, 14)) as pilot:
-        await app.open(ConfirmDialog("Approve", verb="Approve", field=DialogField("Comment", lines=4), facts=FACTS * 3))
+        await app.open(
+            ConfirmDialog("Approve", verb="Approve", field=DialogField("Comment", height=4), facts=FACTS * 3)
+        )
         await pilot.press(*"yes", "enter", *"no")
         assert "Approve  (ctrl+s)" in shown(app), "on a low screen the buttons must stay visible, and the facts scroll"
         await pilot.press("ctrl+s")

@@ -32,7 +32,7 @@ class NoticeApp(Scratch):
 
 DIALOGS: dict[str, Callable[[], Dialog[Any]]] = {
     "confirm": lambda: ConfirmDialog("Merge?", verb="Merge"),
-    "writing": lambda: ConfirmDialog("Approve?", verb="Approve", field=DialogField("Comment", lines=4)),
+    "writing": lambda: ConfirmDialog("Approve?", verb="Approve", field=DialogField("Comment", height=4)),
     "picker": lambda: Picker("Theme", [Choice(name, name) for name in "abcdefghijklmnopqrst"]),
 }
 
@@ -113,9 +113,9 @@ async def test_closed_dialog_gets_no_notifications() -> None:
     app = NoticeApp()
     async with app.run_test(size=(100, 30)) as pilot:
         await app.push_screen(ConfirmDialog("Merge?", verb="Merge"))
-        await until(pilot, lambda: len(app.notices.changed) == 1)
+        await until(pilot, lambda: len(app.notices.listeners) == 1)
         await pilot.press("escape")
-        await until(pilot, lambda: not app.notices.changed)
+        await until(pilot, lambda: not app.notices.listeners)
 
 
 class OneLineDialog(Dialog[None]):

@@ -92,7 +92,7 @@ async def test_all_apps_with_the_same_board_show_its_notifications() -> None:
         async with second.run_test(size=(70, 12)) as two:
             await until(one, lambda: "Approved" in shown(first))
             await until(two, lambda: "Approved" in shown(second))
-        assert len(board.changed) == 1
+        assert len(board.listeners) == 1
 
 
 async def test_notification_wraps_only_if_it_does_not_fit_without_the_bar() -> None:

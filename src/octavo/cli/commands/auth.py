@@ -253,8 +253,8 @@ def _logout(settings: Settings, options: argparse.Namespace) -> int:
         _say(each)
     if remains.draft_count:
         _say("To delete the drafts too, run: octavo auth logout --drafts")
-    if signed_out.current:
-        _say(f"The current profile is now {signed_out.current}.")
+    if signed_out.current_profile:
+        _say(f"The current profile is now {signed_out.current_profile}.")
     if signed_out.key_left:
         raise Failure(signed_out.key_left)
     return 0

@@ -249,7 +249,7 @@ def _import(options: argparse.Namespace) -> int:
         placed = await importing.place(found.notes)
         result = ImportResult(placed) if options.dry_run else await importing.propose(placed)
         _print_result(options, found, result)
-        return BLOCKED if result.not_placed or result.over_limit else 0
+        return BLOCKED if result.not_placed or result.over_limit_count else 0
 
     return run_connected(options, work, action="propose the notes")
 

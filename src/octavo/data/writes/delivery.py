@@ -67,7 +67,7 @@ class Account:
         """Return the user to show: the confirmed user, else the remembered user. None if both are unknown."""
         return self.user or self.remembered
 
-    async def load_id(self) -> str | None:
+    async def load_user_id(self) -> str | None:
         """Return the id of the user. If the user is unknown, send one request. None if the server does not send the
         user. Raises ApiError."""
         if self.user is None and not self._is_asked:
@@ -115,7 +115,7 @@ class OutboxDelivery:
     async def deliver(self, entry: OutboxEntry) -> None:
         """Send a queued entry if its target has not changed, and store the result."""
         try:
-            await self._account.load_id()
+            await self._account.load_user_id()
         except ApiError as error:
             await self._store_failure(entry, error, was_sent=False)
             return
@@ -139,7 +139,7 @@ class OutboxDelivery:
                 await self._confirm(entry, found.remote_id)
                 return
             baseline = entry.baseline if entry.failed_lookups else None
-            attempt = Attempt(op, entry.basis, baseline, me=await self._account.load_id())
+            attempt = Attempt(op, entry.basis, baseline, me=await self._account.load_user_id())
             check = await kind_of(op).check(await self._thread_lists.reader_for(entry), attempt)
         except ApiError as error:
             await self._store_failure(entry, error, was_sent=False)
@@ -176,7 +176,7 @@ class OutboxDelivery:
         # Read the clock before the request, because the response shows a state that is at least this new.
         now = self._entries.now()
         try:
-            await self._account.load_id()
+            await self._account.load_user_id()
             if not self._account.may_send(entry):
                 self._entries.changed.notify()
                 return
@@ -205,7 +205,7 @@ class OutboxDelivery:
 
     async def _find(self, entry: OutboxEntry) -> AlreadyDone | None:
         """Return the result of `entry` on the server. None if the server does not have it. Raises ApiError."""
-        other_ids, me = created_ids(self._entries.state), await self._account.load_id()
+        other_ids, me = created_ids(self._entries.state), await self._account.load_user_id()
         attempt = Attempt(entry.op, entry.basis, entry.baseline, entry.newest_at, me, other_ids)
         return await kind_of(entry.op).find(self._send, attempt)
 

@@ -29,7 +29,7 @@ from octavo.data.writes.machine import (
     cause_of,
     classify_failure,
 )
-from octavo.data.writes.store import created_ids, durable_operation_in, kind_of, operation_in, request_fields
+from octavo.data.writes.store import created_ids, durable_operation_and_kind, kind_of, operation_in, request_fields
 from octavo.untrusted_input import parse_json
 
 T = TypeVar("T")
@@ -362,6 +362,6 @@ def _read_record(record: str | None) -> tuple[Attempt[Any] | None, tuple[NewWrit
 
 def _later_write(fields: Any) -> NewWrite:
     """Return a write that a record contains. Raises ValueError if it cannot wait in the outbox."""
-    op, _ = durable_operation_in(fields)
+    op, _ = durable_operation_and_kind(fields)
     basis = Basis(**fields["basis"]) if fields["basis"] is not None else None
     return NewWrite(op, str(fields["doing"]), context=str(fields["about"]), basis=basis)

@@ -153,8 +153,8 @@ def operation_in(fields: Any) -> Operation[Any]:
     return decode(Request(fields["method"], fields["url"], fields["body"]))
 
 
-def durable_operation_in(fields: Any) -> tuple[Any, WriteKind[Any]]:
-    """Return the operation in a record, and its row. Raises ValueError if the operation cannot wait in the outbox."""
+def durable_operation_and_kind(fields: Any) -> tuple[Any, WriteKind[Any]]:
+    """Return the operation in a record, and its kind. Raises ValueError if the operation cannot wait in the outbox."""
     op = operation_in(fields)
     kind = write_kinds().get(type(op))
     if kind is None or not kind.is_durable:
@@ -163,7 +163,7 @@ def durable_operation_in(fields: Any) -> tuple[Any, WriteKind[Any]]:
 
 
 def _entry(fields: Any) -> OutboxEntry:
-    op, kind = durable_operation_in(fields)
+    op, kind = durable_operation_and_kind(fields)
     values = {name: fields[stored] for name in _NAMES if (stored := _STORED_NAMES.get(name, name)) in fields}
     for name in _TIMES:
         if values.get(name) is not None:

@@ -443,13 +443,13 @@ class CheckedFolder:
         return finding("duplicate-path", message, self.summary.path, place)
 
     def _unused_files(self) -> Iterator[Finding]:
-        assets: dict[str, list[str]] = {}
+        paths_by_name: dict[str, list[str]] = {}
         for path in self.files:
             if _ASSETS in path:
-                assets.setdefault(fold(path.rpartition(_ASSETS)[2]).replace("\\", ""), []).append(path)
+                paths_by_name.setdefault(fold(path.rpartition(_ASSETS)[2]).replace("\\", ""), []).append(path)
         urls = (match[1] for text in self.texts.values() for match in _ASSET_URL.finditer(text))
-        used = {name for url in urls for name in _names_at_start(url, assets)}
-        for path in (path for name, paths in assets.items() if name not in used for path in paths):
+        used = {name for url in urls for name in _names_at_start(url, paths_by_name)}
+        for path in (path for name, paths in paths_by_name.items() if name not in used for path in paths):
             yield finding("unused-file", "no page uses this file", path)
 
     def _redirects(self, index: SpaceIndex) -> Iterator[Finding]:

@@ -121,7 +121,7 @@ def _split_unrelated(old: Blocks, new: Blocks, difference_between: Hunk) -> Iter
 def _related_ranges(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
     """Return the ranges of blocks that share several words in order, for example a paragraph that was split in two."""
     old_blocks = old[difference.i1 : difference.i2]
-    new_blocks = [_without_moves(block, old_blocks) for block in new[difference.j1 : difference.j2]]
+    new_blocks = [_words_without_moves(block, old_blocks) for block in new[difference.j1 : difference.j2]]
     counts = [len(words) for words in new_blocks]
     old_words = [(word, i) for i, block in enumerate(old_blocks, difference.i1) for word in block.words]
     new_words = [(word, j) for j, words in enumerate(new_blocks, difference.j1) for word in words]
@@ -144,13 +144,16 @@ def _related_ranges(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
     return found
 
 
-def _without_moves(block: SourceBlock, old: Blocks) -> tuple[str, ...]:
+def _words_without_moves(block: SourceBlock, old: Blocks) -> tuple[str, ...]:
     """Return the words of a block, without those of blocks that were moved into it from outside `old`."""
     if not any(each.move for each in block.walk()):
         return block.words
     if block.move is not None:
         return block.words if any(block.move.base is each for top in old for each in top.walk()) else ()
-    return (*WORD.findall(block.head), *(word for child in block.children or () for word in _without_moves(child, old)))
+    return (
+        *WORD.findall(block.head),
+        *(word for child in block.children or () for word in _words_without_moves(child, old)),
+    )
 
 
 def _are_related(old: SourceBlock, new: SourceBlock, shared_count: int, shorter_length: int) -> bool:

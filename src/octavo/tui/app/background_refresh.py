@@ -150,9 +150,9 @@ class BackgroundRefresh:
         if self.poller.is_due:
             self._app.background(self._refresh(self.poller))
         if self._session.reload_files is not None and not self._is_reading_files:
-            self._app.background(self._read_files(self._session, self._session.reload_files))
+            self._app.background(self._read_changed_files(self._session, self._session.reload_files))
 
-    async def _read_files(self, session: Session, read: Callable[[], Awaitable[bool]]) -> None:
+    async def _read_changed_files(self, session: Session, read: Callable[[], Awaitable[bool]]) -> None:
         """Read the changed files of an open folder. `read` returns True if there were any."""
         self._is_reading_files = True
         try:
@@ -242,7 +242,7 @@ def _switch(app: Shell, _: object) -> None:
     app.push_screen(_picker("Switch account", choices), switch)
 
 
-def _why_not_signed_out(app: Shell, _: object) -> str | None:
+def _why_not_sign_out(app: Shell, _: object) -> str | None:
     account = app.session.account
     if account is None:
         return "You are not signed in. The demo and local folders do not need an account."
@@ -288,7 +288,7 @@ ACCOUNT: Commands[Shell] = Commands(
         Command("switch", "f4", "Switch account", "Switch to another account", run=_switch,
                 is_available=_is_signed_in, offered_on_failure=_needs_api_key, shown=False),
         Command("sign_out", "", "Sign out", "Sign out and delete the API key and cached pages",
-                run=_sign_out, why_not=_why_not_signed_out, is_available=_is_signed_in,
+                run=_sign_out, why_not=_why_not_sign_out, is_available=_is_signed_in,
                 offered_on_failure=_needs_api_key),
     ),
     find=lambda app: app,

@@ -129,7 +129,7 @@ def find_targets(view: View) -> dict[ItemKind, CommandTarget]:
     elif isinstance(view, ChangeRequestScreen):
         targets |= _changed_page_targets(view)
     if change_request is not None:
-        targets["change"] = _change_target(view.shell, change_request, view)
+        targets["change"] = _change_request_target(view.shell, change_request, view)
     if space is not None:
         targets["space"] = _space_target(view.shell, space)
     return targets
@@ -174,7 +174,7 @@ def _inbox_target(
         return {}
     app = view.shell
     event = event_of_row(row, change_request, app.workspace.space_titles)
-    change = _change_target(app, change_request, view) if change_request is not None else None
+    change = _change_request_target(app, change_request, view) if change_request is not None else None
     item = thread or change
     open_comment = item.open_comment if item is not None else None
     target = CommandTarget(
@@ -226,7 +226,7 @@ def _page_and_block_targets(
     return targets
 
 
-def _change_target(app: Shell, change_request: ChangeRequest, view: View) -> CommandTarget:
+def _change_request_target(app: Shell, change_request: ChangeRequest, view: View) -> CommandTarget:
     space_id = change_request.space or (view.at.space_id if isinstance(view, ChangeRequestScreen) else "")
     title = change_request.title
     open_comment = None

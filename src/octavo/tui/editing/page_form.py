@@ -200,7 +200,7 @@ class PageForm(ConfirmDialog):
                     yield Static(safe(field.label), classes="form--label")
                     if name == "hidden":
                         yield TextButton(_HIDDEN_LABEL if field.value else _VISIBLE_LABEL, id=name)
-                    elif field.lines > 1:
+                    elif field.height > 1:
                         yield TextEditor(field.value, placeholder=field.placeholder, id=name)
                     else:
                         yield LineInput(field.value, placeholder=field.placeholder, id=name)
@@ -226,11 +226,11 @@ class PageForm(ConfirmDialog):
     def _field_text(self, name: str) -> str:
         return self._values["hidden"] if name == "hidden" else super()._field_text(name)
 
-    def why_not_confirmed(self) -> str | None:
+    def why_not_confirm(self) -> str | None:
         if self._is_composed and self._is_active:
             for name, sentence in self._validate(self.values).items():
                 return f"{FIELD_LABELS[name]}: {sentence}"
-        return super().why_not_confirmed()
+        return super().why_not_confirm()
 
     def _show_state(self) -> None:
         super()._show_state()

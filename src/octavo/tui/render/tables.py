@@ -76,7 +76,7 @@ class _Limits(NamedTuple):
     prose: int
     """The limits are used if the table then fits with columns of at most this width, apart from those that `whole` and
     `longest` keep wider."""
-    counted: Literal[1, 2]
+    longest_word_index: Literal[1, 2]
     """Index in the result of `_longest_words`: 1 if URLs count as words, 2 if not."""
 
 
@@ -162,10 +162,10 @@ def fit_columns(
     widths = _share_widths(natural, hinted, text_sizes, available_width)
     has_long_words = any(word > _LONG_LABEL for _, word, _ in longest_of)
     for limits in _COLUMN_LIMITS:
-        if limits.counted == 2 and limits.longest == _ANY_LENGTH and not has_long_words:
+        if limits.longest_word_index == 2 and limits.longest == _ANY_LENGTH and not has_long_words:
             continue
         kept = [
-            wide if wide <= limits.whole else min(max(longest[0], longest[limits.counted]), limits.longest)
+            wide if wide <= limits.whole else min(max(longest[0], longest[limits.longest_word_index]), limits.longest)
             for wide, longest in zip(widths, longest_of, strict=True)
         ]
         narrow = [max(low, min(wide, limits.prose)) for wide, low in zip(widths, kept, strict=True)]

@@ -210,7 +210,7 @@ async def check_queued(
     If the checks cannot be loaded, the result has the error."""
     try:
         checks = await run_checks(live, queued.at, linters)
-        reason = why_not_in_bulk(checks) or await _why_not_after(live, queued, checks, earlier)
+        reason = why_not_in_bulk(checks) or await _why_not_merge_after(live, queued, checks, earlier)
     except ApiError as error:
         fact = queued.fact("bad", f"not checked: {error}")
         reason = f"the checks could not be loaded ({as_clause(str(error))})"
@@ -230,7 +230,7 @@ def _warning_labels(checks: Checks) -> list[str]:
     return [fact.label for fact in checks.facts if fact.mark == "care" and fact.label]
 
 
-async def _why_not_after(live: Live, queued: QueuedMerge, checks: Checks, earlier: CheckedMerges) -> str:
+async def _why_not_merge_after(live: Live, queued: QueuedMerge, checks: Checks, earlier: CheckedMerges) -> str:
     """Return the reason why `queued` cannot be merged after the `earlier` merges. Empty if it can be merged. Raises
     ApiError."""
     changed_ids = _changed_ids(checks)

@@ -341,7 +341,7 @@ def _edit_details(app: Shell, target: RequestTarget) -> None:
     description_field = DialogField(
         "Description (Markdown)",
         description.text,
-        lines=6,
+        height=6,
         placeholder="optional: explain why you are making this change",
         save_draft=description.autosave,
         save_draft_now=description.autosave_now,

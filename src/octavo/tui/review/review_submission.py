@@ -202,7 +202,7 @@ def open_review_dialog(app: Shell, target: RequestTarget, status: Verdict) -> No
     field = DialogField(
         "Comment" if approves else "What needs to change?",
         draft.text,
-        lines=4,
+        height=4,
         placeholder="optional" if approves or pending else "",
         required_error="" if approves or pending else "Describe what needs to change.",
         save_draft=draft.autosave,

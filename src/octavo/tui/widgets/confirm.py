@@ -35,7 +35,7 @@ class DialogField:
 
     label: str
     value: str = ""
-    lines: int = 1
+    height: int = 1
     """Height in lines. Enter confirms a field of one line, ctrl+s a higher field."""
     required_error: str = ""
     """Error that is shown if the field is empty. Empty if the field is optional."""
@@ -71,10 +71,10 @@ def _cancel(app: App[Any], dialog: ConfirmDialog) -> None:
 CONFIRM: Commands[ConfirmDialog] = Commands(
     "dialog",
     (
-        Command("yes", "y", "Yes", "Confirm", run=_confirm, why_not=lambda _, dialog: dialog.why_not_confirmed(),
+        Command("yes", "y", "Yes", "Confirm", run=_confirm, why_not=lambda _, dialog: dialog.why_not_confirm(),
                 title_now=lambda _, dialog: dialog.verb, is_available=lambda _, dialog: dialog.is_open,
                 applies=lambda _, dialog: dialog.confirms_by_key),
-        Command("send", "ctrl+s", "Yes", "Confirm", run=_confirm, why_not=lambda _, dialog: dialog.why_not_confirmed(),
+        Command("send", "ctrl+s", "Yes", "Confirm", run=_confirm, why_not=lambda _, dialog: dialog.why_not_confirm(),
                 title_now=lambda _, dialog: dialog.verb, is_available=lambda _, dialog: dialog.is_open, priority=True),
         Command("no", "n", "No", "Cancel", run=_cancel, title_now=lambda _, dialog: dialog.cancel_word),
         Command("cancel", "escape", "No", "Cancel", run=_cancel, title_now=lambda _, dialog: dialog.cancel_word),
@@ -154,9 +154,9 @@ class ConfirmDialog(Dialog[Confirmed | None]):
                 yield ChangingText(safe_lines(self._after), classes="confirm--after")
             for name, field in self._fields.items():
                 yield Static(safe(field.label), classes="confirm--label")
-                if field.lines > 1:
+                if field.height > 1:
                     editor = TextEditor(field.value, placeholder=field.placeholder, id=name)
-                    editor.styles.height = field.lines
+                    editor.styles.height = field.height
                     yield editor
                 else:
                     input_class = PathInput if field.is_path else LineInput
@@ -286,7 +286,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         field = self.query_one(f"#{name}")
         return (field.text if isinstance(field, TextArea) else field.value if isinstance(field, Input) else "").strip()
 
-    def why_not_confirmed(self) -> str | None:
+    def why_not_confirm(self) -> str | None:
         """Return why the action cannot be confirmed now. None if it can be confirmed."""
         if not self._is_composed or not self._is_active:
             return None
@@ -316,8 +316,8 @@ class ConfirmDialog(Dialog[Confirmed | None]):
     def _show_state(self) -> None:
         button = self.query_one("#yes", TextButton)
         button.label = self.verb
-        button.is_dimmed = self.why_not_confirmed() is not None
-        longest = max((field.lines for field in self._fields.values()), default=0)
+        button.is_dimmed = self.why_not_confirm() is not None
+        longest = max((field.height for field in self._fields.values()), default=0)
         key = "y" if not longest else "ctrl+s" if longest > 1 else "enter"
         button.key = "" if self._word or self._blocked or self._is_key_delayed else key
         initial_texts = {name: each.value.strip() for name, each in self._fields.items() if each.save_draft is not None}

@@ -57,14 +57,14 @@ class Notice(NamedTuple):
 class NoticeBoard:
     """The current notices of the app, drawn by the `Notices` widget of each screen.
 
-    `clock` returns the time in seconds. The functions in `changed` are called after a notice was added or closed.
+    `clock` returns the time in seconds. The functions in `listeners` are called after a notice was added or closed.
     """
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
         self._numbers = count(1)
         self._notices: list[Notice] = []
-        self.changed: set[Callable[[], None]] = set()
+        self.listeners: set[Callable[[], None]] = set()
 
     def say(self, text: str, tone: Tone = "done", *, seconds: float | None = None, undo: bool = False) -> int:
         """Show a notice with `text`, and return the number of the notice. The older of two notices is removed. A notice
@@ -101,7 +101,7 @@ class NoticeBoard:
         return notice.seconds_left(self._clock())
 
     def _notify_changed(self) -> None:
-        for each in tuple(self.changed):
+        for each in tuple(self.listeners):
             each()
 
 
@@ -145,12 +145,12 @@ class Notices(Widget):
         """Content at the last requested repaint."""
 
     def on_mount(self) -> None:
-        self._board.changed.add(self._update)
+        self._board.listeners.add(self._update)
         self.app.screen_change_signal.subscribe(self, lambda _: self._update())
         self._update()
 
     def on_unmount(self) -> None:
-        self._board.changed.discard(self._update)
+        self._board.listeners.discard(self._update)
         self.app.screen_change_signal.unsubscribe(self)
 
     def _update(self) -> None:
