@@ -18,7 +18,8 @@ T = TypeVar("T")
 
 
 class _Shape(NamedTuple):
-    """A step of an error path: the error applies only to one of several possible shapes of the value."""
+    """A part of an error path that is not in the value. It names one of the types that the value may have, and the
+    error applies only to this type."""
 
     name: int | str
 

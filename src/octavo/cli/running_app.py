@@ -66,7 +66,7 @@ def _run(app: Octavo) -> None:
     if app.open_next is not None:
         runner.close()
     else:
-        gc.disable()  # The process ends now, and freeing the widgets and their tasks would take longer.
+        gc.disable()  # The process ends now. Freeing the widgets and their tasks first would only delay this.
 
 
 def _open_session(

@@ -115,8 +115,8 @@ def demo_client(
 
 
 def _build_large_demo(folder: PlatformFolder) -> None:
-    """Build the large demo if it is new. Before the app opens, because a build behind it would slow it down and take
-    twice as long."""
+    """Build the large demo if it does not exist yet. Call this before the app opens, because a build in the background
+    would slow the app down and take twice as long."""
     if not _is_built(folder):
         tell("Preparing the large demo. The first time, this takes about half a minute.")
         platform: Platform = _build_demo(folder, large=True)

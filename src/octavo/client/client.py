@@ -225,7 +225,7 @@ class Client:
     def _note(self, exchange: Exchange) -> None:
         if not exchange.outgoing.is_read:
             # A read that was sent before this write may return the old state, so later callers must not share it.
-            self._reads_in_flight.close()
+            self._reads_in_flight.stop_sharing()
         self.limits = limits(exchange.headers, self._context.now()) or self.limits
         offset = clock_offset(exchange.headers, self._context.now())
         self.clock_offset = self.clock_offset if offset is None else offset
@@ -324,7 +324,7 @@ class RequestsInFlight:
                 shared_read.task.cancel()
                 self._forget(shared_read)
 
-    def close(self) -> None:
+    def stop_sharing(self) -> None:
         """Let no later caller join the current reads."""
         self._open.clear()
 

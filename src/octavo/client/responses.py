@@ -112,7 +112,8 @@ class InProcessCarrier:
 
     @asynccontextmanager
     async def send(self, outgoing: Outgoing) -> AsyncIterator[StreamedResponse]:
-        """Send the request. Raises Lost if the application ends without a response."""
+        """Send the request to the application. Raises Lost if the application returns without a response, and
+        Unsendable if the target is not a path."""
         if not outgoing.target.startswith("/") or outgoing.target.startswith("//"):
             raise Unsendable(f"This is not a valid path on {self._host}. Nothing was sent.")
         status = 0

@@ -244,7 +244,7 @@ MAX_SKIPPED_ROWS = 5000
 
 
 def table_names(db: sqlite3.Connection) -> list[str]:
-    """Return the names of all tables of a database."""
+    """Return the names of the tables of a database, sorted. The tables of SQLite itself are left out."""
     query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
     return [str(name) for (name,) in db.execute(query)]
 

@@ -255,8 +255,8 @@ class InboxLoader:
     # Rounds
 
     def _begin_round(self, wanted: Round) -> asyncio.Task[None]:
-        """Begin a round, or return the task of the running round. If the running round does not fetch everything that
-        `wanted` fetches, `wanted` follows in the same task."""
+        """Return the task that runs the round `wanted`. If a round that fetches less is running, its task runs `wanted`
+        afterwards. If a round that fetches as much is running, `wanted` is not run."""
         if self._running is None or self._running.done():
             self._round = wanted
             self._running = self._tasks.start(self._run_rounds(), name=f"inbox, {wanted.name}")

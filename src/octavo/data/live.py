@@ -300,7 +300,8 @@ class Live:
     async def _fetch_next(self, response: LiveResponse, rank: Rank) -> None:
         assert isinstance(response.op, Listing), "only a list has pages"
         before = response.value
-        since = response.requested_at or response.fetched_at or self.now()  # of the first page, the oldest
+        # the time of the first page, the oldest part of the list
+        since = response.requested_at or response.fetched_at or self.now()
         response.loading = True
         self._notify_watchers(response)
         try:
@@ -427,8 +428,8 @@ class Live:
             await self.syncer.wait_change()
 
     async def _read(self, op: Operation[Any], min_items: int) -> _Fetched:
-        """Fetch a response. For a list, fetch all wanted pages, and more until it has `min_items` items or ends. Raises
-        ApiError."""
+        """Fetch a response. For a list, fetch `wanted_pages` pages, and more (up to `MAX_PAGES`) while they have fewer
+        than `min_items` items. Raises ApiError."""
         writes, now = self._confirmations, self.now()
         response = self._responses.get(encode(op).url)
         if response is not None:

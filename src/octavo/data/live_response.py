@@ -102,7 +102,7 @@ class LiveResponse:
 
     @property
     def owner(self) -> str:
-        """Return the owner of the want for the watchers of the response."""
+        """Return the name under which the syncer loads this response for its watchers (`Want.owner`)."""
         return f"view {self.url}"
 
     @property

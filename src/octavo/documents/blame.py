@@ -77,8 +77,12 @@ class Blame(Generic[V]):
         """Find the blocks that the last compared version moved here from other pages. `others` has these pages before and
         after that version. None stands for a deleted page."""
         for page, (before, after) in others.items():
-            remaining = {_words(block) for block in written_blocks(after)} if after is not None else set()
-            moved = {words: block.key for block in written_blocks(before) if (words := _words(block)) not in remaining}
+            remaining = {_text_with_links(block) for block in written_blocks(after)} if after is not None else set()
+            moved = {
+                words: block.key
+                for block in written_blocks(before)
+                if (words := _text_with_links(block)) not in remaining
+            }
             for key, (trail, words) in list(self._added_blocks.items()):
                 if words in moved:
                     del self._added_blocks[key], self.origins[key]
@@ -127,21 +131,21 @@ class _TwoVersions:
         unpaired: dict[str, list[str]] = {}
         for key, block in self._older.items():
             if key not in paired:
-                unpaired.setdefault(_words(block), []).append(key)
+                unpaired.setdefault(_text_with_links(block), []).append(key)
         for key, block in self._newer.items():
-            if unpaired and key not in self._old_keys and (old_keys := unpaired.get(_words(block))):
+            if unpaired and key not in self._old_keys and (old_keys := unpaired.get(_text_with_links(block))):
                 self._old_keys[key] = old_keys.pop(0)
 
     def words(self, key: str) -> str:
         """Return the words of a block of the newer version."""
-        return _words(self._newer[key])
+        return _text_with_links(self._newer[key])
 
     def source_of(self, trail: _Trail) -> _Trail | None:
         """Return the place of the same words in the older version. None if the newer version wrote or edited them."""
         old_key = self._old_keys.get(trail.block)
         if old_key is not None:
             old = self._older[old_key]
-            is_same = trail.text in _text(old) if trail.is_part else _words(old) == self.words(trail.block)
+            is_same = trail.text in _text(old) if trail.is_part else _text_with_links(old) == self.words(trail.block)
             if is_same:
                 return replace(trail, block=old_key)
         if len(trail.text) < _MIN_PART or (source := self._find_split(trail.text)) is None:
@@ -168,7 +172,7 @@ class _TwoVersions:
 
     def _is_unchanged(self, key: str) -> bool:
         old_key = self._old_keys.get(key)
-        return old_key is not None and _words(self._older[old_key]) == _words(self._newer[key])
+        return old_key is not None and _text_with_links(self._older[old_key]) == _text_with_links(self._newer[key])
 
 
 def written_blocks(document: Document) -> Iterator[Block]:
@@ -191,7 +195,7 @@ def _text(block: Block) -> str:
     return NodeFactory().node(block).text
 
 
-def _words(block: Block) -> str:
+def _text_with_links(block: Block) -> str:
     """Return everything in a block that counts as written: its text and its links, but not its format."""
     links = [run.link for each in block.walk() for run in each.runs if run.link]
     return " ".join([_text(block), *links])

@@ -135,7 +135,8 @@ def compare_nodes(old: Node, new: Node) -> DiffStep:
 
 
 def _fallback_changes(old: Block, new: Block) -> tuple[AttributeChange, ...]:
-    """Return the changes of the fallback text of a block, without those that its attributes show already."""
+    """Return the change of the fallback text of a block or, if the text is equal, the changes of its links and formats.
+    Changes that the attributes of the block show already are left out."""
     old_side, new_side = plain_text(old.runs), plain_text(new.runs)
     if old_side != new_side:
         return (AttributeChange("fallback text", old_side or None, new_side or None),)

@@ -493,7 +493,8 @@ def find_fences(lines: list[str]) -> dict[int, int]:
     for number, line in enumerate(lines):
         if (stripped := line.strip()) and stripped[0] in closers and stripped == stripped[0] * len(stripped):
             closers[stripped[0]].append((number, len(stripped)))
-    # Without the length of the longest fence after each closing line, many unclosed fences would take quadratic time.
+    # For each closing line, the length of the longest fence from there on. Without it, many unclosed fences would take
+    # quadratic time.
     longest = {
         sign: list(accumulate((length for _, length in reversed(found)), max))[::-1] for sign, found in closers.items()
     }

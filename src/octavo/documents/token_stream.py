@@ -290,7 +290,8 @@ class TokenStream:
     def _blocks(
         self, start: int, end: int, first: int, diagnostics: list[Diagnostic]
     ) -> tuple[list[tuple[list[Token], int]], int, int]:
-        """Return the complete blocks in a part of the source, and their total number of characters and lines."""
+        """Return the complete blocks in a part of the source, each as its tokens and its end in the source. Also return
+        their total number of characters and lines."""
         source, env = self._source[start:end], self._env
         window = _Window(self._tags, self._finder, start, len(source), len(self._source), self._line_visits)
         env |= {"tags": window, "finder": window, "window": window, "formula_ends": self._formulas_from(start, end)}

@@ -237,8 +237,8 @@ class InvalidValueError(ValueError):
 
 
 Ignore = Callable[..., None]
-"""Function that reports an ignored part of a setting. Its arguments are the reason and the names of the part below the
-setting. `result` is the sentence about the consequence."""
+"""Function that reports that a part of a setting is ignored. Its arguments are the reason, and the names that lead from
+the setting to the part. `result` is a sentence about what Octavo does instead."""
 
 
 def did_you_mean(word: str, names: Collection[str]) -> str:

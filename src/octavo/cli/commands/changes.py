@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 _run_checks = lazy("octavo.tui.review.merge_checks:run_checks")
 _why_blocked = lazy("octavo.tui.review.merge_checks:why_blocked")
-_reason_to_type = lazy("octavo.tui.review.merge_checks:reason_to_type")
+_why_number_required = lazy("octavo.tui.review.merge_checks:why_number_required")
 _change_line = lazy("octavo.tui.review.merge_checks:change_line")
 
 
@@ -317,7 +317,7 @@ def _why_not_merged(checks: Checks, allowed: Sequence[str], name: str) -> str:
     for each in check_rows(checks):
         if each["status"] == "bad" and each["name"] not in allowed:
             return f"{each['text']}. To merge anyway, use --allow {each['name']}"
-    if checks.deleted and "deleted" not in allowed and (typed := _reason_to_type(checks)):
+    if checks.deleted and "deleted" not in allowed and (typed := _why_number_required(checks)):
         return f"{typed[:1].lower()}{typed[1:]}. To merge anyway, use --allow deleted"
     return ""
 

@@ -233,7 +233,8 @@ def summary_entries(folder: Folder, text: str, summary: Path) -> list[Entry]:
 
 
 def _pieces_of_lines(text: str) -> Iterator[str]:
-    """Yield a text in pieces of whole lines. Each piece except the first starts with an item of the outermost list."""
+    """Yield a text in pieces of whole lines. All but the last have at least `_PIECE_LINES` lines, and all but the first
+    start with an item of the outermost list."""
     lines = text.splitlines(keepends=True)
     start = 0
     for number, line in enumerate(lines):

@@ -84,7 +84,7 @@ def merge(base: str, main: str, request: str) -> MergedPage:
     """Return `main` with the changes of `request` since `base`."""
     texts = Versions(base, main, request)
     if texts.is_conflict_free:
-        # A merge without conflicts needs no parsing. The head is the whole text.
+        # Nothing has to be parsed: the whole text becomes the head of one block.
         return MergedPage(MergedBlock("page", texts.preferred, "", [], "", ""))
     line_end = "\n"
     # Unify the line breaks if some versions use CRLF.

@@ -220,10 +220,11 @@ def merge_revisions(
     read_text: Callable[[str], str] = str,
     store_text: Callable[[str], str] = str,
 ) -> RevisionMerge:
-    """Return `main` with the changes of `proposed` since `base`. `name` labels the request, such as `#42`.
+    """Return `main` with the changes of `proposed` since `base`. `name` is the name of the change request in conflict
+    markers, such as `#42`.
 
-    The field `text` of a page is not its text but a name for it. `read_text` returns the text with a name, and
-    `store_text` stores a merged text and returns its name. By default, each text is its own name.
+    The field `text` of a page may be a key in place of the text, such as a hash. Then `read_text` returns the text for
+    a key, and `store_text` stores a merged text and returns its key. By default, the field is the text.
     """
     merger = _RevisionMerger(name, read_text, store_text)
     sides = [TreeVersion.of(each["pages"]) for each in (base, main, proposed)]

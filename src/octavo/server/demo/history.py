@@ -354,7 +354,7 @@ PEOPLE = (
 """People whose role you can take in the demo, the highest role first."""
 
 DEFAULT_PERSON = PEOPLE[1]
-"""Person who opens the demo. She may review and merge, but not administer."""
+"""The person you are in the demo unless you choose another. She may review and merge, but not administer."""
 
 
 def members() -> list[DemoPerson]:

@@ -234,7 +234,8 @@ def use_one_arena() -> None:
 
 
 def keep_large_blocks_apart() -> None:
-    """Map large blocks separately from small ones, so that freed blocks can be returned to the system."""
+    """Let malloc map each large allocation separately, so that its memory can be returned to the system when it is
+    freed."""
     _call("mallopt", _M_MMAP_THRESHOLD, _LARGE)
 
 

@@ -70,9 +70,9 @@ class TypedText:
         self._is_lost = self._has_input = False
 
     def drops(self, event: Key | Paste, *, may_close: bool = False) -> bool:
-        """Return True if a key or paste must be ignored, because it continues a text whose input widget is gone. With
-        `may_close`, the event before may have closed the widget on purpose, so a missing widget does not count. Also
-        records whether the event went into a widget."""
+        """Return True if a key or paste must be ignored, because it continues a text whose input widget is gone or
+        could not be opened. With `may_close`, the event before may have closed the widget on purpose, so a closed
+        widget is no reason to ignore the event. Also records whether a typed letter went into a widget."""
         if isinstance(event, Key) and not (event.is_printable or event.key in _TYPING_KEYS):
             self._reset()
             return False

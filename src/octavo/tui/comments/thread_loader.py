@@ -99,10 +99,10 @@ class ThreadLoader:
         self.source_count, self._limit = 0, BATCH
         for status in UNDECIDED:
             op = change_requests_of(organization.id, status)
-            self._view.follow(f"{status} change requests", op, partial(self._show_change_requests, status))
+            self._view.follow(f"{status} change requests", op, partial(self._on_change_requests, status))
         self.follow_sources()
 
-    def _show_change_requests(self, status: str, snapshot: Snapshot[ListPage[ChangeRequest]]) -> None:
+    def _on_change_requests(self, status: str, snapshot: Snapshot[ListPage[ChangeRequest]]) -> None:
         self._change_requests[status] = snapshot
         self.follow_sources()
 

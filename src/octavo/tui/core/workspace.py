@@ -280,10 +280,10 @@ class Workspace:
                 unsubscribe()
             self._change_requests.pop(status, None)
             self._unsubscribe[f"{status} change requests"] = session.live.watch(
-                op, partial(self._show_change_requests, status), refetch=False
+                op, partial(self._on_change_requests, status), refetch=False
             )
 
-    def _show_change_requests(self, status: str, snapshot: Snapshot[ListPage[ChangeRequest]]) -> None:
+    def _on_change_requests(self, status: str, snapshot: Snapshot[ListPage[ChangeRequest]]) -> None:
         if snapshot.value is not None:
             self._change_requests[status] = snapshot.value.items
             self._publish_frame()
@@ -424,7 +424,8 @@ class Workspace:
         return " · ".join(part for part in parts if part)
 
     def _report_review(self, entry: OutboxEntry) -> None:
-        """Show that a review was submitted. Its comments are sent first, which may take a while."""
+        """Show that a review was submitted. This may be long after the command, because the comments of the review are
+        sent first."""
         if entry.facts.is_review:
             self._app.say(f"Submitted your review: {entry.action}.")
 

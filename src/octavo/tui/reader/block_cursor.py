@@ -165,8 +165,9 @@ class BlockCursor(PanePart):
         self.viewport.notify_moved()
 
     def scroll_into_view(self) -> None:
-        """Scroll as little as needed to show the whole selected block. A block higher than the pane stays in place
-        while the user reads it: it begins near the top row or above, and fills a third of the pane."""
+        """Scroll as little as needed to show the whole selected block. A block taller than the pane stays in place if
+        it begins in the first two rows or above, and reaches below the upper third of the pane, because the user is
+        reading it."""
         if (selected := self.current()) is None:
             return
         unit, first, last, block = selected

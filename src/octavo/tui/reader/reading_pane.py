@@ -237,8 +237,8 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
         return strips
 
     def render_line(self, y: int) -> Strip:
-        # Only here, not in `render_lines`: Textual asks only for the offsets of the row under the mouse. Adding them to
-        # all rows would take as long as painting.
+        # The offsets are added only here, not in `render_lines`, because Textual asks for them only in the row under
+        # the mouse. Adding them to all rows would take as long as painting.
         return self.painter.paint()[y].apply_offsets(0, self.viewport.lines_above + y)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:

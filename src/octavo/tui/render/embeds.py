@@ -119,7 +119,8 @@ def _render_broken(context: LayoutContext, text: str, problem: str, width: int) 
 
 
 def render_embed(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render an embed: its title or host, and its URL. To fit, the host of the URL is left out, then its query."""
+    """Render an embed: its title or host, and its URL. Beside the host, a URL that does not fit is shown without the
+    host, then shortened further."""
     styles, url = context.styles, str(block.attrs.get("url") or "")
     title = context.title_of(url)
     refused = link_destination(url) is LinkDestination.REFUSED

@@ -39,7 +39,7 @@ class DialogContent:
     """Reason why the write is blocked. Empty if it is allowed."""
     typed: str = ""
     """Text that you have to type to confirm. Empty if a key is enough."""
-    reason_to_type: str = ""
+    word_reason: str = ""
     show_diff: Callable[[], None] | None = None
     """Opens the incoming changes in place of the dialog."""
     archive: Callable[[], None] | None = None
@@ -134,7 +134,7 @@ class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
             after=content.after,
             blocked=content.blocked,
             word=content.typed,
-            word_reason=content.reason_to_type,
+            word_reason=content.word_reason,
         )
         self._show_age()
 

@@ -107,7 +107,7 @@ def why_blocked(checks: Checks) -> str:
     return checks.why_no_effect
 
 
-def reason_to_type(checks: Checks) -> str:
+def why_number_required(checks: Checks) -> str:
     """Return the reason why you have to type the number of the change request to merge it. Empty if `y` is enough."""
     if checks.conflicts:
         return "Pages may conflict"
@@ -346,8 +346,8 @@ class ListPrediction:
 async def predict_for_list(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, *, main: str | None, since: datetime
 ) -> ListPrediction | None:
-    """Predict a merge for a list of change requests. Changes that were requested after `since` are not requested again.
-    None if a revision cannot be read. Raises ApiError."""
+    """Predict the merge of a change request, for its row in the list of change requests. Its list of changes is not
+    requested again if it was requested after `since`. None if a revision cannot be read. Raises ApiError."""
     changed = await live.fetch(content.ListChanges(at=at, limit=1000), since=since)
     prediction = await predict_conflicts(live, at, change_request, changed, main=main)
     if not prediction.is_known:

@@ -26,9 +26,9 @@ from octavo.tui.review.merge_checks import (
     Checks,
     change_line,
     predict_conflicts,
-    reason_to_type,
     run_checks,
     why_blocked,
+    why_number_required,
 )
 from octavo.tui.review.merge_effects import list_first_names
 from octavo.tui.review.status_changes import offer_to_archive
@@ -77,7 +77,7 @@ def _dialog_content(app: Shell, at: ChangeRequestRef, checks: Checks) -> DialogC
     after = [f"Pages   {change_line(checks.changes)}"]
     if pages := pages_to_revert(checks.changes):
         after.append(f"To revert   press Z after the merge to create a change request that reverts {pages}")
-    warning = reason_to_type(checks)
+    warning = why_number_required(checks)
     if checks.conflicts and checks.names_with_markers:
         warning = f"Readers may see conflict markers on {merge_effects.list_first_names(checks.names_with_markers)}"
     if checks.change_request.outdated and checks.space.permissions.edit:
@@ -93,7 +93,7 @@ def _dialog_content(app: Shell, at: ChangeRequestRef, checks: Checks) -> DialogC
         after="\n".join(after),
         blocked=why_blocked(checks),
         typed=typed,
-        reason_to_type=f"{warning}. To merge anyway, type the number of the change request ({typed}) and press enter."
+        word_reason=f"{warning}. To merge anyway, type the number of the change request ({typed}) and press enter."
         if warning
         else "",
     )
@@ -188,7 +188,7 @@ def why_not_in_bulk(checks: Checks) -> str:
     be merged."""
     if reason := why_blocked(checks):
         return as_clause(reason)
-    if reason := reason_to_type(checks):
+    if reason := why_number_required(checks):
         names = f": {list_first_names(checks.conflicts)}" if checks.conflicts else ""
         return f"{as_clause(reason)}{names} ({_BY_ITSELF})"
     if any(fact.label == MERGED_TEXT for fact in checks.facts):

@@ -268,14 +268,14 @@ def publication_sentence(space: Space, published_on: Sequence[Site] | None) -> s
     """Return a sentence that names the sites with the merged content, else its URL. If there is neither, it says that the
     main content changes."""
     if published_on:
-        names = [f"{site.title} ({_host(site)})" if _host(site) else site.title for site in published_on]
+        names = [f"{site.title} ({_address(site)})" if _address(site) else site.title for site in published_on]
         return f"The merged changes will go live immediately on {list_first_names(names)}."
     if space.urls.published:
         return f"The merged changes will go live immediately on {space.urls.published}."
     return f"Merging will immediately change the main content of {space.title}."
 
 
-def _host(site: Site) -> str:
+def _address(site: Site) -> str:
     return (site.urls.published or "").removeprefix("https://").removeprefix("http://").rstrip("/")
 
 

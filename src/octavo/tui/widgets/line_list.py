@@ -261,7 +261,8 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
             index = remaining if remaining is not None else 0 if self.query_text else old_cursor
         self.cursor = self._nearest_stop(index, 1)
         if keys and (not self.query_text or (remaining is not None and user_key in old_keys)):
-            # The selected item was removed. If it comes back later, the cursor must not jump to it.
+            # From now on, return to the selected item, even if a removed item comes back later. But while a filter
+            # hides an item, return to that item.
             self.returning_key = self.key
         self.lay_out_again()
         if keys and had_items:
