@@ -94,7 +94,7 @@ class Member(Model):
 
 
 class PingResult(Model):
-    """The response to a ping: a token for sites whose visitors sign in, if the server creates one."""
+    """The response to a ping. It may have a token for a site whose visitors sign in."""
 
     platform_visitor_claims: SafeText | None = Field(
         None,

@@ -18,8 +18,8 @@ T = TypeVar("T")
 
 
 class _Shape(NamedTuple):
-    """A part of an error path that is not in the value. It names one of the types that the value may have, and the
-    error applies only to this type."""
+    """A part of an error path that is not in the value. It names a shape that the value may have, such as a member of a
+    union, and the error applies only to this shape."""
 
     name: int | str
 
@@ -72,7 +72,8 @@ def json_of(body: bytes) -> Any:
 
 
 def _readable(body: bytes) -> bytes:
-    """Return `body` with `TOO_DEEP` in place of values nested too deeply, and null for numbers that are too long."""
+    """Return `body` with `TOO_DEEP` in place of values that are nested too deeply, and null in place of numbers that
+    are too long."""
     parts: list[bytes] = []
     depth = start = 0
     for found in _PART.finditer(body):

@@ -176,7 +176,7 @@ class ListSections(InSite, Listing[SiteSection], get="/sections"):
 
 
 class CreateSection(InSite, Operation[SiteSection], post="/sections", nullable=("title", "icon")):
-    """Add a section with one space. Spaces of a site without sections are moved to a first section."""
+    """Add a section with one space. If the site has no sections, its spaces are first moved to a new section."""
 
     space_id: Id
     title: Title | None = None

@@ -139,7 +139,7 @@ class Toolbox:
         except Failure as failure:
             # The hint of the failure may name a space that the program may not read.
             raise ToolError(NOT_HERE if self._spaces else str(failure)) from None
-        self.check_space(target.space.id)
+        self.require_readable_space(target.space.id)
         return target
 
     async def change_request(self, text: str) -> tuple[Target, ChangeRequestRef]:
@@ -148,7 +148,7 @@ class Toolbox:
         target = await self.target(text)
         return target, change_request_ref(target)
 
-    def check_space(self, space_id: str) -> None:
+    def require_readable_space(self, space_id: str) -> None:
         if not self.may_read(space_id):
             raise ToolError(NOT_HERE)
 
@@ -164,7 +164,7 @@ class Toolbox:
             space = await self.references().space(name)
         except Failure as failure:
             raise ToolError(NOT_HERE if self._spaces else str(failure)) from None
-        self.check_space(space.id)
+        self.require_readable_space(space.id)
         return (space.id,)
 
     async def propose(self, arguments: Arguments, **note: Any) -> dict[str, Any]:

@@ -67,10 +67,10 @@ class PlatformFolder:
         try:
             return lock_file(self._lock, shared=True) or (lambda: None)
         except OSError:
-            # The disk does not support locks. Only a reset needs a lock, and `lock_alone` reports this error.
+            # The disk does not support locks. Only a reset needs a lock, and `lock_exclusively` reports this error.
             return lambda: None
 
-    def lock_alone(self) -> Callable[[], None] | None:
+    def lock_exclusively(self) -> Callable[[], None] | None:
         """Lock the folder for exclusive use, and return the function that unlocks it. None if another program uses it.
         Raises OSError."""
         create_private_folder(self.path)

@@ -126,7 +126,7 @@ def _build_large_demo(folder: PlatformFolder) -> None:
 
 def _reset(settings: Settings, folder: PlatformFolder, *, large: bool) -> None:
     """Delete all changes in the demo. Raises OSError, or ValueError if the demo is open in another process."""
-    unlock = folder.lock_alone()
+    unlock = folder.lock_exclusively()
     if unlock is None:
         raise ValueError(
             "Could not reset the demo: it is open in another terminal. Quit Octavo there, then run octavo demo --reset again."

@@ -155,8 +155,8 @@ class Keyring:
         import keyring  # lazy: slow to load, and many runs need no key
 
         chosen = keyring.get_keyring()
-        # If keyring has chosen a chain of backends, the chain writes to its first one, which may store plain text. So
-        # use the first trusted backend itself.
+        # keyring may choose a chain of backends. The chain writes to its first backend, which may store plain text. So
+        # use the first trusted backend directly.
         for backend in getattr(chosen, "backends", None) or [chosen]:
             if type(backend).__module__ in self._trusted:
                 return backend  # type: ignore[no-any-return]  # the library has no types

@@ -35,7 +35,7 @@ class InboxResponses:
         items stay the same object."""
         self.new: dict[str, ListedItems] = {}
         """Responses that are not reduced yet, by URL."""
-        self._shared: dict[Any, Any] = {}
+        self._shared_values: dict[Any, Any] = {}
         """Authors, pages and permissions of comments. Equal ones are one object that all comments share."""
 
     @property
@@ -51,8 +51,8 @@ class InboxResponses:
     def reduce(self, new: Mapping[str, ListedItems]) -> dict[str, tuple[Any, ...]]:
         """Return the items of each response with only what the inbox needs. Equal parts are shared. Can be called in
         any thread, but not in two at the same time."""
-        if len(self._shared) > MAX_SHARED:
-            self._shared.clear()
+        if len(self._shared_values) > MAX_SHARED:
+            self._shared_values.clear()
         return {url: self._reduce_response(self.values.get(url), *response) for url, response in new.items()}
 
     def put(self, reduced: Mapping[str, tuple[Any, ...]]) -> bool:
@@ -92,7 +92,7 @@ class InboxResponses:
     def _reuse_equal_parts(self, comment: Comment) -> Comment:
         """Return the comment with its author, page and permissions replaced by equal objects that other comments
         use."""
-        share, target = self._shared.setdefault, comment.target
+        share, target = self._shared_values.setdefault, comment.target
         by, may, page = comment.posted_by, comment.permissions, target.page
         target = target.model_copy(update={"page": share(page, page)})
         return comment.model_copy(update={"posted_by": share(by, by), "permissions": share(may, may), "target": target})

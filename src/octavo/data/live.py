@@ -64,7 +64,7 @@ _basis_of = lazy("octavo.data.writes.optimistic_updates:basis_of")
 IDLE_IN_MEMORY = 12
 """Maximum number of responses without watchers that stay in memory. All others are only on disk."""
 MAX_CONFIRMED = 200
-"""Maximum number of confirmed writes that are kept to be applied to older responses."""
+"""Maximum number of confirmed writes that are kept. They are applied to responses that were requested before them."""
 DECODED_IN_THREAD_FROM = 256 * 1024
 """Size in bytes from which a cached response is decoded in a background thread."""
 RECENT = timedelta(seconds=5)

@@ -376,7 +376,8 @@ class OfflineSpaces:
         """Load the spaces and progress that other instances have stored."""
         try:
             edits = -1
-            while edits != self._edits:  # If a space was stored meanwhile, `stored` is outdated: read it again.
+            # If this instance stored a space meanwhile, `stored` is outdated. Read it again.
+            while edits != self._edits:
                 edits = self._edits
                 stored = {each.id: each for each in _stored_spaces(await self._state.read_fact(_FACT))}
         except NotSaved:

@@ -140,7 +140,7 @@ class ProposedNotes:
         accepted: list[ProposedNote] = []
 
         def decide(db: sqlite3.Connection, note: ProposedNote) -> bool:
-            if is_new := self._decide(db, note.id):
+            if is_new := self._mark_decided(db, note.id):
                 accepted.append(note)
             return is_new
 
@@ -160,19 +160,19 @@ class ProposedNotes:
         any are proposed again. Raises NotSaved."""
         texts = {entry.id: entry.facts.text for entry in self._outbox.entries if entry.state == "pending"}
         unchanged = [each for each in accepted if texts.get(each.entry.id) == each.entry.facts.text]
-        restore = partial(self._restore, note_ids=[each.note.id for each in unchanged])
+        restore = partial(self._mark_undecided, note_ids=[each.note.id for each in unchanged])
         is_undone = await self._outbox.remove_pending_comments([each.entry.id for each in unchanged], restore)
         self._reload()
         return is_undone
 
     async def discard(self, notes: Sequence[ProposedNote]) -> None:
         """Discard notes, so that they are not proposed again. Raises NotSaved."""
-        await self._state.write(lambda db: [self._decide(db, note.id) for note in notes])
+        await self._state.write(lambda db: [self._mark_decided(db, note.id) for note in notes])
         self._reload()
 
     async def undo_discard(self, notes: Sequence[ProposedNote]) -> None:
         """Propose discarded notes again. Raises NotSaved."""
-        await self._state.write(partial(self._restore, note_ids=[note.id for note in notes]))
+        await self._state.write(partial(self._mark_undecided, note_ids=[note.id for note in notes]))
         self._reload()
 
     async def withdraw(self, at: ChangeRequestRef, note_id: str, source: str) -> bool:
@@ -185,12 +185,12 @@ class ProposedNotes:
         self._reload()
         return count > 0
 
-    def _decide(self, db: sqlite3.Connection, note_id: str) -> bool:
+    def _mark_decided(self, db: sqlite3.Connection, note_id: str) -> bool:
         """Mark a note as decided. False if it was decided before."""
         update = "UPDATE proposed_notes SET decided_at = ? WHERE namespace = ? AND id = ? AND decided_at IS NULL"
         return db.execute(update, (self._state.now().timestamp(), self._state.namespace, note_id)).rowcount > 0
 
-    def _restore(self, db: sqlite3.Connection, note_ids: Sequence[str]) -> None:
+    def _mark_undecided(self, db: sqlite3.Connection, note_ids: Sequence[str]) -> None:
         for note_id in note_ids:
             db.execute("UPDATE proposed_notes SET decided_at = NULL WHERE id = ?", (note_id,))
 

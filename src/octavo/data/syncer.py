@@ -465,7 +465,8 @@ class Syncer(Generic[R]):
     def _on_flight_ended(self, flight: Flight, task: asyncio.Task[None]) -> None:
         del self._running[flight]
         if self.queue.flights.get(flight.url) is flight:
-            # The client canceled the task, or it raised an unexpected error. The callers must not wait forever.
+            # The task was canceled, or raised an unexpected error. End its requests, because the callers must not wait
+            # forever.
             error = None if task.cancelled() else task.exception()
             self.queue.end(flight, error or asyncio.CancelledError(), self._now())
             if not self._is_closed:

@@ -229,7 +229,7 @@ def similarity(old: Node, new: Node) -> float:
     if old_kind in _OPERATION_KINDS and new_kind in _OPERATION_KINDS and _is_same_operation(old.block, new.block):
         return 0.85 + 0.15 * text_similarity(old_text, new_text) - penalty
     if old_kind in _IMAGE_KINDS and new_kind in _IMAGE_KINDS:
-        # At least 0.5: an image with another name replaces the old image, so the two are paired.
+        # At least 0.5, so that an image and its replacement are paired even if their names differ.
         return 0.5 + 0.5 * text_similarity(old_text, new_text)
     if not old_text and not new_text:
         return 0.7 - penalty

@@ -468,7 +468,7 @@ def _count_in_text(text: str) -> int:
 _MIN_EDITS = 4
 """Minimum number of edits of a section that is shown as replaced. Fewer edits are readable one by one."""
 _MIN_RENAMED_SHARE = 0.3
-"""Changed share of a heading, from 0 to 1, above which its section may be about another topic."""
+"""If more than this share of a heading has changed, from 0 to 1, its section may be about another topic."""
 
 _MIN_SHARE_OF_SAME_WORDS = 0.75
 """Share of the words, from 0 to 1, above which a section has another layout, and was not replaced."""

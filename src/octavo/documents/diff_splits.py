@@ -17,7 +17,7 @@ from octavo.documents.sequences import DiffRange, diff_ranges
 _MIN_SHARE_OF_PART = 0.5
 """Minimum share of the words of a part that must be in the whole."""
 _MIN_SHARE_KEPT = 0.9
-"""Minimum share of all words that must be on both sides."""
+"""Minimum share of the words of the longer version that are in the other version too."""
 _MIN_WORDS = 4
 """Minimum number of words of a part whose words may differ."""
 _FIRST_WITHOUT_SPACES = "\u0e00"

@@ -186,8 +186,8 @@ _FILE = Path(__file__).with_name("emoji_names.txt")
 
 @cache
 def _section(title: str) -> bytes:
-    """Return the unparsed lines of a section of the file, each with a name and code points, with a line break at both
-    ends. A name is found in 20 µs, and most sections are never read."""
+    """Return the lines of a section of the file, each with a name and code points, with a line break at both ends. The
+    lines are not parsed: most sections are never read, and finding a name in them takes 20 µs."""
     _, _, rest = _FILE.read_bytes().partition(f"[{title}]".encode())
     return rest.partition(b"[")[0]
 

@@ -250,7 +250,8 @@ class LocalFiles:
 
     folder: PulledFolder
     data: dict[str, bytes] = field(default_factory=dict)
-    """Bytes by path: files of the last pull that exist, pages in `SUMMARY.md`, and files in the assets folder."""
+    """Content by path, of the files of the last pull that still exist, the pages in `SUMMARY.md`, and the files in the
+    assets folder."""
     entries: Entries = field(default_factory=list)
     """The table of contents, with IDs. IDs of new pages begin with `NEW_PAGE`."""
     renamed: dict[str, str] = field(default_factory=dict)

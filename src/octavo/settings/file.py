@@ -250,7 +250,7 @@ def did_you_mean(word: str, names: Collection[str]) -> str:
 
 
 def quoted(value: object) -> str:
-    """Return a value for a sentence: one short line of printable characters."""
+    """Return a value as it is quoted in an error message: in one short line of printable characters."""
     if isinstance(value, (dict, list)):
         return "a section" if isinstance(value, dict) else "a list"
     try:

@@ -270,7 +270,7 @@ async def _merge_one(session: Session, options: argparse.Namespace, target: Targ
             message = f"Could not merge {name}: the update from main has conflicts. Resolve them in Octavo: octavo open {name}"
             raise Failure(message, BLOCKED)
         checks = await _run_checks(session.live, at, linters)
-    row = _row(name, checks)
+    row = _merge_row(name, checks)
     why = _why_not_merged(checks, options.allow, name)
     if options.check:
         return {**row, "blocked": bool(why), "printed": _print_checks(options, name, checks)}
@@ -322,7 +322,7 @@ def _why_not_merged(checks: Checks, allowed: Sequence[str], name: str) -> str:
     return ""
 
 
-def _row(name: str, checks: Checks) -> dict[str, Any]:
+def _merge_row(name: str, checks: Checks) -> dict[str, Any]:
     effects = [each for each in (checks.publication, _change_line(checks.changes)) if each]
     return {
         "ref": name,
@@ -339,7 +339,7 @@ def _print_checks(options: argparse.Namespace, name: str, checks: Checks) -> boo
     """Print the checks, unless the output is JSON. Return whether they were printed."""
     if any(getattr(options, each) is not None for each in ("json", "ndjson", "jq")):
         return False
-    style, row = Style(options), _row(name, checks)
+    style, row = Style(options), _merge_row(name, checks)
     lines = [f"{style.color(name, 'cyan')}  {checks.change_request.title}"]
     for each in row["checks"]:
         sign, color = _MARKS.get(each["status"], ("·", ""))

@@ -160,7 +160,7 @@ class Changed(NamedTuple):
     """Result of a check: the target has changed since the user saw it. The write is not sent."""
 
     reason: str
-    """The reason, without a full stop. For a durable write, it is used after “Could not …: ”."""
+    """The reason, without a full stop. The error message of a durable write is “Could not …: ” and this reason."""
     new_revision: str | None = None
     """Head revision of the change request, if the head has changed. Otherwise None."""
 
@@ -419,7 +419,7 @@ def restart_undo_delay(entry: OutboxEntry, now: datetime) -> OutboxEntry:
 
 
 def wait_for_user(entry: OutboxEntry, reason: str) -> OutboxEntry:
-    """Return an entry as held until the user sends it."""
+    """Return the entry in the state `held`, so that it is not sent until the user sends it."""
     return replace(_require_state(entry, "held", "queued"), state="held", held_until=None, due_at=None, reason=reason)
 
 
@@ -533,7 +533,8 @@ def next_due(
     While `is_paused`, only held entries are released. `busy_places` are the ordering keys of places with a running
     step.
     """
-    for entry in entries:  # Release held entries first, so that entries of one group change on screen together.
+    # Held entries are released before other steps, so that the entries of a group change together on screen.
+    for entry in entries:
         if entry.state == "held" and entry.held_until and entry.held_until <= now:
             return entry
     for entry, blocker in () if is_paused else _with_blockers(entries):

@@ -295,9 +295,9 @@ def mask(text: str, parts: Collection[Mask]) -> str:
     if "front-matter" in parts:
         ranges.append((0, front_matter.split_page(text)[1]))
     if "tags" in parts:
-        ranges += _tags(text)
+        ranges += _tag_ranges(text)
     if "code" in parts:
-        ranges += _code(text)
+        ranges += _code_ranges(text)
     pieces, position = [], 0
     for start, end in sorted(ranges):
         if end > position:
@@ -307,7 +307,7 @@ def mask(text: str, parts: Collection[Mask]) -> str:
     return "".join([*pieces, text[position:]])
 
 
-def _tags(text: str) -> Iterator[tuple[int, int]]:
+def _tag_ranges(text: str) -> Iterator[tuple[int, int]]:
     scanner, position = TagScanner(text), 0
     while (start := text.find("{%", position)) >= 0:
         tag = scanner.tag_at(start)
@@ -316,7 +316,7 @@ def _tags(text: str) -> Iterator[tuple[int, int]]:
             yield start, tag.end
 
 
-def _code(text: str) -> Iterator[tuple[int, int]]:
+def _code_ranges(text: str) -> Iterator[tuple[int, int]]:
     starts = [*line_starts(text), len(text)]
     for block in parse(text).walk():
         if block.kind in ("code", "math") and block.lines[1] < len(starts):

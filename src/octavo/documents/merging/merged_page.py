@@ -280,7 +280,7 @@ def text_of(content: str | Conflict | MergedBlock, choose: _Choose, side: Choice
 
 
 def side_of(content: str | Conflict | MergedBlock, side: ChoiceKind) -> str | None:
-    """Return the text of a part of a page with one side of all conflicts. None if no text is left."""
+    """Return a part of a page with the text of one side in place of each conflict. None if no text is left."""
     return text_of(content, lambda _: None, side)
 
 

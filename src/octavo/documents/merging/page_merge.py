@@ -430,7 +430,8 @@ class _PageMerge:
     def _as_moved_place(
         self, pieces: list[MergedChild], region: Versions[Blocks], context: Context
     ) -> list[MergedChild]:
-        """Wrap the pieces in a `MovedPlace` if they have no conflict and text was moved into or out of the region."""
+        """Return the pieces in a `MovedPlace` if they have no conflict, and text was moved into or out of the region.
+        Otherwise return them unchanged."""
         if not self._moved_base_blocks(region) or any(isinstance(each.content, Conflict) for each in pieces):
             return pieces
         piece = self._make_conflict(region, context)
@@ -549,7 +550,8 @@ class _MoveGroup(NamedTuple):
 
 
 def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
-    """Make one choice resolve all conflicts of the same moved text. If one of its places is in conflict, all are."""
+    """Make one choice resolve all conflicts of the same moved text. If one place of the text is in conflict, all its
+    places are."""
     groups: list[_MoveGroup] = []
     for place in _conflicts_and_moved_places(root.pieces):
         blocks = (place.conflict if isinstance(place, MovedPlace) else place).moved_blocks

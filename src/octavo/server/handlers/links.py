@@ -38,7 +38,7 @@ ID_PATTERN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_:@.+-]{0,127}")
 """Valid form of an ID."""
 _CACHE_LIMIT = 5000
 _INCLUDE_LIMIT = 100
-"""Maximum number of pieces of reusable content that are searched for a heading of a page."""
+"""Maximum number of pieces of reusable content on a page that are searched for an anchor."""
 _CACHE: dict[str, TextLinks] = {}
 """Links of texts, by the hash of the text, because parsing is slow."""
 

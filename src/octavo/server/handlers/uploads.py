@@ -323,7 +323,7 @@ _SECRET_NAME = "pdf secret"
 
 
 @handle.register
-def _get(op: pdf.Get, world: World) -> Json:
+def _export_pdf(op: pdf.Get, world: World) -> Json:
     if not has_extra("pdf"):
         raise Refusal(400, f"Could not export the PDF: {how_to_install('pdf')}")
     revision = get_at(world, op.at)

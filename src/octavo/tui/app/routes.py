@@ -311,8 +311,8 @@ class PictureRecorder:
         return screen if is_whole(screen) and isinstance(screen, StartView) else None
 
     def _state_of_next_start(self) -> tuple[Any, ...]:
-        """Return the values that the first view after the next start depends on. These are the organization, the theme,
-        and either the inbox rows or the open page with its reading position. Empty without a session."""
+        """Return the values that decide what the first view shows after the next start: the organization, the theme,
+        and either the inbox rows or the open page and its reading position. Empty without a session."""
         if not self._app.has_session:
             return ()
         session = self._app.session

@@ -234,7 +234,7 @@ class TypeAhead:
             self._app.call_later(self._dispatch_queue)
 
     async def _dispatch_queue(self) -> None:
-        """Dispatch the first input of the queue. Only after that, the screen of the next one is known."""
+        """Dispatch the first input of the queue only, because it may open another screen for the input after it."""
         self._is_waiting = False
         if self._app.is_ending:
             return

@@ -381,7 +381,7 @@ class CommentsScreen(ListView[Thread]):
         self.refresh_bindings()
 
     def refresh_data(self) -> None:
-        # A refresh loads failed sources again. Until they have loaded, the list is incomplete.
+        # A refresh loads failed sources again, and the list is incomplete until they have loaded.
         self._is_complete = self.threads.is_loaded
         self.page_words.clear()
         super().refresh_data()

@@ -269,7 +269,7 @@ class Composer(Dialog[str | None]):
             "ctrl+t add to review" if self.can_add_to_review else "",
             "ctrl+g suggest" if self.suggestion else "",
             "ctrl+e editor" if self.editing_folder is not None and not self.suggestion else "",
-            # The border has no space for the next keys beside `ctrl+t`. The key bar shows them.
+            # Beside `ctrl+t`, the border has no space for the preview and mentions. The key bar shows them.
             f"ctrl+r {'write' if self.is_previewing else 'preview'}"
             if self.preview is not None and not self.can_add_to_review
             else "",

@@ -92,7 +92,7 @@ class PageRevisionFinder:
 
     def __init__(self, live: Live, space: Space, page_id: str) -> None:
         self._live, self._space, self._page = live, space, page_id
-        self._next: RevisionRef | None = None
+        self._next_revision: RevisionRef | None = None
         self._is_started = False
         self._checked_ids: set[str] = set()
         """IDs of the checked revisions. The search ends at a parent that was checked already."""
@@ -104,22 +104,22 @@ class PageRevisionFinder:
     @property
     def is_at_end(self) -> bool:
         """True if there are no older revisions."""
-        return self._is_started and self._next is None
+        return self._is_started and self._next_revision is None
 
     async def versions(self) -> AsyncIterator[PageVersion | None]:
         """Check up to `BATCH` revisions. For each, yield its version if it may have changed the page, else None. Raises
         ApiError."""
         if not self._is_started:
-            self._next = self._ref(await load_current_revision(self._live, self._space.ref))
+            self._next_revision = self._ref(await load_current_revision(self._live, self._space.ref))
             self._is_started = True
         for _ in range(BATCH):
-            if self._next is None:
+            if self._next_revision is None:
                 return
-            at = self._next
+            at = self._next_revision
             try:
                 revision, changed = await load_summary(self._live, at)
             except NotFound:  # You do not have access to older revisions.
-                self._next = None
+                self._next_revision = None
                 return
             self.checked_count += 1
             version = self._version(revision, changed)
@@ -128,7 +128,7 @@ class PageRevisionFinder:
             self._checked_ids |= {at.revision_id, revision.id}
             created_page = any(change.type == "page_created" for change in self._changes_of_page(changed))
             parent = revision.parents[0] if revision.parents and not created_page else ""
-            self._next = self._ref(parent) if parent and parent not in self._checked_ids else None
+            self._next_revision = self._ref(parent) if parent and parent not in self._checked_ids else None
             yield version
 
     def _ref(self, revision: str) -> RevisionRef:

@@ -250,7 +250,7 @@ class SearchScreen(Dialog[None]):
         try:
             while not is_being_removed(self) and self.search_text:
                 self._search_again = False
-                text, spaces = self.search_text, self._spaces()
+                text, spaces = self.search_text, self._space_ids_to_search()
                 results = await index.search(text, limit=MAX_LOCAL, spaces=spaces, snippet_length=EXCERPT_LENGTH)
                 results = tuple([await self._with_titles(hit) for hit in results])
                 counts = await index.counts(spaces)
@@ -283,7 +283,7 @@ class SearchScreen(Dialog[None]):
             self._titles[space] = await asyncio.to_thread(PageTitles, space, pages)
         return self._titles[space]
 
-    def _spaces(self) -> tuple[str, ...] | None:
+    def _space_ids_to_search(self) -> tuple[str, ...] | None:
         """Return the IDs of the spaces to search. None to search all, while the spaces are not loaded."""
         if self._only_space is not None:
             return (self._only_space.space_id,)

@@ -115,7 +115,7 @@ class SidePanel(Vertical):
         """Show the outline, threads and facts of `page`.
 
         `threads` is None while they are loading. `is_complete` is True if the whole document is loaded. `block_change`
-        returns the change of the block of an outdated thread. `drafts_in` returns your drafts in a thread."""
+        returns a key of `_BLOCK_CHANGES` for a thread, or an empty text. `drafts_in` returns your drafts in a thread."""
         self._block_change, self._drafts_in = block_change, drafts_in
         self.outline.state.empty = "No headings." if is_complete else "The page is still loading."
         is_other_page = page.id != self._page

@@ -96,8 +96,8 @@ class Shell(HostApp[int]):
         """Paint nothing until `paint_first_screen`, and compute no styles, because the focus and CSS classes change often
         while the first screen is built."""
         self.stylesheet.is_frozen = True
-        # From Python 3.12 on, Textual starts tasks eagerly. An input of the first screen would then look for a screen
-        # that does not exist yet, and the app would crash.
+        # From Python 3.12 on, Textual starts tasks eagerly. Input would then be handled before its screen exists, and
+        # the app would crash.
         asyncio.get_running_loop().set_task_factory(None)
         self._batch = ExitStack()
         self._batch.enter_context(self.batch_update())

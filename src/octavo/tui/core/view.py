@@ -141,9 +141,9 @@ class TopBar(_Bar):
         return left.truncate(width, ellipsis=True)
 
     def _left_part(self, title_length: int, *, has_all_names: bool, is_tight: bool) -> Content:
-        """Return the title of the organization, shortened to `title_length` letters, and the tabs. Without
-        `has_all_names`, only the current tab has a name. With `is_tight`, there are no gaps between the tabs,
-        except around the current tab."""
+        """Return the left part of the bar: the title of the organization, shortened to `title_length` letters, and the
+        tabs. Without `has_all_names`, only the current tab has a name. With `is_tight`, only the current tab has gaps
+        around it."""
         is_after_current = False
         left = Content.assemble(" ", ("◆", "$primary"), " ")
         title = self.shell.workspace.organization.title if self.shell.workspace.organization else "Octavo"

@@ -347,7 +347,7 @@ class Workspace:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of items that need attention in each view. The number of open threads is missing until Octavo knows
+        """Number of items that need attention in each view. The number of open threads is left out until Octavo knows
         how many comments of each change request are summaries of reviews."""
         if self._cached_counts is None or self._cached_counts[0] is not self.spaces:
             items = self.spaces.value.items if self.spaces.value else ()

@@ -59,7 +59,7 @@ async def choose_target(
     new_target = new_request_target(space, subject)
     try:
         with show_progress(app, "Loading your change requests…"):
-            own, last = await asyncio.gather(_own_open(app, space), _last_used(app, space))
+            own, last = await asyncio.gather(_own_undecided_requests(app, space), _last_used(app, space))
     except ApiError as error:
         app.say(f"Could not load your change requests: {error}", tone="failed")
         return
@@ -98,7 +98,7 @@ async def _last_used(app: Shell, space: SpaceRef) -> ChangeRequest | None:
     return last if last.status in UNDECIDED else None
 
 
-async def _own_open(app: Shell, space: SpaceRef) -> list[ChangeRequest]:
+async def _own_undecided_requests(app: Shell, space: SpaceRef) -> list[ChangeRequest]:
     """Return the open and draft change requests of the user in a space, last edited first. Raises ApiError."""
     me = app.workspace.me
     if me is None:

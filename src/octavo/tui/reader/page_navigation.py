@@ -325,8 +325,8 @@ class PageNavigation:
             explain(self.pane, STILL_LOADING)
 
     def report_missing(self, anchor: str) -> None:
-        """Tell the user that a link leads to a missing heading, or to one that is not known here. While the page is
-        loading, first wait for the rest of it."""
+        """Tell the user that the page has no heading for a link, or that Octavo does not know where the heading is. If
+        a jump to the heading is pending, wait for the rest of the page first."""
         name, document = anchor.lstrip("#"), self.contents.document
         if self.pending_jump is not None and self.pending_jump.anchor == name:
             self.pending_jump = self.pending_jump._replace(by_link=True)

@@ -392,7 +392,7 @@ def _sides(context: LayoutContext, conflict: ConflictView, decision: ConflictDec
     columns = []
     for (name, key, units, source, absent), side in zip(sides, (*SIDES, "base"), strict=True):
         is_taken = side == chosen or (chosen == "both" and side != "base")
-        text = _side(context, units, room, source) or wrap_text(absent, styles.muted + Style(italic=True), room)
+        text = _render_side(context, units, room, source) or wrap_text(absent, styles.muted + Style(italic=True), room)
         label = _side_label(styles, name, key, is_taken)
         columns.append([label, *(_mute(line, styles) if chosen and not is_taken else line for line in text)])
     if not is_wide:
@@ -410,7 +410,7 @@ def _side_label(styles: Styles, name: str, key: str, is_taken: bool) -> Line:
     return Line([*pieces, *([Piece("  ", PLAIN), Piece(key, styles.accent + Style(bold=True))] if key else [])])
 
 
-def _side(context: LayoutContext, units: Iterable[DiffUnit], width: int, source: str) -> list[Line]:
+def _render_side(context: LayoutContext, units: Iterable[DiffUnit], width: int, source: str) -> list[Line]:
     """Render the text of a side, with the words that differ from the base marked."""
     side_widths = SideWidths.new_side_only(width + _NUMBER_WIDTH)
     all_lines: list[Line] = []

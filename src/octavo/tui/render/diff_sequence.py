@@ -124,7 +124,7 @@ class _Container:
     """Containers around the content in the new version, outermost first. `old_ancestors` are those in the old
     version."""
     heading: str = ""
-    """Text of the last heading inside the container."""
+    """Text of the last heading in this container before the next unit."""
 
     @property
     def section_path(self) -> tuple[str, ...]:

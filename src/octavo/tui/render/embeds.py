@@ -418,7 +418,8 @@ def _caption(context: LayoutContext, block: Block) -> list[Piece]:
 
 
 def _is_caption_in_frame(block: Block) -> bool:
-    """Return True if the caption is inside the frame: the image has no alternative text, or the same text."""
+    """Return True if the caption is shown inside the frame, because the image has no alternative text, or the same
+    text."""
     alt, caption = (_ONLY_WORDS.sub("", fold(text)) for text in (_alternative_text(block), plain_text(block.runs)))
     return bool(caption) and (not alt or alt == caption)
 

@@ -280,7 +280,7 @@ def render_block(context: LayoutContext, block: Block, width: int) -> list[Line]
     values = vars(context).copy()
 
     def fallback() -> list[Line]:
-        vars(context).update(values)  # Containers change some values while their content is rendered.
+        vars(context).update(values)  # Restore the values that containers change while their content is rendered.
         return render_failed_block(block, context.source_of, context.styles, max(width, NARROWEST))
 
     return run_guarded(lambda: _render(context, block, width), fallback)

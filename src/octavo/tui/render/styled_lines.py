@@ -531,8 +531,8 @@ def _hyphenated_head(word: str, available_width: int) -> int:
 
 
 def _split_long_word(word: str, width: int) -> list[int]:
-    """Return the indexes at which a word longer than a line breaks: after punctuation or before a capital letter if
-    possible, else where the line is full."""
+    """Return the indexes at which to break a word that is longer than a line. A break is after punctuation or before a
+    capital letter if possible, else where the line is full."""
     if word.isascii():
         edges: Sequence[int] = range(len(word) + 1)
         ends = edges

@@ -65,8 +65,8 @@ def render_source(context: LayoutContext, block: Block, width: int) -> list[Line
 
 
 def render_heading(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a heading. Levels 1 and 2 have a rule below: as long as the text, or across the page for a top-level
-    heading of level 2."""
+    """Render a heading, with a rule below for levels 1 and 2. The rule of a top-level heading of level 2 crosses the
+    page. Other rules are as long as the text."""
     styles, level = context.styles, int(block.attrs.get("level", 2))
     lines = _align(context.text_lines(block.runs, width, styles.heading(level)), block, width)
     if level <= 2 and context.rules_headings and has_end(block):

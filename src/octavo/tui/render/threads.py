@@ -50,7 +50,7 @@ class ThreadSummary:
     quote: str = ""
     """Text that the thread is about, unless its block is right above."""
     is_pending: bool = False
-    """True if the comment belongs to a review that is not submitted yet. `age` then says so."""
+    """True if the comment belongs to a review that is not submitted yet. In this case, `age` says so."""
     is_review: bool = False
     """True if the text belongs to a review, which needs no reply."""
     is_draft: bool = False

@@ -120,7 +120,7 @@ class _Annotation:
 
     type: Any
     limits: tuple[Any, ...] = ()
-    others: tuple[Any, ...] = ()
+    other_types: tuple[Any, ...] = ()
     """All types of a union except `type`."""
     tag: str = ""
     """Name of the field that distinguishes the types of a union."""
@@ -172,7 +172,7 @@ def _fields_of(
     return [
         replace(
             _field_of_type(field, annotation),
-            upload_kind=upload_kind_of((annotation.type, *annotation.others, *annotation.limits)),
+            upload_kind=upload_kind_of((annotation.type, *annotation.other_types, *annotation.limits)),
         )
     ]
 
@@ -186,14 +186,14 @@ def _example_text(example: Any) -> str:
 
 def _field_of_type(field: FormField, annotation: _Annotation) -> FormField:
     """Return `field` with the kind, choices and limits of its type, which is a single value or a list."""
-    kinds = (annotation.type, *annotation.others)
+    kinds = (annotation.type, *annotation.other_types)
     if all(get_origin(kind) is Literal for kind in kinds):
         options = tuple(option for kind in kinds for option in get_args(kind))
         if all(isinstance(each, str) for each in options):
             return replace(field, kind="choice", choices=options)
     if get_origin(annotation.type) is tuple and get_args(annotation.type)[1:] == (...,):
         return _list_field(field, annotation)
-    if annotation.others and not all(isinstance(kind, type) and issubclass(kind, str) for kind in kinds):
+    if annotation.other_types and not all(isinstance(kind, type) and issubclass(kind, str) for kind in kinds):
         return replace(field, is_masked=_contains_secret(kinds))
     return _scalar_field(field, annotation)
 
@@ -222,17 +222,19 @@ def _scalar_field(field: FormField, annotation: _Annotation) -> FormField:
 
 
 def _list_field(field: FormField, annotation: _Annotation) -> FormField:
-    options = tuple(option for other in annotation.others if get_origin(other) is Literal for option in get_args(other))
+    options = tuple(
+        option for other in annotation.other_types if get_origin(other) is Literal for option in get_args(other)
+    )
     inner = _unwrap(get_args(annotation.type)[0], ())
-    if get_origin(inner.type) is Literal and not inner.others:
+    if get_origin(inner.type) is Literal and not inner.other_types:
         return replace(_with_limits(field, annotation.limits), kind="choices", choices=get_args(inner.type))
     if inner.type is not str:
         return _with_limits(field, annotation.limits)
     item = _scalar_field(field, inner)
     item_kind: FieldKind = "line" if item.kind == "text" else item.kind
-    if any(not (isinstance(other, type) and issubclass(other, str)) for other in inner.others):
+    if any(not (isinstance(other, type) and issubclass(other, str)) for other in inner.other_types):
         item_kind = "line"  # Each item is typed as one line of text, because some items may be objects.
-    elif inner.others:
+    elif inner.other_types:
         item_kind = "reference" if item.kind == "reference" else "line"
     return replace(
         _with_limits(field, annotation.limits),
@@ -247,9 +249,11 @@ def _list_field(field: FormField, annotation: _Annotation) -> FormField:
 def _nested_fields(field: FormField, annotation: _Annotation, outer: tuple[type, ...]) -> list[FormField] | None:
     """Return the fields of a nested model or a union of models. None if the value has no such fields, or too many."""
     models = [
-        each for each in (annotation.type, *annotation.others) if isinstance(each, type) and issubclass(each, BaseModel)
+        each
+        for each in (annotation.type, *annotation.other_types)
+        if isinstance(each, type) and issubclass(each, BaseModel)
     ]
-    if len(models) != 1 + len(annotation.others) or any(each in outer for each in models):
+    if len(models) != 1 + len(annotation.other_types) or any(each in outer for each in models):
         return None
     if len(models) == 1:
         return _simplify(field, _model_fields(field, models[0], outer))
@@ -317,7 +321,9 @@ def _constants(
     json_path: tuple[str, ...], name: str, annotation: _Annotation, texts: Mapping[str, str | None]
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
     models = [
-        each for each in (annotation.type, *annotation.others) if isinstance(each, type) and issubclass(each, BaseModel)
+        each
+        for each in (annotation.type, *annotation.other_types)
+        if isinstance(each, type) and issubclass(each, BaseModel)
     ]
     if len(models) > 1:
         tag = annotation.tag or _tag_of(models)
@@ -356,7 +362,7 @@ def _unwrap(annotation: Any, limits: Sequence[Any]) -> _Annotation:
     if get_origin(annotation) in (Union, UnionType):
         kinds = [_unwrap(argument, ()) for argument in get_args(annotation) if argument is not NoneType]
         first_member = kinds[0]
-        members = [each for kind in kinds for each in (kind.type, *kind.others)]
+        members = [each for kind in kinds for each in (kind.type, *kind.other_types)]
         result += first_member.limits
         return _Annotation(
             members[0], tuple(_flatten(result)), tuple(members[1:]), first_member.tag or _discriminator(result)

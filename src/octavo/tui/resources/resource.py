@@ -233,7 +233,8 @@ class Resource(Generic[M]):
     more_lookups: Callable[[Sequence[M], Arguments, Mapping[type[Operation[Any]], Any]], Sequence[Operation[Any]]] = (
         lambda items, arguments, responses: ()
     )
-    """Returns more operations that load names, given the items and the responses of `lookups`."""
+    """Returns more operations whose responses contain such names. They follow from the items and the responses of
+    `lookups`."""
     children: tuple[Resource[Any], ...] = ()
     """Tables inside an item."""
     actions: tuple[Action[M], ...] = ()

@@ -188,7 +188,7 @@ def text_to_type(verb: str, resource: Resource[Any], items: Sequence[Any]) -> st
 # Creating and editing
 
 
-def _change(app: Shell, selection: Selection) -> None:
+def _edit_selected(app: Shell, selection: Selection) -> None:
     if len(selection.items) == 1:
         resource_forms.open_edit_form(app, selection.resource, selection.arguments, selection.first_item)
     else:
@@ -352,7 +352,7 @@ CREATE_COMMANDS: Commands[CreateTarget] = Commands(
 SELECTION_COMMANDS: Commands[Selection] = Commands(
     "resource",
     (
-        Command("change", "e", "Edit", "Edit the selected items", run=_change, why_not=_why_not_editable, writes=True,
+        Command("change", "e", "Edit", "Edit the selected items", run=_edit_selected, why_not=_why_not_editable, writes=True,
                 title_now=lambda _, selection: "Edit" + (f" ({len(selection.items)})" if len(selection.items) > 1 else "")),
         Command("delete", "X", "Delete", "Delete the selected items (asks for confirmation)",
                 run=_delete, why_not=_why_not_deleted, writes=True, title_now=lambda _, selection: _delete_label(selection)),

@@ -87,8 +87,8 @@ def tree_nodes(
     *,
     whole_tree: bool = False,
 ) -> list[TreeNode]:
-    """Return the changed pages below their parent pages, then the other changes, then the entries in `commented`.
-    Deleted pages keep their former positions. `whole_tree` adds the unchanged pages."""
+    """Return the rows of the tree: the changed pages below their parent pages, then the other changes, then the entries
+    in `commented`. Deleted pages keep their former positions. `whole_tree` adds the unchanged pages."""
     by_key = {entry.key: entry for entry in entries}
     placed: set[str] = set()
     deleted = _deleted_by_parent(by_key, old_pages, {page.id for root in new_pages for page in root.walk()})

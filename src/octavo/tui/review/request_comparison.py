@@ -131,8 +131,8 @@ class Comparison:
             self.diffs.drop_others()
 
     def replace_worker(self, group: str, work: WorkType[None]) -> None:
-        """Run `work` and cancel the other workers of the group. `work` is a function, because a coroutine would stay
-        unawaited if the worker is canceled early."""
+        """Run `work`, and cancel the other workers of the group. `work` is a function, because Python warns about a
+        coroutine that is never awaited, and the worker may be canceled before it starts."""
         self._view.run_worker(work, exclusive=True, group=group)
 
     @property

@@ -66,11 +66,11 @@ class _Job:
     """A page to check."""
 
     page: ChangedPage
-    before: str
+    old_source: str
     new: Document
     sides: ComparedSides | None
     by_rules: tuple[AddedFinding, ...] = ()
-    """Findings of the rules. Linters run only after the rules have checked all pages that wait."""
+    """Findings of the rules. Linters check the page later, when no page is waiting for the rules."""
 
 
 class RequestFindings:
@@ -185,9 +185,9 @@ class RequestFindings:
                 if is_linting and (linters := self._active_linters):
                     findings = (*job.by_rules, *await self._lint(linters, job, page))
                 else:
-                    findings = await _find(self._view.live, page, job.before, job.new, context, self._loaded_pages)
+                    findings = await _find(self._view.live, page, job.old_source, job.new, context, self._loaded_pages)
                     texts, linted = self._linted.get(job.page.key, (("", ""), ()))
-                    if texts == (job.before, job.new.source):
+                    if texts == (job.old_source, job.new.source):
                         findings = (*findings, *linted)
                     elif self._active_linters:
                         self._to_lint[job.page.key] = replace(job, by_rules=findings)
@@ -200,7 +200,7 @@ class RequestFindings:
     async def _lint(self, linters: Sequence[Linter], job: _Job, page: Page) -> tuple[AddedFinding, ...]:
         """Return the findings of the linters on the added words of a page. Show each failure once."""
         text = job.new.source
-        added = await asyncio.to_thread(added_ranges, job.before, text)
+        added = await asyncio.to_thread(added_ranges, job.old_source, text)
         result = await LinterRuns(linters).findings(
             LintedPage(page.path or page.id, page_path(page), job.new, text, added)
         )
@@ -208,7 +208,7 @@ class RequestFindings:
             self._failures.add(failure)
             self._view.shell.say(failure, tone="care")
         found = with_keys((each for group in result.by_block.values() for each in group), job.new, text)
-        self._linted[job.page.key] = (job.before, text), found
+        self._linted[job.page.key] = (job.old_source, text), found
         return found
 
 

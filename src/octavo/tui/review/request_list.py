@@ -163,7 +163,7 @@ ORDERS: dict[str, tuple[str, Callable[[ChangeRequest, RequestStatus], tuple[obje
 
 
 EMPTY_TEXT, HINT = "No change requests with this status.", "] next tab   ctrl+n new change request"
-NAMES: dict[str, str] = {"open": "Open", "draft": "Drafts", "merged": "Merged", "archived": "Archived"}
+STATUS_NAMES: dict[str, str] = {"open": "Open", "draft": "Drafts", "merged": "Merged", "archived": "Archived"}
 CHECKED_AT_ONCE = 200
 """Number of change requests that a filter checks first. As many are added each time the user reaches the end of the
 list."""
@@ -286,7 +286,7 @@ class RequestListScreen(ListView[ChangeRequest]):
             hint=HINT,
             id="change-requests",
         )
-        sections = tuple(Section(status, NAMES[status]) for status in ("open", "draft", "merged", "archived"))
+        sections = tuple(Section(status, STATUS_NAMES[status]) for status in ("open", "draft", "merged", "archived"))
         yield from self.list_with_preview(
             rows, RequestPreview(self.statuses.status_of, id="summary"), sections=sections
         )
@@ -366,7 +366,7 @@ class RequestListScreen(ListView[ChangeRequest]):
         own_note = " · mine" if self.only_mine else ""
         own_note += "".join(f" · {each}" for each in self.filters.names)
         selection_text = f" · {len(self.selected_rows)} selected" if self.selected_rows else ""
-        crumbs = f"Changes · {organization} · {NAMES[self.sections.current].lower()}{own_note}{selection_text}"
+        crumbs = f"Changes · {organization} · {STATUS_NAMES[self.sections.current].lower()}{own_note}{selection_text}"
         self.show_location(crumbs, self.rows.counts.summary + self._progress)
 
     def space_title(self, change_request: ChangeRequest) -> str:

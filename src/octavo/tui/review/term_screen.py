@@ -240,7 +240,7 @@ def _skipped(outcome: TermOutcome) -> str:
 
 
 def add_suggestions(app: Shell, source: TermSource, rows: Sequence[TermRow], on_done: Callable[[], None]) -> None:
-    """Add a pending comment with a suggestion for each block that has one of these places, then call `on_done`. `u`
+    """Add a pending comment with a suggestion for each block that contains places in `rows`, then call `on_done`. `u`
     removes the comments."""
     app.background(_add_suggestions(app, source, rows, on_done))
 
@@ -296,7 +296,8 @@ _BEFORE = 28
 """Number of characters that a row shows before the old term."""
 _CONTEXT_LINES = 4
 _WIDE = 100
-"""Minimum width of the terminal for a preview beside the list, which shows more lines than one below it."""
+"""Minimum width of the terminal for a preview beside the list. In a narrower terminal, the preview is below the list
+and shows fewer lines."""
 _DRAWN_EVERY = 25
 """Number of pages that are searched between two updates of the list."""
 
@@ -416,7 +417,7 @@ class TermScreen(ListView[TermRow]):
     def _show(self, results: TermResults) -> None:
         if not results.is_complete and len(results.pages) < len(self._results.pages):
             self._show_status(results)
-            return  # Keep the list of the last search until this search has found as much.
+            return  # Keep the results of the previous search until this search has found as many pages.
         self._results = results
         rows = [TermRow(page_matches, match) for page_matches in results.pages for match in _matches(page_matches)]
         if results.is_complete or rows:

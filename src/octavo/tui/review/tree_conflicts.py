@@ -84,7 +84,7 @@ def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, MergeCho
     deleted = [each for each in resolved if isinstance(each.edit(choices[each.name]), DeletePage)]
     deleted.sort(key=lambda each: len(each.subpage_ids))
     moves: list[ContentEdit] = []
-    # Begin with the last conflict: of several pages that move to one position, the last one moved comes first there.
+    # Begin with the last conflict: if several pages move to one position, each moves in front of those moved before.
     for each in reversed(conflicts):
         deleted_ancestors = [page for page in deleted if each.id in page.subpage_ids]
         if each.kind == "deleted" and each not in deleted and deleted_ancestors:

@@ -103,7 +103,8 @@ class KeyReader:
         return sequence[2:]
 
     def _escape_and_key(self, keys: str) -> Iterator[Message]:
-        """Yield the messages of an escape, or of an escape and the key after it."""
+        """Yield the messages of `keys`: an escape alone, or an escape and the key after it, which together may mean
+        `alt` with this key."""
         plain = key_events(self._parser, keys[1:]) if keys[1:] else []
         with_alt = [*key_events(self._parser, keys), *key_events(self._parser, keys[1:], alt=True)] if plain else []
         if plain and with_alt and with_alt[0].key != plain[0].key:

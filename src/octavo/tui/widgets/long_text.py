@@ -290,7 +290,7 @@ class WrappedRows:
             if cells > x_offset:
                 return start + column
             column += 1
-        # Only in the last line of a row can the cursor be after the last letter.
+        # The cursor can be after the last letter only in the last line of a row.
         return end if last else end - 1
 
 
