@@ -254,10 +254,10 @@ async def test_status_shows_the_store_and_a_masked_key(sign_in: SignIn, home: Ho
     await sign_in("mia")
     await sign_in("ada", insecure_storage=True)
     first, second = status(home, resolve(home.read(), {}))
-    assert (first.current, first.source, first.ending, first.problem) == (True, "file", "_ada", "")
+    assert (first.is_current, first.source, first.ending, first.problem) == (True, "file", "_ada", "")
     assert first.profile is not None
     assert first.fingerprint == first.profile.fingerprint
-    assert (second.current, second.source, second.ending) == (False, "keyring", "_mia")
+    assert (second.is_current, second.source, second.ending) == (False, "keyring", "_mia")
     memory.kept.clear()
     assert "was deleted" in status(home, resolve(home.read(), {}))[1].problem
     keyring.set_keyring(Locked())

@@ -44,7 +44,8 @@ def write_private(path: Path, text: str | bytes) -> None:
 
 
 def read_private(path: Path) -> str:
-    """Return the text of the file. Raises NotPrivate (its message says what to do), FileNotFoundError, or OSError."""
+    """Return the text of the file. Raises NotPrivate with a message that says what to do, FileNotFoundError, and
+    OSError if the file cannot be read."""
     if path.is_symlink():
         raise NotPrivate(
             f"{path} is a symbolic link, so Octavo did not read it. Replace the link with the file itself."

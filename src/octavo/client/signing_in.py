@@ -104,7 +104,7 @@ class Status:
     profile: Profile | None
     origin: str
     source: profiles.Source
-    current: bool
+    is_current: bool
     fingerprint: str = ""
     ending: str = ""
     """The last four characters of the token. Empty if there is no token, or if the token is short."""
@@ -209,8 +209,8 @@ def status(home: Home, access: Access) -> list[Status]:
     four characters of a token."""
     known = home.read()
     others = [entry for entry in known.entries.values() if entry != access.profile]
-    return [_status(home, access, current=True)] + [
-        _status(home, Access(other.origin, other, other.store), current=False) for other in others
+    return [_status(home, access, is_current=True)] + [
+        _status(home, Access(other.origin, other, other.store), is_current=False) for other in others
     ]
 
 
@@ -336,7 +336,7 @@ def _existing_profile(known: Profiles, name: str) -> Profile:
     raise ValueError(known.problem or (choose if names else "You are not signed in. Run: octavo auth login"))
 
 
-def _status(home: Home, access: Access, *, current: bool) -> Status:
+def _status(home: Home, access: Access, *, is_current: bool) -> Status:
     problem = ""
     key = None
     try:
@@ -346,4 +346,4 @@ def _status(home: Home, access: Access, *, current: bool) -> Status:
     if key is None and not problem:
         problem = no_token_reason(access)
     shown = (profiles.fingerprint(key), profiles.ending(key)) if key else ("", "")
-    return Status(access.profile, access.origin, access.source, current, *shown, problem)
+    return Status(access.profile, access.origin, access.source, is_current, *shown, problem)

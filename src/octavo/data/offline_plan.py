@@ -48,7 +48,7 @@ MAX_ITEMS = 10_000
 
 
 class OfflinePlanner:
-    """Returns the wants of one offline space, and pins the responses. Each round has a new planner."""
+    """Decides which responses one offline space needs, and pins them. Each round has a new planner."""
 
     def __init__(self, space_id: str, cache: ResponseCache, pinned: Mapping[str, int | None]) -> None:
         """`pinned` has the size of each response that is already pinned, by URL. The size is None if the response is

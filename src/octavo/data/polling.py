@@ -157,7 +157,7 @@ class Poller:
 
 
 class ViewPlanner:
-    """Returns the wants of the watched responses, visible or hidden, except the lists of the organization. Each round
+    """Decides which watched responses are fetched, visible or hidden, except the lists of the organization. Each round
     has a new planner."""
 
     owner = "views"

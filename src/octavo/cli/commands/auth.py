@@ -278,7 +278,7 @@ def _status(settings: Settings, options: argparse.Namespace) -> int:
         for each, verdict in zip(statuses, verdicts, strict=True):
             output.add(_row(each, verdict))
     tell(*filter(None, (each.problem for each in verdicts)), *filter(None, (saved.problem,)))
-    current = next(verdict for each, verdict in zip(statuses, verdicts, strict=True) if each.current)
+    current = next(verdict for each, verdict in zip(statuses, verdicts, strict=True) if each.is_current)
     return {"accepted": 0, "not checked": 0, "unknown": FAILED}.get(current.status, NOT_SIGNED_IN)
 
 
@@ -290,7 +290,7 @@ def _row(status: Status, verdict: _Verdict) -> dict[str, Any]:
         "user": profile.user_name if profile else "",
         "store": status.source,
         "status": verdict.status,
-        "current": status.current,
+        "current": status.is_current,
         "readOnly": bool(profile and profile.read_only),
         "problem": verdict.problem or None,
     }
@@ -307,7 +307,7 @@ async def _check_accounts(
             return _Verdict("missing" if is_missing else "unreadable", each.problem)
         if offline:
             return _Verdict("not checked")
-        account = access if each.current else Access(each.origin, each.profile, each.source)
+        account = access if each.is_current else Access(each.origin, each.profile, each.source)
         return await _check_with_server(settings, account, signing_in.token_of(home, account))
 
     return list(await asyncio.gather(*map(check, statuses)))

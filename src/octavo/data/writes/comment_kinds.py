@@ -56,8 +56,8 @@ async def _find_comment(send: Send, attempt: Attempt[Create]) -> AlreadyDone | N
 async def _check_reply(send: Send, attempt: Attempt[CreateReply]) -> Check:
     """The baseline has the replies of the thread."""
     replies: list[Reply] = []
-    # If the list breaks off, the baseline is incomplete. That is enough: `find_created` leaves out items older than
-    # `newest_at`, too.
+    # If the list breaks off, the baseline is incomplete. That is enough, because `find_created` also leaves out items
+    # older than `newest_at`.
     with suppress(PaginationError):
         async for page in _replies(send, attempt.op):
             replies += page.items

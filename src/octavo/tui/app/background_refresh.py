@@ -82,7 +82,7 @@ async def _show_problems(app: Shell, loaded: Awaitable[Sequence[str]]) -> None:
 
 
 CHECK_INTERVAL = 5.0
-"""Seconds between two checks whether a refresh is due."""
+"""Seconds after which the app checks again whether a refresh is due."""
 
 
 class BackgroundRefresh:

@@ -224,8 +224,8 @@ there. The id is empty if the view itself shows the screen or pane. If several c
 used. Dialogs are left out, because they need an item to open."""
 
 _CHECK_INTERVAL, _MOST_CHECKS = 0.02, 100
-"""Seconds between two checks whether a screen was opened, and maximum number of checks. The screen is opened by a
-message, which may come after the command has ended."""
+"""Seconds after which Octavo checks again whether a screen was opened, and maximum number of checks. The screen is
+opened by a message, which may come after the command has ended."""
 _LEVELS = 3
 """Levels that `go_up` can leave in a view: the outline, the page and the page tree."""
 

@@ -214,8 +214,8 @@ class Octavo(Shell):
         after its first view was painted. It raises ApiError, or ValueError with a message.
 
         `picture` may be on the terminal already, and is updated for the next start. `check_interval` is the number of
-        seconds between two checks whether a refresh is due. With None, there is no timer, and the caller must start
-        each refresh.
+        seconds after which the app checks again whether a refresh is due. With None, there is no timer, and the
+        caller must start each refresh.
         """
         self.DEFAULT_MODE = (start or first_view(session)) if session else "sign_in"  # type: ignore[misc]  # read once by App.__init__
         super().__init__(settings, sign_in_methods, session)

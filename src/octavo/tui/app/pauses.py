@@ -263,8 +263,8 @@ def _c_function_address(name: str) -> int:
 
 
 DELAY, LONGEST_DELAY = 0.6, 6.0
-"""Seconds between two checks whether the app is still loading, and seconds after which the imports start anyway. The
-delay leaves time for the next keys and for the first responses."""
+"""Seconds after which Octavo checks again whether the app is still loading, and seconds after which the imports start
+anyway. The delay leaves time for the next keys and for the first responses."""
 PAUSE_BEFORE_IMPORTS = 4.0
 """Seconds after the first paint after which the imports start without a key."""
 MODULES = (

@@ -272,7 +272,7 @@ MAX_SHOWN = 100_000
 _MAX_LINE = 200
 """Maximum number of characters of the output that a notification shows."""
 _CHECK_INTERVAL = 0.1
-"""Seconds between two checks whether all dialogs are closed."""
+"""Seconds after which Octavo checks again whether all dialogs are closed."""
 _KIND_NAMES: Mapping[ItemKind, str] = MappingProxyType(
     {
         "block": "block",

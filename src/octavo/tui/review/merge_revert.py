@@ -276,7 +276,7 @@ class _Planner:
         restored_ids = set(restored)
         moved = tuple(self._revert_moves(self._in_order(by_kind.get("page_moved", [])), restored_ids))
         deleted = self._deletable_pages(by_kind.get("page_created", []), {page.id for page, _, _ in moved})
-        if moved:  # A move can shift the restored pages beside it, so restored pages are positioned again, too.
+        if moved:  # A move can shift the restored pages beside it, so these are positioned again.
             before = self._before
             restored_positions = [(before.pages[id], before.parents[id], before.position_of(id)) for id in restored]
             positions = [*moved, *restored_positions]
