@@ -14,7 +14,7 @@ from octavo.cli.platform_folders import demo_folder
 from octavo.cli.standard_streams import write_out
 from octavo.client import profiles
 from octavo.client.profiles import Accounts
-from octavo.data.space_names import cached_change_requests, cached_spaces, space_name
+from octavo.data.space_names import cached_change_requests, cached_space_titles, space_name
 from octavo.help import TOPICS
 from octavo.settings import Settings, read
 
@@ -44,7 +44,7 @@ def _namespace(settings: Settings, words: Sequence[str]) -> str:
 
 
 def _refs(settings: Settings, namespace: str) -> Iterator[str]:
-    titles = cached_spaces(settings.cache_folder, namespace)
+    titles = cached_space_titles(settings.cache_folder, namespace)
     names = {space_id: space_name(space_id, titles) for space_id in titles}
     yield from sorted(names.values())
     requests = cached_change_requests(settings.cache_folder, namespace)

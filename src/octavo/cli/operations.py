@@ -167,11 +167,11 @@ def _shapes(schema: Json, schemas: Json) -> Iterator[Json]:
 
 def _type(schema: Json, schemas: Json) -> str:
     """Return the type of a schema: `string`, `integer`, `string[]`, `object`, or several types separated by bars."""
-    kinds = dict.fromkeys(_kind(each, schemas) for each in _shapes(schema, schemas))
+    kinds = dict.fromkeys(_type_of_shape(each, schemas) for each in _shapes(schema, schemas))
     return "|".join(kind for kind in kinds if kind != "null") or "null"
 
 
-def _kind(shape: Json, schemas: Json) -> str:
+def _type_of_shape(shape: Json, schemas: Json) -> str:
     match shape.get("type"):
         case "array":
             return _type(shape.get("items", {}), schemas) + "[]"

@@ -174,7 +174,7 @@ class Round(NamedTuple):
     name: str
     lists: Literal["in memory", "requested", "again"] = "in memory"
     """Lists of the organization to use: those in memory, those of the running requests, or those fetched again."""
-    after_writes: bool = False
+    fetches_written: bool = False
     """True to fetch the responses that the user's own writes have changed."""
     rechecks: bool = False
     """True to fetch a few responses with unchanged stamps (`InboxPlanner._rechecks`)."""
@@ -188,11 +188,11 @@ class Round(NamedTuple):
 
 MOVED = Round("moved", is_quiet=True)
 """Round after a list has changed."""
-POLL = Round("poll", after_writes=True, rechecks=True, is_quiet=True)
+POLL = Round("poll", fetches_written=True, rechecks=True, is_quiet=True)
 """Round when a poll is due."""
-REFRESH = Round("refresh", "again", after_writes=True, rechecks=True, retries_refused=True)
+REFRESH = Round("refresh", "again", fetches_written=True, rechecks=True, retries_refused=True)
 """Round when the user refreshes."""
-START = Round("start", "requested", after_writes=True, updates_teams=True)
+START = Round("start", "requested", fetches_written=True, updates_teams=True)
 """Round when the inbox gets its first subscriber, or the server responds again."""
 Lists: TypeAlias = tuple[tuple[Any, ...], ...]
 """The items of the lists of an organization: first the spaces, then the change requests of each status."""
@@ -281,7 +281,7 @@ class InboxPlanner:
         yield from self._promote_needed(chain.from_iterable(self._replies.values()), now)
         if self.is_from_disk:
             return
-        again = list(self._changed_by_writes()) if self.round.after_writes else []
+        again = list(self._changed_by_writes()) if self.round.fetches_written else []
         if self.round.rechecks:
             again += self._rechecks({want.url for want in again}, now)
         for want in again:

@@ -34,7 +34,7 @@ def slug(title: str) -> str:
     return re.sub(r"[\W_]+", "-", fold(title)).strip("-")
 
 
-def cached_spaces(folder: Path, namespace: str) -> dict[str, str]:
+def cached_space_titles(folder: Path, namespace: str) -> dict[str, str]:
     """Return the titles of the cached spaces by id. Empty if there is no readable cache."""
     spaces = _cached_list_items(folder, namespace, "/v1/orgs/*/spaces[?]*")
     return {space["id"]: space["title"] for space in spaces if _has_texts(space, "id", "title")}

@@ -156,7 +156,7 @@ class InlineReader:
             yield from (run._replace(link=run.link or link) if run.kind != "break" else run for run in inner)
         elif kind == "annotation":
             label = as_text(data.get("label"))
-            body = _fragment(node, "annotation-body")
+            body = _fragment_nodes(node, "annotation-body")
             if body is not None or not label:
                 label = label or str(len(self.notes) + 1)
                 self.notes.append((label, body))
@@ -172,7 +172,7 @@ def _marks_of(data: dict[str, Any]) -> frozenset[str]:
     return frozenset(_MARKS[name] for name in map(as_text, names if isinstance(names, list) else ()) if name in _MARKS)
 
 
-def _fragment(node: dict[str, Any], name: str) -> Any:
+def _fragment_nodes(node: dict[str, Any], name: str) -> Any:
     return next((each.get("nodes") for each in nodes_in(node.get("fragments")) if each.get("fragment") == name), None)
 
 

@@ -137,8 +137,8 @@ class PulledFolder:
         (self.top / STATE_FOLDER).mkdir(exist_ok=True)
         ignored = self.top / STATE_FOLDER / ".gitignore"
         if not ignored.exists():
-            _replace(ignored, b"*\n")
-        _replace(self.top / STATE_FOLDER / "state.json", json.dumps(state, indent=1, ensure_ascii=False).encode())
+            _replace_file(ignored, b"*\n")
+        _replace_file(self.top / STATE_FOLDER / "state.json", json.dumps(state, indent=1, ensure_ascii=False).encode())
 
     def lock(self) -> Callable[[], None]:
         """Lock the folder against changes by other processes, and return the function that unlocks it. Raises
@@ -167,7 +167,7 @@ class PulledFolder:
         digest = text_digest(text)
         path = self.top / STATE_FOLDER / "base" / digest[:2] / digest[2:]
         path.parent.mkdir(parents=True, exist_ok=True)
-        _replace(path, zlib.compress(text.encode("utf-8", "surrogatepass"), 6))
+        _replace_file(path, zlib.compress(text.encode("utf-8", "surrogatepass"), 6))
         return digest
 
     def remove_unused_texts(self) -> None:
@@ -197,7 +197,7 @@ class PulledFolder:
             return LINKED
         place = self.pages / path
         place.parent.mkdir(parents=True, exist_ok=True)
-        _replace(place, data)
+        _replace_file(place, data)
         return ""
 
     def delete(self, path: str) -> None:
@@ -221,7 +221,7 @@ class PulledFolder:
             number += 1
             copy = f"{CONFLICTS}/{path}.{number}"
         (self.top / copy).parent.mkdir(parents=True, exist_ok=True)
-        _replace(self.top / copy, data)
+        _replace_file(self.top / copy, data)
         return copy
 
 
@@ -235,7 +235,7 @@ def text_of(data: bytes) -> str:
     return normalize(data.decode("utf-8", "replace"))
 
 
-def _replace(path: Path, data: bytes) -> None:
+def _replace_file(path: Path, data: bytes) -> None:
     """Replace a file by a complete temporary file with the same mode."""
     is_there = path.exists()
     handle, written = tempfile.mkstemp(dir=path.parent, prefix=".octavo-", suffix=".part")

@@ -113,7 +113,7 @@ class CustomCommand:
     command: tuple[str, ...]
     key: str = ""
     """Keys in the notation of Textual, separated by commas. Empty: the command is in the command palette only."""
-    result: CommandResult = "none"
+    output_target: CommandResult = "none"
     """How the output of the program is shown."""
     is_confirmed: bool = False
     """True if Octavo asks before the program runs."""

@@ -204,7 +204,7 @@ async def test_dropping_others_keeps_the_shown_diff(review: Review) -> None:
     await review.comparisons.compare(pages[2])
     review.comparisons.prefetch(pages[:4])
     await review.settle()
-    review.comparisons.drop_others()
+    review.comparisons.drop_hidden()
     assert list(review.comparisons._cache) == [_diff_key(pages[2])]
     review.comparisons.prefetch(pages)
     await review.settle()

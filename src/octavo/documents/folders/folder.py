@@ -93,7 +93,7 @@ class Folder:
     """File of the table of contents. None if the tree comes from the subfolders."""
     unlisted: list[Path] = field(default_factory=list)
     """Files of the pages that are not in the table of contents."""
-    _names: dict[Path, dict[str, str]] = field(default_factory=dict)
+    _file_names: dict[Path, dict[str, str]] = field(default_factory=dict)
     """File names on disk for each directory read so far, by exact name and by case-folded name. An exact name takes
     precedence over an equal case-folded name."""
 
@@ -165,13 +165,13 @@ class Folder:
         return path_on_disk
 
     def _names_in(self, folder: Path) -> dict[str, str]:
-        if folder not in self._names:
+        if folder not in self._file_names:
             try:
                 names = sorted(os.listdir(self.root / folder))
             except (OSError, ValueError):
                 names = []
-            self._names[folder] = {fold(name): name for name in reversed(names)} | {name: name for name in names}
-        return self._names[folder]
+            self._file_names[folder] = {fold(name): name for name in reversed(names)} | {name: name for name in names}
+        return self._file_names[folder]
 
 
 def walk_entries(entries: list[Entry]) -> Iterator[Entry]:

@@ -310,13 +310,13 @@ class _SummaryReader:
         ]:
             if entry.kind == "document" and entry.path is not None:
                 owners.setdefault(entry.path, entry)
-        _replace_repeated(root, owners)
+        _link_repeated(root, owners)
 
 
-def _replace_repeated(entries: list[Entry], owners: dict[Path, Entry]) -> None:
+def _link_repeated(entries: list[Entry], owners: dict[Path, Entry]) -> None:
     siblings: list[Entry] = []
     for entry in entries:
-        _replace_repeated(entry.children, owners)
+        _link_repeated(entry.children, owners)
         siblings.append(entry)
         if entry.kind == "document" and entry.path is not None:
             if owners[entry.path] is entry:

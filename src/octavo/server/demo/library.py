@@ -47,11 +47,11 @@ from octavo.server.store import Json
 
 LEAST_SPACES, OPEN_THREADS, CHANGE_REQUESTS = 200, 5000, 600
 """Minimum numbers of spaces, open threads and change requests."""
-_MONTHS_OF_BOOK = 46
+_MONTHS_OF_SPACE = 46
 _DISCUSSED_MONTHS = 8
-"""Number of the last months of a book whose pages have threads."""
+"""Number of the last months of a space whose pages have threads."""
 _FIRST_YEAR = 2023
-_BOOKS_AGE = timedelta(days=110)
+_STATION_SPACES_AGE = timedelta(days=110)
 _ACTIVITY_DAYS = timedelta(days=90)
 """Maximum age of the threads and change requests of the large demo."""
 _COLLECTION = "harbours"
@@ -60,7 +60,7 @@ Action = Callable[[], None]
 
 
 @dataclass(frozen=True)
-class _Book:
+class _StationSpace:
     """Space about one station, with the IDs of the pages for its months."""
 
     id: str
@@ -71,14 +71,15 @@ class _Book:
 def fill(world: World, clock: DemoClock, ids: DemoIds, today: datetime, share: float = 1.0) -> None:
     """Add the large demo, or a `share` of it, to an existing demo library. The whole takes half a minute."""
     chance = Random("large")
-    clock.moment = today - _BOOKS_AGE
+    clock.moment = today - _STATION_SPACES_AGE
     titles = _titles()
-    books = [
-        _write_book(world, ids, place, kind, chance) for place, kind in titles[: max(1, round(len(titles) * share))]
+    station_spaces = [
+        _create_station_space(world, ids, place, kind, chance)
+        for place, kind in titles[: max(1, round(len(titles) * share))]
     ]
     actions = [
-        *_threads(world, books, chance, ids, round(OPEN_THREADS * share)),
-        *_change_requests(world, books, chance, ids, round(CHANGE_REQUESTS * share)),
+        *_threads(world, station_spaces, chance, ids, round(OPEN_THREADS * share)),
+        *_change_requests(world, station_spaces, chance, ids, round(CHANGE_REQUESTS * share)),
     ]
     for age, act in sorted(actions, key=lambda pair: pair[0], reverse=True):
         clock.moment = today - age
@@ -86,13 +87,13 @@ def fill(world: World, clock: DemoClock, ids: DemoIds, today: datetime, share: f
 
 
 def _titles() -> list[tuple[str, str]]:
-    """Return the names of a station and of a kind of book, for each book."""
+    """Return the names of a station and of a kind of book, for each space."""
     titles = [(station.name, kind) for kind in _word_lists()["books"] for station in register.stations()]
     return titles[: LEAST_SPACES - 4]
 
 
-def _write_book(world: World, ids: DemoIds, station: str, kind: str, chance: Random) -> _Book:
-    """Create the space of a book: an introduction, and a page for each year with pages for its months."""
+def _create_station_space(world: World, ids: DemoIds, station: str, kind: str, chance: Random) -> _StationSpace:
+    """Create the space about a station: an introduction, and a page for each year with pages for its months."""
     writer = world.for_user(chance.choice(_people_with_role("edit")))
     if world.store.find(f"/collections/{_COLLECTION}") is None:
         ids.name = _COLLECTION
@@ -118,11 +119,11 @@ def _write_book(world: World, ids: DemoIds, station: str, kind: str, chance: Ran
     ids.name = f"{space['id']}-revision"
     revision = add_revision(writer, space["id"], {"pages": pages}, type="edits", parents=[])
     set_current(writer, space["id"], revision)
-    return _Book(space["id"], station, tuple(months))
+    return _StationSpace(space["id"], station, tuple(months))
 
 
 def _months() -> Iterator[str]:
-    for number in range(_MONTHS_OF_BOOK):
+    for number in range(_MONTHS_OF_SPACE):
         year, month = divmod(number, 12)
         yield f"{register.MONTHS[month]} {_FIRST_YEAR + year}"
 
@@ -145,37 +146,37 @@ def _month_text(chance: Random, place: str, month: str) -> str:
 
 
 def _threads(
-    world: World, books: list[_Book], chance: Random, ids: DemoIds, count: int
+    world: World, station_spaces: list[_StationSpace], chance: Random, ids: DemoIds, count: int
 ) -> Iterator[tuple[timedelta, Action]]:
-    """Yield the age of each thread and the action that creates it. A few books have many threads, most have few."""
-    weights = [chance.paretovariate(1.2) for _ in books]
+    """Yield the age of each thread and the action that creates it. A few spaces have many threads, most have few."""
+    weights = [chance.paretovariate(1.2) for _ in station_spaces]
     for number in range(count):
-        book = chance.choices(books, weights)[0]
+        space = chance.choices(station_spaces, weights)[0]
         age = _ACTIVITY_DAYS * chance.random() ** 2
         yield (
             age,
-            _ThreadAction(world, ids, SpaceRef(space_id=book.id), book, f"l{number}", Random(f"thread {number}")),
+            _ThreadAction(world, ids, SpaceRef(space_id=space.id), space, f"l{number}", Random(f"thread {number}")),
         )
 
 
 @dataclass(frozen=True)
 class _ThreadAction:
-    """Creates a thread on a page of a book, and may add replies."""
+    """Creates a thread on a page of a space, and may add replies."""
 
     world: World
     ids: DemoIds
     at: Discussion
-    book: _Book
+    space: _StationSpace
     name: str
     chance: Random
 
     def __call__(self) -> None:
-        chance, book = self.chance, self.book
-        page_id, month = chance.choice(list(zip(book.months, _months(), strict=True))[-_DISCUSSED_MONTHS:])
+        chance, space = self.chance, self.space
+        page_id, month = chance.choice(list(zip(space.months, _months(), strict=True))[-_DISCUSSED_MONTHS:])
         author = chance.choice(_people_with_role("comment"))
-        text = _sentence(chance, "question", book.place, month)
+        text = _sentence(chance, "question", space.place, month)
         if chance.random() < 0.12:
-            text = f"{text} {_mention(chance, book.place, month)}"
+            text = f"{text} {_mention(chance, space.place, month)}"
         world, self.ids.name = self.world.for_user(author), self.name
         node = None
         if chance.random() < 0.4:
@@ -184,7 +185,7 @@ class _ThreadAction:
         post(world, self.at, text, page=page_id, node=node)
         self.ids.name = f"{self.name}-r"
         for _ in range(chance.choices((0, 1, 2, 5), (60, 25, 12, 3))[0]):
-            reply = Markdown(markdown=_sentence(chance, "answer", book.place, month))
+            reply = Markdown(markdown=_sentence(chance, "answer", space.place, month))
             run_operation(
                 comments.CreateReply(at=self.at, comment_id=self.name, body=reply),
                 world.for_user(chance.choice(_people_with_role("comment"))),
@@ -192,45 +193,46 @@ class _ThreadAction:
 
 
 def _change_requests(
-    world: World, books: list[_Book], chance: Random, ids: DemoIds, count: int
+    world: World, station_spaces: list[_StationSpace], chance: Random, ids: DemoIds, count: int
 ) -> Iterator[tuple[timedelta, Action]]:
-    """Yield the age of each change request and the action that creates it. In some books, one is merged, which makes
+    """Yield the age of each change request and the action that creates it. In some spaces, one is merged, which makes
     the others outdated."""
     proposals = [
-        _Proposal(world, ids, chance.choice(books), f"c{number}", Random(f"change {number}")) for number in range(count)
+        _Proposal(world, ids, chance.choice(station_spaces), f"c{number}", Random(f"change {number}"))
+        for number in range(count)
     ]
     for number, proposal in enumerate(proposals):
         yield _ACTIVITY_DAYS * (0.02 + 0.98 * chance.random() ** 1.6), proposal.propose
         if number % 12 == 0:
             yield (
                 timedelta(days=1.5),
-                _Proposal(world, ids, proposal.book, f"m{number}", Random(f"merged {number}")).merge,
+                _Proposal(world, ids, proposal.space, f"m{number}", Random(f"merged {number}")).merge,
             )
 
 
 @dataclass(frozen=True)
 class _Proposal:
-    """A change request on a book. It changes pages of the book, and may request and receive reviews."""
+    """A change request on a space. It changes pages of the space, and may request and receive reviews."""
 
     world: World
     ids: DemoIds
-    book: _Book
+    space: _StationSpace
     id: str
     chance: Random
 
     @property
     def at(self) -> ChangeRequestRef:
-        return ChangeRequestRef(space_id=self.book.id, change_request_id=self.id)
+        return ChangeRequestRef(space_id=self.space.id, change_request_id=self.id)
 
     def _create(self, author: str) -> None:
-        chance, book = self.chance, self.book
+        chance, space = self.chance, self.space
         world, self.ids.name = self.world.for_user(author), self.id
         month = chance.choice(list(_months()))
-        subject = _sentence(chance, "subject", book.place, month)
-        run_operation(change_requests.Create(at=SpaceRef(space_id=book.id), subject=subject), world)
-        if why := _sentence(chance, "why", book.place, month):
+        subject = _sentence(chance, "subject", space.place, month)
+        run_operation(change_requests.Create(at=SpaceRef(space_id=space.id), subject=subject), world)
+        if why := _sentence(chance, "why", space.place, month):
             run_operation(change_requests.Update(at=self.at, description=to_json_document(why)), world)
-        page_ids = set(chance.sample(book.months, chance.choice((1, 1, 2, 4))))
+        page_ids = set(chance.sample(space.months, chance.choice((1, 1, 2, 4))))
         self.ids.name = f"{self.id}-edit"
         edits = tuple(
             content.UpdatePage(
@@ -243,7 +245,7 @@ class _Proposal:
 
     def _new_text(self, text: str, month: str) -> str:
         """Return a page with an added paragraph and another last sentence."""
-        added, closing = (_sentence(self.chance, kind, self.book.place, month) for kind in ("addition", "closing"))
+        added, closing = (_sentence(self.chance, kind, self.space.place, month) for kind in ("addition", "closing"))
         begin, head, rest = text.partition("## What was done")
         return f"{begin}{added}\n\n{head}{rest.rstrip().rpartition(chr(10))[0]}\n{closing}\n"
 
@@ -266,13 +268,13 @@ class _Proposal:
         if reviewers and chance.random() < 0.2:
             self.ids.name = f"{self.id}-again"
             page = next(
-                each for each in page_trees.walk(get_at(world, self.at)["pages"]) if each["id"] == self.book.months[-1]
+                each for each in page_trees.walk(get_at(world, self.at)["pages"]) if each["id"] == self.space.months[-1]
             )
             text = page_text(world, page) + "\nSeen again since.\n"
             edit = content.UpdatePage(page=page["id"], document=DocumentBody(markdown=text))
             run_operation(content.Edit(at=self.at, changes=(edit,), compat=False), world)
         for number in range(chance.choices((0, 1, 3), (55, 30, 15))[0]):
-            _ThreadAction(self.world, self.ids, self.at, self.book, f"{self.id}-t{number}", chance)()
+            _ThreadAction(self.world, self.ids, self.at, self.space, f"{self.id}-t{number}", chance)()
 
     def _review(self, author: str) -> None:
         status: Literal["approved", "changes-requested"] = (

@@ -367,7 +367,7 @@ class Octavo(Shell):
 
     def note_page_shown(self, screen: Any) -> None:
         if self._recorder is not None:
-            self._recorder.page_shown(screen)
+            self._recorder.record_soon(screen)
 
     def copy_to_clipboard(self, text: str) -> None:
         if fits_clipboard(self, text):

@@ -57,11 +57,12 @@ class Garbage:
         self._pumps = pumps
         self._is_woken = False
         """True from `wake` to the next collection: idle message loops no longer reference their last message."""
-        self._closed: WeakSet[DOMNode] = WeakSet()
+        self._removed: WeakSet[DOMNode] = WeakSet()
+        """Widgets that were removed since the last collection."""
         self._survivors: WeakSet[DOMNode] = WeakSet()
         """Removed widgets that a collection did not free. Kept until the next long pause."""
         self._is_started = False
-        self._next: asyncio.TimerHandle | None = None
+        self._next_check: asyncio.TimerHandle | None = None
         self._is_urgent = False
         """True if the next collection does not wait for a pause."""
         self._last_key = 0.0
@@ -102,24 +103,24 @@ class Garbage:
 
     def add(self, nodes: Iterable[DOMNode]) -> None:
         """Add widgets that are being removed. They are collected in the next pause."""
-        self._closed.update(nodes)
+        self._removed.update(nodes)
         if self._is_started:
             self._schedule(PAUSE)
 
     def _schedule(self, seconds: float) -> None:
         """Schedule a check in some seconds. If one is due earlier, do nothing."""
         loop = asyncio.get_running_loop()
-        if self._next is not None:
-            if self._next.when() <= loop.time() + seconds:
+        if self._next_check is not None:
+            if self._next_check.when() <= loop.time() + seconds:
                 return
-            self._next.cancel()
-        self._next = loop.call_later(seconds, self._check, context=Context())
+            self._next_check.cancel()
+        self._next_check = loop.call_later(seconds, self._check, context=Context())
 
     def _check(self) -> None:
         """Collect, or schedule the next check if a key was pressed recently."""
-        self._next = None
+        self._next_check = None
         idle = time.monotonic() - self._last_key
-        pause = PAUSE if self._closed else LONG_PAUSE
+        pause = PAUSE if self._removed else LONG_PAUSE
         if idle < pause and not self._is_urgent:
             self._schedule(pause - idle)
             return
@@ -145,10 +146,10 @@ class Garbage:
         A long pause also collects frozen garbage if there are removed widgets, and then freezes all objects.
         """
         gc.collect(1)
-        if self._closed or is_long_pause or self._has_grown():
+        if self._removed or is_long_pause or self._has_grown():
             for cache in self._caches:
                 cache.cache_clear()
-            if is_long_pause and (self._closed or self._survivors):
+            if is_long_pause and (self._removed or self._survivors):
                 gc.unfreeze()
             gc.collect()
             if is_long_pause:
@@ -157,8 +158,8 @@ class Garbage:
             self._blocks, self._has_survivors = sys.getallocatedblocks(), not is_long_pause
         if is_long_pause:
             self._survivors.clear()
-        self._survivors |= self._closed
-        self._closed = WeakSet()
+        self._survivors |= self._removed
+        self._removed = WeakSet()
 
     def _has_grown(self) -> bool:
         return sys.getallocatedblocks() - self._blocks > NEW_BLOCKS

@@ -273,7 +273,7 @@ class PictureRecorder:
         """The state in the saved picture. None if no picture is saved: then one is taken, at the latest when the app
         quits."""
 
-    def page_shown(self, screen: View) -> None:
+    def record_soon(self, screen: View) -> None:
         """Take a picture of a view soon, because it shows another page or another state of the inbox."""
         if self._timer is not None:
             self._timer.stop()

@@ -364,7 +364,7 @@ class _Runner:
         target = self._target(custom)
         if target is None:
             return f"Select a {_kind_names(custom)} first."
-        if custom.result == "pending-comment" and target.open_comment is None:
+        if custom.output_target == "pending-comment" and target.open_comment is None:
             return "This item cannot have comments."
         return None
 
@@ -406,11 +406,11 @@ class _Runner:
             app.say(f"Canceled {custom.name}.")
             raise
         text = safe_text(output.decode("utf-8", "replace")).strip()
-        if custom.result == "notification":
+        if custom.output_target == "notification":
             app.say(_first_line(text) or f"Finished {custom.name}.")
-        elif custom.result != "none" and not text:
+        elif custom.output_target != "none" and not text:
             app.say(f"{custom.name} printed nothing.", tone="care")
-        elif custom.result != "none":
+        elif custom.output_target != "none":
             await self._show(custom, target, text)
 
     async def _show(self, custom: CustomCommand, target: CommandTarget, text: str) -> None:
@@ -423,7 +423,7 @@ class _Runner:
             app.say(f"Close the dialog to see the output of {custom.name}.")
         while not isinstance(app.screen, View):  # noqa: ASYNC110  # Textual does not report closed dialogs.
             await asyncio.sleep(_CHECK_INTERVAL)
-        if custom.result == "pending-comment" and target.open_comment is not None:
+        if custom.output_target == "pending-comment" and target.open_comment is not None:
             target.open_comment(shown)
             return
         fence = "`" * (3 + max(map(len, re.findall("`+", shown)), default=0))

@@ -185,7 +185,7 @@ class PageDiscussion:
 class _SelectedBlock:
     """A block that is selected for a remark."""
 
-    page: str
+    page_id: str
     key: str
     page_title: str = field(compare=False)
     text: str = field(compare=False)
@@ -207,7 +207,7 @@ class SelectedBlocks:
     def marks(self, page: str) -> Iterator[tuple[str, ThreadSummary]]:
         """Yield the block key and the mark of each selected block of a page. The mark quotes the block."""
         for block in self._blocks:
-            if block.page == page:
+            if block.page_id == page:
                 label = "Selected in the old version" if block.is_old else "Selected"
                 yield (
                     block.key,
@@ -260,9 +260,9 @@ class SelectedBlocks:
             body = Markdown(markdown=thread_actions.remark_on_blocks(text, [each.text for each in blocks]))
             writes = [
                 NewWrite(
-                    Create(at=at, body=body, page=each.page, node=each.key),
+                    Create(at=at, body=body, page=each.page_id, node=each.key),
                     "comment",
-                    f"comment {at.space_id} {at.change_request_id} {each.page} {each.key}",
+                    f"comment {at.space_id} {at.change_request_id} {each.page_id} {each.key}",
                     context=each.page_title,
                     used_draft_keys=() if number else (draft_key,),
                     block_text="" if each.is_old else each.text[: thread_actions.MAX_BLOCK_TEXT],

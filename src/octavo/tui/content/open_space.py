@@ -408,7 +408,7 @@ class OpenSpace(SpacePanes):
         self.shell.session.state.set_fact(f"page {self.space.id}", page.id)
         op = get_page_to_read(self.space.ref, page.id)
         if self._screen.subscriptions.operation("page") == op:
-            self.go_to_anchor()
+            self.go_to_wanted_place()
         else:
             self._refresh_errors.pop("page", None)
             is_positioned = anchor or position is not None or from_top
@@ -441,15 +441,15 @@ class OpenSpace(SpacePanes):
             self.page_view.navigation.is_latest = not snapshot.loading
             show_page(self.page_view, snapshot.value, self.key)
             self.threads.draw()
-            self.go_to_anchor()
+            self.go_to_wanted_place()
             self.shell.note_page_shown(self._screen)
         elif snapshot.error is not None:
             self._clear_previous_page()
             self.page_view.state.fail(f"Could not load {self.page.title or 'the page'}", str(snapshot.error))
         self.show_status()
 
-    def go_to_anchor(self) -> None:
-        """Go to the wanted anchor or reading position once the open page is visible."""
+    def go_to_wanted_place(self) -> None:
+        """Go to the wanted anchor or reading position. Does nothing while the previous page is visible."""
         if self.shows_open_page:  # The previous page does not contain the anchor or the position.
             position, self._wanted_position, anchor, self._anchor = self._wanted_position, None, self._anchor, ""
             if position is not None:

@@ -148,14 +148,14 @@ class DiffView(Reader):
         "This view shows the changes to the page. Press n to go to the next change, c to comment on the selected block, "
         "= to show more unchanged lines, or | to switch between the split and unified views. Press esc to go back."
     )
-    FIRST_KEYS: ClassVar[tuple[str, ...]] = (
+    FIRST_COMMANDS: ClassVar[tuple[str, ...]] = (
         "diff.next_change",
         "diff.next_thread",
         "diff.comment",
         "diff.layout",
         "diff.unfold",
     )
-    HIT_KEYS: ClassVar[tuple[str, ...]] = ("diff.next_change", "diff.prev_change")
+    HIT_COMMANDS: ClassVar[tuple[str, ...]] = ("diff.next_change", "diff.prev_change")
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         _for_lines(CHANGES),
         DIFF_THREADS,

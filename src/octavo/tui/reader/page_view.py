@@ -143,7 +143,7 @@ NOT_IN_EXCERPT = "This key works only while the whole page is shown. Press esc t
 class ExcerptSettings(NamedTuple):
     """Settings of a page view that shows a part of a page, such as a footnote or a table row, with fewer commands."""
 
-    first_keys: tuple[str, ...]
+    first_commands: tuple[str, ...]
     """Ids of the first commands in the key bar."""
     why_no_comment: str | None = NOT_IN_EXCERPT
     """Reason why comments are disabled. None if they are enabled."""
@@ -226,8 +226,8 @@ class PageView(Reader):
         "This view shows the open page. Press j or k to scroll, ( or ) to select a block, f to open a link by typing the letters next to it, "
         "or / to find text. Press esc to go back."
     )
-    FIRST_KEYS: ClassVar[tuple[str, ...]] = ("page.filter", "page.link_hints", "page.next_thread", "page.comment")
-    HIT_KEYS: ClassVar[tuple[str, ...]] = ("page.next_hit", "page.prev_hit")
+    FIRST_COMMANDS: ClassVar[tuple[str, ...]] = ("page.filter", "page.link_hints", "page.next_thread", "page.comment")
+    HIT_COMMANDS: ClassVar[tuple[str, ...]] = ("page.next_hit", "page.prev_hit")
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         FIND.only("filter").for_target(
             lambda page: page.find_bar if len(page.viewport.virtual_lines) or page.is_waiting_for_lines else None,
@@ -251,10 +251,10 @@ class PageView(Reader):
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
-        first = self.FIRST_KEYS if self.excerpt is None else self.excerpt.first_keys
+        first = self.FIRST_COMMANDS if self.excerpt is None else self.excerpt.first_commands
         if self.contents.shows_source:
             first = ("page.source", *first)  # the key that switches back to the rendered page
-        return (*self.HIT_KEYS, *first) if self.find_bar.needle else first
+        return (*self.HIT_COMMANDS, *first) if self.find_bar.needle else first
 
     @property
     def more_help(self) -> str:

@@ -122,8 +122,8 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
         scrollbar-size-vertical: 1;
     }
     """
-    FIRST_KEYS: ClassVar[tuple[str, ...]] = ()
-    HIT_KEYS: ClassVar[tuple[str, ...]] = ()
+    FIRST_COMMANDS: ClassVar[tuple[str, ...]] = ()
+    HIT_COMMANDS: ClassVar[tuple[str, ...]] = ()
     MOVES: ClassVar[frozenset[str]] = frozenset(
         ("down", "up", "top", "bottom", "page_down", "page_up", "read_on", "read_back", "prev_block", "next_block")
     )
@@ -161,7 +161,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
     def KEYBAR(self) -> tuple[str, ...]:
         """Ids of the first commands in the key bar. During a search, the commands for the next and previous match come
         first."""
-        return (*self.HIT_KEYS, *self.FIRST_KEYS) if self.find_bar.needle else self.FIRST_KEYS
+        return (*self.HIT_COMMANDS, *self.FIRST_COMMANDS) if self.find_bar.needle else self.FIRST_COMMANDS
 
     # Moving
 

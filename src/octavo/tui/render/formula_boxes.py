@@ -53,7 +53,7 @@ class FormulaBox(NamedTuple):
         return max(map(cells, self.rows), default=0)
 
     @property
-    def text(self) -> str:
+    def baseline_row(self) -> str:
         """Row at the baseline."""
         return self.rows[self.baseline]
 
@@ -64,7 +64,7 @@ class FormulaBox(NamedTuple):
 
     def strip(self) -> FormulaBox:
         """Return the box without spaces at its ends, if it has one row."""
-        return self if self.is_tall else FormulaBox((self.text.strip(),))
+        return self if self.is_tall else FormulaBox((self.baseline_row.strip(),))
 
     def pad(self, width: int, *, right: bool = False) -> FormulaBox:
         """Return the box with each row padded with spaces to `width` cells: at the end, or at the start if `right`."""
@@ -83,14 +83,14 @@ def join_boxes(boxes: Iterable[FormulaBox], *, apart: bool = True) -> FormulaBox
     spaced_boxes: list[FormulaBox] = []
     for box in boxes:
         if spaced_boxes and apart:
-            if not box.is_tall and spaced_boxes[-1].text.endswith(" "):
-                box = FormulaBox((box.text.removeprefix(" "),))
+            if not box.is_tall and spaced_boxes[-1].baseline_row.endswith(" "):
+                box = FormulaBox((box.baseline_row.removeprefix(" "),))
             elif gap := _gap(spaced_boxes[-1], box):
                 spaced_boxes.append(FormulaBox((gap,)))
         if box.width:
             spaced_boxes.append(box)
     if not any(box.is_tall for box in spaced_boxes):
-        return FormulaBox(("".join(box.text for box in spaced_boxes),))
+        return FormulaBox(("".join(box.baseline_row for box in spaced_boxes),))
     above = max(box.baseline for box in spaced_boxes)
     below = max(len(box.rows) - box.baseline for box in spaced_boxes)
     rows = ["" for _ in range(above + below)]
@@ -105,7 +105,7 @@ def join_boxes(boxes: Iterable[FormulaBox], *, apart: bool = True) -> FormulaBox
 
 def _gap(left: FormulaBox, right: FormulaBox) -> str:
     """Return the spaces that keep the fraction lines and scripts of two neighbors apart. Empty if none are needed."""
-    last, first = left.text[-1:], right.text[:1]
+    last, first = left.baseline_row[-1:], right.baseline_row[:1]
     if _BAR in (last, first) and last not in _SEPARATORS and first not in _SEPARATORS:
         return " "
     for index, row in enumerate(left.rows):
@@ -151,7 +151,7 @@ def add_brace(inside: FormulaBox, *, over: bool) -> FormulaBox:
 def add_brackets(left: str, inside: FormulaBox, right: str) -> FormulaBox:
     """Return a box between brackets that are as high as the box."""
     if not inside.is_tall:
-        return FormulaBox((f"{left}{inside.text}{right}",))
+        return FormulaBox((f"{left}{inside.baseline_row}{right}",))
     return join_boxes([_tall_bracket(left, inside), inside, _tall_bracket(right, inside)], apart=False)
 
 
@@ -201,12 +201,12 @@ def add_scripts(base: FormulaBox, under: FormulaBox | None, over: FormulaBox | N
     """Return a box with a subscript and a superscript, as small characters if possible, else as rows below and
     above."""
     small = [
-        None if script.is_tall or base.is_tall else to_script(script.text, table)
+        None if script.is_tall or base.is_tall else to_script(script.baseline_row, table)
         for script, table in ((under, SUBSCRIPTS), (over, SUPERSCRIPTS))
         if script is not None
     ]
     if None not in small:
-        return FormulaBox((base.text + "".join(each or "" for each in small),))
+        return FormulaBox((base.baseline_row + "".join(each or "" for each in small),))
     script_width = max(box.width for box in (under, over) if box is not None)
     blank = " " * base.width
     above = [blank + row for row in over.rows] if over is not None else []

@@ -71,7 +71,7 @@ def format_inline(source: str, *, ascii: bool = False) -> str:
     """Return a formula in one line. If only ASCII is allowed, or if the formula cannot be laid out, return its
     source."""
     box = None if ascii or len(source) > LONGEST else _layout_formula(source, False)
-    return " ".join((source if box is None else box.text).split())
+    return " ".join((source if box is None else box.baseline_row).split())
 
 
 def format_stacked(source: str, width: int) -> list[str] | None:
@@ -149,7 +149,7 @@ class _FormulaLayout:
         cells = [row for row in cells if any(box.width for box in row)]
         left, right = _ENVIRONMENT_BRACKETS.get(environment, ("", ""))
         if not self._is_stacked:
-            text = "; ".join((" " if apart else "").join(box.text for box in row).strip() for row in cells)
+            text = "; ".join((" " if apart else "").join(box.baseline_row for box in row).strip() for row in cells)
             return FormulaBox((f"{left}{text}{right}",))
         return formula_boxes.add_brackets(
             left, formula_boxes.align_columns(cells, "  " if apart else "", pairs=not apart), right
@@ -168,7 +168,7 @@ class _FormulaLayout:
             if name in _FRACTION_SEPARATORS and not below:
                 return self._fraction_box(join_boxes(boxes), self.row(items, until, below=True), name)
             if item in ("^", "_"):
-                while boxes and boxes[-1].text.isspace():
+                while boxes and boxes[-1].baseline_row.isspace():
                     boxes.pop()
                 under, over = self._read_scripts(items, item)
                 boxes.append(self._box_with_scripts(boxes.pop() if boxes else EMPTY_BOX, under, over))
@@ -214,15 +214,15 @@ class _FormulaLayout:
         inside = self._group_box(last)
         match name:
             case "sqrt":
-                degree = self._group_box(given[0]).text.translate(SUPERSCRIPTS) if len(given) > 1 else ""
-                is_short = not inside.is_tall and _with_parentheses(inside.text) == inside.text
+                degree = self._group_box(given[0]).baseline_row.translate(SUPERSCRIPTS) if len(given) > 1 else ""
+                is_short = not inside.is_tall and _with_parentheses(inside.baseline_row) == inside.baseline_row
                 if self._is_stacked and not is_short:
                     return formula_boxes.add_root(degree, inside)
-                return FormulaBox((f"{degree}√{_with_parentheses(inside.text)}",))
+                return FormulaBox((f"{degree}√{_with_parentheses(inside.baseline_row)}",))
             case "mathbb":
-                return FormulaBox((fmt_math_text_style(inside.text, "doublestruck"),))
+                return FormulaBox((fmt_math_text_style(inside.baseline_row, "doublestruck"),))
             case "tag" | "pmod":
-                return FormulaBox((f"  ({'mod ' if name == 'pmod' else ''}{inside.text})",))
+                return FormulaBox((f"  ({'mod ' if name == 'pmod' else ''}{inside.baseline_row})",))
             case "overset" | "stackrel" | "underset":
                 small = self._group_box(given[0])
                 if self._is_stacked:
@@ -231,21 +231,21 @@ class _FormulaLayout:
                         if name == "underset"
                         else formula_boxes.stack([small, inside], 1)
                     )
-                return FormulaBox((f"{inside.text}{'_' if name == 'underset' else '^'}({small.text})",))
+                return FormulaBox((f"{inside.baseline_row}{'_' if name == 'underset' else '^'}({small.baseline_row})",))
             case "xrightarrow":
-                return FormulaBox((f" ─{inside.text}→ ",))
+                return FormulaBox((f" ─{inside.baseline_row}→ ",))
             case "xleftarrow":
-                return FormulaBox((f" ←{inside.text}─ ",))
+                return FormulaBox((f" ←{inside.baseline_row}─ ",))
             case "not":
-                return _sign_with_spaces(normalize("NFC", inside.text[:1] + "\u0338") + inside.text[1:])
+                return _sign_with_spaces(normalize("NFC", inside.baseline_row[:1] + "\u0338") + inside.baseline_row[1:])
             case "underline" | "cancel" | "boxed" | "fbox":
                 return inside
         if name in _ACCENTS:
             if self._is_stacked and name == "overline" and inside.width > 1:
                 return formula_boxes.add_overline(inside)
-            is_single = not inside.is_tall and len(inside.text) == 1
+            is_single = not inside.is_tall and len(inside.baseline_row) == 1
             return (
-                FormulaBox((normalize("NFC", inside.text + _ACCENTS[name]),))
+                FormulaBox((normalize("NFC", inside.baseline_row + _ACCENTS[name]),))
                 if is_single
                 else formula_boxes.add_brackets(f"{name}(", inside, ")")
             )
@@ -256,7 +256,7 @@ class _FormulaLayout:
         sign = command_sign(name)
         if len(sign) < 2 or not sign.isalpha():
             return _sign_with_spaces(sign)
-        space_before = " " if before and before[-1].text[-1:].isalnum() else ""
+        space_before = " " if before and before[-1].baseline_row[-1:].isalnum() else ""
         space_after = (
             "" if items.upcoming == "" or (isinstance(items.upcoming, str) and items.upcoming in "^_(),") else " "
         )
@@ -295,7 +295,9 @@ class _FormulaLayout:
             return ""
         item = items.read_next()
         sign = (
-            command_sign(_command_name(item)) if _command_name(item) else self._part_box(item, items, ()).text.strip()
+            command_sign(_command_name(item))
+            if _command_name(item)
+            else self._part_box(item, items, ()).baseline_row.strip()
         )
         return "" if sign == "." else sign
 
@@ -315,10 +317,10 @@ class _FormulaLayout:
     def _box_with_scripts(self, base: FormulaBox, under: FormulaBox | None, over: FormulaBox | None) -> FormulaBox:
         if self._is_stacked:
             return formula_boxes.add_scripts(base, under, over)
-        text = base.text.rstrip() if base.text.strip() else base.text
+        text = base.baseline_row.rstrip() if base.baseline_row.strip() else base.baseline_row
         for sign, script, table in (("_", under, SUBSCRIPTS), ("^", over, SUPERSCRIPTS)):
             if script is not None:
-                script_text = script.text.replace(" = ", "=")
+                script_text = script.baseline_row.replace(" = ", "=")
                 small = to_script(script_text, table)
                 text += (
                     small
@@ -335,7 +337,7 @@ class _FormulaLayout:
             parts = formula_boxes.fraction(over, under, line=name in ("frac", "over"))
             return formula_boxes.add_brackets("(", parts, ")") if name == "choose" else parts
         if name == "choose":
-            return FormulaBox((f"C({over.text}, {under.text})",))
+            return FormulaBox((f"C({over.baseline_row}, {under.baseline_row})",))
         following = items.upcoming if items is not None else ""
         apart = (
             " "
@@ -346,7 +348,7 @@ class _FormulaLayout:
             )
             else ""
         )
-        return FormulaBox((f"{_with_parentheses(over.text)}/{_with_parentheses(under.text)}{apart}",))
+        return FormulaBox((f"{_with_parentheses(over.baseline_row)}/{_with_parentheses(under.baseline_row)}{apart}",))
 
 
 def _sign_with_spaces(sign: str) -> FormulaBox:

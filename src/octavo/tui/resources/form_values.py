@@ -374,10 +374,10 @@ def _field_of(error: ErrorDetails, fields: Sequence[FormField]) -> tuple[str, Se
             break
     if not candidates or depth == 0:
         return FORM, inner_path
-    return candidates[0].name, [path_part for path_part in inner_path if not _is_union_member(path_part)]
+    return candidates[0].name, [path_part for path_part in inner_path if not _is_type_name(path_part)]
 
 
-def _is_union_member(path_part: int | str) -> bool:
+def _is_type_name(path_part: int | str) -> bool:
     """Return True if a part of a path is Pydantic’s name for a type: `literal['a']`, `constrained-str`,
     `Invitation`."""
     return (

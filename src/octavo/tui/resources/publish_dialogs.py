@@ -91,7 +91,7 @@ def confirm(app: Shell, selection: Selection, *, publishes: bool) -> None:
         title=f"{verb} {site.title or site.id}?",
         verb=verb,
         intro="",
-        label="site",
+        checks_label="site",
         blocked_while_loading="Octavo is still checking the site. Wait until the check is complete.",
         blocked_on_error=f"Could not check the site, so you cannot {verb.lower()} it yet. Press r to retry.",
         load=lambda: load_snapshot(app.session.live, site_ref),

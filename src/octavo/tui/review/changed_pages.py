@@ -326,7 +326,7 @@ class DiffCache:
         self._tasks.clear()
         self._background.clear()
 
-    def drop_others(self) -> None:
+    def drop_hidden(self) -> None:
         """Drop all diffs except the one shown last, and cache no more until a diff is shown again. Several change
         requests may be open, each with a cache."""
         self._is_reduced = True

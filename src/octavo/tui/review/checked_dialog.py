@@ -53,7 +53,7 @@ class CheckedWrite(Generic[ChecksT]):
     title: str
     verb: str
     intro: str
-    label: str
+    checks_label: str
     """Label of the row that is shown while the checks load, and if they could not be loaded."""
     blocked_while_loading: str
     """Reason why the write is blocked while the checks load."""
@@ -97,7 +97,7 @@ class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
             write.title,
             verb=write.verb,
             intro=write.intro,
-            facts=(Fact("asking", write.label, "loading…"),),
+            facts=(Fact("asking", write.checks_label, "loading…"),),
             blocked=write.blocked_while_loading,
             check_again=self._start_checks,
         )
@@ -122,7 +122,7 @@ class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
         except ApiError as error:
             self._checks = None
             foot = "not checked · r check again" if write.goes_live else None
-            self.update(facts=(Fact("bad", write.label, str(error)),), blocked=write.blocked_on_error, foot=foot)
+            self.update(facts=(Fact("bad", write.checks_label, str(error)),), blocked=write.blocked_on_error, foot=foot)
             return
         self._checks, self._checked_at = checks, checked_at
         if write.goes_live:

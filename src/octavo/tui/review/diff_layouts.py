@@ -519,7 +519,7 @@ class RequestScroll:
                 self._outdate(section)
                 section.show_note(f"Loading {section.heading.title}…")
 
-    def drop_others(self) -> None:
+    def drop_hidden(self) -> None:
         """Drop the pages out of view, to save memory while another view is open."""
         if self.is_on:
             self._drop_far(0)

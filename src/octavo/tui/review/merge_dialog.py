@@ -52,7 +52,7 @@ def merge_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest
             title=f"Merge #{change_request.number} into {space.title if space else 'this space'}?",
             verb="Merge",
             intro=change_request.title,
-            label="checks",
+            checks_label="checks",
             blocked_while_loading="The checks are still running.",
             blocked_on_error="Could not load the checks, so you cannot merge yet. Press r to retry.",
             load=lambda: run_checks(app.session.live, at, app.settings.linters),

@@ -217,14 +217,14 @@ class BlameScreen(ListView[BlamedBlock]):
 
     def _heading(self, item: BlamedBlock) -> RowHeading:
         if item.origin is None:
-            return RowHeading(self._not_known_label)
+            return RowHeading(self._unknown_origin_label)
         version = item.origin.version
         author = _author(item)
         age = short_age(version.created_at)
         return RowHeading(_version_label(version), f"{author} · {age}" if author and age else author or age)
 
     @property
-    def _not_known_label(self) -> str:
+    def _unknown_origin_label(self) -> str:
         """The heading of the blocks whose origin is unknown."""
         since = self.blame.known_since
         if self.is_loading or since is None:
@@ -242,7 +242,7 @@ class BlameScreen(ListView[BlamedBlock]):
 
     def _detail_lines(self, item: BlamedBlock) -> list[Content]:
         if item.origin is None:
-            return [_title("WRITTEN"), *self._not_known_lines(), Content(""), *_text_lines(item.block)]
+            return [_title("WRITTEN"), *self._unknown_origin_lines(), Content(""), *_text_lines(item.block)]
         version, request = item.origin.version, item.change_request
         if request is None:
             lines = [Content(_version_label(version)), _muted("The server does not return the author.")]
@@ -266,14 +266,14 @@ class BlameScreen(ListView[BlamedBlock]):
         )
         return [*lines, Content.assemble(("enter", "$primary"), (place, "$octavo-muted"))]
 
-    def _not_known_lines(self) -> list[Content]:
+    def _unknown_origin_lines(self) -> list[Content]:
         blame = self.blame
         if self.is_loading:
             return [_muted("Checking older revisions…")]
         since = blame.known_since
         checked = f"Octavo checked {plural(blame.checked_count, 'revision')}"
         lines = [
-            Content(self._not_known_label),
+            Content(self._unknown_origin_label),
             _muted(f"{checked}, back to {_date(since)}." if since else f"{checked}."),
         ]
         if blame.has_no_access:

@@ -125,10 +125,10 @@ class Comparison:
         if self.sides is not None:
             self.diffs.stop()
 
-    def drop_others(self) -> None:
+    def drop_hidden(self) -> None:
         """Drop all diffs except the shown diff, to save memory while another view is open."""
         if self.sides is not None:
-            self.diffs.drop_others()
+            self.diffs.drop_hidden()
 
     def replace_worker(self, group: str, work: WorkType[None]) -> None:
         """Run `work`, and cancel the other workers of the group. `work` is a function, because Python warns about a

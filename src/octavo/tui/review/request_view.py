@@ -480,8 +480,8 @@ class ChangeRequestScreen(View):
 
     def on_screen_suspend(self) -> None:
         if is_stop(self.app.screen):  # Not for a dialog: the view stays visible below it, so its diffs are kept.
-            self.comparison.drop_others()
-            self.page_diff.scroll.drop_others()
+            self.comparison.drop_hidden()
+            self.page_diff.scroll.drop_hidden()
 
     def on_screen_resume(self) -> None:
         self._show_findings(self.changed_tree.key)

@@ -74,7 +74,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         self._at = at
         self._threads = {thread.id: thread for thread in threads if len(suggested_texts(thread, thread)) == 1}
         self._included = set(self._threads)
-        self._unfit: set[str] = set()
+        self._inapplicable: set[str] = set()
         """IDs of the threads whose suggestions cannot be applied any more."""
         self._outcome: SuggestionOutcome | None = None
         """The shown result. None while it is loading, or if it could not be loaded."""
@@ -94,7 +94,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
 
     def _threads_to_apply(self) -> list[Comment]:
         """Return the threads whose suggestions are applied, in the order of the list."""
-        return [thread for key, thread in self._threads.items() if key in self._included - self._unfit]
+        return [thread for key, thread in self._threads.items() if key in self._included - self._inapplicable]
 
     async def _load(self) -> None:
         live = self.shell.session.live
@@ -105,10 +105,10 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
                 texts = [text for thread in chosen for text in suggested_texts(thread, thread)]
                 outcome = await preview_suggestions(live, self._at, revision, texts)
                 results = zip(chosen, outcome.results, strict=True)
-                unfit = {thread.id for thread, (_, result) in results if result != "applied"}
-                if not unfit:
+                inapplicable = {thread.id for thread, (_, result) in results if result != "applied"}
+                if not inapplicable:
                     break
-                self._unfit |= unfit
+                self._inapplicable |= inapplicable
         except ApiError as error:
             self.view.state.fail(f"Could not load {self.page_title}", str(error))
             self._has_failed = True
@@ -130,16 +130,16 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
     def _summary(self, thread: Comment) -> ThreadSummary:
         """Return the row of a thread. If its suggestion will be applied, the diff shows it, so the row has only the
         rest of the comment."""
-        is_unfit, is_included = thread.id in self._unfit, thread.id in self._included
+        is_inapplicable, is_included = thread.id in self._inapplicable, thread.id in self._included
         (suggestion,) = find_suggestions(thread.body.text)
         lines, (first, after) = thread.body.text.split("\n"), suggestion.lines
-        is_applied = is_included and not is_unfit
+        is_applied = is_included and not is_inapplicable
         return ThreadSummary(
             thread.posted_by.name,
-            "cannot be applied" if is_unfit else "will be applied" if is_included else "left out",
+            "cannot be applied" if is_inapplicable else "will be applied" if is_included else "left out",
             "\n".join([*lines[:first], *lines[after:]]).strip() if is_applied else thread.body.text,
             key=thread.id,
-            word_change="changed" if is_unfit else "",
+            word_change="changed" if is_inapplicable else "",
         )
 
     def _show_banner(self) -> None:
@@ -164,14 +164,14 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
 
     def why_not_toggle(self) -> str | None:
         """Return the reason why the selected suggestion cannot be included or left out. None if it can be."""
-        if self._selected_thread_id in self._unfit:
+        if self._selected_thread_id in self._inapplicable:
             return "This suggestion cannot be applied: its block was edited, or another suggestion changes the block."
         return None if self._selected_thread_id else "Press t to select a suggestion first."
 
     def toggle(self) -> None:
         """Include or leave out the selected suggestion."""
         self._included ^= {self._selected_thread_id}
-        self._unfit.clear()  # Other suggestions for the same block may be possible now.
+        self._inapplicable.clear()  # Other suggestions for the same block may be possible now.
         self._start()
 
     def why_not_apply(self) -> str | None:
@@ -183,7 +183,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
                 else StillLoading("The preview is still loading.")
             )
         if not self._threads_to_apply():
-            return "No suggestion can be applied." if self._unfit else "Press x to include a suggestion first."
+            return "No suggestion can be applied." if self._inapplicable else "Press x to include a suggestion first."
         reasons = (
             why_not_in_discussion(self.shell, self._at, "resolve", thread) for thread in self._threads_to_apply()
         )

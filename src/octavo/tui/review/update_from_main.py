@@ -121,7 +121,7 @@ def update_dialog(
             title=f"Update #{change_request.number} from main?",
             verb="Update",
             intro=change_request.title,
-            label="checks",
+            checks_label="checks",
             blocked_while_loading="The checks are still running.",
             blocked_on_error="Could not load the checks, so you cannot update yet. Press r to retry.",
             load=lambda: preview_update(app.session.live, at),
