@@ -12,7 +12,7 @@ from octavo.data.writes.direct import lock_write, unfinished_writes
 from octavo.data.writes.machine import Attempt
 from octavo.settings.programs import Linter
 from octavo.tui.review.checked_dialog import CheckedDialog
-from octavo.tui.review.status_changes import report_unfinished
+from octavo.tui.review.status_changes import report_unfinished_writes
 from octavo.tui.widgets.dialog import TextButton
 from tests.journeys.faulty_server import altered
 from tests.journeys.stage import MARA, Run, Stage
@@ -248,7 +248,7 @@ async def test_unfinished_merge_is_reported_at_the_next_start(stage: Stage) -> N
             with suppress(asyncio.CancelledError):
                 async with lock_write(state, f"merge {at.space_id}/{at.change_request_id}", begun):
                     raise asyncio.CancelledError
-            await report_unfinished(run.app, run.app.session)
+            await report_unfinished_writes(run.app, run.app.session)
             await run.hear("Octavo was closed", "ago, during the merge of #", said)
         assert unfinished_writes(state) == ()
         assert len(run.gate.sent(change_requests.Merge)) == 1

@@ -1,4 +1,4 @@
-"""A list of callbacks that are called on changes; a response in memory, and the snapshots of it that screens get."""
+"""A response in memory, the snapshots of it that screens get, and lists of callbacks that are called on changes."""
 
 from __future__ import annotations
 

@@ -618,15 +618,15 @@ def drop_empty_bold(state: StateInline) -> None:
 
 def _delimiter_runs(delimiters: list[Delimiter]) -> list[list[Delimiter]]:
     """Group the delimiters of each mark: all stars of `**`, `***` and more, and one delimiter for each `~~`."""
-    found: list[list[Delimiter]] = []
+    runs: list[list[Delimiter]] = []
     after = 0
     for index, each in enumerate(delimiters):
         if each.marker == _TILDE:
-            found.append([each])
+            runs.append([each])
         elif each.marker == _STAR and each.length >= _DOUBLE and index >= after:
             after = index + each.length
-            found.append(delimiters[index:after])
-    return found
+            runs.append(delimiters[index:after])
+    return runs
 
 
 def _alternate_marks(state: StateInline, runs: list[list[Delimiter]]) -> None:

@@ -1,4 +1,4 @@
-"""Compares siblings of two versions block by block, follows the blocks that one side moved, and groups the changes of
+"""Compares siblings of two versions block by block, finds the blocks that one side moved, and groups the changes of
 both sides into regions.
 
 Siblings are blocks with the same parent. A region is a range of siblings in the base that one side or both sides
@@ -302,8 +302,8 @@ class _Counterparts:
         self._base_of = {new: old for old, new in self.unmoved.items()}
 
     def place_of(self, block: SourceBlock) -> tuple[SourceBlock | None, SourceBlock | None]:
-        """Return the base versions of the parent and of the previous sibling of a block. None for one that is
-        missing."""
+        """Return the base versions of the parent and of the previous sibling of a block. Each is None if there is no
+        such block in the base."""
         parent = self._parents[block]
         siblings = parent.children or ()
         before = [self._base_of[sibling] for sibling in siblings[: siblings.index(block)] if sibling in self._base_of]

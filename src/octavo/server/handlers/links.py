@@ -99,11 +99,11 @@ class LinkSurvey:
 
     def list_resources(self, page_id: str | None = None) -> list[LinkedResource]:
         """Return the targets linked from all pages, or from one page."""
-        by_key: dict[tuple[LinkTarget, str], LinkedResource] = {}
+        resources: dict[tuple[LinkTarget, str], LinkedResource] = {}
         for page in self.pages.values() if page_id is None else [self.pages[page_id]]:
             for relation, target, location in self._links_of_page(page):
-                by_key.setdefault((target, relation), LinkedResource(target, relation)).locations.append(location)
-        return sorted(by_key.values(), key=lambda each: each.sort_key)
+                resources.setdefault((target, relation), LinkedResource(target, relation)).locations.append(location)
+        return sorted(resources.values(), key=lambda each: each.sort_key)
 
     def list_locations(self, kind: str, name: str) -> list[LinkLocation]:
         """Return the locations of links to a page or file of this space, in the order of the page tree."""

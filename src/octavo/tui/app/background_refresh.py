@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
 
-_report_unfinished = lazy("octavo.tui.review.status_changes:report_unfinished")
+_report_unfinished_writes = lazy("octavo.tui.review.status_changes:report_unfinished_writes")
 _recover_drafts = lazy("octavo.tui.app.quitting:recover_drafts")
 _new_poller = lazy("octavo.data.polling:Poller")
 _new_event_hooks = lazy("octavo.tui.app.user_programs:EventHooks")
@@ -48,7 +48,7 @@ async def notify_on_start(app: Shell, session: Session) -> None:
     """Show each notification when its information is known."""
     notifying = [report_unsent_pages(app, session)]
     if unfinished_writes(session.state):
-        notifying.append(_report_unfinished(app, session))
+        notifying.append(_report_unfinished_writes(app, session))
     if any(editor_folder(app).glob("*")):
         notifying.append(_recover_drafts(app))
     if not session.state.get_fact(_GREETED):

@@ -1,5 +1,5 @@
-"""Keys and clicks that arrive before their screen is ready. On a slow connection or a busy machine, several arrive at
-once."""
+"""Handles keys and clicks that arrive before their screen is ready. This happens on a slow connection, or if the
+machine is busy."""
 
 from __future__ import annotations
 

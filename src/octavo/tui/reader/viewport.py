@@ -174,8 +174,8 @@ class Contents:
             return Block("paragraph", text="\n".join(rows))
 
         units = range(len(lines))
-        # `letters=1` pauses after each unit, because laying out a unit may take long.
-        return BlockTextFinder(((unit, shown_text(unit)) for unit in units), letters=1)
+        # `section_letters=1` pauses after each unit, because laying out a unit may take long.
+        return BlockTextFinder(((unit, shown_text(unit)) for unit in units), section_letters=1)
 
     def expand_to(self, match: Match) -> None:
         """Expand blocks that hide a match."""

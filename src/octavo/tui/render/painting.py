@@ -158,11 +158,11 @@ class BlockTextFinder:
         self,
         blocks: Iterable[tuple[int, Block]],
         text_of: Callable[[tuple[Run, ...]], str] = plain_text,
-        letters: int = _SECTION_LETTERS,
+        section_letters: int = _SECTION_LETTERS,
     ) -> None:
         """`blocks` yields each top-level block or slice with the index of its unit. `text_of` returns the visible text
-        of runs. A section has about `letters` letters: pass a small number if iterating `blocks` is slow."""
-        self._blocks, self._text_of, self._letters = iter(blocks), text_of, letters
+        of runs. A section has about `section_letters` letters: pass a small number if iterating `blocks` is slow."""
+        self._blocks, self._text_of, self._section_letters = iter(blocks), text_of, section_letters
         self._sections: list[_Section] = []
 
     def find(self, needle: str) -> Iterator[Match | None]:
@@ -195,7 +195,7 @@ class BlockTextFinder:
         starts: list[int] = []
         entries: list[_BlockText] = []
         length = read = 0
-        while max(length, read) < self._letters and len(entries) < _SECTION_BLOCKS:
+        while max(length, read) < self._section_letters and len(entries) < _SECTION_BLOCKS:
             unit, block = next(self._blocks, (-1, None))
             if block is None:
                 break

@@ -161,7 +161,7 @@ def open_archive_dialog(app: Shell, at: ChangeRequestRef, change_request: Change
     )
 
 
-async def report_unfinished(app: Shell, session: Session) -> None:
+async def report_unfinished_writes(app: Shell, session: Session) -> None:
     """Show the result of each merge, update and suggestion that was running when Octavo was closed. None is sent
     again."""
     await asyncio.gather(*(_report(app, session, write) for write in unfinished_writes(session.state)))
