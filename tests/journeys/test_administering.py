@@ -170,6 +170,7 @@ async def test_members_join_and_leave_a_team_in_one_request(stage: Stage) -> Non
         assert after == {each.id for each in before[1:]} | {new.id}
 
 
+@pytest.mark.before_release
 async def test_member_can_leave_a_team_but_not_remove_others(stage: Stage) -> None:
     async with stage.play("elin-brandt", start="admin") as run:
         await open_item(run, "teams", "Field crew")

@@ -131,7 +131,7 @@ async def test_failed_blame_says_why_and_continues(stage: Stage, size: tuple[int
         await run.see("21 of 21 · 1 change request")
 
 
-@pytest.mark.before_release("wide")
+@pytest.mark.before_release
 @SIZES
 async def test_blocks_older_than_the_checked_revisions_say_since_when(
     stage: Stage, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch

@@ -47,7 +47,7 @@ async def test_quick_clicks_in_the_key_bar_open_one_dialog(stage: Stage, key: st
         assert len(run.app.screen_stack) == 2
 
 
-@pytest.mark.before_release("1 Inbox-0", "2 Content-0", "4 Comments-0")
+@pytest.mark.before_release
 @TURNS
 @pytest.mark.parametrize("tab", ["1 Inbox", "2 Content", "4 Comments", "6 Admin"])
 async def test_quick_clicks_on_a_tab_show_its_view(stage: Stage, tab: str, turns: int) -> None:

@@ -454,6 +454,7 @@ async def test_failed_load_of_conflicts_can_be_retried(stage: Stage) -> None:
         await run.see("0 of 4 resolved")
 
 
+@pytest.mark.before_release
 async def test_choices_in_read_only_mode_are_not_saved(stage: Stage) -> None:
     async with stage.play(start="changes", read_only="Octavo was started with --read-only.") as run:
         contest = Contest(run)

@@ -76,7 +76,7 @@ def check_target(screen: ChangeRequestScreen) -> None:
         assert page.compared.find(block.key) is not None
 
 
-@pytest.mark.before_release("size1")
+@pytest.mark.before_release
 @SIZES
 async def test_all_pages_are_shown_below_their_headings(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="changes", size=size) as run:
@@ -124,6 +124,7 @@ async def test_choice_is_kept_for_the_next_change_request(stage: Stage) -> None:
         check_target(screen)
 
 
+@pytest.mark.before_release
 async def test_only_pages_near_the_cursor_are_loaded(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_refused(run)
@@ -184,6 +185,7 @@ async def test_comment_is_written_on_the_page_under_the_cursor(stage: Stage, siz
         check_target(screen)
 
 
+@pytest.mark.before_release
 async def test_page_that_cannot_be_loaded_says_so_and_is_loaded_again(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         at = await find_refused(run)
@@ -333,6 +335,7 @@ async def test_new_revision_is_loaded_at_the_same_place(stage: Stage) -> None:
         check_target(screen)
 
 
+@pytest.mark.before_release
 async def test_page_above_that_arrives_late_does_not_move_the_lines(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_refused(run)
@@ -362,7 +365,7 @@ async def test_page_above_that_arrives_late_does_not_move_the_lines(stage: Stage
         assert screen.diff_view.cursor.region.y == row
 
 
-@pytest.mark.before_release("1", "2")
+@pytest.mark.before_release
 @pytest.mark.parametrize("seed", range(3))
 async def test_random_keys_keep_the_list_and_the_cursor_together(stage: Stage, seed: int) -> None:
     chance = random.Random(seed)

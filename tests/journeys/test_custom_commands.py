@@ -149,7 +149,7 @@ async def test_program_gets_each_kind_of_item_inside_a_change_request(
             assert facts["ref"] == ref + facts["block"]
 
 
-@pytest.mark.before_release("page")
+@pytest.mark.before_release
 @pytest.mark.parametrize("kind", ["page", "block"])
 async def test_comment_of_a_program_is_on_its_item_inside_a_change_request(
     stage: Stage, tmp_path: Path, kind: ItemKind

@@ -200,7 +200,7 @@ async def test_page_renamed_by_one_side_and_moved_by_the_other_gets_both(stage: 
         assert await contest.text("Storerooms") == PAGE.replace("# Stores", "# Storerooms")
 
 
-@pytest.mark.before_release("False-main", "True-request")
+@pytest.mark.before_release("False-main", "True-request", "True-main")
 @pytest.mark.parametrize("gone_in", ["main", "request"])
 @pytest.mark.parametrize("is_below_kept", [True, False])
 async def test_deleted_page_and_its_subpage_are_separate_conflicts(

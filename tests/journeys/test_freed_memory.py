@@ -211,7 +211,7 @@ def test_every_screen_has_steps_in_the_table() -> None:
     assert names > ONLY_IN_LONG_RUNS
 
 
-@pytest.mark.before_release("changes-often", "content-often")
+@pytest.mark.before_release("changes-often", "content-often", "conflicts-often")
 @pytest.mark.parametrize(
     "included", [set(), pytest.param(ONLY_IN_LONG_RUNS, marks=pytest.mark.long)], ids=["often", "all"]
 )

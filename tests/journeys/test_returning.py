@@ -116,6 +116,7 @@ async def test_slow_reviews_do_not_hold_back_the_diff(stage: Stage) -> None:
         await run.see("0 of 2 viewed")
 
 
+@pytest.mark.before_release
 async def test_edit_while_the_request_is_open_keeps_the_comparison(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         at = await find_refused(run)

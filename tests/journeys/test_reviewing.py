@@ -146,6 +146,7 @@ async def test_first_reply_to_a_thread_is_shown_in_the_diff(stage: Stage) -> Non
         await run.gone("1 more reply")
 
 
+@pytest.mark.before_release
 async def test_last_change_of_the_only_page_names_no_next_page(stage: Stage) -> None:
     async with stage.play(start="changes", size=(200, 50)) as run:
         await open_change_request(run, "endpoint")
@@ -492,6 +493,7 @@ async def test_edit_of_a_formatted_description_keeps_the_rest(stage: Stage) -> N
         assert {**after, "nodes": []} == {**before, "nodes": []}
 
 
+@pytest.mark.before_release
 async def test_description_without_markdown_form_is_not_edited(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await select_change_request(run, "refused")

@@ -220,7 +220,7 @@ async def open_folder_with_equal_titles(
         yield run
 
 
-@pytest.mark.before_release("size1")
+@pytest.mark.before_release
 @pytest.mark.parametrize("size", [(120, 36), (80, 24)])
 async def test_search_results_with_equal_titles_show_their_paths(
     stage: Stage, tmp_path: Path, size: tuple[int, int]

@@ -126,6 +126,7 @@ async def test_specification_is_found_in_a_list_of_several_pages(stage: Stage) -
         assert "pets-119" in found.error, "the specification has no version that can be read"
 
 
+@pytest.mark.before_release
 async def test_diff_shows_included_content(stage: Stage, tmp_path: Path) -> None:
     folder = tmp_path / "pets"
     write_file(folder, "README.md", "# Pets\n\nKeep them.\n")

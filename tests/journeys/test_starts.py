@@ -99,6 +99,7 @@ async def test_user_can_switch_between_organizations(stage: Stage) -> None:
         await run.see("◆ Saltmarsh Instruments ▾", "Harbour API › Welcome")
 
 
+@pytest.mark.before_release
 async def test_first_run_can_open_the_demo(stage: Stage) -> None:
     async with stage.library() as platform, stage.show(stage.settings(), None, platform) as run:
         await run.see("Sign in", "Paste your API key for api.example.com", "Try the demo", "Open a folder")

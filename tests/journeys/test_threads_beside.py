@@ -128,7 +128,7 @@ async def test_late_replies_do_not_hide_the_text_below_the_dialog(stage: Stage) 
         check_text_is_visible(run, pane, "The API sends straight quotes")
 
 
-@pytest.mark.before_release("1-size1", "4-size0", "4-size1")
+@pytest.mark.before_release
 @pytest.mark.parametrize("size", [(80, 24), (80, 30)])
 @pytest.mark.parametrize("number", [1, 4])
 async def test_growing_thread_stays_visible_as_far_as_the_dialog_allows(

@@ -69,7 +69,7 @@ async def select_first(run: Run) -> None:
     raise AssertionError(run.text)
 
 
-@pytest.mark.before_release("size0")
+@pytest.mark.before_release
 @pytest.mark.parametrize("size", SIZES)
 async def test_comment_says_that_its_words_changed_or_are_gone(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="changes", size=size) as run:

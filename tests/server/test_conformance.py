@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,6 @@ from octavo.server.store import Store
 from tests.server.asking import Ask, Clock
 from tests.walk import Walk, full_world
 
-SCHEMA = schemathesis.openapi.from_dict(document())
 ROUTES = [route for spec in load().values() for route in routes(spec)]
 AnyCase = schemathesis.Case[Any]
 CHECKS = [
@@ -41,6 +41,13 @@ CHECKS = [
 ]
 PRIVATE = "http://127.0.0.1:9/"
 """Hosts that the platform must not contact: no test leaves this machine."""
+
+
+@cache
+def schema() -> Any:
+    """Return the OpenAPI document for schemathesis. Made at first use, because it takes a second."""
+    return schemathesis.openapi.from_dict(document())
+
 
 every_route = pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.key)
 
@@ -95,7 +102,7 @@ def check_operation(filled_world: FilledWorld, tmp_path: Path) -> Iterator[Check
     platform = Platform(World(store, now=Clock(), new_id=lambda: f"z{next(numbers)}", origin="http://octavo.test"))
 
     def ask(route: Route, examples: int) -> None:
-        operation = SCHEMA[route.path][route.spec.method]
+        operation = schema()[route.path][route.spec.method]
         cases = operation.as_strategy(generation_mode=GenerationMode.POSITIVE)
         if "parameters" in operation.definition.raw or "requestBody" in operation.definition.raw:
             cases |= operation.as_strategy(generation_mode=GenerationMode.NEGATIVE)
@@ -113,7 +120,7 @@ def check_operation(filled_world: FilledWorld, tmp_path: Path) -> Iterator[Check
         generated()
 
     def run(route: Route, examples: int) -> None:
-        operation = SCHEMA[route.path][route.spec.method]
+        operation = schema()[route.path][route.spec.method]
         working, there = filled_world.beside[route.key], filled_world.at[route.key]
         beside = {name: value for name, value in working.items() if name not in there}
         reads = route.spec.method in ("GET", "DELETE")
