@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from octavo.documents.blocks import Block, Run, TableColumn
@@ -185,6 +185,8 @@ def test_random_pages_survive_the_round_trip(text: str) -> None:
 
 
 @settings(max_examples=200, deadline=None)
+@example("[1](<\\>>) and [2](<a\\<b>)")
+@example("[1](>)")
 @given(st.text(alphabet="ab 1*_`#>-\n|[]()!$:{}%<>/\\.~^&;", max_size=80))
 def test_random_markdown_survives_the_round_trip(text: str) -> None:
     document = to_json_document(text)

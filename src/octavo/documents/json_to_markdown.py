@@ -149,7 +149,7 @@ def _link_of(run: Run) -> str | None:
 
 
 def _escape_url(link: str) -> str:
-    return re.sub(r"[\n<>]", lambda found: f"%{ord(found[0]):02X}", link).replace("\\", "\\\\")
+    return re.sub(r"[\\<>]", r"\\\g<0>", link.replace("\n", "%0A"))
 
 
 def _run(run: Run, line_break: str, before: str, after: str) -> str:
