@@ -18,7 +18,7 @@ from octavo.api.operation import OrganizationRef, SpaceRef
 from octavo.cli import sessions
 from octavo.client import profiles
 from octavo.client.profiles import Profiles
-from octavo.tui.core.image_cache import ImageCache
+from octavo.data.image_cache import ImageCache
 from octavo.tui.core.session import Session
 from tests.benchmarks.terminal import Terminal
 from tests.cli.small_server import KEY, KEY_OF_JUN, NEXT_KEY

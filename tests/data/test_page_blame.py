@@ -13,10 +13,10 @@ from octavo.api.errors import ApiError, NotSent
 from octavo.api.operation import Operation
 from octavo.api.wire import encode
 from octavo.client.client import Client
+from octavo.data.block_origins import BATCH, ContentVersion, PageBlame, load_people
 from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
 from octavo.server.app import Platform
-from octavo.tui.review.block_origins import BATCH, ContentVersion, PageBlame, load_people
 from tests.data.conftest import ManualOutbox
 from tests.data.sends import RequestGate
 from tests.data.written_history import Written, WrittenHistory, markdown

@@ -20,8 +20,8 @@ from octavo.api.operation import ListPage, RevisionRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.api.users import User
 from octavo.data import database
+from octavo.data.image_cache import ImageCache
 from octavo.data.response_cache import FILE_NAME, MAX_DERIVED_BYTES, ResponseCache
-from octavo.tui.core.image_cache import ImageCache
 from tests.server.asking import Clock
 
 HERE = SpaceRef(space_id="docs")

@@ -13,10 +13,10 @@ from octavo.api.errors import NotSent
 from octavo.api.operation import ChangeRequestRef, Operation, RevisionRef, SpaceRef
 from octavo.data.live import Live
 from octavo.data.search_index import SearchIndex
+from octavo.data.term_search import PageMatches, TermResults, search_term
 from octavo.data.writes.content_writes import page_source
 from octavo.data.writes.text_edits import PageReplacement, replace_term, revert_term
 from octavo.documents.terms import TermChange
-from octavo.tui.review.term_search import PageMatches, TermResults, search_term
 from tests.data.sends import RequestGate
 from tests.documents.renamed_term import NEW, OLD, RenamedPage, renamed_pages
 from tests.server.asking import Ask, space_with

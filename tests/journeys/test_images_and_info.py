@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from octavo.data.image_cache import ImageCache
 from octavo.tui.content.content_screen import ContentScreen
-from octavo.tui.core.image_cache import ImageCache
 from octavo.tui.reader.page_dialogs import ImageCanvas, ImageScreen
 from tests.journeys.stage import Run, Stage
 

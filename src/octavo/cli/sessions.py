@@ -24,6 +24,7 @@ from octavo.cli.standard_streams import tell
 from octavo.client.origin import host_of, is_loopback, triple
 from octavo.concurrency import run_in_thread
 from octavo.data.drafts import Drafts
+from octavo.data.image_cache import ImageCache
 from octavo.data.live import Live
 from octavo.data.offline_spaces import OfflineSpaces
 from octavo.data.response_cache import ResponseCache
@@ -35,7 +36,6 @@ from octavo.data.writes.store import OutboxEntries
 from octavo.first_picture import FirstPicture
 from octavo.lazy_import import lazy, load
 from octavo.settings import Settings, in_words
-from octavo.tui.core.image_cache import ImageCache
 from octavo.tui.core.session import DemoRoles, ServerAccount, Session, SignInMethods, SignInResult, SignInState
 
 if TYPE_CHECKING:

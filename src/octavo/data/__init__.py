@@ -27,6 +27,8 @@ Reads
     offline_plan.py         the wants of an offline space; offline_spaces.py downloads the spaces one by one
     search_index.py         full-text search; search_text.py is its pure part
     space_names.py          names of spaces for the command line
+    block_origins.py        who wrote each block of a page, in which change request
+    term_search.py          the pages that still have a word or number that is to be replaced
 
     Open a page             A view calls `Live.watch`: its callback gets the cached response at once. `Live` adds a want of
                             rank NOW to the Syncer, which sends the request before all others, stores the response with
@@ -57,6 +59,8 @@ Storage
     drafts.py               unsent texts by key, and the target of each key
     proposed_notes.py       notes that programs propose for a change request
     database.py             SQLite files; `recover` saves the rows of a damaged state.db
+    image_cache.py          the images of pages
+    local_files.py          files of the user that are sent to the server: checks, texts and uploads
 
 Rules (pure)
     access.py               permissions; the operations that the server or the plan does not have

@@ -21,6 +21,7 @@ from octavo.api.content import Change, Changes, Page, PageTree, Revision
 from octavo.api.errors import ApiError, NotFound
 from octavo.api.operation import ContentRef, RevisionRef
 from octavo.api.spaces import Space
+from octavo.data.block_origins import load_current_revision, load_summary
 from octavo.data.live import Live, Snapshot
 from octavo.data.loaders import find_page, get_page_source, get_page_to_read, page_markdown
 from octavo.data.writes.change_request_kinds import change_request_in
@@ -40,7 +41,6 @@ from octavo.tui.reader.viewport import PaneMoved
 from octavo.tui.render.comparison import compare
 from octavo.tui.render.deferred import LinkContext, LinkTargets
 from octavo.tui.render.layout import CopyUrlRequested, LinkFollowed
-from octavo.tui.review.block_origins import load_current_revision, load_summary
 from octavo.tui.review.request_preview import SELECTION_DELAY
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList

@@ -39,8 +39,8 @@ from octavo.tui.widgets.tree import Tree
 if TYPE_CHECKING:
     from textual.timer import Timer
 
+    from octavo.data.block_origins import PageBlame
     from octavo.tui.core.shell import Shell
-    from octavo.tui.review.block_origins import PageBlame
 
 _move_by = lazy("octavo.tui.content.space_changes:move_by")
 
@@ -247,7 +247,7 @@ class PageAges:
         space, page = self._panes.space_ref, self._panes.page
         if space is None or page is None:
             return
-        blame: PageBlame = load("octavo.tui.review.block_origins:PageBlame")(self._screen.live, space, page.id)
+        blame: PageBlame = load("octavo.data.block_origins:PageBlame")(self._screen.live, space, page.id)
         try:
             async for _ in blame.load():
                 self._show(blame, is_loading=True)

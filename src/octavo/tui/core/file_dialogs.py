@@ -23,9 +23,9 @@ from octavo.api.errors import ApiError
 from octavo.api.folding import fold
 from octavo.api.operation import ChangeRequestRef, ContentRef, SpaceRef
 from octavo.data.loaders import get_page_source, page_markdown
+from octavo.data.local_files import NotSendable, check_file, read_text
 from octavo.lazy_import import lazy, load
 from octavo.tui.core.item_labels import format_size
-from octavo.tui.core.local_files import NotSendable, check_file, read_text
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
 from octavo.tui.widgets.short_texts import plural

@@ -16,13 +16,13 @@ from octavo.api.activity import Activity
 from octavo.api.operation import ChangeRequestRef, ListPage
 from octavo.concurrency import run_in_thread
 from octavo.data.drafts import Drafts, UnsentIndex, UnsentText
+from octavo.data.image_cache import ImageCache
 from octavo.data.live import Live
 from octavo.data.offline_spaces import OfflineSpaces
 from octavo.data.search_index import SearchIndex
 from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
 from octavo.lazy_import import lazy
-from octavo.tui.core.image_cache import ImageCache
 from octavo.tui.widgets.commands import HostApp
 from octavo.tui.widgets.short_texts import plural
 

@@ -14,12 +14,12 @@ from pydantic import BaseModel
 
 from octavo.api.errors import ApiError, NotFound, Outcome
 from octavo.api.operation import SPECS, Model, Operation, OrganizationRef
+from octavo.data.local_files import FileToUpload, NotSendable, check_file, read_text, upload
 from octavo.data.writes.machine import cause_of
 from octavo.documents import yaml_values
 from octavo.documents.yaml_values import YamlError
 from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.core.item_labels import format_size
-from octavo.tui.core.local_files import FileToUpload, NotSendable, check_file, read_text, upload
 from octavo.tui.resources.form_fields import FormField, fields_of, upload_kind_of
 from octavo.tui.resources.form_values import (
     FORM,

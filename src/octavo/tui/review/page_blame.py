@@ -16,6 +16,7 @@ from textual.widget import Widget
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
 from octavo.api.operation import ChangeRequestRef, Model, SpaceRef
+from octavo.data.block_origins import ContentVersion, PageBlame, RequestPeople, load_people
 from octavo.documents.blame import Origin
 from octavo.documents.blocks import Block
 from octavo.local_time import localize
@@ -23,7 +24,6 @@ from octavo.tui.core.item_labels import REVISION_TYPES
 from octavo.tui.core.list_view import LINK_COMMANDS, PREVIEW_COMMANDS, ListView
 from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.editing.page_drafts import pages_with_drafts
-from octavo.tui.review.block_origins import ContentVersion, PageBlame, RequestPeople, load_people
 from octavo.tui.review.request_preview import SELECTION_DELAY
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList

@@ -20,6 +20,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
 from octavo.api.operation import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.data.live import Snapshot
+from octavo.data.term_search import MAX_MATCHES, MAX_READ_PAGES, PageMatches, TermResults, search_term
 from octavo.data.writes.direct import SendResult
 from octavo.data.writes.machine import NewWrite, OutboxEntry
 from octavo.data.writes.text_edits import PageReplacement, TermOutcome, replace_term, revert_term
@@ -44,7 +45,6 @@ from octavo.tui.review.changed_tree import ChangedTree
 from octavo.tui.review.page_diff import PageDiff
 from octavo.tui.review.page_findings import pending_comment
 from octavo.tui.review.request_comparison import Comparison
-from octavo.tui.review.term_search import MAX_MATCHES, MAX_READ_PAGES, PageMatches, TermResults, search_term
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Command, Commands, StillLoading
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
