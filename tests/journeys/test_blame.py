@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from octavo.api import change_requests, content, reviews, spaces
+from octavo.data import block_origins
 from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.editing.page_drafts import PageDraftKey
-from octavo.tui.review import block_origins
 from tests.journeys.stage import Run, Stage
 
 SIZES = pytest.mark.parametrize("size", [(120, 36), (80, 24)], ids=["wide", "narrow"])
