@@ -157,8 +157,10 @@ async def test_changes_before_a_failed_request_are_reported(poller_run: PollerRu
     await poller_run.follow(change_requests.ListOfOrganization(at=ACME, status="draft", limit=100))
     merged = await ask(change_requests.Create(at=here, subject="One"))
     await ask(change_requests.Update(at=merged.ref(here), status="open"))
+    draft = await ask(change_requests.Create(at=here, subject="Three"), "ada")
     await poller_run.poll()
     await ask(change_requests.Merge(at=merged.ref(here)))
+    await ask(change_requests.Update(at=draft.ref(here), status="open"), "ada")
     created = await ask(change_requests.Create(at=here, subject="Two"), "ada")
     await ask(change_requests.Update(at=created.ref(here), status="open"), "ada")
     is_lost = False
@@ -172,7 +174,7 @@ async def test_changes_before_a_failed_request_are_reported(poller_run: PollerRu
         return response
 
     poller_run.live.send = lose_after_the_change_requests
-    assert (await poller_run.poll())[0].counts == Counter(change_requests=1)
+    assert (await poller_run.poll())[0].counts == Counter(change_requests=1), "the draft that was opened is not new"
     poller_run.live.send = poller_run.gate
     poller_run.clock.forward(minutes=10)
     assert (await poller_run.poll())[0].counts == Counter(merges=1)

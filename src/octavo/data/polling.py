@@ -105,9 +105,9 @@ class Poller:
             try:
                 await self._fetch_what_changed()
             finally:
+                # Unchanged lists count too: a change request that has moved from one of them is not new.
                 for each, value in before.items():
-                    if each.value is not value:
-                        detector.count_changes(each.op, value, each.value)
+                    detector.count_changes(each.op, value, each.value)
                 self._unlisted += detector.unlisted
             unlisted = await self._current_status(self._unlisted)
             self._unlisted.clear()
