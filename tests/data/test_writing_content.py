@@ -112,6 +112,7 @@ async def test_edit_over_a_newer_revision_is_refused(
     outcome = await edit(live, at, seen, page_edit("# Intro\n\nMine"))
     await wait_idle(live)
     assert (outcome.kind, outcome.revision) == ("changed", await head(ask, at))
+    assert outcome.message.startswith("the change request has changed"), "it follows “Could not …: ”"
     assert live.peek(shown).value.revision == outcome.revision, "It is on show"  # type: ignore[union-attr]  # the response was loaded
     assert count_edits(gate) == 0
     assert await page_text(live, at) == "# Intro\n\nTheirs"

@@ -209,7 +209,8 @@ class _DirectWrite(NamedTuple):
             case AlreadyDone():
                 return SendResult("done", check.remark, check.result)
             case Changed():
-                return SendResult("changed", check.message, revision=check.new_revision)
+                message = check.message if self.failed else f"{check.reason}."
+                return SendResult("changed", message, revision=check.new_revision)
         attempt = replace(attempt, baseline=check.baseline, newest_at=check.newest_at)
         if check.baseline:
             await self._store(attempt, later_writes)
