@@ -133,6 +133,27 @@ async def test_simultaneous_edit_on_a_full_disk_says_that_the_thread_is_still_re
     assert sent.message.startswith("someone else changed the page at the same moment. Octavo could not cancel")
 
 
+async def test_undo_on_a_full_disk_says_that_the_text_is_restored(
+    live: Live, ask: Ask, at: ChangeRequestRef, outbox: ManualOutbox, gate: RequestGate
+) -> None:
+    one = await suggest(ask, at, "Goodbye.", "Farewell.")
+    (thread,) = (await ask(comments.List(at=at))).items
+    sent = await apply_suggestions(live, at, (one,), [resolve_write(at, thread, "Better")])
+    assert sent.result is not None
+
+    async def send(op: Operation[Any]) -> Any:
+        response = await gate(op)
+        if isinstance(op, content.Edit):
+            refuse_to_save(outbox.state)
+        return response
+
+    live.send = send
+    undone = await revert_suggestions(live, at, sent.result)
+    assert await page_text(ask, at) == Raw(SAYS)
+    assert undone.kind == "done"
+    assert undone.message.startswith("Restored the text, but could not undo resolving the threads: ")
+
+
 @pytest.mark.parametrize("arrives", [True, False])
 async def test_killed_edit_is_finished_at_the_next_start(
     live: Live, ask: Ask, at: ChangeRequestRef, outbox: ManualOutbox, gate: RequestGate, arrives: bool

@@ -143,13 +143,13 @@ async def revert_suggestions(live: Live, at: ChangeRequestRef, outcome: Suggesti
     sent = await _replace_in_one_edit(live, at, changes, needs_all=True)
     if sent.result is not None and sent.result.refused:
         return SendResult("changed", _EDITED_AFTERWARD)
+    if sent.kind != "done":
+        return SendResult(sent.kind, f"Could not undo the applied suggestion: {sent.message}")
     try:
-        if sent.kind == "done":
-            await live.outbox.undo(WriteGroup(outcome.later_ids))
-            return sent
+        await live.outbox.undo(WriteGroup(outcome.later_ids))
     except NotSaved as error:
-        sent = SendResult("refused", str(error))
-    return SendResult(sent.kind, f"Could not undo the applied suggestion: {sent.message}")
+        return replace(sent, message=f"Restored the text, but could not undo resolving the threads: {error}")
+    return sent
 
 
 async def preview_suggestions(
