@@ -459,6 +459,27 @@ async def test_position_in_collapsed_lines_of_a_long_section_is_restored() -> No
         assert app.pane.viewport.row_of(selected.start) == 3
 
 
+async def test_position_in_collapsed_lines_of_a_hidden_pane_is_not_restored() -> None:
+    page = "\n\n".join(f"Paragraph {number}." for number in range(100))
+    compared = compare(f"start\n\n{page}", f"begin\n\n{page}")
+    section = PageSection("p")
+    section.compared, section.documents = compared, (compared.old, compared.new)
+    app = PaneApp(DiffView(several_pages=True))
+    async with app.run_test(size=(80, 20)) as pilot:
+        navigation = app.pane.navigation
+        assert isinstance(navigation, ScrollNavigation)
+        navigation.contents.sections = (section,)
+        navigation.build_all()
+        await pilot.pause()
+        app.pane.display = False
+        await pilot.pause()
+        navigation.positions["p"] = ReadingPosition(compared.new.blocks[50].key, 3)
+        navigation.restore(section)
+        app.pane.display = True
+        await wait_for_lines(app.pane)
+        assert "begin" in screen(app.pane)
+
+
 async def test_source_is_shown_if_the_page_changes_while_its_source_is_compared() -> None:
     app = PaneApp(DiffView())
     async with app.run_test(size=(80, 20)) as pilot:

@@ -351,8 +351,8 @@ class ScrollNavigation(DiffNavigation):
             self._restore_position(section, position)
 
     def _restore_position(self, section: PageSection, position: ReadingPosition) -> None:
-        if section is not self.contents.page:
-            return
+        if section is not self.contents.page or self.pane.viewport.is_outdated:
+            return  # A pane without width keeps its earlier lines, in which the block stays collapsed.
         block = self._current_block(Block("", key=position.block))
         if (fold := self._fold_hiding(block)) is not None:
             self._expand(fold, partial(self._restore_position, section, position))
