@@ -152,3 +152,14 @@ def test_long_block_between_conflicts_counts_once() -> None:
     contents.set_pieces(prepare_conflicts(merged), ("main", "this change request"))
     folds = [unit.text for unit in contents.units() if unit.kind == "fold"]
     assert folds == ["1 block without conflicts", "3 blocks without conflicts"]
+
+
+async def test_first_page_that_is_loading_is_not_called_a_page_without_conflicts() -> None:
+    app = PaneApp(ThreeWayView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show_loading("Retries", key="p")
+        await pilot.press("slash")
+        assert app.explained == ["Still loading Retries."]
+        app.pane.show((), {}, key="p", sides=("main", "this change request"))
+        await pilot.press("slash")
+        assert app.explained[1:] == ["There are no conflicts on this page."]

@@ -210,9 +210,10 @@ def _estimate_height(unit: _Unit) -> int:
 def _while_conflicts(group: Commands[Any]) -> Commands[Any]:
     """Return the commands of `group`, disabled while the page has no conflicts."""
     find: Callable[[Any], Any] = group.find
-    nothing = "There are no conflicts on this page."
     return group.for_target(
-        lambda view: find(view) if view.contents.conflicts else None, name="three", no_target=nothing
+        lambda view: find(view) if view.contents.conflicts else None,
+        name="three",
+        no_target=lambda view: view.state.why_empty("There are no conflicts on this page."),
     )
 
 
