@@ -440,6 +440,8 @@ def _moved_trees(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
     before, after = _trees(old), _trees(new)
     if len(before) == len(after) == 1:
         return _moved_trees(before[0].body, after[0].body)
+    if len(before) * len(after) > _MAX_SECTION_PAIRS:
+        return []
     indexes = {section.name: j for j, section in enumerate(after) if _is_unique(section, after)}
     pairs = {
         i: indexes[each.name] for i, each in enumerate(before) if each.name in indexes and _is_unique(each, before)
@@ -450,8 +452,6 @@ def _moved_trees(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
         if (before[i].has_subsections or after[j].has_subsections)
         and text_similarity(before[i].text(), after[j].text()) >= MIN_SIMILARITY
     }
-    if not pairs or len(before) * len(after) > _MAX_SECTION_PAIRS:
-        return []
     worth = [{pairs[i]: each.worth(after[pairs[i]])} if i in pairs else {} for i, each in enumerate(before)]
     in_order = set(best_pairs(worth, len(after)))
     found: list[Pair] = []
@@ -465,12 +465,11 @@ def _moved_trees(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
 
 def _trees(nodes: Sequence[Node]) -> list[_Section]:
     """Split blocks at the headings of the highest level. A section includes its subsections."""
-    levels = [int(node.block.attrs.get("level", 2)) for node in nodes if node.kind == "heading"]
-    starts = [
-        index
-        for index, node in enumerate(nodes)
-        if node.kind == "heading" and int(node.block.attrs.get("level", 2)) == min(levels)
-    ]
+    levels = {
+        index: int(node.block.attrs.get("level", 2)) for index, node in enumerate(nodes) if node.kind == "heading"
+    }
+    highest = min(levels.values(), default=0)
+    starts = [index for index, level in levels.items() if level == highest]
     return [
         _Section(("heading", fold(nodes[start].text)), nodes[start:end])
         for start, end in zip(starts, [*starts[1:], len(nodes)], strict=False)
