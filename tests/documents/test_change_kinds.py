@@ -246,6 +246,7 @@ def test_risk_puts_changed_numbers_before_added_numbers_and_words() -> None:
         ("10k, 5 s, 30s, $7 and 9 GB", ("10", "5", "30", "7", "9"), ("k", "s", "s", "$", "GB")),
         ("the second minute of 2 in the list", ("2",), ()),
         ("OAuth2 < 3 -> S3", ("oauth2", "<", "3", "s3"), ()),
+        ("100%的，不是 5 %的", ("100", "5"), ("%", "%")),
     ],
 )
 def test_numbers_and_units_of_text(text: str, numbers: tuple[str, ...], units: tuple[str, ...]) -> None:

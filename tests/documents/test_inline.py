@@ -216,7 +216,7 @@ def test_values_in_front_matter_may_have_several_lines() -> None:
 def test_comments_in_front_matter_are_left_out() -> None:
     document = parse(
         "---\nhidden: true # not ready\ntitle: \"C # D\" # quoted\nicon: # none\ndescription: C#, and 'it'\n"
-        "cover: a.png#top\ntags: [a, '#b'] # two\nlinks:\n  - x # first\n---\n"
+        "cover: a.png#top\ntags: [a, '#b'] # two [2]\nlinks:\n  - x # first\n---\n"
     )
     assert document.metadata == {
         "hidden": True,

@@ -107,6 +107,7 @@ def test_the_leading_heading_is_the_title(markdown: str, title: str | None) -> N
         ("Old style\n=========\n", "Old style"),
         ("````\n```\n# no\n````\n# Yes", "Yes"),
         ("* ```sh\n  # no\n  ```\n\n# Yes", "Yes"),
+        ("Text.\n\n    ```\n\n# Yes", "Yes"),
         ("## Only second", None),
     ],
 )

@@ -46,7 +46,7 @@ _TOKEN = re.compile(
     r"|(?<![-=])[<>](?:=|(?=\s?[+\-−$€£¥]?\.?\d))|(?<=\d\s)[<>](?=\s)"  # not the signs of List<Fee>
     r"|[≤≥≠±~≈](?=\s?\d)"
     r"|[^\W\d_]+(?:['’][^\W\d_]+)*"
-    r"|[‰°€£¥]|[%$](?![^\W\d]|[({])"  # not the signs of %(name)s and $HOME
+    r"|[‰°€£¥]|(?<=\d)%|[%$](?![A-Za-z_({])"  # not the signs of %(name)s and $HOME
 )
 
 _NUMBER_WORDS = word_set(

@@ -7,7 +7,7 @@ from typing import Any
 
 _ENTRY = re.compile(r"(\s*)([\w$.-]+|\"[^\"]*\"|'[^']*')\s*:(?:\s+(.*)|)$")
 _COMMENT = re.compile(r"(?<!\S)#.*")
-_ENCLOSED = re.compile(r"(\"(?:[^\"\\]|\\.)*+\"|'[^']*+(?:''[^']*+)*+'|\[.*\])(?:\s+#.*)?")
+_ENCLOSED = re.compile(r"(\"(?:[^\"\\]|\\.)*+\"|'[^']*+(?:''[^']*+)*+'|\[[^\]]*\])(?:\s+#.*)?")
 """A quoted text or a list, which may contain `#`. The rest is a comment."""
 _MAX_LENGTH = 65_536
 MAX_DEPTH = 60

@@ -51,7 +51,7 @@ EMPTY_REVISION: Json = {"pages": [], "files": [], "reusableContents": [], "varia
 
 _HEADING = re.compile(r"(?:[ ]{0,3})#(?!#)[ \t]+(.+?)(?:[ \t]+#+)?[ \t]*")
 _UNDERLINE = re.compile(r" {0,3}=+[ \t]*")
-_FENCE = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*+(`{3,}(?=[^`]*$)|~{3,})")
+_FENCE = re.compile(r"(?: {0,3}|[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)++)(`{3,}(?=[^`]*$)|~{3,})")
 _SLUG_BREAK = re.compile(r"[\W_]+")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _PRIVATE_USE = 0xE000
@@ -240,12 +240,12 @@ def first_heading(markdown: str) -> str | None:
     before = ""
     for whole in markdown.split("\n"):
         line = whole[:MAX_HEADING]
-        if mark := _FENCE.match(line):
-            if not fence:
-                fence = mark[1]
-            elif mark[1].startswith(fence) and not line.strip(" \t`~"):
+        if fence:
+            if line.strip().startswith(fence) and not line.strip(" \t`~"):
                 fence = ""
-        elif not fence:
+        elif mark := _FENCE.match(line):
+            fence = mark[1]
+        else:
             found = _HEADING.fullmatch(line)
             if not found and _UNDERLINE.fullmatch(line) and before.strip():
                 return inline_text(before)
