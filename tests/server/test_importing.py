@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import tracemalloc
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -48,14 +49,22 @@ def archive(files: Mapping[str, str | bytes]) -> bytes:
     return made.getvalue()
 
 
-def word_document(*paragraphs: str) -> bytes:
-    """Return a Word document whose first paragraph is a heading."""
+def word_document(*paragraphs: str, picture: bytes = b"") -> bytes:
+    """Return a Word document whose first paragraph is a heading. With `picture`, it ends with a PNG picture."""
     space = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
     style = '<w:pPr><w:pStyle w:val="Heading1"/></w:pPr>'
     body = "".join(
         f"<w:p>{style if number == 0 else ''}<w:r><w:t>{words}</w:t></w:r></w:p>"
         for number, words in enumerate(paragraphs)
     )
+    if picture:
+        drawing = "http://schemas.openxmlformats.org/drawingml/2006"
+        body += (
+            f'<w:p><w:r><w:drawing><wp:inline xmlns:wp="{drawing}/wordprocessingDrawing"><a:graphic xmlns:a="{drawing}/main">'
+            f'<a:graphicData><pic:pic xmlns:pic="{drawing}/picture"><pic:blipFill><a:blip r:embed="p1" xmlns:r="http://schemas.'
+            'openxmlformats.org/officeDocument/2006/relationships"/></pic:blipFill></pic:pic></a:graphicData></a:graphic>'
+            "</wp:inline></w:drawing></w:r></w:p>"
+        )
     kinds = "http://schemas.openxmlformats.org/package/2006"
     return archive(
         {
@@ -64,6 +73,9 @@ def word_document(*paragraphs: str) -> bytes:
             'ContentType="application/vnd.openxmlformats-package.relationships+xml"/></Types>',
             "_rels/.rels": f'<Relationships xmlns="{kinds}/relationships"><Relationship Id="r1" Target="word/document.xml" '
             'Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"/></Relationships>',
+            "word/_rels/document.xml.rels": f'<Relationships xmlns="{kinds}/relationships"><Relationship Id="p1" Target="p.png" '
+            'Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/image"/></Relationships>',
+            "word/p.png": picture,
             "word/document.xml": f"<w:document {space}><w:body>{body}</w:body></w:document>",
             "word/styles.xml": f'<w:styles {space}><w:style w:type="paragraph" w:styleId="Heading1">'
             '<w:name w:val="heading 1"/></w:style></w:styles>',
@@ -182,6 +194,33 @@ async def test_pages_of_an_archive_with_the_same_name_are_all_imported(local_ask
     made = await _import(local_ask, desk.space, web.put("/all.zip", archive(files), "application/zip"), "zip")
     assert made.imported_resources == 3
     assert sorted((await desk.outline()).split(" From ")) == ["Before", "HTML", "Markdown", "Word"]
+
+
+async def test_pages_and_pictures_of_an_archive_keep_their_names(local_ask: Ask, web: Web) -> None:
+    desk = await Desk.open(local_ask, "# Before")
+    files: dict[str, str | bytes] = {
+        "a.html": "<h1>From HTML",
+        "b.docx": word_document("First", picture=b"1"),
+        "b/b.docx": word_document("Second", picture=b"2"),
+        "a.md": "# From Markdown",
+        "links.md": "# Links\n\n[a](a.md) ![](.gitbook/assets/b-1.png)",
+        ".gitbook/assets/b-1.png": b"0",
+    }
+    await _import(local_ask, desk.space, web.put("/all.zip", archive(files), "application/zip"), "zip")
+    pictures = {each.id: each.download_url for each in (await local_ask(content.ListFiles(at=desk.space))).items}
+    seen = []
+    for title in ("Links", "First", "Second"):
+        found = re.search(r"/files/([^)]+)\)", (await desk.page(title)).markdown or "")
+        assert found is not None, title
+        seen.append((await local_ask.http("GET", pictures[found[1]] or "")).content)
+    assert seen == [b"0", b"1", b"2"]
+    assert f"[a](/pages/{await desk.id('From Markdown')})" in ((await desk.page("Links")).markdown or "")
+
+
+async def test_common_top_folders_may_be_deep(local_ask: Ask, web: Web) -> None:
+    space = await space_with(local_ask)
+    url = web.put("/deep.zip", archive({f"{'a/' * 3000}page.md": "# Deep"}))
+    assert (await _import(local_ask, space.ref, url, "zip")).imported_resources == 1
 
 
 async def test_hostile_archive_cannot_leave_its_folder_or_exceed_the_limit(

@@ -205,10 +205,13 @@ def _file_paths(folder_url: str, addresses: list[str]) -> dict[str, str]:
 
 
 def _free_path(path: str, used: Collection[str]) -> str:
-    """Return the path of a page, with `-2` at its end as often as it takes to differ from the `used` paths."""
-    while path in used:
-        path = f"{path.removesuffix('.md')}-2.md"
-    return path
+    """Return `path`, with a number before its suffix if it is one of the `used` paths."""
+    stem, suffix = posixpath.splitext(path)
+    free, number = path, 1
+    while free in used:
+        number += 1
+        free = f"{stem}-{number}{suffix}"
+    return free
 
 
 def _path_without_suffix(path: str) -> str:
@@ -242,7 +245,8 @@ def _read_archive(data: bytes) -> ImportedFiles:
                     imported.pages_found += _is_page(path)
     except BadZipFile:
         raise ImportFailure("The file at this URL is not a ZIP archive") from None
-    for path, content in _without_top_folder(files).items():
+    # Files that keep their names come first, so that converted pages and their pictures get other names.
+    for path, content in sorted(_without_top_folder(files).items(), key=lambda item: _is_converted(item[0])):
         imported.pages_found += _is_page(path)
         try:
             _add_archived_file(imported, path, content)
@@ -259,17 +263,14 @@ def _add_archived_file(imported: ImportedFiles, path: str, content: bytes) -> No
         text = FetchedFile(path, "text/html", None, content).text
         imported.add(f"{stem}.md", read_html(text).markdown(_markdown_link))
     elif _DOCX.search(path):
-        converted = convert_docx(content, page_trees.page_slug(posixpath.basename(stem)))
+        converted = convert_docx(content, page_trees.page_slug(posixpath.basename(stem)), imported.files)
         imported.files.update(converted.files)
         imported.add(f"{stem}.md", converted.markdown)
     else:
         if posixpath.basename(path).lower() == "summary.md":
             content = rewrite_links(content.decode("utf-8", "replace"), _markdown_link).encode()
-        if _is_page(path):
-            imported.files[_free_path(path, imported.files)] = content
-            imported.pages_read += 1
-        else:
-            imported.files.setdefault(path, content)
+        imported.files[path] = content
+        imported.pages_read += _is_page(path)
 
 
 def _markdown_link(address: str) -> str:
@@ -285,7 +286,11 @@ def _markdown_link(address: str) -> str:
 
 
 def _is_page(path: str) -> bool:
-    return any(kind.search(path) for kind in (_HTML, _MARKDOWN, _DOCX))
+    return _is_converted(path) or bool(_MARKDOWN.search(path))
+
+
+def _is_converted(path: str) -> bool:
+    return bool(_HTML.search(path) or _DOCX.search(path))
 
 
 def _safe_path(name: str) -> str | None:
@@ -296,11 +301,9 @@ def _safe_path(name: str) -> str | None:
 
 
 def _without_top_folder(files: dict[str, bytes]) -> dict[str, bytes]:
-    """Return the files without their common top folder, if they have one."""
-    tops = {path.partition("/")[0] for path in files}
-    if len(tops) != 1 or not all("/" in path for path in files):
-        return files
-    return _without_top_folder({path.partition("/")[2]: content for path, content in files.items()})
+    """Return the files without the folders that contain all of them."""
+    top = posixpath.commonpath([posixpath.dirname(path) for path in files]) if files else ""
+    return {path.removeprefix(f"{top}/"): content for path, content in files.items()}
 
 
 @dataclass
@@ -358,10 +361,10 @@ def read_html(text: str) -> HtmlPage:
     return HtmlPage(words or title, links, main)
 
 
-def convert_docx(data: bytes, stem: str) -> ConvertedDocument:
+def convert_docx(data: bytes, stem: str, used: Collection[str] = ()) -> ConvertedDocument:
     """Return a Word document as Markdown. Raises ConversionFailure if it cannot be read.
 
-    `stem` is the prefix for the names of its images.
+    `stem` is the prefix for the names of its images. No image gets one of the `used` paths.
     """
     try:
         with ZipFile(BytesIO(data)) as archive:
@@ -373,7 +376,7 @@ def convert_docx(data: bytes, stem: str) -> ConvertedDocument:
 
     def store_image(image: Any) -> dict[str, str]:
         suffix = mimetypes.guess_extension(image.content_type) or ""
-        path = f"{ASSETS.as_posix()}/{stem}-{len(files) + 1}{suffix}"
+        path = _free_path(f"{ASSETS.as_posix()}/{stem}-{len(files) + 1}{suffix}", used)
         with image.open() as opened:
             files[path] = opened.read()
         return {"src": f"/{path}"}
