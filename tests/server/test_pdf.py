@@ -189,6 +189,13 @@ async def test_checkboxes_of_a_table_are_printed_as_boxes(ask: Ask) -> None:
     assert "Boat [x] 1 Oars [ ] 0" in _words(await _pdf(ask, space.ref))
 
 
+async def test_long_text_of_a_card_is_printed_to_its_end(ask: Ask) -> None:
+    card = f"<tr><td>{'word ' * 2000}end.</td></tr>"
+    table = f'<table data-view="cards"><thead><tr><th>Name</th></tr></thead><tbody>{card}</tbody></table>'
+    space = await space_with(ask, one=f"# One\n\n{table}\n")
+    assert _words(await _pdf(ask, space.ref)).endswith("word end.")
+
+
 async def test_empty_space_has_a_pdf(ask: Ask) -> None:
     space = await space_with(ask, one="")
     await replace_pages(ask, space, [])

@@ -136,6 +136,8 @@ INDENT_LIMIT = 6
 _INDENT = 12
 _CODE_LINE_LENGTH = 88
 """Maximum number of characters in a line of code. Longer lines are split."""
+_TEXT_LENGTH = 1 << 20
+"""Maximum number of characters in a paragraph."""
 _CELL_LENGTH = 8000
 """Maximum number of characters in a table cell. More text is left out, because a cell must fit on a sheet."""
 
@@ -264,7 +266,7 @@ class PdfBook:
     def _table(self, block: Block) -> Iterator[Flowable]:
         columns = block.attrs.get("columns", ())
         head = [Paragraph(f"<b>{self._markup(column.title)}</b>", _SMALL) for column in columns]
-        rows = [[Paragraph(self._cell(cell), _SMALL) for cell in row.children] for row in block.children]
+        rows = [[Paragraph(self._cell(cell, _CELL_LENGTH), _SMALL) for cell in row.children] for row in block.children]
         if not block.attrs.get("header_hidden"):
             rows.insert(0, head)
         width = max(map(len, rows), default=0)
@@ -274,11 +276,11 @@ class PdfBook:
         yield Table(full, colWidths=[WIDTH / width] * width, style=_GRID, repeatRows=0, splitInRow=1)
         yield Spacer(1, 8)
 
-    def _cell(self, cell: Block) -> str:
+    def _cell(self, cell: Block, limit: int = _TEXT_LENGTH) -> str:
         value = cell.attrs.get("value")
         if isinstance(value, bool):
             return "[x]" if value else "[ ]"
-        return self._markup(cell.runs, _CELL_LENGTH)
+        return self._markup(cell.runs, limit)
 
     def _card(self, block: Block) -> Iterator[Flowable]:
         for cell in block.children:
@@ -326,7 +328,7 @@ class PdfBook:
             yield from self._code(Block("code", text=block.text))
         yield from self._blocks(block.children) if block.runs or not title else self._indented(block.children)
 
-    def _markup(self, runs: tuple[Run, ...], limit: int = 1 << 20) -> str:
+    def _markup(self, runs: tuple[Run, ...], limit: int = _TEXT_LENGTH) -> str:
         """Return runs as paragraph markup, with the text of the page escaped."""
         parts = []
         for run in runs:
