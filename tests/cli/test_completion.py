@@ -128,6 +128,7 @@ def test_powershell_script_has_plain_strings_only(octavo: Octavo) -> None:
     assert "'--offline'" in rows["octavo doctor"]
     assert {"'reviewer'", "'--reset'"} <= set(rows["octavo demo"].split(", "))
     assert "'octavo show'" in script.partition("$takesRef")[2].splitlines()[0]
+    assert "-eq '--demo' })\n        $found += @(octavo __complete $demo $wordToComplete" in script
 
 
 SPACES = [

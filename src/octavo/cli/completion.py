@@ -65,7 +65,8 @@ Register-ArgumentCompleter -Native -CommandName octavo -ScriptBlock {{
     }}
     $found = $words[$path]
     if ($takesRef -contains $path -and -not $wordToComplete.StartsWith('-')) {{
-        $found += @(octavo {complete} $wordToComplete 2>$null)
+        $demo = @($commandAst.CommandElements | ForEach-Object {{ $_.ToString() }} | Where-Object {{ $_ -eq '--demo' }})
+        $found += @(octavo {complete} $demo $wordToComplete 2>$null)
     }}
     $found | Where-Object {{ $_ -like "$wordToComplete*" }} | ForEach-Object {{
         [System.Management.Automation.CompletionResult]::new($_, $_, 'ParameterValue', $_)
