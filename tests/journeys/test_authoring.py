@@ -128,17 +128,26 @@ async def test_pages_are_added_renamed_moved_deleted_and_reverted(stage: Stage) 
         await run.hear("and then", "Edit pages in the browser.")
 
 
+async def edit_as_yuki(run: Run, page: str, text: str) -> tuple[PageDraftKey, PageDraftKey]:
+    """Create a change request, in which Yuki edits the page. Return the keys of drafts that are based on the revisions before
+    and after the edit."""
+    at = (await run.ask(change_requests.Create(at=HARBOUR, subject="Ours"), MARA)).ref(HARBOUR)
+    before = (await run.ask(change_requests.Get(at=at), MARA)).revision
+    theirs = text.replace("three questions", "five questions")
+    edit = content.Edit(at=at, changes=(UpdatePage(page=page, document=DocumentBody(markdown=theirs)),))
+    await run.ask(edit, YUKI)
+    after = (await run.ask(change_requests.Get(at=at), MARA)).revision
+    old, new = (PageDraftKey(HARBOUR.space_id, page, each or "", at.change_request_id) for each in (before, after))
+    return old, new
+
+
 async def test_conflict_with_another_edit_is_resolved_even_after_a_restart(stage: Stage) -> None:
     async with stage.play() as run:
         page = run.app.screen.open_space.page.id  # type: ignore[attr-defined]  # The content view starts on a page.
-        at = (await run.ask(change_requests.Create(at=HARBOUR, subject="Ours"), MARA)).ref(HARBOUR)
-        head = (await run.ask(change_requests.Get(at=at), MARA)).revision
         text = await page_source(run, page)
-        place = PageDraftKey(HARBOUR.space_id, page, head or "", at.change_request_id)
-        theirs = text.replace("three questions", "five questions")
-        edit = content.Edit(at=at, changes=(UpdatePage(page=page, document=DocumentBody(markdown=theirs)),))
-        await run.ask(edit, YUKI)
-        await run.app.session.drafts.save(place.stored_key, text.replace("three questions", "four questions"))
+        key, _ = await edit_as_yuki(run, page, text)
+        at = key.request_ref
+        await run.app.session.drafts.save(key.stored_key, text.replace("three questions", "four questions"))
         await run.press("e")
         await run.see("Save the draft to the server")
         await run.press("down", "enter")
@@ -171,16 +180,10 @@ async def test_conflict_with_another_edit_is_resolved_even_after_a_restart(stage
 async def test_conflict_does_not_replace_another_draft_of_the_page(stage: Stage) -> None:
     async with stage.play() as run:
         page = run.app.screen.open_space.page.id  # type: ignore[attr-defined]  # The content view starts on a page.
-        at = (await run.ask(change_requests.Create(at=HARBOUR, subject="Ours"), MARA)).ref(HARBOUR)
-        head = (await run.ask(change_requests.Get(at=at), MARA)).revision
         text = await page_source(run, page)
-        theirs = text.replace("three questions", "five questions")
-        edit = content.Edit(at=at, changes=(UpdatePage(page=page, document=DocumentBody(markdown=theirs)),))
-        await run.ask(edit, YUKI)
-        new_head = (await run.ask(change_requests.Get(at=at), MARA)).revision
+        old_key, new_key = await edit_as_yuki(run, page, text)
         drafts = run.app.session.drafts
-        for revision, number in ((new_head, "six"), (head, "four")):
-            key = PageDraftKey(HARBOUR.space_id, page, revision or "", at.change_request_id)
+        for key, number in ((new_key, "six"), (old_key, "four")):
             await drafts.save(key.stored_key, text.replace("three questions", f"{number} questions"))
             await run.later(minutes=1)
         await run.press("e")
@@ -192,19 +195,20 @@ async def test_conflict_does_not_replace_another_draft_of_the_page(stage: Stage)
         assert sum("four questions" in each for each in texts) == 1
 
 
-async def test_texts_of_two_killed_runs_are_both_kept(stage: Stage) -> None:
+async def test_texts_of_several_killed_runs_are_all_kept(stage: Stage) -> None:
     async with stage.play() as run:
         page = run.app.screen.open_space.page.id  # type: ignore[attr-defined]  # The content view starts on a page.
         path = await leave_editor_file(run, page, three="four")
-        other = path.with_name(path.name.replace("-left", "-other"))
-        other.write_text(path.read_text().replace("four", "five"))
+        for name, number in (
+            (path.name.replace("-left", "-other"), "five"),
+            (path.name.replace(".1.", ".2."), "six"),  # The number that the draft of the text before gets.
+        ):
+            path.with_name(name).write_text(path.read_text().replace("four", number))
         await run.press("e")
         await run.see("Continue editing")
-        drafts = page_drafts(run.app.session.drafts, HARBOUR.space_id, page)
-        assert {each for draft in drafts for each in ("four", "five") if f"{each} questions" in draft.text.text} == {
-            "four",
-            "five",
-        }
+        texts = [each.text.text for each in page_drafts(run.app.session.drafts, HARBOUR.space_id, page)]
+        assert len(texts) == 3
+        assert all(any(f"{number} questions" in each for each in texts) for number in ("four", "five", "six"))
 
 
 EDITOR = """

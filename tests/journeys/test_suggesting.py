@@ -399,6 +399,20 @@ async def test_second_suggestion_for_a_block_cannot_be_applied(stage: Stage) -> 
         assert not run.gate.sent(content.Edit)
 
 
+async def test_refresh_includes_a_suggestion_that_can_be_applied_again(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        at, before = await suggest_ends(run)
+        page, _ = await page_of_times(run, at)
+        await write(run, at, page, before.replace("All times in requests", "Times in requests"))
+        await open_change_request(run, "refused")
+        await run.see("● 3 open")
+        await run.press("%")
+        await run.see("1 of 2 suggestions will be applied")
+        await write(run, at, page, before)
+        await run.press("r")
+        await run.see("2 of 2 suggestions will be applied")
+
+
 @pytest.mark.before_release("%")
 @pytest.mark.parametrize("key", ["ampersand", "%"])
 async def test_read_only_session_says_why_no_suggestion_applies(stage: Stage, key: str) -> None:

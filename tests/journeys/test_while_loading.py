@@ -94,6 +94,18 @@ async def test_other_organization_lists_no_spaces_of_the_previous_one(stage: Sta
         run.gate.open()
 
 
+async def test_collections_are_listed_again_after_the_user_rejoins_the_organization(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("escape", "escape")
+        await run.see("Products")
+        workspace, organization = run.app.workspace, run.app.workspace.organization
+        assert organization is not None
+        workspace.organization = None
+        workspace.switch_organization(organization)
+        await run.settle()
+        await run.see("Products")
+
+
 @pytest.mark.before_release
 async def test_page_that_loads_quickly_does_not_flicker(stage: Stage) -> None:
     async with stage.play() as run:

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from octavo.api import openapi
+from octavo.api import openapi, organizations
 from octavo.api.operation import SPECS, Model, Operation, SiteRef, Tagged, load
 from octavo.api.text import Colour, Id, Secret, WebAddress
 from octavo.api.wire import encode, path_fields
@@ -470,6 +470,14 @@ def test_form_as_yaml_keeps_emptied_fields(kind: type[Operation[Any]]) -> None:
     assert {each.name: back[each.name] for each in fields if each.is_active(texts)} == {
         each.name: texts[each.name] for each in fields if each.is_active(texts)
     }
+
+
+def test_form_as_yaml_keeps_a_nested_null() -> None:
+    fields = form_fields(organizations.Update)
+    begin = initial_texts(fields, None)
+    assert begin["default_content.site"] == ""
+    texts = {**begin, "default_content.site": None}
+    assert yaml_to_texts(form_to_yaml("A form", fields, begin, texts), fields, begin) == texts
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=30)

@@ -86,6 +86,7 @@ class SpaceList:
         self._collections, tree = (), self._open_space.nav.spaces_tree
         if tree.shown:
             tree.show(())
+        self._screen.follow("collections", None)  # The user may have rejoined the same organization.
         self._screen.follow("collections", collections_of(organization.id), self._show_collections)
         self.show()
 

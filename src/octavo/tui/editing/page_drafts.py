@@ -152,7 +152,7 @@ async def recover_drafts(app: Shell, space: str, page: str) -> None:
                 # Two processes may have edited the page at the same time.
                 free_key = unused_key(app.session.drafts, key) if key in saved_keys else key
                 await DialogDraft(app, free_key.stored_key).save(result.text)
-                saved_keys.add(key)
+                saved_keys.add(free_key)
             delete_file(path)
 
 

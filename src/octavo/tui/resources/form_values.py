@@ -433,9 +433,10 @@ def yaml_to_texts(text: str, fields: Sequence[FormField], initial: FieldTexts) -
     return texts
 
 
-def _has_text(field: FormField, initial: FieldTexts, texts: FieldTexts) -> bool:
-    """Return True if a field has text, or had text that the user deleted."""
-    return field.is_active(texts) and bool((texts[field.name] or "").strip() or (initial[field.name] or "").strip())
+def _is_written(field: FormField, initial: FieldTexts, texts: FieldTexts) -> bool:
+    """Return True if a field has text, or if the user has emptied it or set it to null."""
+    text = texts[field.name]
+    return field.is_active(texts) and (bool((text or "").strip()) or text != initial[field.name])
 
 
 def _yaml_lines(fields: Sequence[FormField], depth: int, initial: FieldTexts, texts: FieldTexts) -> Iterator[str]:
@@ -444,15 +445,15 @@ def _yaml_lines(fields: Sequence[FormField], depth: int, initial: FieldTexts, te
     if len(first.json_path) == depth + 1:
         yield from _field_lines(first, depth, initial, texts)
         return
-    has_text = any(_has_text(field, initial, texts) for field in fields)
-    margin, prefix = "  " * depth, "" if has_text else "# "
+    has_value = any(_is_written(field, initial, texts) for field in fields)
+    margin, prefix = "  " * depth, "" if has_value else "# "
     if depth == 0 and first.group:
         yield f"# {first.group.partition(' · ')[0]}"
     yield f"{margin}{prefix}{first.json_path[depth]}:"
     for name in dict.fromkeys(field.json_path[depth + 1] for field in fields):
         inner = [field for field in fields if field.json_path[depth + 1] == name]
         for line in _yaml_lines(inner, depth + 1, initial, texts):
-            yield line if has_text or line.lstrip().startswith("#") else f"# {line}"
+            yield line if has_value or line.lstrip().startswith("#") else f"# {line}"
 
 
 def _field_lines(field: FormField, depth: int, initial: FieldTexts, texts: FieldTexts) -> Iterator[str]:
@@ -472,7 +473,7 @@ def _field_lines(field: FormField, depth: int, initial: FieldTexts, texts: Field
     value = texts[field.name]
     name = field.json_path[-1]
     if not field.is_active(texts) or (value is not None and not value.strip()):
-        yield f'{margin}{name}: ""' if _has_text(field, initial, texts) else f"{margin}# {name}:"
+        yield f'{margin}{name}: ""' if _is_written(field, initial, texts) else f"{margin}# {name}:"
         return
     for line in yaml_values.to_yaml({name: _editor_value(field, value)}).splitlines():
         yield f"{margin}{line}" if line else ""

@@ -89,6 +89,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
 
     def _start(self) -> None:
         self._outcome, self._has_failed = None, False
+        self._inapplicable.clear()  # The page or the included suggestions may have changed.
         self._show_banner()
         self.run_worker(self._load(), exclusive=True)
 
@@ -171,7 +172,6 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
     def toggle(self) -> None:
         """Include or leave out the selected suggestion."""
         self._included ^= {self._selected_thread_id}
-        self._inapplicable.clear()  # Other suggestions for the same block may be possible now.
         self._start()
 
     def why_not_apply(self) -> str | None:
