@@ -18,6 +18,14 @@ async def open_retries(run: Run) -> None:
     await run.see("› Retries")
 
 
+async def open_reviews(run: Run) -> None:
+    """Open the blame of the open page, and select a block with a reviewed change request."""
+    await run.press("I")
+    await run.see("21 of 21 · 1 change request")
+    await run.press("}")
+    await run.see("Approved by Tomás Okafor")
+
+
 @pytest.mark.before_release
 @SIZES
 async def test_enter_opens_the_change_request_at_the_block(stage: Stage, size: tuple[int, int]) -> None:
@@ -65,10 +73,7 @@ async def test_second_visit_sends_at_most_three_requests(stage: Stage) -> None:
         await run.see("21 of 21 · 1 change request")
         await run.press("escape")
         run.gate.passed.clear()
-        await run.press("I")
-        await run.see("21 of 21 · 1 change request")
-        await run.press("}")
-        await run.see("Approved by Tomás Okafor")
+        await open_reviews(run)
         kinds = (spaces.Get, change_requests.ListContributors, reviews.List)
         of_blame = [op for op in run.gate.passed if type(op).__module__ == content.__name__ or isinstance(op, kinds)]
         assert [type(op) for op in of_blame] == list(kinds)
@@ -77,10 +82,7 @@ async def test_second_visit_sends_at_most_three_requests(stage: Stage) -> None:
 async def test_reviews_are_shown_again_after_a_refresh(stage: Stage) -> None:
     async with stage.play(start="content") as run:
         await open_retries(run)
-        await run.press("I")
-        await run.see("21 of 21 · 1 change request")
-        await run.press("}")
-        await run.see("Approved by Tomás Okafor")
+        await open_reviews(run)
         await run.press("r")
         await run.gone("Loading the reviews…")
         await run.see("Approved by Tomás Okafor")

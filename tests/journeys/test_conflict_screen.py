@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -30,29 +29,26 @@ Four degrees.
 YARD = "# Yard\n\nBehind the house.\n"
 
 
-@dataclass
-class FourConflicts:
-    """Two pages that main and a change request both changed: three conflicts on the first page, one on the second."""
-
-    contest: Contest
-
-    async def make(self) -> None:
-        contest = self.contest
-        await contest.publish(add_page(STORES), add_page(YARD), subject="Write down the stores")
-        stores, yard = (await contest.page("Stores")).id, (await contest.page("Yard")).id
-        await contest.propose(
-            edit_page(stores, _stores_text("Tuesdays", "dusk", "Five", STORES)),
-            edit_page(yard, YARD.replace("house", "barn")),
-        )
-        number = contest.number
-        await contest.publish(
-            edit_page(stores, _stores_text("Fridays", "night", "Six", STORES)),
-            edit_page(yard, YARD.replace("house", "quay")),
-        )
-        contest.number = number
-        await contest.open()
-        await contest.update()
-        await contest.run.see("0 of 4 resolved")
+async def make_four_conflicts(run: Run) -> Contest:
+    """Show the conflicts of two pages that main and a change request both changed: three conflicts on the first page, one on
+    the second."""
+    contest = Contest(run)
+    await contest.publish(add_page(STORES), add_page(YARD), subject="Write down the stores")
+    stores, yard = (await contest.page("Stores")).id, (await contest.page("Yard")).id
+    await contest.propose(
+        edit_page(stores, _stores_text("Tuesdays", "dusk", "Five", STORES)),
+        edit_page(yard, YARD.replace("house", "barn")),
+    )
+    number = contest.number
+    await contest.publish(
+        edit_page(stores, _stores_text("Fridays", "night", "Six", STORES)),
+        edit_page(yard, YARD.replace("house", "quay")),
+    )
+    contest.number = number
+    await contest.open()
+    await contest.update()
+    await run.see("0 of 4 resolved")
+    return contest
 
 
 def _stores_text(day: str, hour: str, degrees: str, text: str) -> str:
@@ -62,8 +58,7 @@ def _stores_text(day: str, hour: str, degrees: str, text: str) -> str:
 @pytest.mark.before_release
 async def test_choice_moves_to_the_next_unresolved_conflict(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        contest = Contest(run)
-        await FourConflicts(contest).make()
+        contest = await make_four_conflicts(run)
         await run.see("Conflict 1 of 3", "Not resolved yet. m main")
         await run.press("t")
         await run.see("1 of 4 resolved", "conflict 2 of 3")
@@ -93,8 +88,7 @@ async def test_choice_moves_to_the_next_unresolved_conflict(stage: Stage) -> Non
 
 async def test_keys_typed_before_the_next_page_is_shown_act_on_its_conflict(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        contest = Contest(run)
-        await FourConflicts(contest).make()
+        await make_four_conflicts(run)
         await run.see("Conflict 1 of 3")
         await run.press("t", "t")
         await run.see("2 of 4 resolved", "conflict 3 of 3")
@@ -111,8 +105,7 @@ async def test_keys_typed_before_the_next_page_is_shown_act_on_its_conflict(stag
 
 async def test_choice_made_while_others_are_saved_is_kept(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        contest = Contest(run)
-        await FourConflicts(contest).make()
+        await make_four_conflicts(run)
         await run.press("J", "t")
         await run.see("1 of 4 resolved")
         run.gate.shut(content.Edit)
@@ -128,8 +121,7 @@ async def test_choice_made_while_others_are_saved_is_kept(stage: Stage) -> None:
 
 async def test_refused_update_keeps_what_is_known_about_the_last_update(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        contest = Contest(run)
-        await FourConflicts(contest).make()
+        contest = await make_four_conflicts(run)
         await run.press("escape")
         state, number = run.app.session.state, contest.number
         fact = f"update {run.gate.sent(change_requests.UpdateFromMain)[0].at.change_request_id}"
@@ -148,7 +140,7 @@ async def test_refused_update_keeps_what_is_known_about_the_last_update(stage: S
 async def test_choices_stored_by_an_earlier_version_are_kept(stage: Stage) -> None:
     """An earlier version stored the choice of the change request as `this`."""
     async with stage.play(start="changes") as run:
-        await FourConflicts(Contest(run)).make()
+        await make_four_conflicts(run)
         await run.press("t")
         await run.see("1 of 4 resolved")
         await run.press("escape")
@@ -167,7 +159,7 @@ async def test_choices_stored_by_an_earlier_version_are_kept(stage: Stage) -> No
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 36)])
 async def test_count_and_labels_are_shown_at_every_size(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="changes", size=size) as run:
-        await FourConflicts(Contest(run)).make()
+        await make_four_conflicts(run)
         await run.press("enter")
         await run.see("0 of 4 resolved", "Result", "Not resolved yet.", "Base")
         assert run.text.index("Result") < run.text.index("Base")
@@ -443,8 +435,7 @@ async def test_conflict_links_to_the_page_where_main_moved_the_text(stage: Stage
 @pytest.mark.before_release
 async def test_failed_load_of_conflicts_can_be_retried(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        contest = Contest(run)
-        await FourConflicts(contest).make()
+        await make_four_conflicts(run)
         await run.press("escape")
         run.platform.refuse_next(content.ListChanges, 500, "Out of order", times=9)
         await run.press("R")
@@ -502,8 +493,7 @@ async def test_edit_resolves_the_conflict_and_moves_to_the_next_conflict(
     program.write_text(f"#!{sys.executable}\nimport sys\nopen(sys.argv[-1], 'w').write('Open every day.\\n')\n")
     program.chmod(0o755)
     async with stage.play(start="changes", editor=(str(program),)) as run:
-        contest = Contest(run)
-        await FourConflicts(contest).make()
+        contest = await make_four_conflicts(run)
         await run.press("e")
         await run.see("1 of 4 resolved", "conflict 2 of 3")
         await run.press("N")

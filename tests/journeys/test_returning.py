@@ -6,18 +6,10 @@ import pytest
 
 from octavo.api import content, reviews, spaces
 from octavo.api.operation import ChangeRequestRef
-from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.stage import MARA, Run, Stage
-from tests.journeys.test_reviewing import open_change_request
+from tests.journeys.test_reviewing import open_refused
 
 EDITED = "# Time and time zones\n\nAll is new.\n"
-
-
-async def open_refused(run: Run) -> ChangeRequestScreen:
-    await open_change_request(run, "refused")
-    screen = run.app.screen
-    assert isinstance(screen, ChangeRequestScreen)
-    return screen
 
 
 async def find_refused(run: Run) -> ChangeRequestRef:

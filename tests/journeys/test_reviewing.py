@@ -26,6 +26,14 @@ async def open_change_request(run: Run, *words: str) -> None:
     await run.press("enter")
 
 
+async def open_refused(run: Run) -> ChangeRequestScreen:
+    """Open the change request #7 of the demo."""
+    await open_change_request(run, "refused")
+    screen = run.app.screen
+    assert isinstance(screen, ChangeRequestScreen)
+    return screen
+
+
 @pytest.mark.before_release
 async def test_viewed_pages_of_a_change_request_are_kept_after_a_restart(stage: Stage) -> None:
     async with stage.play() as run:
@@ -51,10 +59,8 @@ async def test_viewed_pages_of_a_change_request_are_kept_after_a_restart(stage: 
 @pytest.mark.before_release
 async def test_hidden_change_request_keeps_only_the_visible_diff(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_change_request(run, "refused")
+        view = await open_refused(run)
         await run.see("page 1 of 2")
-        view = run.app.screen
-        assert isinstance(view, ChangeRequestScreen)
         diffs = view.comparison.diffs
         await run.press("?", "escape")
         assert len(diffs._cache) == 2
@@ -217,10 +223,8 @@ async def test_comment_on_a_block_of_a_diff_appears_at_the_block(stage: Stage) -
 
 async def test_selected_page_is_not_compared_again_in_the_background(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_change_request(run, "refused")
+        screen = await open_refused(run)
         await run.see("page 1 of 2")
-        screen = run.app.screen
-        assert isinstance(screen, ChangeRequestScreen)
         tree = screen.changed_tree
         assert [each.title for each in tree.likely_next()] == ["Troubleshooting", "General comments"]
         await run.press("J")

@@ -59,6 +59,7 @@ from octavo.tui.terminal.textual_internals import is_whole, write_to_terminal
 from octavo.tui.widgets.commands import Command, Commands, add_commands, key_name, normal_keys, own_bindings
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.row_list import RowList
+from octavo.tui.widgets.short_texts import shorten
 from octavo.tui.widgets.tree import Tree
 
 if TYPE_CHECKING:
@@ -438,8 +439,8 @@ def _kind_names(custom: CustomCommand) -> str:
 
 
 def _first_line(text: str) -> str:
-    line = safe_line(next((each for each in text.splitlines() if each.strip()), "")).strip()
-    return line if len(line) <= _MAX_LINE else f"{line[: _MAX_LINE - 1]}…"
+    line = next((each for each in text.splitlines() if each.strip()), "")
+    return shorten(safe_line(line).strip(), _MAX_LINE)
 
 
 def _run_program(custom: CustomCommand, target: CommandTarget, cancelled: threading.Event) -> bytes:
@@ -567,9 +568,7 @@ def notification(text: str, setting: str, environment: Mapping[str, str]) -> str
         return ""
     # `;` separates the fields of OSC 777.
     cleaned = safe_line(text).replace(";", ",")
-    shown = sequence.format(
-        text=cleaned if len(cleaned) <= LONGEST_NOTIFICATION else f"{cleaned[: LONGEST_NOTIFICATION - 1]}…"
-    )
+    shown = sequence.format(text=shorten(cleaned, LONGEST_NOTIFICATION))
     return f"\x1bPtmux;{shown.replace(chr(27), chr(27) * 2)}\x1b\\" if environment.get("TMUX") else shown
 
 

@@ -15,7 +15,7 @@ from octavo.data.writes.change_request_writes import create
 from octavo.tui.core.permissions import UNDECIDED
 from octavo.tui.core.write_queue import show_progress
 from octavo.tui.widgets.chooser import Choice, Picker
-from octavo.tui.widgets.short_texts import long_age
+from octavo.tui.widgets.short_texts import long_age, shorten
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
@@ -45,9 +45,7 @@ class TargetRequest:
 
 def new_request_target(space: SpaceRef, subject: str) -> TargetRequest:
     """Return the target for a new change request with `subject`."""
-    return TargetRequest(
-        space, subject if len(subject) <= _MAX_SUBJECT_LENGTH else f"{subject[: _MAX_SUBJECT_LENGTH - 1]}…"
-    )
+    return TargetRequest(space, shorten(subject, _MAX_SUBJECT_LENGTH))
 
 
 async def choose_target(

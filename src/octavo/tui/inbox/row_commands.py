@@ -20,7 +20,7 @@ from octavo.tui.core.routes import ToActivity, ToChangeRequest, ToPage
 from octavo.tui.core.write_queue import LocalChange
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
-from octavo.tui.widgets.short_texts import plural
+from octavo.tui.widgets.short_texts import plural, shorten
 
 if TYPE_CHECKING:
     from octavo.data.writes.machine import OutboxEntry
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 SnoozeEnd = Literal["hour", "tomorrow", "next week", "change", "back"]
 _MAX_LISTED = 5
 """Maximum number of changes that are listed before they are discarded."""
+_MAX_TEXT = 160
+"""Maximum number of characters of a listed change."""
 
 
 @dataclass(frozen=True)
@@ -219,7 +221,9 @@ def discard(app: Shell, selected: SelectedRows) -> None:
         selected.before_removal()
         discard_drafts()
         return
-    titles = [f"“{_shorten(each.facts.text or each.action)}”" for each in entries[:_MAX_LISTED]]
+    titles = [
+        f"“{shorten(' '.join((each.facts.text or each.action).split()), _MAX_TEXT)}”" for each in entries[:_MAX_LISTED]
+    ]
     if len(entries) > _MAX_LISTED:
         titles.append(f"and {len(entries) - _MAX_LISTED} more")
     changes = "These changes" if len(entries) > 1 else "This change"
@@ -242,11 +246,6 @@ def discard(app: Shell, selected: SelectedRows) -> None:
 
     title = f"Discard {plural(len(entries), 'change')}?" if len(entries) > 1 else "Discard this change?"
     app.push_screen(ConfirmDialog(title, verb="Discard", intro="\n".join(titles), after=consequence), on_decided)
-
-
-def _shorten(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 160 else f"{line[:159]}…"
 
 
 READ_DELAY = 1.0

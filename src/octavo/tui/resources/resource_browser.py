@@ -218,8 +218,6 @@ class BrowserScreen(ListView[Any]):
         self.snapshot: Snapshot[Any] = Snapshot()
         self._names: dict[str, str] = {}
         """Names of items by ID, from the responses so far."""
-        self._lookup_counts: dict[str, int] = {}
-        """Number of followed responses that contain names, by the beginning of their slots."""
         self._detail_loader = DetailLoader(self, lambda: self.live, self._show_details)
         self._load_timer: Timer | None = None
         self._new_key = ""
@@ -371,9 +369,10 @@ class BrowserScreen(ListView[Any]):
         """Follow the responses to `ops`, which contain names, and no others in these `slots`."""
         for number, op in enumerate(ops):
             self.follow(f"{slots} {number}", op, self.add_names)
-        for number in range(len(ops), self._lookup_counts.get(slots, 0)):
+        number = len(ops)
+        while self.subscriptions.operation(f"{slots} {number}") is not None:
             self.follow(f"{slots} {number}", None)
-        self._lookup_counts[slots] = len(ops)
+            number += 1
 
     def _show_list(self, snapshot: Snapshot[Any]) -> None:
         level, op = self.level, self.subscriptions.operation("list")
