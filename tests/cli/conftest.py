@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -19,6 +22,28 @@ def server_url() -> Iterator[str]:
         assert serving.stdout is not None
         yield serving.stdout.readline().strip()
         serving.terminate()
+
+
+@contextmanager
+def busy_server(status: int) -> Iterator[str]:
+    """Yield the URL of a server that refuses each request with `status`, and wants the next request in an hour."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.send_header("retry-after", "3600")
+            self.send_header("content-length", "0")
+            self.end_headers()
+
+        do_POST = do_GET
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Log nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from octavo.api.openapi_document import document
 from octavo.api.operation import load
 from octavo.api.wire import routes
 from octavo.cli.operations import example, operation_help, parameters, table
-from tests.cli.conftest import Octavo
+from tests.cli.conftest import Octavo, busy_server
 from tests.cli.small_server import KEY
 
 
@@ -236,6 +236,23 @@ def test_unreachable_server_is_named(octavo: Octavo, monkeypatch: pytest.MonkeyP
     ran = octavo("--base-url", "http://127.0.0.1:1", "api", "change_requests.Merge", "spaceId=s", "changeRequestId=1")
     assert ran.code == 1
     assert "127.0.0.1:1" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("comments.Create", "spaceId=s", "body[markdown]=x"), 7),
+        (("search.InSite", "organizationId=o", "siteId=s", "query=tide", "scope[mode]=all"), 1),
+        (("spaces.Get", "spaceId=s"), 1),
+    ],
+)
+def test_only_a_failed_write_has_an_unknown_outcome(
+    octavo: Octavo, arguments: tuple[str, ...], code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OCTAVO_API_KEY", KEY)
+    with busy_server(503) as origin:
+        ran = octavo("--base-url", origin, "api", *arguments)
+    assert ran.code == code, ran.err
 
 
 @pytest.mark.parametrize("url", ["http://example.com", "ftp://x", "https://u:p@x.example", "https://x.example?y=1"])

@@ -8,8 +8,6 @@ import json
 import os
 import stat
 import sys
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from time import sleep
 from typing import Any
@@ -26,7 +24,7 @@ from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.store import OutboxEntries
 from octavo.settings import read
 from tests.benchmarks.terminal import Terminal
-from tests.cli.conftest import Octavo
+from tests.cli.conftest import Octavo, busy_server
 from tests.cli.small_server import KEY, KEY_OF_JUN, NEXT_KEY
 from tests.data.sends import add_write
 
@@ -203,21 +201,9 @@ def test_status_without_an_account_ends_with_four(octavo: Octavo) -> None:
 
 @pytest.mark.parametrize("status", [429, 503])
 def test_status_is_unknown_if_the_server_is_busy(octavo: Octavo, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    class BusyServer(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(status)
-            self.send_header("retry-after", "3600")
-            self.send_header("content-length", "0")
-            self.end_headers()
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Log nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), BusyServer) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        monkeypatch.setenv("OCTAVO_API_KEY", KEY)
-        ran = octavo("--base-url", f"http://127.0.0.1:{server.server_port}", "auth", "status")
-        server.shutdown()
+    monkeypatch.setenv("OCTAVO_API_KEY", KEY)
+    with busy_server(status) as origin:
+        ran = octavo("--base-url", origin, "auth", "status")
     assert ran.code == 1
     assert "\tunknown\t" in ran.out
     assert "octavo: Could not check the API key for" in ran.err

@@ -59,6 +59,8 @@ class Trace:
     """Duration in seconds, including all attempts and waits."""
     retry_at: Moment | None = None
     """When the server accepts the next request. None if unknown."""
+    is_read: bool = True
+    """False if the request may change something on the server."""
 
 
 class ApiError(Exception):

@@ -46,7 +46,6 @@ from octavo.cli.standard_streams import (
     tell,
     why_read_only,
 )
-from octavo.client.policy import READS
 from octavo.data.live import NOT_AVAILABLE_OFFLINE
 from octavo.data.state_db import NotSaved, StateDb
 from octavo.data.writes.machine import NewWrite, OutboxEntry
@@ -115,8 +114,7 @@ def failure_of(error: ApiError, action: str) -> Failure:
         return Failure(message, NOT_ALLOWED)
     if isinstance(error, NotFound):
         return Failure(message, NOT_FOUND)
-    is_write = error.trace.method not in ("", *READS)
-    return Failure(message, UNKNOWN if is_write and error.outcome is Outcome.UNKNOWN else FAILED)
+    return Failure(message, UNKNOWN if error.outcome is Outcome.UNKNOWN and not error.trace.is_read else FAILED)
 
 
 def _clause(error: Exception) -> str:

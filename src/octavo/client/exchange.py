@@ -113,9 +113,10 @@ class Exchange:
     def record_error(self, error: ApiError) -> ApiError:
         """Record an error for the log. Return it with the method, the route and the attempts of this request."""
         self._error = str(error)
-        request = {"method": self.outgoing.method, "route": self._route, "request_id": self._request_id}
+        request = {"method": self.outgoing.method, "is_read": self.outgoing.is_read, "route": self._route}
         status = {} if self.status is None else {"status": self.status}
-        return error.with_trace(**request, **status, attempts=self._attempt, elapsed=self.elapsed)
+        attempts = {"request_id": self._request_id, "attempts": self._attempt, "elapsed": self.elapsed}
+        return error.with_trace(**request, **status, **attempts)
 
     def record_cancel(self) -> None:
         """Record that the caller canceled the request."""
@@ -389,4 +390,4 @@ async def upload(
             if is_own_origin
             else f"Could not upload the file: {host} responded with status {status}."
         )
-        raise rejected(sentence, Trace("PUT", "", status))
+        raise rejected(sentence, Trace("PUT", "", status, is_read=False))
