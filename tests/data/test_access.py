@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from octavo.api import comments, content, fonts, links, redirects, share_links, sites, spaces
+from octavo.api import comments, content, fonts, links, sites, spaces
 from octavo.api.errors import ApiError
 from octavo.api.operation import Operation, SpaceRef
 from octavo.data.live import Live
 from octavo.server.app import Platform
-from octavo.tui.resources.resource_commands import frozen_feature_reason
 from tests.data.sends import RequestGate
 from tests.server.asking import ACME
 
@@ -97,15 +96,3 @@ async def test_successful_response_makes_the_operation_available(live: Live, pla
     assert live.why_unavailable(sites.List)
     await live.send(sites.List(at=ACME))
     assert live.why_unavailable(sites.List) is None
-
-
-def test_frozen_feature_names_the_required_plan() -> None:
-    site = sites.Site(
-        id="s",
-        title="Docs",
-        features=(sites.Feature(id="sites-redirects", plan="premium", frozen=True), sites.Feature(id="sites-seo")),
-    )
-    assert frozen_feature_reason(site, redirects.Create) == (
-        "The plan of “Docs” no longer includes redirects. Upgrade the site to the premium plan."
-    )
-    assert frozen_feature_reason(site, share_links.Create) is None, "what the server does not speak of is tried"

@@ -418,6 +418,17 @@ async def test_item_missing_from_a_cached_list_opens_when_the_list_is_loaded(sta
         await run.see("Tides", "Everyone with access")
 
 
+async def test_item_missing_from_a_cached_list_is_not_called_deleted_if_the_list_cannot_be_loaded(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        await open_table(run, "collections")
+        await open_table(run, "teams")
+        made = await run.ask(collections.Create(at=OrganizationRef(organization_id=ORGANIZATION), title="Tides"), NOOR)
+        run.platform.refuse_next(collections.List, 500, "The shelves are being painted.", times=9)
+        run.app.go(ToAccess(CollectionRef(collection_id=made.id)))
+        await run.hear("Could not find the item in collections: ", "The shelves are being painted.")
+        assert not any("deleted" in each for each in run.said)
+
+
 async def test_created_team_is_selected_and_removed_by_undo(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await open_table(run, "teams")

@@ -661,10 +661,8 @@ class PendingNavigation:
             open_selected_row(view, child_table)
         elif not view.snapshot.loading and not view.snapshot.needs_more(MAX_ROWS):
             self._target = None
-            view.shell.say(
-                f"Could not find the item in {view.level.resource.plural}: it was deleted, or you do not have access to it.",
-                tone="care",
-            )
+            cause = view.snapshot.error or "it was deleted, or you do not have access to it."
+            view.shell.say(f"Could not find the item in {view.level.resource.plural}: {cause}", tone="care")
 
 
 def _count_label(response: Any, resource: Resource[Any]) -> str:
