@@ -292,7 +292,7 @@ def test_propose_killed_at_each_write_doubles_nothing(demo: CommandLine) -> None
         pages = home.run("diff", made["ref"], "--json", "pages,files").json
         assert [(each["path"], each["change"]) for each in pages["pages"]] == [
             ("people/privacy", "edited"),
-            ("lamp", "added"),
+            ("people/lamp", "added"),
         ]
         assert [each["name"] for each in pages["files"]] == ["plan.txt"]
         assert home.run("show", f"{made['ref']}:people/privacy", "--raw").out.count("Ask for the key.") == 1

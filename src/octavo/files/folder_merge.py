@@ -140,6 +140,7 @@ class FolderMerge:
     def _merge_summary(self) -> None:
         file, data = self.folder.files.get(SUMMARY), self.local.data.get(SUMMARY)
         base, mine = base_entries(self.folder), self.local.entries
+        local_changes.set_server_ids(base, mine, self.layout.entries)
         server = self._server_entries(base)
         text, base_text = self.local.text(SUMMARY), self._base(file) or ""
         if self._is_first and data is not None:
@@ -167,15 +168,16 @@ class FolderMerge:
 
     def _server_entries(self, base: Entries) -> Entries:
         """Return the table of contents of the space. If the title of a page has not changed since the last pull, its
-        entry keeps the title that it had there."""
+        entry keeps the title that it had there. An entry without a short title keeps its last one."""
         base_by_id = {entry.id: entry for entry in walk_entries(base)}
         files = {file.id: file for file in self.folder.files.values() if file.kind == "page"}
         for entry in walk_entries(self.layout.entries):
             before, file = base_by_id.get(entry.id), files.get(entry.id)
+            if before is not None:
+                entry.link_title = entry.link_title or before.link_title
             if before is not None and file is not None:
                 title = PageFile(self._base(file) or "").title or before.title
                 entry.title = before.title if title == entry.title else entry.title
-                entry.link_title = entry.link_title or before.link_title
         return self.layout.entries
 
     def _merged_entries(self, base: Entries, server: Entries) -> Entries:

@@ -66,6 +66,17 @@ def assign_ids(entries: Entries, ids: Mapping[str, str], known: Iterable[Entry])
         entry.id = entry.id or f"{entry.kind}:{number}:{entry.title}"
 
 
+def set_server_ids(base: Entries, local: Entries, server: Entries) -> None:
+    """Give the groups and links in `base` the IDs of the matching entries in `server`. Entries in `local` with the
+    same old IDs get the same new IDs."""
+    before = [entry.id for entry in walk_entries(base)]
+    pages = {entry.path.as_posix(): entry.id for entry in walk_entries(base) if entry.path is not None}
+    assign_ids(base, pages, server)
+    new_ids = dict(zip(before, (entry.id for entry in walk_entries(base)), strict=True))
+    for entry in walk_entries(local):
+        entry.id = new_ids.get(entry.id, entry.id)
+
+
 def _title_and_target(entry: Entry) -> object:
     return entry.title, entry.target
 

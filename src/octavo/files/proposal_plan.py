@@ -36,6 +36,7 @@ from octavo.files.local_changes import (
     LocalFiles,
     TreeStep,
     deleted_pages,
+    set_server_ids,
     to_page_tree,
     tree_steps,
     with_missing_entries,
@@ -131,6 +132,7 @@ class ProposalPlanner:
         """Return the changes. Raises ApiError, OSError or NotPulled."""
         paths_by_id = {file.id: self.local.current_path(file) for file in self.baseline.files.values() if file.id}
         layout = FolderLayout.of(self.head, self.folder.space, paths_by_id)
+        set_server_ids(self.baseline.entries, self.local.entries, layout.entries)
         plan = ProposalPlan(FolderLinkTargets(layout))
         self._plan_tree(plan)
         self._plan_files(plan)

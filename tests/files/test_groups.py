@@ -1,0 +1,85 @@
+"""Pulls and proposals of a space whose table of contents has a group and a link."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from octavo.api.content import Page, Revision
+from octavo.documents.folders.layout import FolderLayout
+from octavo.files.folder_merge import FolderMerge, PullResult, WantedFile
+from octavo.files.local_changes import LocalFiles, TreeStep, base_entries
+from octavo.files.proposal_plan import Baseline, ProposalPlan, ProposalPlanner
+from octavo.files.pulled_folder import PulledFolder
+
+NAMES = ("home", "a", "b")
+LINK = "***\n\n* [Site](https://a.example)\n"
+
+
+def space(home: str = "home") -> Revision:
+    pages = {name: Page(id=name, title=name, path=name, slug=name) for name in NAMES}
+    first = pages["home"].model_copy(update={"title": home})
+    group = Page(id="group", type="group", title="Guides", path="guides", slug="guides", pages=(pages["a"], pages["b"]))
+    link = Page(id="link", type="link", title="Site", href="https://a.example")
+    return Revision(id=home, pages=(first, group, link))
+
+
+def pull(folder: PulledFolder, revision: Revision) -> str:
+    """Bring a revision into a folder, and return the table of contents of the folder."""
+    layout = FolderLayout.of(revision, folder.space, {name: f"{name}.md" for name in NAMES})
+    wanted = [
+        WantedFile(
+            path := f"{name}.md", path, "page", name, f"# {layout.pages[name].title}\n", before=folder.files.get(path)
+        )
+        for name in NAMES
+    ]
+    FolderMerge(folder, LocalFiles.read(folder), layout, wanted, PullResult(revision.id)).apply()
+    return (folder.top / "SUMMARY.md").read_text()
+
+
+async def plan(top: Path, revision: Revision) -> ProposalPlan:
+    async def text(page: Page) -> str:
+        return f"# {page.title}\n"
+
+    folder = PulledFolder.read(top)
+    baseline = Baseline(dict(folder.files), base_entries(folder))
+    return await ProposalPlanner(folder, LocalFiles.read(folder), baseline, revision, revision, text).plan()
+
+
+def contents(*before: str, inside: tuple[str, ...]) -> str:
+    listed, grouped = ("".join(f"* [{name}]({name}.md)\n" for name in names) for names in (before, inside))
+    return f"# Table of contents\n\n{listed}\n## Guides\n\n{grouped}\n{LINK}"
+
+
+def test_local_order_in_a_group_and_short_title_of_a_link_survive_pulls(tmp_path: Path) -> None:
+    pull(PulledFolder.new(tmp_path, "http://octavo.test", "docs"), space())
+    local = contents("home", inside=("b", "a")).replace("example)", 'example "Short")')
+    (tmp_path / "SUMMARY.md").write_text(local)
+    for title in ("Start", "Begin"):
+        assert pull(PulledFolder.read(tmp_path), space(title)) == local.replace("[home]", f"[{title}]")
+
+
+def test_short_title_of_a_link_in_a_folder_before_its_first_pull_stays(tmp_path: Path) -> None:
+    local = contents("home", inside=("a", "b")).replace("example)", 'example "Short")')
+    (tmp_path / "SUMMARY.md").write_text(local)
+    pull(PulledFolder.new(tmp_path, "http://octavo.test", "docs"), space())
+    assert pull(PulledFolder.read(tmp_path), space("Start")) == local.replace("[home]", "[Start]")
+
+
+@pytest.mark.parametrize(
+    ("local", "steps"),
+    [
+        (contents("home", inside=("b", "a")), [TreeStep("a", "group", 1)]),
+        (contents("home", "a", inside=("b",)), [TreeStep("a", None, 1)]),
+        (contents("a", "b", "home", inside=()), [TreeStep("a", None, 0), TreeStep("b", None, 1)]),
+        (contents("home", inside=("a", "new", "b")), [TreeStep("new:new.md", "group", 1, is_new=True)]),
+        (contents("home", inside=("a", "b")), []),
+    ],
+)
+async def test_moves_into_and_out_of_a_group_are_proposed(tmp_path: Path, local: str, steps: list[TreeStep]) -> None:
+    pull(PulledFolder.new(tmp_path, "http://octavo.test", "docs"), space())
+    (tmp_path / "new.md").write_text("# New\n")
+    (tmp_path / "SUMMARY.md").write_text(local)
+    found = await plan(tmp_path, space())
+    assert (found.steps, found.blocked, found.deletions) == (steps, [], [])
