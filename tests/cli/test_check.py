@@ -379,6 +379,15 @@ def test_names_with_control_characters_are_shown_as_symbols(
     assert not set(octavo("check", ".").out) & {"\x1b", "\x07", "\u202e"}
 
 
+def test_encoded_control_characters_in_urls_are_shown_as_symbols(octavo: Octavo, tmp_path: Path) -> None:
+    url = "%1b]0;title%07%0aerror.md"
+    write_seeded(tmp_path, {"README.md": f"[x](gone{url})\n", "SUMMARY.md": f"* [x](README.md)\n* [y](../{url})\n"})
+    ran = octavo("check", str(tmp_path))
+    assert "no page at “gone␛]0;title␇ error.md”" in ran.out
+    assert "../␛]0;title␇ error.md points outside the folder" in ran.err
+    assert not set(ran.out + ran.err) & {"\x1b", "\x07"}
+
+
 @pytest.mark.before_release
 def test_terminal_gets_colors_unless_they_are_switched_off(tmp_path: Path) -> None:
     write_seeded(tmp_path, {"README.md": "[a](b.md)\n"})

@@ -17,7 +17,7 @@ from octavo.documents.folders.folder import Entry, Folder, change_outside_code, 
 from octavo.documents.folders.layout import FolderLayout, PageFile, encode_like, normalize, write_page
 from octavo.documents.folders.table_of_contents import summary_entries, write_summary
 from octavo.documents.yaml_values import write_entry
-from octavo.files.local_changes import structure
+from octavo.files.local_changes import assign_ids, structure
 
 
 def page(page_id: str, path: str, *below: Page, **fields: Any) -> Page:
@@ -67,6 +67,12 @@ def test_title_is_written_if_the_heading_differs() -> None:
 def test_front_matter_with_only_a_comment_stays() -> None:
     before = "---\n# For editors\n---\n\n# Intro\n"
     assert write_page(page("intro", "intro"), "# Intro\n", existing=before) == before
+
+
+def test_front_matter_that_cannot_be_read_keeps_its_other_lines() -> None:
+    deep = "".join(f"{' ' * depth}a{depth}:\n" for depth in range(70))
+    written = write_page(page("a", "a", description="New"), "# A\n", existing=f"---\n{deep}---\n\n# A\n")
+    assert written == f"---\n{deep}description: New\n---\n\n# A\n"
 
 
 def test_existing_file_keeps_its_other_lines() -> None:
@@ -195,6 +201,52 @@ def test_summary_has_groups_links_and_short_titles(tmp_path: Path) -> None:
         "## Help\n\n* [Status](https://status.example.com)\n"
     )
     assert write_summary(read_summary(tmp_path, text)) == text
+
+
+def test_groups_with_equal_titles_keep_their_own_slugs(tmp_path: Path) -> None:
+    entries = [
+        Entry("group", "Guides", slug=slug, children=[Entry("document", slug, Path(f"{slug}.md"))])
+        for slug in ("guides", "guides-1", "other")
+    ]
+    read = read_summary(tmp_path, write_summary(entries))
+    assert [(group.title, group.slug) for group in read] == [
+        ("Guides", ""), ("Guides", "guides-1"), ("Guides", "other"),
+    ]  # fmt: skip
+
+
+def test_short_title_belongs_to_its_entry_only(tmp_path: Path) -> None:
+    text = '* [Site](https://a.example)\n* [Our site](https://a.example "Ours")\n  * [Site](https://a.example "Mine")\n'
+    assert [each.link_title for each in read_summary(tmp_path, text)] == ["", "Ours", "Mine"]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://a.example/a b",
+        "https://a.example/A_(b)",
+        "https://a.example/x)",
+        "https://a.example/?a=1&b=(2",
+        "c d.pdf",
+    ],
+)
+def test_target_of_a_link_and_its_short_title_are_read_again(tmp_path: Path, url: str) -> None:
+    (read,) = read_summary(tmp_path, write_summary([Entry("link", "Site", target=url, link_title="Short")]))
+    assert (read.title, read.target, read.link_title) == ("Site", url, "Short")
+
+
+def test_links_to_a_page_and_its_heading_are_read_as_the_server_has_them(tmp_path: Path) -> None:
+    (tmp_path / "a (1) 50%.md").write_text("# A\n")
+    targets = {"heading": {"page": "a", "anchor": "b"}, "page": {"page": "a"}}
+    links = (Page(id=name, type="link", title=name, target=target) for name, target in targets.items())
+    entries = layout(page("a", "a (1) 50%"), *links).entries
+    text = write_summary(entries)
+    assert text == (
+        "# Table of contents\n\n* [A](<a (1) 50%25.md>)\n* [heading](<a (1) 50%25.md#b>)\n* [page](<a (1) 50%25.md>)\n"
+    )
+    read = read_summary(tmp_path, text)
+    assert write_summary(read) == text
+    assign_ids(read, {"a (1) 50%.md": "a"}, entries)
+    assert structure(read) == structure(entries)
 
 
 def test_repeated_page_is_a_link_and_its_entries_stay_after_it(tmp_path: Path) -> None:

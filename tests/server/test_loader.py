@@ -289,10 +289,11 @@ def test_unreadable_files_are_reported_and_the_rest_loaded(world: World, folder:
     (folder / "binary.md").write_bytes(b"# A\0B")
     (folder / "latin.md").write_bytes("# Größe\n".encode("latin-1"))
     (folder / "big.md").write_bytes(b"x" * 5_000_001)
+    (folder / "bell\x07.md").write_bytes(b"\0")
     os.mkfifo(folder / "pipe.md")
     (folder / "folder.md").mkdir()
     loaded = load(world, folder)
-    assert {each.path for each in loaded.problems} == {"binary.md", "latin.md", "big.md", "pipe.md"}
+    assert {each.path for each in loaded.problems} == {"binary.md", "bell␇.md", "latin.md", "big.md", "pipe.md"}
     assert text(world, loaded, "Gr\ufffd\ufffde") == "# Gr\ufffd\ufffde\n"
     assert text(world, loaded, "Home") == "# Home\n\nfirst\n\nsecond\n"
 

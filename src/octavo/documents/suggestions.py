@@ -177,7 +177,7 @@ def _touches(start: int, end: int, ranges: list[tuple[int, int]]) -> bool:
     return any((start < last and end > first) or first < start == end < last for first, last in ranges)
 
 
-_MARKED = re.compile(r"(\*{1,2}|`)(?=\S)([^*`\n]{1,300})(?<=\S)\1")
+_MARKED = re.compile(r"(\*{1,2}|`{1,9})(?=\S)([^*`\n]{1,300})(?<=\S)\1")
 _QUOTE = re.compile(r"^\s*(?:> ?)+")
 _LINK = re.compile(r"\[([^\[\]\n]{1,200})\]\([^()\s]{1,500}\)")
 
@@ -198,7 +198,7 @@ def one_line_text(markdown: str) -> str:
     in_code = follows_code = False
     for line in markdown.split("\n"):
         text = _QUOTE.sub("", line).strip()
-        if text.startswith(("```", "~~~")):
+        if _FENCE.match(text):
             in_code, follows_code = not in_code, False
         elif text:
             parts += ["·", text] if follows_code else [text]

@@ -99,8 +99,7 @@ def _comparable_entries(entries: Iterable[Entry], depth: int = 0) -> Iterator[tu
     """Yield a tuple for each entry, with all that `SUMMARY.md` says about it."""
     for entry in entries:
         slug = entry.slug if entry.slug != page_trees.page_slug(entry.title) else ""
-        target = unquote(entry.target).strip("<>")
-        yield depth, entry.kind, entry.id, entry.title, entry.path, target, entry.link_title, slug
+        yield depth, entry.kind, entry.id, entry.title, entry.path, unquote(entry.target), entry.link_title, slug
         yield from _comparable_entries(entry.children, depth + 1)
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from octavo.api.safety import safe_address
 from octavo.documents import front_matter, page_trees
 from octavo.documents.folders.folder import (
     ASSETS,
@@ -246,7 +247,7 @@ class _FolderReader:
         """Return the text for a file that cannot be read: its earlier text, or a hint block with the reason."""
         if earlier := self._earlier_page(path) or self._earlier_reusable(path):
             return page_text(self.world, earlier)
-        name = readable_name(str(path))
+        name = safe_address(readable_name(str(path)))
         why = next(problem.message for problem in reversed(self.folder.problems) if problem.path == name)
         return f'{{% hint style="warning" %}}\n{page_trees.escape(f"{name} {why}")}\n{{% endhint %}}\n'
 

@@ -108,6 +108,7 @@ def test_list_shows_the_text_of_links_and_mentions() -> None:
     markdown = f'Ask {mention_markdown(TOM)},\nsee [the guide](https://example.com/a_b "x") or [a](b)!'
     assert one_line_text(markdown) == 'Ask @Tom, see [the guide](https://example.com/a_b "x") or a!'
     assert one_line_text("**Two** of *three* `a_b`, 2 * 3 * 4, **x") == "Two of three a_b, 2 * 3 * 4, **x"
+    assert one_line_text("```npm i``` fails") == "npm i fails"
     assert one_line_text("*" * 50_000) == "*" * 50_000
     assert one_line_text(">" * 50_000) == ""
     assert (

@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Any, Literal, NamedTuple
 
+from octavo.api.safety import safe_address
 from octavo.documents import front_matter
 from octavo.documents.anchors import PageAnchors, page_anchors
 from octavo.documents.blocks import Block, Document, sanitize
@@ -114,8 +115,8 @@ DEFAULT_RULES = frozenset(name for name, rule in RULES.items() if rule.is_defaul
 
 
 def finding(rule: str, message: str, path: str, place: Place = TOP, **others: Any) -> Finding:
-    """Return a finding with the severity of its rule."""
-    return Finding(rule, RULES[rule].severity, message, path, place, **others)
+    """Return a finding with the severity of its rule. The message is sanitized, because it can contain a decoded URL."""
+    return Finding(rule, RULES[rule].severity, safe_address(message), path, place, **others)
 
 
 @dataclass(frozen=True)

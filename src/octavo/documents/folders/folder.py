@@ -16,6 +16,7 @@ from pathlib import Path, PurePath
 from urllib.parse import unquote
 
 from octavo.api.folding import fold
+from octavo.api.safety import safe_address
 
 EXTERNAL_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 """Start of a URL that does not name a file in the folder."""
@@ -88,7 +89,7 @@ class Folder:
     entries: list[Entry] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     first_page: Path | None = None
-    """First page, if the tree comes from the subfolders. None if it comes from `summary` or has no page."""
+    """First page of the space in the order of the subfolders. None if there is none, or before they were read."""
     summary: Path | None = None
     """File of the table of contents. None if the tree comes from the subfolders."""
     unlisted: list[Path] = field(default_factory=list)
@@ -99,7 +100,7 @@ class Folder:
 
     def report(self, path: Path | str, message: str) -> None:
         """Record a problem with a file, once."""
-        problem = Problem(readable_name(str(path)), message)
+        problem = Problem(safe_address(readable_name(str(path))), safe_address(message))
         if problem not in self.problems:
             self.problems.append(problem)
 

@@ -20,6 +20,7 @@ from octavo.api.folding import fold
 from octavo.documents import front_matter, links, page_trees
 from octavo.documents.folders.folder import (
     ASSETS,
+    EXTERNAL_URL,
     INCLUDES,
     PAGE_SUFFIXES,
     TAKEN,
@@ -110,7 +111,7 @@ def write_page(page: Page, body: str, *, cover: str = "", existing: str = "") ->
     heading = page_trees.first_heading(body)
     if page.title and ("title" in before.matter or (heading is not None and page.title != heading)):
         values = {"title": page.title, **values}
-    lines = _with_values(before.front_matter_lines, values)
+    lines = _with_values(before, values)
     whole = with_front_matter(lines, body)
     return whole if whole.endswith("\n") or not whole else f"{whole}\n"
 
@@ -189,15 +190,14 @@ def read_layout(value: Any) -> Json:
     return layout
 
 
-def _with_values(existing: str, values: Mapping[str, Any]) -> list[str]:
+def _with_values(existing: PageFile, values: Mapping[str, Any]) -> list[str]:
     """Return the lines of front matter with `values` for the keys of the API. Lines with the same value, or with other
     keys, stay as they are."""
-    entries = list(_entries(existing))
+    entries = list(_entries(existing.front_matter_lines))
     existing_keys = {key for key, _ in entries}
     result: list[tuple[str, list[str]]] = []
     for key, lines in entries:
-        value = values.get(key)
-        old = front_matter.parse("\n".join(lines)).get(key)
+        value, old = values.get(key), existing.matter.get(key)
         if key not in API_KEYS or _has_same_meaning(key, old, value):
             result.append((key, lines))
         elif value is not None:
@@ -402,8 +402,9 @@ class FolderLayout:
                 yield Entry("group", title, children=children, slug=page.slug or "", id=page.id)
             elif page.type == "link":
                 target_url = self.url_of(page.target) if isinstance(page.target, dict) else ""
-                path_or_url = link_path(*target_url.split("#", 1)) if ":" not in target_url else target_url
-                yield Entry("link", title, target=path_or_url or page.href or "", link_title=short, id=page.id)
+                if not EXTERNAL_URL.match(target_url):
+                    target_url = link_path(*target_url.split("#", 1))
+                yield Entry("link", title, target=target_url or page.href or "", link_title=short, id=page.id)
             else:
                 yield from children
 

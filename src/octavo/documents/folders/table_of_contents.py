@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
 from octavo.api.folding import fold
 from octavo.documents import front_matter, page_trees
-from octavo.documents.blocks import Block, Run
+from octavo.documents.blocks import Block, Document, Run, line_starts
 from octavo.documents.folders.folder import (
     DEPTH_LIMIT,
     EXTERNAL_URL,
@@ -37,8 +37,8 @@ _INDEX_STEMS = ("readme", "index")
 _LIST_ITEM = re.compile(r"(?:[*+-]|\d{1,9}[.)])[ \t]")
 _PIECE_LINES = 2_000
 """Number of lines parsed at a time. The parser does not return all items of very long lists."""
-_GROUP_SLUG = re.compile(r"""^##+ (.{1,1000}?)[ \t]*<a href="#[^"\n]{0,200}" id="([^"\n]{1,200})">""", re.MULTILINE)
-_LINK_TITLE = re.compile(r"""\]\((<[^<>\n]{1,1000}>|[^\s()<>]{1,1000})[ \t]+"((?:[^"\\\n]|\\.){1,300})"\)""")
+_WRITTEN_SLUG = re.compile(r"""^##+ .{1,1000}?<a href="#[^"\n]{0,200}" id="([^"\n]{1,200})">""", re.MULTILINE)
+_LINK_TITLE = re.compile(r"""\]\((<[^<>\n]{1,1000}>|[^\s<>]{1,1000})[ \t]+"((?:[^"\\\n]|\\.){1,300})"\)""")
 _TITLE_SIGNS = re.compile(r"[\\\[\]*`<]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|~(?=~)")
 _HEADING_END = re.compile(r"(?<!\S)#")
 _PATH_SIGNS = re.compile(r'[%#?<>\\\n\r\t"]')
@@ -211,24 +211,25 @@ def _find_index(folder: Folder, path: Path) -> Path | None:
 
 def summary_entries(folder: Folder, text: str, summary: Path) -> list[Entry]:
     """Return the entries of a table of contents. A heading of level 2 or more starts a group, a divider ends it."""
-    reader = _SummaryReader(folder, summary, text)
     root: list[Entry] = []
     current_entries = root
-    documents = [parse(piece) for piece in _pieces_of_lines(text)]
-    slugs = {_plain_text(_inline(found[1])): found[2] for found in _GROUP_SLUG.finditer(text)}
-    if any(block.attrs.get("source") for document in documents for block in document.walk()):
-        folder.report(summary, "has too many nested levels to be read completely. The other pages are listed last.")
-    for block in _flatten(block for document in documents for block in document.blocks):
-        if block.kind == "heading" and block.attrs.get("level", 1) > 1:
-            title = _plain_text(block.runs) or "Untitled group"
-            group = Entry("group", title, slug=slugs.get(title, ""))
-            root.append(group)
-            current_entries = group.children
-        elif block.kind == "divider":
-            current_entries = root
-        elif block.kind == "list":
-            current_entries += reader.items(block)
-    reader.link_repeated_files(root)
+    # A heading without an anchor has an id too, which is made from its title.
+    written_slugs = set(_WRITTEN_SLUG.findall(text))
+    for document in map(parse, _pieces_of_lines(text)):
+        if any(block.attrs.get("source") for block in document.walk()):
+            folder.report(summary, "has too many nested levels to be read completely. The other pages are listed last.")
+        reader = _SummaryReader(folder, summary, document)
+        for block in _flatten(document.blocks):
+            if block.kind == "heading" and block.attrs.get("level", 1) > 1:
+                title, slug = _plain_text(block.runs) or "Untitled group", str(block.attrs.get("id") or "")
+                group = Entry("group", title, slug=slug if slug in written_slugs else "")
+                root.append(group)
+                current_entries = group.children
+            elif block.kind == "divider":
+                current_entries = root
+            elif block.kind == "list":
+                current_entries += reader.items(block)
+    _link_repeated_files(root)
     return [entry for entry in root if entry.kind != "group" or entry.children]
 
 
@@ -254,20 +255,19 @@ def _flatten(blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 class _SummaryReader:
-    def __init__(self, folder: Folder, summary: Path, text: str) -> None:
+    def __init__(self, folder: Folder, summary: Path, document: Document) -> None:
         self._folder = folder
         self._summary = summary
-        self._link_titles = {
-            found[1].strip("<>"): re.sub(r"\\(.)", r"\1", found[2]) for found in _LINK_TITLE.finditer(text)
-        }
+        self._source = document.source
+        self._line_starts = [*line_starts(document.source), len(document.source)]
 
     def items(self, block: Block) -> list[Entry]:
         """Return the entries of a list, with the entries of nested lists as children."""
         result: list[Entry] = []
         for item in block.children:
-            runs = tuple(run for child in item.children if child.kind in ("paragraph", "heading") for run in child.runs)
+            texts = [child for child in item.children if child.kind in ("paragraph", "heading")]
             below = [entry for child in item.children if child.kind == "list" for entry in self.items(child)]
-            entry = self._entry(runs)
+            entry = self._entry(texts)
             if entry is None:
                 result += below
             elif entry.kind == "link":
@@ -278,14 +278,15 @@ class _SummaryReader:
                 result.append(entry)
         return result
 
-    def _entry(self, runs: tuple[Run, ...]) -> Entry | None:
+    def _entry(self, texts: Sequence[Block]) -> Entry | None:
+        runs = [run for block in texts for run in block.runs]
         linked = [run for run in runs if run.link]
         if not linked:
             title = _plain_text(runs)
             return Entry("document", title, target=title) if title else None
         url = linked[0].link or ""
         title = _plain_text(run for run in runs if run.link == url) or _plain_text(runs)
-        short = self._link_titles.get(url, "")
+        short = next(filter(None, (self._link_title(block, url) for block in texts)), "")
         if EXTERNAL_URL.match(url):
             return Entry("link", title or url, target=url, link_title=short)
         path = self._folder.resolve(url, self._summary)
@@ -300,17 +301,25 @@ class _SummaryReader:
         anchor = url.partition("#")[2]
         return Entry("document", title, path=path, target=f"#{anchor}" if anchor else "", link_title=short)
 
-    def link_repeated_files(self, root: list[Entry]) -> None:
-        """Keep one document entry per file, and turn further entries into links to that page or its heading."""
-        all_entries = list(walk_entries(root))
-        owners: dict[Path, Entry] = {}
-        for entry in [
-            *(each for each in all_entries if not each.target),
-            *(each for each in all_entries if each.target),
-        ]:
-            if entry.kind == "document" and entry.path is not None:
-                owners.setdefault(entry.path, entry)
-        _link_repeated(root, owners)
+    def _link_title(self, block: Block, url: str) -> str:
+        """Return the title of the link to `url` in a block. Empty if the link has none."""
+        first, last = (self._line_starts[line] for line in block.lines)
+        links = _LINK_TITLE.finditer(self._source, first, last)
+        title = next((link[2] for link in links if link[1].strip("<>") == url), "")
+        return re.sub(r"\\(.)", r"\1", title)
+
+
+def _link_repeated_files(root: list[Entry]) -> None:
+    """Keep one document entry per file, and turn further entries into links to that page or its heading."""
+    all_entries = list(walk_entries(root))
+    owners: dict[Path, Entry] = {}
+    for entry in [
+        *(each for each in all_entries if not each.target),
+        *(each for each in all_entries if each.target),
+    ]:
+        if entry.kind == "document" and entry.path is not None:
+            owners.setdefault(entry.path, entry)
+    _link_repeated(root, owners)
 
 
 def _link_repeated(entries: list[Entry], owners: dict[Path, Entry]) -> None:
@@ -323,13 +332,9 @@ def _link_repeated(entries: list[Entry], owners: dict[Path, Entry]) -> None:
                 entry.target = ""
                 continue
             siblings += entry.children
-            entry.kind, entry.children = "link", []
-            entry.target = f"/{entry.path}{entry.target}"
+            entry.target = link_path(entry.path.as_posix()) + entry.target
+            entry.kind, entry.path, entry.children = "link", None, []
     entries[:] = siblings
-
-
-def _inline(text: str) -> tuple[Run, ...]:
-    return next((block.runs for block in parse(text).blocks), ())
 
 
 def _plain_text(runs: Iterable[Run]) -> str:
@@ -362,7 +367,7 @@ def _group_heading(entry: Entry) -> str:
 
 def _items(entries: Iterable[Entry], depth: int) -> Iterator[str]:
     for entry in entries:
-        target = link_path(entry.path.as_posix()) if entry.path is not None else entry.target
+        target = _link_target(link_path(entry.path.as_posix()) if entry.path is not None else entry.target)
         if not target:
             yield from _items(entry.children, depth)
             continue
@@ -373,9 +378,13 @@ def _items(entries: Iterable[Entry], depth: int) -> Iterator[str]:
 
 
 def link_path(path: str, anchor: str = "") -> str:
-    """Return a path as the target of a Markdown link."""
-    plain = _PATH_SIGNS.sub(lambda found: f"%{ord(found[0]):02X}", path) + (f"#{anchor}" if anchor else "")
-    return f"<{plain}>" if re.search(r"[\s()]", plain) else plain
+    """Return the URL of a path, with its spaces as they are."""
+    return _PATH_SIGNS.sub(lambda found: f"%{ord(found[0]):02X}", path) + (f"#{anchor}" if anchor else "")
+
+
+def _link_target(url: str) -> str:
+    """Return a URL as the target of a Markdown link."""
+    return f"<{url.replace('<', '%3C').replace('>', '%3E')}>" if re.search(r"[\s()<>]", url) else url
 
 
 def _escape(title: str) -> str:
