@@ -46,6 +46,13 @@ async def test_included_content_is_inserted_on_request(ask: Ask, world: World) -
     assert await read_page(ask, desk, "Home", dereferenced=False) == text
 
 
+async def test_links_in_code_of_included_content_stay(ask: Ask, world: World) -> None:
+    desk = await Desk.open(ask, '# Home\n\n{% include "note" %}\n')
+    code = "```md\n[the guide](../../guide.md)\n```"
+    add_reusable_content(world.for_user("ada"), desk.space.space_id, note=f"{code}\n\n[guide](../../guide.md)")
+    assert f"{code}\n\n[guide](guide.md)" in await read_page(ask, desk, "Home", dereferenced=True)
+
+
 async def test_links_to_pages_and_files_are_returned_by_id_on_request(ask: Ask) -> None:
     desk = await Desk.open(ask, "# Home", "# Guide\n\n## Part")
     guide = await desk.id("Guide")

@@ -32,6 +32,8 @@ _TOKEN = re.compile(
     r"""|(?P<sign>===|!==|==|!=|<=|>=|&&|\|\||[!<>()]))"""
 )
 _MARKDOWN_SIGNS = re.compile(r"[\\`*_\[\]{}|#~$:]")
+_CODE_SPAN = re.compile(r"(?<!`)(`{1,9})(?!`)[^\n]{1,1000}?(?<!`)\1(?!`)")
+"""Code in a line of text."""
 _CONSTANTS = {"true": True, "false": False, "null": None, "undefined": None}
 _EXPRESSION_DEPTH_LIMIT, _TOKEN_LIMIT = 40, 200
 INCLUDE_DEPTH_LIMIT = 4
@@ -88,9 +90,9 @@ def _included_text(
     budget[0] -= _COST_OF_INCLUDE  # Many nested includes take time even if they add no text.
     own_folder = posixpath.dirname(page_trees.source_path(item) or f"{_DEFAULT_FOLDER}/{item['id']}")
     text = store.text(item["text"]).strip("\n")
-    body = rewrite_links(
+    body = change_outside_code(
         _expand(store, text, own_folder, revision, (*outer_ids, item["id"]), budget),
-        lambda each: _relocate_url(each, own_folder, folder),
+        lambda part: rewrite_links(part, lambda each: _relocate_url(each, own_folder, folder)),
     )
     if len(body) > budget[0]:
         return None
@@ -182,7 +184,7 @@ def _expression_value(match: re.Match[str], variables: Mapping[str, Mapping[str,
 
 def _parse_conditions(text: str) -> list[str | _If]:
     """Split a text into plain parts and conditions. Tags without a matching start or end tag stay plain text."""
-    scanner, code = TagScanner(text), [fence.span() for fence in FENCED.finditer(text)]
+    scanner, code = TagScanner(text), _code_ranges(text)
     whole: list[str | _If] = []
     open_conditions: list[tuple[_If, list[str | _If]]] = []
     target, position = whole, 0
@@ -209,6 +211,13 @@ def _parse_conditions(text: str) -> list[str | _If]:
         for branch in unclosed.branches:
             target += [branch.opening, *branch.inner]
     return whole
+
+
+def _code_ranges(text: str) -> list[tuple[int, int]]:
+    """Return the start and end of each code block and code span, in order."""
+    fences = [fence.span() for fence in FENCED.finditer(text)]
+    outside = FENCED.sub(lambda fence: "\n" * len(fence[0]), text)
+    return sorted([*fences, *(span.span() for span in _CODE_SPAN.finditer(outside))])
 
 
 def _condition_tags(text: str, scanner: TagScanner, code: Sequence[tuple[int, int]]) -> Iterator[tuple[int, Tag]]:
