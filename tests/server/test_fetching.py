@@ -31,7 +31,7 @@ def test_url_is_fetched_and_decoded(web: Web) -> None:
     assert (fetched.kind, fetched.text, fetched.url) == ("text/plain", "gr\xfc\xdfe", f"{web.origin}/a?b=c")
 
 
-@pytest.mark.parametrize("charset", ["", "; charset=nothing-known"])
+@pytest.mark.parametrize("charset", ["", "; charset=nothing-known", "; charset=idna", "; charset=utf-8"])
 def test_unknown_charset_is_read_as_utf8(web: Web, charset: str) -> None:
     assert NEAR.fetch(web.put("/", "\ufeffgr\xfc\xdfe".encode(), f"text/plain{charset}")).text == "gr\xfc\xdfe"
 

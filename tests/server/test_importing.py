@@ -159,6 +159,28 @@ async def test_single_html_markdown_or_word_page_is_imported(local_ask: Ask, web
     assert (await desk.page("From Word", at)).markdown == "# From Word\n\nSaid in Word\n"
 
 
+@pytest.mark.parametrize("encoding", ["windows-1252", "shift_jis", "utf-16", "utf-8"])
+async def test_html_is_read_in_the_encoding_that_it_declares(local_ask: Ask, web: Web, encoding: str) -> None:
+    word = "日本" if encoding == "shift_jis" else "größe"
+    page = f'<meta charset="{encoding}"><h1>Size</h1><p>{word}'.encode("utf-8" if encoding == "utf-16" else encoding)
+    urls: dict[imports.Source, str] = {
+        "html": web.put("/a.html", page),
+        "website": web.put("/site/", page),
+        "zip": web.put("/all.zip", archive({"a.html": page}), "application/zip"),
+    }
+    for source, url in urls.items():
+        desk = await Desk.open(local_ask, "# Before")
+        await _import(local_ask, desk.space, url, source)
+        assert (await desk.page("Size")).markdown == f"# Size\n\n{word}\n", source
+
+
+async def test_links_in_code_of_imported_pages_stay(local_ask: Ask, web: Web) -> None:
+    desk = await Desk.open(local_ask, "# Before")
+    text = "# A\n\n```md\n[b](b.md)\n```\n"
+    await _import(local_ask, desk.space, web.put("/all.zip", archive({"a.md": text, "b.md": "# B"})), "zip")
+    assert (await desk.page("A")).markdown == text
+
+
 async def test_archive_becomes_a_page_tree_with_files(local_ask: Ask, web: Web) -> None:
     data = archive(
         {

@@ -54,9 +54,10 @@ class FetchedFile:
     def text(self) -> str:
         """The data decoded as text. Bytes that are invalid in the declared encoding become U+FFFD."""
         try:
-            return self.data.decode(self.charset or "utf-8-sig", "replace")
-        except LookupError:
-            return self.data.decode("utf-8-sig", "replace")
+            text = self.data.decode(self.charset or "utf-8", "replace")
+        except (LookupError, ValueError):  # The encoding is unknown, or is not for texts.
+            text = self.data.decode("utf-8", "replace")
+        return text.removeprefix("\ufeff")
 
 
 @dataclass(frozen=True)

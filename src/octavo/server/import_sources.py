@@ -12,7 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from itertools import chain, islice, takewhile
 from typing import Any
@@ -21,6 +21,7 @@ from zipfile import BadZipFile, ZipFile
 
 import mammoth  # type: ignore[import-untyped]  # mammoth has no type information
 from bs4 import BeautifulSoup, Tag
+from bs4.dammit import EncodingDetector
 from markdownify import MarkdownConverter
 
 from octavo.documents import page_trees
@@ -116,11 +117,19 @@ def _read_document(source: str, download: FetchedFile) -> ImportedFiles:
         imported.files.update(converted.files)
         imported.add(f"{stem}.md", converted.markdown)
     elif source == "html":
-        page = read_html(download.text)
+        page = read_html(_html_text(download))
         imported.add(f"{stem}.md", page.markdown(lambda address: urljoin(download.url, address)))
     else:
         imported.add(f"{stem}.md", download.text)
     return imported
+
+
+def _html_text(download: FetchedFile) -> str:
+    """Return HTML as text. Its encoding is that of the HTTP header, else that which the HTML itself declares."""
+    declared = download.charset or EncodingDetector.find_declared_encoding(download.data, is_html=True)
+    # A declaration that can be read as ASCII cannot be in UTF-16.
+    is_wrong = download.charset is None and declared is not None and declared.startswith("utf-16")
+    return replace(download, charset=None if is_wrong else declared).text
 
 
 def _stem_of_url(url: str) -> str:
@@ -148,7 +157,7 @@ def _read_website(url: str, fetcher: Fetcher) -> ImportedFiles:
             if download.kind not in ("text/html", "application/xhtml+xml"):
                 pages_found -= 1  # Images and files are not pages.
                 continue
-            page = read_html(download.text)
+            page = read_html(_html_text(download))
         except (FetchFailure, ConversionFailure):
             continue
         read[address] = (download, page)
@@ -260,7 +269,7 @@ def _read_archive(data: bytes) -> ImportedFiles:
 def _add_archived_file(imported: ImportedFiles, path: str, content: bytes) -> None:
     stem = posixpath.splitext(path)[0]
     if _HTML.search(path):
-        text = FetchedFile(path, "text/html", None, content).text
+        text = _html_text(FetchedFile(path, "text/html", None, content))
         imported.add(f"{stem}.md", read_html(text).markdown(_markdown_link))
     elif _DOCX.search(path):
         converted = convert_docx(content, page_trees.page_slug(posixpath.basename(stem)), imported.files)
