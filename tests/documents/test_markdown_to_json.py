@@ -176,6 +176,7 @@ def test_links_become_typed_references(address: str, expected: dict[str, str]) -
         (b"\xff\xd8\xff\xe0\0\x04JF\xff\xc0\0\x11\x08\0\x05\0\x06", (6, 5)),
         (b"RIFF\0\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0\x06\0\0\x07\0\0", (7, 8)),
         (b"RIFF\0\0\0\0WEBPVP8 \0\0\0\0\0\0\0\x9d\x01\x2a\x09\0\x0a\0", (9, 10)),
+        (b"RIFF\0\0\0\0WEBPVP8L\0\0\0\0\x2f\x0a\xc0\x02\x00", (11, 12)),
         (b"\x89PNG\r\n\x1a\n", None),
         (b"\xff\xd8\xff\xe0", None),
         (b"<svg/>", None),
@@ -186,7 +187,10 @@ def test_size_of_an_image_is_read_from_its_file(data: bytes, size: tuple[int, in
     assert image_size(data) == (size and {"width": size[0], "height": size[1]})
 
 
-@given(st.binary(max_size=64), st.sampled_from([b"\x89PNG\r\n\x1a\n", b"\xff\xd8", b"GIF87a", b"RIFF0000WEBPVP8X"]))
+@given(
+    st.binary(max_size=64),
+    st.sampled_from([b"\x89PNG\r\n\x1a\n", b"\xff\xd8", b"GIF87a", b"RIFF0000WEBPVP8X", b"RIFF0000WEBPVP8L"]),
+)
 def test_damaged_image_has_no_size_or_a_positive_size(data: bytes, start: bytes) -> None:
     size = image_size(start + data)
     assert size is None or (size["width"] > 0 and size["height"] > 0)

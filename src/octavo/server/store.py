@@ -395,6 +395,9 @@ def _read_size(data: bytes) -> tuple[int, int] | None:
     if data.startswith(b"RIFF") and data[8:16] == b"WEBPVP8 ":
         width, height = _unpack_pair("<HH", data, 26)
         return width & 0x3FFF, height & 0x3FFF
+    if data.startswith(b"RIFF") and data[8:16] == b"WEBPVP8L":
+        (bits,) = struct.unpack_from("<I", data, 21)
+        return 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF)
     if data.startswith(b"\xff\xd8"):
         return _jpeg_size(data)
     return None
