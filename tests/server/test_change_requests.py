@@ -139,10 +139,12 @@ async def test_change_request_is_opened_archived_and_reopened(ask: Ask) -> None:
 async def test_subject_has_at_most_100_characters(ask: Ask) -> None:
     desk = await Desk.open(ask)
     at = await desk.propose()
-    url = f"/v1/spaces/{at.space_id}/change-requests/{at.change_request_id}"
-    response = await ask.http("PATCH", url, json={"subject": "x" * 101})
-    assert response.status_code == 400
-    assert "at most 100 characters" in response.json()["error"]["message"]
+    url = f"/v1/spaces/{at.space_id}/change-requests"
+    one = f"{url}/{at.change_request_id}"
+    for method, path in (("POST", url), ("PATCH", one), ("POST", f"{one}/requested-reviewers")):
+        response = await ask.http(method, path, json={"users": ["tom"], "subject": "x" * 101})
+        assert response.status_code == 400
+        assert "at most 100 characters" in response.json()["error"]["message"]
 
 
 async def test_merged_change_request_cannot_be_changed(ask: Ask) -> None:

@@ -82,6 +82,7 @@ class MergeResult(Model):
 
 
 Status = Literal["draft", "open", "archived", "merged"]
+Subject = Annotated[str, Field(max_length=100)]
 
 
 class Filters(BaseModel, defer_build=True):
@@ -107,7 +108,7 @@ class ListOfOrganization(Filters, Listing[ChangeRequest], get="/change-requests"
 class Create(InSpace, Operation[ChangeRequest], post="/change-requests"):
     """Create a draft change request from the main content."""
 
-    subject: str | None = None
+    subject: Subject | None = None
     agent_task_id: str | None = None
 
 
@@ -118,7 +119,7 @@ class Get(InChangeRequest, Operation[ChangeRequest], get=""):
 class Update(InChangeRequest, Operation[ChangeRequest], patch="", nullable=("description",)):
     """Change the subject, description or status of a change request."""
 
-    subject: Annotated[str, Field(max_length=100)] | None = None
+    subject: Subject | None = None
     description: RawJson | None = None
     status: Literal["draft", "open", "archived"] | None = None
 

@@ -3,6 +3,7 @@
 from typing import Annotated, Literal
 
 from octavo.api.bodies import Format, Markdown
+from octavo.api.change_requests import Subject
 from octavo.api.comments import Comment
 from octavo.api.operation import InChangeRequest, Listing, Model, Operation
 from octavo.api.text import Id, KnownValues, Moment, RawJson, SafeLine
@@ -73,7 +74,7 @@ class Request(
     """Request a review from one or more people."""
 
     users: tuple[Id, ...]
-    subject: str | None = None
+    subject: Subject | None = None
     description: RawJson | None = None
 
 
