@@ -131,6 +131,18 @@ async def test_invite_link_to_a_space_of_another_organization_is_refused(ask: As
     )
 
 
+async def test_invite_link_to_a_transferred_space_is_redundant_and_can_be_deleted(ask: Ask, world: World) -> None:
+    space = await space_with(ask)
+    link = await ask(invites.CreateLink(at=ACME, level="edit", space=space.id))
+    world.store.put("/orgs/other", {"id": "other", "title": "Other", "createdAt": iso(START)})
+    world.store.put("/orgs/other/members/ada", {"id": "ada", "role": "admin", "joinedAt": iso(START)})
+    await ask(spaces.Transfer(at=space.ref, organization="other"))
+    world.store.delete("/orgs/other/members/ada")
+    assert [(each.id, each.redundant) for each in await _links(ask)] == [(link.id, True)]
+    await ask(invites.DeleteLink(at=ACME, invite_id=link.id))
+    assert await _links(ask) == []
+
+
 async def test_admin_of_a_space_manages_its_invite_links(ask: Ask) -> None:
     space = await space_with(ask)
     await ask(invites.CreateLink(at=ACME, role="read"))

@@ -51,6 +51,15 @@ async def test_redirect_is_created_changed_and_deleted(ask: Ask) -> None:
     assert sentence == f"There is no redirect “{made.id}” here, or you do not have access."
 
 
+async def test_source_can_change_after_the_destination_was_deleted(ask: Ask) -> None:
+    at, space, placed = await _site_with_space(ask)
+    made = await _create(ask, at, "/old", ToSpace(site_space_id=placed))
+    await ask(spaces.Delete(at=space.ref))
+    assert (await ask(redirects.Update(at=at, site_redirect_id=made.id, source="/older"))).source == "/older"
+    there = redirects.Update(at=at, site_redirect_id=made.id, destination=ToSpace(site_space_id=placed))
+    await check_refused(ask(there), 404)
+
+
 async def test_source_of_a_redirect_is_unique_in_any_spelling(ask: Ask) -> None:
     at, _, placed = await _site_with_space(ask)
     there = ToSpace(site_space_id=placed)

@@ -9,7 +9,7 @@ from octavo.api import sites, spaces
 from octavo.api.site_structure import SectionGroup, SiteSection, SiteSpace, UnknownPart
 from octavo.server.app import Platform
 from octavo.server.rest import World
-from tests.server.asking import Ask, Clock, check_refused, space_with
+from tests.server.asking import ACME, Ask, Clock, check_refused, space_with
 from tests.server.publishing import (
     a_section,
     a_site,
@@ -221,6 +221,27 @@ async def test_deleting_a_section_removes_its_spaces_from_the_site(ask: Ask) -> 
     await ask(structure.DeleteSection(at=at, site_section_id=made["API"].id))
     assert (await ask(structure.Get(at=at))).type == "siteSpaces"
     assert (await ask(structure.CreateSiteSpace(at=at, space_id=(await space_with(ask)).id))).section is None
+
+
+async def test_group_without_visible_sections_is_listed_only_for_editors(ask: Ask) -> None:
+    at, made = await a_site_in_sections(ask, "Guide", "Secret")
+    await ask(structure.CreateGroup(at=at, title="Hidden", sections=(made["Secret"].id,)))
+    await ask(structure.CreateGroup(at=at, title="Open", sections=(made["Guide"].id,)))
+    secret = made["Secret"].site_spaces[0].space
+    assert secret is not None
+    await ask(spaces.Update(at=secret.ref, default_level=None))
+    listed = {
+        user: [each.title for each in (await ask(structure.ListGroups(at=at), user)).items] for user in ("mia", "sam")
+    }
+    assert listed == {"mia": ["Hidden", "Open"], "sam": ["Open"]}
+
+
+async def test_title_from_a_space_with_a_short_title_has_two_characters(ask: Ask) -> None:
+    at = await a_site(ask, await space_with(ask, "C"))
+    await a_section(ask, at, "")
+    assert [each.title for each in (await ask(structure.ListSections(at=at))).items] == ["Untitled", "Untitled"]
+    short = await space_with(ask, "R")
+    assert (await ask(sites.Create(at=ACME, spaces=(short.id,)))).title == "Untitled"
 
 
 async def test_groups_contain_sections_and_groups(ask: Ask) -> None:

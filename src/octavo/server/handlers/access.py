@@ -161,8 +161,8 @@ def present_link(world: World, link: Json) -> Json:
 
 
 def _is_redundant(world: World, link: Json) -> bool:
-    """Return whether an invite link is not needed: its target is deleted, or another link to the target gives a higher role, or
-    is older and gives the same role."""
+    """Return whether an invite link is not needed: it has no target any more, or another link to the target gives a higher
+    role, or is older and gives the same role."""
     if _target_kind(link) and _find_target(world, link) is None:
         return True
     others = list(world.store.all(f"/orgs/{link['organization']}/link-invites"))
@@ -182,10 +182,12 @@ def _target_kind(link: Json) -> str | None:
 
 
 def _find_target(world: World, link: Json) -> Json | None:
-    """Return the space or collection of a link. None if it is deleted, or if the link is for the organization."""
+    """Return the space or collection of a link. None if the link is for the organization, or if its target was deleted or
+    transferred to another organization."""
     kind = _target_kind(link)
     target = world.store.find(f"/{kind}s/{link[kind]}") if kind else None
-    return None if target is None or target.get("deletedAt") else target
+    is_gone = target is None or target.get("deletedAt") or target["organization"] != link["organization"]
+    return None if is_gone else target
 
 
 def _can_administer(world: World, link: Json) -> bool:
@@ -214,8 +216,8 @@ def _require_link_creator(op: invites.CreateLink, world: World) -> None:
         return
     for kind, identifier in (("space", op.space), ("collection", op.collection)):
         if identifier is not None:
-            target = _find_target(world, {kind: identifier})
-            if target is None or target["organization"] != organization or not can_see(world, target):
+            target = _find_target(world, {kind: identifier, "organization": organization})
+            if target is None or not can_see(world, target):
                 raise MissingResource(f"/{kind}s/{identifier}")
             require(world, target, "admin")
 

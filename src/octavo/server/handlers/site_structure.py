@@ -69,6 +69,11 @@ class SiteView:
             part for part in self.tree.sections() if self._shows_empty or self._visible_site_spaces_in(part.document)
         ]
 
+    def groups(self) -> SiteParts:
+        """Return the visible groups in the order of the site."""
+        groups = (part for part in self.tree.walk() if part.document["object"] == "site-section-group")
+        return [part for part in groups if self._shows_empty or self._children(part.document["id"])]
+
     def structure(self) -> Json:
         """Return the API resource of the structure that the caller sees."""
         root = self.tree.existing_site_spaces_in(None)
@@ -193,8 +198,7 @@ def _list_sections(op: structure.ListSections, world: World) -> Json:
 @handle.register
 def _list_groups(op: structure.ListGroups, world: World) -> Json:
     view = site_view(world, op.at)
-    groups = [(part.key, part.document) for part in view.tree.walk() if part.document["object"] == "site-section-group"]
-    return paginate(op, groups, view.group)
+    return paginate(op, [(part.key, part.document) for part in view.groups()], view.group)
 
 
 # Site spaces
@@ -208,6 +212,12 @@ def require_addable_space(world: World, organization: str, space_id: str) -> Jso
         raise MissingResource(f"/spaces/{space_id}")
     require(world, space, "create")
     return space
+
+
+def title_from_space(space: Json) -> str:
+    """Return the default title of a site or section: that of its first space. It has at least 2 characters."""
+    title: str = space["title"]
+    return title if len(title) >= 2 else "Untitled"
 
 
 def new_site_space(world: World, tree: SiteTree, space: Json, section: str | None = None) -> Json:
@@ -265,7 +275,7 @@ def _fill_in_section(op: structure.CreateSection | structure.UpdateSection, worl
     space = _require_space_not_on_site(world, tree, op.space_id)
     if tree.parts_in("site-space", None):
         tree = _move_root_into_section(world, tree, document["id"])
-    title = op.title or space["title"]
+    title = op.title or title_from_space(space)
     part = {**_part_fields(tree, "site-section", document["id"]), "title": title}
     section = {**part, "path": _free_path(tree, "site-section", None, title), **({"icon": op.icon} if op.icon else {})}
     new_site_space(world, tree, space, section["id"])
@@ -284,7 +294,7 @@ def _move_root_into_section(world: World, tree: SiteTree, section: str) -> SiteT
         )
         part = {
             **_part_fields(tree, "site-section", world.new_id()),
-            "title": space["title"],
+            "title": title_from_space(space),
             "defaultSiteSpace": chosen,
         }
         world.store.put(_part_path(tree, part), {**part, "path": page_trees.page_slug(space["title"])})
@@ -295,8 +305,6 @@ def _move_root_into_section(world: World, tree: SiteTree, section: str) -> SiteT
 
 
 def _update_section(op: structure.UpdateSection, tree: SiteTree, document: Json) -> Json:
-    if document["title"] is None:
-        raise Refusal(400, "title cannot be null. Leave title out to keep its value.")
     if op.path is not None:
         _refuse_taken_path(tree, document, None)
     chosen = op.default_site_space

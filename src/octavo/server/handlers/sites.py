@@ -20,7 +20,13 @@ from octavo.documents import page_trees
 from octavo.server.handlers import site_tree, spaces
 from octavo.server.handlers.organizations import present_user
 from octavo.server.handlers.permissions import RANKS, allows, organization_guard, organization_role, role
-from octavo.server.handlers.site_structure import new_site_space, refuse_invalid_step, require_addable_space, site_view
+from octavo.server.handlers.site_structure import (
+    new_site_space,
+    refuse_invalid_step,
+    require_addable_space,
+    site_view,
+    title_from_space,
+)
 from octavo.server.handlers.site_tree import SiteTree
 from octavo.server.handlers.spaces import add_first_revision, get_current, set_current
 from octavo.server.rest import (
@@ -150,7 +156,7 @@ def _create_site(op: sites.Create, world: World, site: Json) -> Json:
         if isinstance(wanted_spaces, str)
         else [require_addable_space(world, op.at.organization_id, wanted_space) for wanted_space in wanted_spaces]
     )
-    site.setdefault("title", chosen[0]["title"] if chosen else "Untitled")
+    site.setdefault("title", title_from_space(chosen[0]) if chosen else "Untitled")
     if isinstance(wanted_spaces, str):
         space = spaces.create_space(world, op.at.organization_id, title=site["title"][: spaces.TITLE_LIMIT])
         first = add_first_revision(world, space, SAMPLE if wanted_spaces == "sample" else "")
@@ -361,13 +367,14 @@ def present_redirect(world: World, document: Json) -> Json:
 
 @before_save(redirects.Redirect)
 def _fill_in_redirect(op: redirects.Create | redirects.Update, world: World, document: Json) -> Json:
-    """Return a redirect with its source normalized. Raises MissingResource if its destination does not exist."""
+    """Return a redirect with its source normalized. Raises MissingResource if its new destination does not exist."""
     site = _site_path(op)
     source = normalize_path(document["source"])
     other = world.store.find_by(f"{site}/redirects", "source", source)
     if other and other["id"] != document["id"]:
         raise Refusal(409, f"There is already a redirect from {source}. Edit that redirect, or choose another source.")
-    _destination_url(world, site, document["destination"])
+    if op.destination is not None:
+        _destination_url(world, site, document["destination"])
     return {**document, "source": source}
 
 
