@@ -247,6 +247,20 @@ CASES = {
     "aligned paragraph": ('<p align="center">a</p>', "paragraph [align=center] a"),
     "group passes its direction on": ('<div dir="rtl">\n\na\n\n</div>', "paragraph [dir=rtl] a"),
     "iframe": ('<iframe src="https://a.b"></iframe>', "embed [url=https://a.b html=iframe]"),
+    "media in a paragraph, a caption and a cell": (
+        '<p>a <iframe src="https://a.b"></iframe></p>\n<figure><video src="c.mp4"></video></figure>\n'
+        '<table><tr><td><audio src="d.mp3"></audio></td></tr></table>',
+        "paragraph a\nembed [url=https://a.b html=iframe]\nparagraph <|c.mp4→c.mp4>\n"
+        "table [header_hidden=True]\n  row\n    cell <|d.mp3→d.mp3>",
+    ),
+    "media without an end": (
+        '<video src="a.mp4">\n<p>b</p>',
+        "embed [url=a.mp4 html=video]\nparagraph b",
+    ),
+    "paragraph around an element with a similar name": (
+        '<p align="center"><a href="u"><picture><img src="a.png"></picture></a> <b>c</b></p>',
+        "paragraph [align=center] <image;src=a.png|→u>   <bold|c>",
+    ),
     "comment and script": ("<!-- no -->\n\n<script>alert(1)</script>\n\na<!-- x -->b", "paragraph ab"),
     "footnote": (
         "word[^1]\n\n[^1]: the *note*",

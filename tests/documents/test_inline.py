@@ -68,6 +68,11 @@ from tests.documents.outline import inline
         ),
         ('x <span data-gb-custom-inline data-tag="emoji" data-code="1f4a1"></span>', "x  <emoji;code=1f4a1|💡>"),
         ('<i class="fa-github">:github:</i> x', "<icon;name=github|>  x"),
+        ('<i class="fancy">Word</i> x', "<italic|Word>  x"),
+        ("x <code>:rocket:</code> :rocket:", "x  <code|:rocket:>   <emoji;code=rocket|🚀>"),
+        ("see <a href=https://a.b/>it</a> x", "see  <|it→https://a.b/>  x"),
+        ('x <video src="a.mp4"></video> y', "x  <|a.mp4→a.mp4>  y"),
+        ('x <audio><source src="a.mp3"></audio> y', "x  <|a.mp3→a.mp3>  y"),
         (
             '<mark style="color:red;background-color:$info">m</mark>',
             "<mark;color=red,background=$info|m>",
@@ -227,6 +232,16 @@ def test_comments_in_front_matter_are_left_out() -> None:
         "tags": ["a", "#b"],
         "links": ["x"],
     }
+
+
+def test_escapes_in_front_matter_are_safe() -> None:
+    document = parse('---\ntitle: "\\x1b[31m \\ud83d\\ude80 \\ud83d"\n---\n')
+    assert document.title == document.metadata["title"] == "␛[31m 🚀 \ufffd"
+
+
+def test_list_in_front_matter_may_have_commas_in_quotes() -> None:
+    document = parse("---\ntags: [\"a, b\", 'c, d', it's, that's]\n---\n")
+    assert document.metadata == {"tags": ["a, b", "c, d", "it's", "that's"]}
 
 
 def test_horizontal_rules_are_not_front_matter() -> None:

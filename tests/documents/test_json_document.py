@@ -137,7 +137,13 @@ def test_random_damaged_documents_are_read(broken: Any) -> None:
     read_document({"nodes": [broken]})
 
 
-@pytest.mark.parametrize("tags", [7, True, {"a": 1}])
+def test_malformed_columns_of_a_table_are_ignored() -> None:
+    data = {"view": {"columns": 5}, "definition": {"a": {"title": "A"}}, "records": {}}
+    (table,) = read_document(document(block("table", **data))).blocks
+    assert [column.hidden for column in table.attrs["columns"]] == [True]
+
+
+@pytest.mark.parametrize("tags", [7, True, {"a": 1}, "", " , "])
 def test_malformed_update_tags_are_ignored(tags: Any) -> None:
     read = read_document(document(block("updates", block("update", paragraph("x"), tags=tags))))
     assert [each.attrs["tags"] for each in read.walk() if each.kind == "update"] == [()]

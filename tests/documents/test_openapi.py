@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.documents.openapi import Specification
-from octavo.documents.openapi_schemas import MAX_FIELDS, MAX_SCHEMA_DEPTH, SchemaField
+from octavo.documents.openapi_schemas import MAX_FIELDS, MAX_SCHEMA_DEPTH, SchemaField, example
 from octavo.server.demo import library
 
 HARBOUR = Specification(json.loads((Path(library.__file__).parent / "openapi" / "harbour.json").read_text("utf-8")))
@@ -46,6 +46,41 @@ def test_limit_of_1_is_singular() -> None:
     schema = with_schemas(A={"type": "string", **limits}).schema("A")
     assert schema is not None
     assert schema.note == "at least 1; at least 1 character; at most 1 character; at least 2 items; at most 1 item"
+
+
+def test_exclusive_limit_of_openapi_3_0_is_not_allowed_itself() -> None:
+    schema = with_schemas(A={"minimum": 0, "exclusiveMinimum": True, "maximum": 9, "exclusiveMaximum": False}).schema(
+        "A"
+    )
+    assert schema is not None
+    assert schema.note == "more than 0; at most 9"
+
+
+def test_nullable_keeps_the_type() -> None:
+    person = {"title": "Person", "properties": {"name": {"type": "string"}}}
+    choice = {"nullable": True, "oneOf": [{"type": "string"}, {"type": "integer"}]}
+    date = {"nullable": True, "type": "string", "format": "date"}
+    found = with_schemas(Person={**person, "nullable": True}, Choice=choice, Date=date)
+    kinds = [schema.type for name in ("Person", "Choice", "Date") if (schema := found.schema(name)) is not None]
+    assert kinds == ["Person or null", "Choice (one of) or null", "string or null (date)"]
+
+
+def test_example_has_the_first_allowed_value_with_its_type() -> None:
+    properties = {"a": {"type": "integer", "enum": [3, 4]}, "b": {"enum": ["x, y", "z"]}, "c": {"const": True}}
+    schema = with_schemas(A={"properties": properties}).schema("A")
+    assert schema is not None
+    assert example(schema) == {"a": 3, "b": "x, y", "c": True}
+
+
+def test_names_of_authentication_schemes_have_any_case() -> None:
+    document = {
+        "paths": {"/a": {"get": {"security": [{"key": []}]}}},
+        "components": {"securitySchemes": {"key": {"type": "http", "scheme": "Bearer"}}},
+    }
+    found = Specification(document).operation("get", "/a")
+    assert found is not None
+    assert found.security == ("Bearer token in the Authorization header",)
+    assert "Bearer $TOKEN" in found.curl
 
 
 def test_operation_has_all_displayed_parts() -> None:

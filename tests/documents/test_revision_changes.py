@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from octavo.api.content import File, Page, ReusableContent, Revision
-from octavo.documents.page_trees import EMPTY_REVISION, changes_between, revision_differences
+from octavo.api.content import Change, File, Page, ReusableContent, Revision
+from octavo.documents.page_trees import EMPTY_REVISION, changed_pages, changes_between, revision_differences
 from tests.documents.test_merging_trees import document, revision
 
 
@@ -14,6 +14,13 @@ def test_all_content_of_the_first_revision_is_new() -> None:
         ("page_created", "b"),
     ]
     assert revision_differences(first, first, str) == []
+
+
+def test_place_of_a_moved_page_names_parents_of_the_same_title_by_their_paths() -> None:
+    parents = [{"id": name, "title": "API", "path": f"{name}/api"} for name in ("v1", "v2")]
+    move = {"type": "page_moved", "page": {"id": "a"}, "parent": dict(zip(("before", "after"), parents, strict=True))}
+    ((setting,),) = [entry.settings for entry in changed_pages([Change.model_validate(move)])]
+    assert (setting.name, setting.old, setting.new) == ("place", "API (/v1/api)", "API (/v2/api)")
 
 
 def test_files_variables_and_reusable_content_are_compared() -> None:

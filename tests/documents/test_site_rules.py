@@ -36,6 +36,9 @@ CLAIMS: dict[str, Any] = {
         ("visitor.claims.products[5]", False),
         ("visitor.claims.missing == undefined", True),
         ("(visitor.claims.isBeta || false) && !(1 > 2)", True),
+        ("visitor.claims.missing && visitor.claims.missing.plan == 'pro'", False),
+        ("!visitor.claims.missing || visitor.claims.missing.plans.includes('pro')", True),
+        ("(visitor.claims.missing && visitor.claims.missing.plan) || visitor.claims.isBeta", True),
         ('visitor.claims["pl\\\\"] == 1', False),
     ],
 )
@@ -49,6 +52,7 @@ def test_condition_is_evaluated_with_claims(condition: str, is_so: bool) -> None
         ("", 1, "condition is empty"),
         ("visitor.claims.", 16, "name of a claim is missing"),
         ("visitor.claims.a.b", 18, "is not set"),
+        ("visitor.claims.isBeta && visitor.claims.a.b", 43, "is not set"),
         ("plan == 'pro'", 1, "visitor.claims.plan"),
         ("visitor.claims.plan == ", 23, "missing at the end"),
         ("visitor.claims.plan 'pro'", 21, "operator such as && or == is missing"),

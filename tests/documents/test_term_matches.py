@@ -6,7 +6,7 @@ import pytest
 
 from octavo.documents.diff import diff
 from octavo.documents.source_reader import parse
-from octavo.documents.terms import TermChange, changed_terms, find_matches, index_queries, replace_matches
+from octavo.documents.terms import MAX_MATCHES, TermChange, changed_terms, find_matches, index_queries, replace_matches
 from tests.documents.renamed_term import NEW, OLD, PLACES, TRAPS, RenamedPage, renamed_pages
 
 RENAME = TermChange(OLD, NEW)
@@ -27,6 +27,11 @@ def test_each_place_is_found_and_replaced(text: str) -> None:
     found = find_matches(RENAME, page.source)
     assert [(each.start, each.end) for each in found] == [(place.start, place.end) for place in page.places]
     assert replace_matches(page.source, found) == page.renamed
+
+
+def test_matches_of_both_forms_have_one_limit() -> None:
+    source = "word " * MAX_MATCHES + "words " * MAX_MATCHES
+    assert len(find_matches(TermChange("word", "term"), source)) == MAX_MATCHES
 
 
 @pytest.mark.parametrize("text", TRAPS)

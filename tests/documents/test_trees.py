@@ -89,6 +89,7 @@ def test_slugs_are_unique_among_siblings_and_stay(titles: list[str]) -> None:
         ("\n\n# Set *up* `now` ##\n", "Set up now"),
         ("# A [link](x.md) and snake\\_case", "A link and snake_case"),
         ('# Top <a href="#top" id="top"></a>', "Top"),
+        ('# See <a href="x">the docs</a>', "See the docs"),
         ("## Second", None),
         ("words\n\n# Late", None),
         ("#hashtag", None),

@@ -9,6 +9,7 @@ _ENTRY = re.compile(r"(\s*)([\w$.-]+|\"[^\"]*\"|'[^']*')\s*:(?:\s+(.*)|)$")
 _COMMENT = re.compile(r"(?<!\S)#.*")
 _ENCLOSED = re.compile(r"(\"(?:[^\"\\]|\\.)*+\"|'[^']*+(?:''[^']*+)*+'|\[[^\]]*\])(?:\s+#.*)?")
 """A quoted text or a list, which may contain `#`. The rest is a comment."""
+_LIST_ITEM = re.compile(r"""\s*+(?:"(?:[^"\\]|\\.)*+"|'(?:[^']|'')*+')\s*+(?=,|\Z)|[^,]+""")
 _MAX_LENGTH = 65_536
 MAX_DEPTH = 60
 """Maximum number of nested levels. Octavo itself uses at most three."""
@@ -77,7 +78,8 @@ def _end(source: str) -> tuple[int, int] | None:
 
 
 def parse(yaml: str) -> dict[str, Any]:
-    """Return front matter as a mapping. Lines outside the supported subset are skipped. Raises FrontMatterError."""
+    """Return front matter as a mapping, not sanitized. Lines outside the supported subset are skipped. Raises
+    FrontMatterError."""
     root: dict[str, Any] = {}
     levels: list[tuple[int, dict[str, Any]]] = [(-1, root)]
     pending: tuple[int, dict[str, Any], str] | None = None
@@ -161,12 +163,13 @@ def _parse_scalar(value: str, depth: int) -> Any:
     if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
         return value[1:-1].replace("''", "'") if value[0] == "'" else _unquote_double(value[1:-1])
     if value.startswith("[") and value.endswith("]"):
-        return [_parse_scalar(part, depth + 1) for part in value[1:-1].split(",") if part.strip()]
+        return [_parse_scalar(part, depth + 1) for part in _LIST_ITEM.findall(value[1:-1]) if part.strip()]
     return _BOOLEANS.get(value.lower(), value)
 
 
 def _unquote_double(inner: str) -> str:
-    """Return the text of a string in double quotes, without the quotes. Unknown escapes stay as they are."""
+    """Return the text of a string in double quotes, without the quotes. Unknown escapes stay as they are. JSON escapes an
+    emoji as two surrogates, which become one character."""
 
     def replace(match: re.Match[str]) -> str:
         if digits := match[1] or match[2] or match[3]:
@@ -174,4 +177,5 @@ def _unquote_double(inner: str) -> str:
             return chr(code) if code <= 0x10FFFF else match[0]
         return _UNESCAPES.get(match[4], match[0])
 
-    return _ESCAPE.sub(replace, inner)
+    text = _ESCAPE.sub(replace, inner)
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

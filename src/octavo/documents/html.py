@@ -22,6 +22,8 @@ _PLACEHOLDER = re.compile(r"<([a-zA-Z][\w-]*+)(?:[ \t]++[\w.-]++)*+[ \t]*+>")
 _BARE_TAG = re.compile(r"<(/?)([a-zA-Z]+)>")
 _ATTRIBUTE = re.compile(r"""([a-zA-Z_:@*\[(#.][^\s=/>"']*+)(?:\s*+=\s*+(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`]++)))?""")
 _LOOSE_TAG = re.compile(r"<([a-zA-Z][\w-]*+)\s++[\w:@-]++=")
+_UNQUOTED_END = re.compile(r"""=\s*+[^\s"'=<>`]+/\Z""")
+"""An unquoted value that ends with a slash, as in `<a href=https://a.b/>`."""
 _SPACE = re.compile(r"[ \t\n\r\f]+")
 NAN_ENTITY = re.compile(r"\\?&#x?NAN;", re.IGNORECASE)
 _INVISIBLE_IN_URLS = dict.fromkeys(map(ord, "\t\n\r"))
@@ -54,6 +56,7 @@ _TEXT_UNLESS_PAIRED = frozenset(_BLOCK_NAME_LIST.split())
 """HTML elements whose tags are text in a paragraph that does not have both the opening and the closing tag."""
 
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+MEDIA = frozenset({"iframe", "video", "audio", "object"})
 
 
 class HtmlTag(NamedTuple):
@@ -113,7 +116,8 @@ def _html_tag(match: re.Match[str]) -> HtmlTag:
     if raw and raw != "/":
         for key, double, single, bare in _ATTRIBUTE.findall(raw, 0, _MAX_ATTRIBUTES):
             attrs.setdefault(key.lower(), decode(double or single or bare))
-    return HtmlTag(name, attrs, bool(match["closing"]), raw.endswith("/") or name in VOID)
+    has_slash = raw.endswith("/") and not _UNQUOTED_END.search(raw)
+    return HtmlTag(name, attrs, bool(match["closing"]), has_slash or name in VOID)
 
 
 def decode(raw: str) -> str:
@@ -179,8 +183,8 @@ class Placeholders:
 
 
 class TextFinder:
-    """Finds the next occurrence of a text, ignoring case. It remembers results, so that all searches together take
-    linear time."""
+    """Finds the next occurrence of a text, ignoring case. Words match only as a whole: `</p` is not found in `</pre>`.
+    Results are remembered, so that all searches together take linear time."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -215,4 +219,4 @@ class TextFinder:
 
 @cache
 def _literal(text: str) -> re.Pattern[str]:
-    return re.compile(re.escape(text), re.IGNORECASE)
+    return re.compile(re.escape(text) + (r"(?![\w-])" if text[-1].isalnum() else ""), re.IGNORECASE)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from octavo.api.safety import safe_text
 from octavo.documents import emoji
 from octavo.documents.blocks import NO_ATTRS, NO_MARKS, Run, sanitize
-from octavo.documents.html import HEADINGS, HtmlTag, clean_url, collapse_space, colors, parse_html_tag
+from octavo.documents.html import HEADINGS, MEDIA, HtmlTag, clean_url, collapse_space, colors, parse_html_tag
 from octavo.documents.tag_blocks import Tag
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class RunBuilder:
             text = text.lstrip(" \t")
         if not text or self._invisible_depth or self._is_icon_name(text):
             return
-        if ":" not in text or self._kind != "text":
+        if ":" not in text or self._kind != "text" or "code" in self._marks:
             self._write(text, self._kind, self._link, self._attrs)
             return
         position = 0
@@ -99,7 +99,7 @@ class RunBuilder:
                 if _is_part_of_list(text, match.start(), end) or not (character := emoji.from_name(name)):
                     continue
                 run = (character, "emoji", self._link, {"code": name})
-            elif self._link is None and "code" not in self._marks:
+            elif self._link is None:
                 url = _trim_url(match["url"])
                 end = match.start() + len(url)
                 run = (url, "text", url, self._attrs)
@@ -151,7 +151,7 @@ class RunBuilder:
         self.add_text(collapsed.lstrip() if at_start else collapsed)
 
     def read_html_tag(self, tag: HtmlTag) -> None:
-        """Open or close the element of an HTML tag, or add its image or line break."""
+        """Open or close the element of an HTML tag, or add its image or line break. Media become links."""
         name = tag.name
         if name in _INVISIBLE_ELEMENTS:
             self._invisible_depth = max(0, self._invisible_depth + (-1 if tag.is_closing else not tag.is_self_closing))
@@ -164,11 +164,14 @@ class RunBuilder:
         elif name == "source":
             if "dark" in tag.attrs.get("media", ""):
                 self._dark_source = clean_url(tag.attrs.get("srcset"))
+            self._add_media_link(tag)
         elif tag.is_closing:
             self.pop(name)
         else:
             if name in _BLOCK_ELEMENTS:
                 self._begin_block(tag)
+            elif name in MEDIA:
+                self._add_media_link(tag)
             if not tag.is_self_closing:
                 self._push(self._open_element_for(tag))
 
@@ -224,6 +227,10 @@ class RunBuilder:
         self.add_image(html_attrs.get("src"), html_attrs.get("alt", ""), attrs)
         self._dark_source = None
 
+    def _add_media_link(self, tag: HtmlTag) -> None:
+        if (url := clean_url(tag.attrs.get("src") or tag.attrs.get("data"))) and not self._invisible_depth:
+            self._write(url, "text", url, self._attrs)
+
     def _begin_block(self, tag: HtmlTag) -> None:
         if self.runs and self.runs[-1].kind != "break" and tag.name not in ("ul", "ol"):
             self.add_line_break()
@@ -245,8 +252,8 @@ class RunBuilder:
             return self._link_element(html_attrs)
         if name == "button":
             return _OpenElement(name, kind="button", attrs=_button_attrs(html_attrs))
-        if name == "i" and html_attrs.get("class", "").startswith("fa"):
-            icon = html_attrs["class"].split()[-1].removeprefix("fa-")
+        classes = html_attrs.get("class", "").split()
+        if name == "i" and (icon := next((each[3:] for each in reversed(classes) if each.startswith("fa-")), "")):
             self.add_special("icon", "", {"name": icon})
             return _OpenElement(name, kind="icon", attrs={"name": icon})
         if name == "span" and html_attrs.get("data-tag") == "emoji":

@@ -329,7 +329,7 @@ def _update(node: _Node) -> DraftBlock:
     listed = tags if isinstance(tags, list) else ()
     names = tags.split(",") if isinstance(tags, str) else [all_text(item) for item in listed if all_text(item)]
     return DraftBlock(
-        "update", {"date": node.text("date"), "tags": tuple(name.strip() for name in names)}, node.blocks()
+        "update", {"date": node.text("date"), "tags": tuple(filter(None, map(str.strip, names)))}, node.blocks()
     )
 
 

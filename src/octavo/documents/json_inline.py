@@ -268,7 +268,8 @@ class JsonTable:
         ):
             if column_name := as_text(self._view.get(name)):
                 self._roles[column_name] = role
-        visible = [as_text(name) for name in self._view.get("columns") or () if isinstance(name, str)]
+        columns = self._view.get("columns")
+        visible = [as_text(name) for name in columns if isinstance(name, str)] if isinstance(columns, list) else []
         visible_names = [name for name in visible if name in self._definition]
         self._visible_names = set(visible_names)
         self._names = list(dict.fromkeys([*visible_names, *self._definition]))

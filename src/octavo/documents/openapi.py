@@ -206,12 +206,8 @@ class Specification:
         scheme = self.scheme(name)
         match scheme.get("type"):
             case "http" if scheme.get("scheme"):
-                kind = (
-                    f"{as_line(scheme['scheme']).capitalize()} token"
-                    if scheme["scheme"] == "bearer"
-                    else as_line(scheme["scheme"]).capitalize()
-                )
-                return f"{kind} in the Authorization header"
+                token = " token" if _is_bearer(scheme) else ""
+                return f"{as_line(scheme['scheme']).capitalize()}{token} in the Authorization header"
             case "basic":
                 return "Basic authentication in the Authorization header"
             case "apiKey":
@@ -263,7 +259,7 @@ def _with_curl(operation: Operation, specification: Specification, raw: Mapping[
     requirements = as_list(raw["security"] if "security" in raw else specification.spec.get("security"))
     for name in first_items(next((each for each in requirements if isinstance(each, dict)), {})):
         scheme = specification.scheme(as_line(name))
-        if scheme.get("type") == "http" and scheme.get("scheme") == "bearer":
+        if scheme.get("type") == "http" and _is_bearer(scheme):
             words.append('-H "Authorization: Bearer $TOKEN"')
         elif scheme.get("type") in ("http", "basic"):
             words.append('-u "$USER:$PASSWORD"')
@@ -283,6 +279,10 @@ def _with_curl(operation: Operation, specification: Specification, raw: Mapping[
             words.append(f"-d {_shell_quote(json.dumps(example(body.schema), indent=2, ensure_ascii=False))}")
     curl = " \\\n  ".join(words)
     return replace(operation, curl=curl if len(curl) <= _MAX_CURL else " \\\n  ".join(words[:-1]))
+
+
+def _is_bearer(scheme: Mapping[str, Any]) -> bool:
+    return as_line(scheme.get("scheme")).lower() == "bearer"
 
 
 def _shell_quote(text: str) -> str:

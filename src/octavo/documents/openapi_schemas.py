@@ -34,6 +34,8 @@ class SchemaField:
     children: tuple[SchemaField, ...] = ()
     cut_off_reason: str = ""
     """Reason why nested fields are not shown. Empty if all are shown."""
+    first_value: Any = None
+    """The first of the allowed values. None if the field has no list of allowed values."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +98,7 @@ class SchemaReader:
             return replace(found, cut_off_reason="as above")
         seen = (*seen, *names)
         raw = self._merge_all_of(raw, seen)
-        found = replace(found, type=self._kind(raw, schema_name), note=_note(raw))
+        found = replace(found, type=self._kind(raw, schema_name), note=_note(raw), first_value=_first_value(raw))
         items = raw.get("items")
         if isinstance(items, dict) and set(items) & _COMPOSITE_KEYS and depth < MAX_SCHEMA_DEPTH:
             item_field = self.field("", items, False, seen, depth + 1)
@@ -141,8 +143,6 @@ class SchemaReader:
             if types
             else []
         )
-        if raw.get("nullable") is True and "null" not in names:
-            names.append("null")
         kind = " or ".join(names)
         if "array" in names:
             item, item_names = self.definitions.resolve(raw.get("items"))
@@ -159,15 +159,14 @@ class SchemaReader:
         if not kind:
             kind = next((words for key, words in (("oneOf", "one of"), ("anyOf", "any of")) if raw.get(key)), "")
             kind = kind or ("object" if raw.get("properties") else "any")
-        if format_name := as_line(raw.get("format")):
-            kind += f" ({format_name})"
-        return (
-            f"{schema_name} ({kind})"
-            if schema_name and kind in ("one of", "any of")
-            else schema_name
-            if schema_name and kind == "object"
-            else kind
-        )
+        if schema_name and kind in ("one of", "any of"):
+            kind = f"{schema_name} ({kind})"
+        elif schema_name and kind == "object":
+            kind = schema_name
+        if raw.get("nullable") is True and "null" not in names:
+            kind += " or null"
+        format_name = as_line(raw.get("format"))
+        return f"{kind} ({format_name})" if format_name else kind
 
 
 def _child_schemas(raw: Mapping[str, Any]) -> list[tuple[str, Any, bool]]:
@@ -199,6 +198,8 @@ def _note(raw: Mapping[str, Any]) -> str:
     for key, words in _LIMITS:
         value = raw.get(key)
         if isinstance(value, int | float) and not isinstance(value, bool):
+            if raw.get(_EXCLUSIVE.get(key, "")) is True:  # OpenAPI 3.0 and 2.0
+                words = dict(_LIMITS)[_EXCLUSIVE[key]]
             parts.append((words.removesuffix("s") if value == 1 else words).format(_value_text(value)))
     if pattern := as_line(raw.get("pattern")):
         parts.append(f"pattern {pattern[:80]}")
@@ -220,6 +221,7 @@ _LIMITS = (
     ("minItems", "at least {} items"),
     ("maxItems", "at most {} items"),
 )
+_EXCLUSIVE = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
 
 
 def example(schema: SchemaField, depth: int = 0) -> Any:
@@ -231,8 +233,8 @@ def example(schema: SchemaField, depth: int = 0) -> Any:
         if all(child.name in ("", "or ") for child in schema.children):
             return example(schema.children[0], depth + 1)
         return {child.name: example(child, depth + 1) for child in schema.children}
-    if schema.note.startswith("one of "):
-        return schema.note.removeprefix("one of ").split(";")[0].split(",")[0].split(" and ")[0]
+    if schema.first_value is not None:
+        return schema.first_value
     for words, value in (("integer", 0), ("number", 0), ("boolean", True), ("string", "string")):
         if kind.startswith(words):
             return value
@@ -242,6 +244,12 @@ def example(schema: SchemaField, depth: int = 0) -> Any:
 def _value_text(value: Any) -> str:
     raw = value if isinstance(value, str) else json.dumps(_shorten(value), ensure_ascii=False, default=str)
     return as_line(raw)[:_MAX_VALUE_LENGTH]
+
+
+def _first_value(raw: Mapping[str, Any]) -> str | float | None:
+    values = [raw["const"]] if "const" in raw else as_list(raw.get("enum"))
+    first = next((value for value in values if isinstance(value, str | int | float)), None)
+    return _value_text(first) if isinstance(first, str) else first
 
 
 def _shorten(value: Any, depth: int = 0) -> Any:

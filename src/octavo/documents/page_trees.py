@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from octavo.api.content import Change, File, Page, PageReference, Revision
+from octavo.api.content import Change, File, Page, PageReference, ParentChange, Revision
 from octavo.api.folding import fold
 from octavo.documents import links
 from octavo.documents.sequences import unmoved_items
@@ -56,7 +56,7 @@ _SLUG_BREAK = re.compile(r"[\W_]+")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _PRIVATE_USE = 0xE000
 _INLINE = (
-    (re.compile(r"<a\b[^>]*>.*?</a>|<[^>\s][^>]*>", re.S), ""),
+    (re.compile(r"<[^>\s][^>]*>"), ""),
     (re.compile(r"!?\[([^\]]*)\]\([^)]*\)"), r"\1"),
     (re.compile(r"(\*\*|__|~~|`)(.+?)\1"), r"\2"),
     (re.compile(r"(?<![\w\\])([*_])(?!\s)(.+?)(?<![\s\\])\1(?!\w)"), r"\2"),
@@ -581,15 +581,21 @@ class ChangedPage:
         found: list[AttributeChange] = []
         for change in self.changes:
             if change.parent is not None:
-                parent_pages = (change.parent.before, change.parent.after)
-                before, after = (page.title or "Untitled" if page else "the top level" for page in parent_pages)
-                found.append(
-                    _attribute_change("place", before, after)
-                    if before != after
-                    else _attribute_change("position", "old position", "new position")
-                )
+                found.append(_attribute_change(*_place_change(change.parent)))
             found += settings_of(change.attributes)
         return tuple(found)
+
+
+def _place_change(parent: ParentChange) -> tuple[str, str, str]:
+    """Return what a move changed, the place or only the position, with the values before and after."""
+    pages = (parent.before, parent.after)
+    before_id, after_id = (page.id if page else None for page in pages)
+    if before_id == after_id:
+        return "position", "old position", "new position"
+    before, after = (page.title or "Untitled" if page else "the top level" for page in pages)
+    if before == after:
+        before, after = (f"{page.title or 'Untitled'} (/{page.path or ''})" if page else before for page in pages)
+    return "place", before, after
 
 
 def settings_of(values: object) -> Iterator[AttributeChange]:

@@ -56,6 +56,8 @@ class _Evaluator:
 
     def __init__(self, condition: str, names: Mapping[str, Any]) -> None:
         self._names, self._depth, self._end = names, 0, len(condition.rstrip()) + 1
+        self._is_skipping = False
+        """True while the parser reads an operand that cannot change the result. Its claims may be missing."""
         self._tokens: list[tuple[str, str, int]] = []
         position = 0
         while (position := _SPACE.match(condition, position).end()) < len(condition):  # type: ignore[union-attr]  # never None, because the pattern also matches an empty text
@@ -100,15 +102,21 @@ class _Evaluator:
     def _evaluate_or(self) -> Any:
         value = self._evaluate_and()
         while self._accept_operator("||"):
-            right = self._evaluate_and()
+            right = self._operand(self._evaluate_and, is_skipped=_is_true(value))
             value = value if _is_true(value) else right
         return value
 
     def _evaluate_and(self) -> Any:
         value = self._evaluate_comparison()
         while self._accept_operator("&&"):
-            right = self._evaluate_comparison()
+            right = self._operand(self._evaluate_comparison, is_skipped=not _is_true(value))
             value = right if _is_true(value) else value
+        return value
+
+    def _operand(self, evaluate: Callable[[], Any], *, is_skipped: bool) -> Any:
+        was_skipping, self._is_skipping = self._is_skipping, self._is_skipping or is_skipped
+        value = evaluate()
+        self._is_skipping = was_skipping
         return value
 
     def _evaluate_comparison(self) -> Any:
@@ -170,6 +178,11 @@ class _Evaluator:
         return value
 
     def _member(self, value: Any, name: Any, position: int) -> Any:
+        if self._is_skipping:
+            if name == "includes" and self._accept_operator("("):
+                self._evaluate_or()
+                self._require_operator(")")
+            return UNDEFINED
         if value is None or value is UNDEFINED:
             raise ConditionError(position, f"Could not read “{name}”: the value before it is not set.")
         if name == "includes" and isinstance(value, list | str):

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from octavo.api.safety import safe_json
 from octavo.documents import front_matter
 from octavo.documents.blocks import (
     FENCE_ESCAPE,
@@ -107,7 +108,7 @@ class IncrementalParse:
             return
         self._yaml, start = front_matter.split_page(marked)
         try:
-            self._metadata = front_matter.parse(self._yaml)
+            self._metadata = safe_json(front_matter.parse(self._yaml))
         except front_matter.FrontMatterError as error:
             yield self._finalizer.finalize([self._front_matter_as_code(str(error))])
         body = "\n" * marked.count("\n", 0, start) + marked[start:] if start else marked

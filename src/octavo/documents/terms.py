@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import unescape
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from octavo.documents import front_matter
@@ -444,13 +444,11 @@ def find_matches(change: TermChange, source: str) -> tuple[TermMatch, ...]:
     lines = [match.start() for match in re.finditer("\n", source)]
     visible = _searchable_text(source) if change.is_code else visible_text(source)
     for form in with_plural(change):
-        for start, end in _spans(form, visible.text):
+        for start, end in islice(_spans(form, visible.text), MAX_MATCHES):
             term_match = _match(form, source, visible, start, end, lines)
             if term_match is not None:
                 found.setdefault((term_match.start, term_match.end), term_match)
-            if len(found) == MAX_MATCHES:
-                break
-    matches = sorted(found.values(), key=lambda term_match: term_match.start)
+    matches = sorted(found.values(), key=lambda term_match: term_match.start)[:MAX_MATCHES]
     unsafe = set(_unsafe_matches(source, matches, _structure(source, change), change)) if matches else set()
     return tuple(
         replace(term_match, replacement=None) if term_match in unsafe else term_match for term_match in matches

@@ -11,7 +11,7 @@ from typing import Any
 from markdown_it.token import Token
 
 from octavo.documents.blocks import MAX_MARKS, BlockTree, Diagnostic, DraftBlock, Run
-from octavo.documents.html import HEADINGS, HtmlTag, HtmlToken, TextFinder, decode, html_tokens, parse_html_tag
+from octavo.documents.html import HEADINGS, MEDIA, HtmlTag, HtmlToken, TextFinder, decode, html_tokens, parse_html_tag
 from octavo.documents.inline import RunBuilder, runs_and_tags
 from octavo.documents.tables import HtmlTable, pipe_table
 from octavo.documents.tag_blocks import ALWAYS_OPEN, BRANCHES, PARENTS, Tag, block_of_tag, open_parent
@@ -20,10 +20,10 @@ from octavo.documents.token_stream import ClosedTags
 _GROUP_NAMES = "div center section article aside header footer main nav body fieldset dl dt dd"
 _GROUPS = frozenset(_GROUP_NAMES.split())
 _LISTS = {"ul": "list", "ol": "list", "li": "item", "blockquote": "quote"}
-_EMBEDDED = frozenset({"iframe", "video", "audio", "object"})
 _HIDDEN = frozenset({"script", "style", "svg", "head"})
 _LANGUAGE = re.compile(r"lang(?:uage)?-([\w+#.-]+)")
 _CODE = re.compile(r"\s*<code([^<>]*)>")
+_MEDIA_START = re.compile(rf"<(?:{'|'.join(sorted(MEDIA))})\b", re.IGNORECASE)
 _CODE_PIECE = re.compile(r"<[^<>]*>|[^<]+|<")
 
 
@@ -106,7 +106,7 @@ class HtmlReader:
         elif name == "hr":
             self._flush()
             self._add(DraftBlock("divider"))
-        elif name in _EMBEDDED:
+        elif name in MEDIA:
             return self._media(piece, tag)
         elif name in ("table", "thead", "tbody", "tr", "td", "th", "figure", "figcaption", "html"):
             self._flush()
@@ -117,8 +117,12 @@ class HtmlReader:
         return None
 
     def _read_text_element(self, piece: HtmlToken, tag: HtmlTag) -> int | None:
-        """Read a paragraph, a heading or the title of an expandable. If it was read as a whole, return the position
-        after it. Otherwise return None. An element without an end stays open for Markdown, except a `<p>` with text."""
+        """Read a paragraph, a heading or the title of an expandable. Return the position after the element if it was
+        read as a whole, else None.
+
+        An element without an end stays open for Markdown, except a `<p>` with text. The content of a `<p>` with media
+        is read as if it stood outside of the `<p>`.
+        """
         self._flush()
         name = tag.name
         key = f"html:{name}"
@@ -127,6 +131,8 @@ class HtmlReader:
             return None
         kind, attrs = _text_block_kind(tag)
         end, after = self._finder.element_end(name, piece.end)
+        if name == "p" and _MEDIA_START.search(self._raw, piece.end, end):
+            return None
         if end == len(self._raw):
             if name == "p" and self._raw[piece.end :].strip():
                 return None
@@ -188,7 +194,9 @@ class HtmlReader:
         self._flush()
         if tag.is_closing:
             return None
-        end, after = (piece.end, piece.end) if tag.is_self_closing else self._finder.element_end(tag.name, piece.end)
+        end, after = self._finder.element_end(tag.name, piece.end)
+        if tag.is_self_closing or end == len(self._raw):
+            end = after = piece.end
         url = tag.attrs.get("src") or tag.attrs.get("data")
         for inner in html_tokens(self._raw, piece.end, end):
             if not url and inner.tag and inner.tag.name == "source":
