@@ -446,6 +446,20 @@ class TestPages:
         await asyncio.gather(refresh, more)
         assert len(screen.texts) == 4
 
+    async def test_all_pages_are_loaded_while_another_caller_waits_for_the_next(
+        self, live: Live, gate: RequestGate, many: SpaceRef
+    ) -> None:
+        op = threads(many, limit=2)
+        await live.refresh(op)
+        gate.hold()
+        callers = []
+        for work in (live.refresh(op), live.fetch_pages(op, 100), live.fetch_next_page(op)):
+            callers.append(asyncio.create_task(work))
+            await asyncio.sleep(0)
+        gate.release()
+        await asyncio.gather(*callers)
+        assert len(live.peek(op).value.items) == 7  # type: ignore[union-attr]  # it was loaded
+
     async def test_watcher_of_many_items_gets_all_pages(self, live: Live, gate: RequestGate, many: SpaceRef) -> None:
         screen, op = SnapshotWatcher(), threads(many, limit=2)
         live.watch(op, screen, min_items=100)

@@ -276,13 +276,16 @@ class Live:
             del self._responses[key]
 
     async def fetch_next_page(self, op: Listing[Any], *, rank: Rank = Rank.NOW) -> None:
-        """Fetch the next page of a list. Later refreshes fetch this page too. An error is in the snapshot, not
-        raised."""
+        """Fetch the next page of a list, or wait for the page that another caller is fetching. Later refreshes fetch
+        this page too. An error is in the snapshot, not raised."""
         response = self._response(op)
         if response.value is None:
             await self.refresh(op)
             return
-        if response.is_extending or response.value.next is None:
+        is_fetched_by_other = response.is_extending
+        while response.is_extending and not self._closed:
+            await self.syncer.wait_change()
+        if is_fetched_by_other or response.value.next is None:
             return
         response.is_extending = True
         try:
@@ -296,6 +299,7 @@ class Live:
                 raise
         finally:
             response.is_extending = False
+            self.syncer.notify_change()
 
     async def _fetch_next(self, response: LiveResponse, rank: Rank) -> None:
         assert isinstance(response.op, Listing), "only a list has pages"

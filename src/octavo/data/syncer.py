@@ -211,6 +211,11 @@ class Syncer(Generic[R]):
         """Wait until a request starts or ends, or a round ends."""
         await self._change.wait()
 
+    def notify_change(self) -> None:
+        """Wake all callers of `wait_change`."""
+        self._change.set()
+        self._change = asyncio.Event()
+
     def progress(self, owner: str, lowest: Rank = Rank.OFFLINE) -> Progress:
         """Count the wants of `owner` of rank `lowest` or more urgent."""
         state = self._states.get(owner) or _OwnerState()
@@ -281,7 +286,7 @@ class Syncer(Generic[R]):
         for future in self._waiting:
             future.cancel()
         await self._tasks.close()
-        self._notify_change()
+        self.notify_change()
 
     # Rounds
 
@@ -320,7 +325,7 @@ class Syncer(Generic[R]):
 
     def _on_planning_ended(self, state: _OwnerState, task: asyncio.Task[None]) -> None:
         state.tasks.discard(task)
-        self._notify_change()
+        self.notify_change()
 
     def _due_if_refused(self, want: Want) -> Want:
         """Return a want as due if the server refused its request before. Otherwise return it unchanged."""
@@ -419,7 +424,7 @@ class Syncer(Generic[R]):
             [min(low, RATE_LIMIT_CHECK)] if low > 0 else []
         )
         self._pump_timer = asyncio.get_running_loop().call_later(min(waits), self._pump) if waits else None
-        self._notify_change()
+        self.notify_change()
 
     async def _run(self, flight: Flight) -> None:
         try:
@@ -476,7 +481,7 @@ class Syncer(Generic[R]):
                 flight.url, lambda future: future.cancel() if error is None else future.set_exception(error)
             )
         self._schedule_pump()
-        self._notify_change()
+        self.notify_change()
 
     def _cancel(self, flights: Iterable[Flight]) -> None:
         for flight in flights:
@@ -488,10 +493,6 @@ class Syncer(Generic[R]):
         for future, waited_url in self._waiting.items():
             if waited_url == url and not future.done():
                 end(future)
-
-    def _notify_change(self) -> None:
-        self._change.set()
-        self._change = asyncio.Event()
 
 
 async def _in_slices(wants: Iterable[Want]) -> AsyncIterator[Want]:
