@@ -80,6 +80,13 @@ def marked_words(hit: Hit) -> list[str]:
     return [hit.snippet[start:end] for start, end in hit.marks]
 
 
+async def test_replies_are_found_after_a_change_of_their_thread(index: SearchIndex) -> None:
+    read_threads(index, comment("c1", "ropes"))
+    read_replies(index, "c1", "anchors")
+    read_threads(index, comment("c1", "ropes", status="resolved"))
+    assert await find_ids(index, "anchors") == ["c1"]
+
+
 class TestFoundDocuments:
     async def test_page_is_found_by_text_and_headings_of_a_section(self, index: SearchIndex, clock: Clock) -> None:
         read_page(

@@ -285,7 +285,7 @@ class SearchIndex:
         )
         for scope in update.complete_scopes:
             removed = [number for number, key in _in_scope(db, scope, known_at) if key not in documents]
-            _delete(db, removed)
+            _delete_with_replies(db, removed)
             has_changed = has_changed or bool(removed)
         return has_changed
 
@@ -303,7 +303,7 @@ class SearchIndex:
             _insert_passages(db, before.id, document)
             return
         if before is not None:
-            _delete(db, [before.id])
+            _delete_documents(db, [before.id])
         values = (
             *(document.key, document.kind, document.space, document.change_request, document.page, document.node),
             *(document.thread, document.id, document.title, document.author, document.about),
@@ -333,7 +333,7 @@ class SearchIndex:
                 break
             count, letters = count - 1, letters - size
             evicted.append(number)
-        _delete(db, evicted)
+        _delete_with_replies(db, evicted)
 
     # Finding
 
@@ -557,7 +557,7 @@ def _in_scope(db: sqlite3.Connection, scope: Scope, known_at: float) -> list[tup
     return rows
 
 
-def _delete(db: sqlite3.Connection, documents: list[int]) -> None:
+def _delete_with_replies(db: sqlite3.Connection, documents: list[int]) -> None:
     """Delete documents, and the replies of deleted threads."""
     if not documents:
         return
@@ -567,7 +567,11 @@ def _delete(db: sqlite3.Connection, documents: list[int]) -> None:
         f" WHERE thread.id {_IN_JSON}",
         [_json_list(documents)],
     )
-    removed = _json_list([*documents, *(number for (number,) in replies)])
+    _delete_documents(db, [*documents, *(number for (number,) in replies)])
+
+
+def _delete_documents(db: sqlite3.Connection, documents: list[int]) -> None:
+    removed = _json_list(documents)
     _delete_passages(db, f"document {_IN_JSON}", removed)
     db.execute(f"DELETE FROM documents WHERE id {_IN_JSON}", [removed])
 
