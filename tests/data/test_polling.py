@@ -153,6 +153,16 @@ async def test_merge_is_reported_once_and_an_archive_is_not(poller_run: PollerRu
     assert (await poller_run.poll())[0].counts == Counter(merges=1)
 
 
+async def test_many_merges_are_reported_in_several_rounds(poller_run: PollerRun, ask: Ask, here: SpaceRef) -> None:
+    requests = [await ask(change_requests.Create(at=here, subject=f"Change {number}"), "ada") for number in range(7)]
+    for each in requests:
+        await ask(change_requests.Update(at=each.ref(here), status="open"), "ada")
+    await poller_run.poll()
+    for each in requests:
+        await ask(change_requests.Merge(at=each.ref(here)), "ada")
+    assert [(await poller_run.poll())[0].counts for _ in range(3)] == [Counter(merges=5), Counter(merges=2), Counter()]
+
+
 async def test_changes_before_a_failed_request_are_reported(poller_run: PollerRun, ask: Ask, here: SpaceRef) -> None:
     await poller_run.follow(change_requests.ListOfOrganization(at=ACME, status="draft", limit=100))
     merged = await ask(change_requests.Create(at=here, subject="One"))

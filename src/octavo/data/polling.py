@@ -100,7 +100,7 @@ class Poller:
         me = self._live.outbox.me
         detector = RemoteChangeDetector(me.id if me is not None else "")
         before = {each: each.value for each in self._live.watched}
-        unlisted: list[ChangeRequest] = []
+        current: list[ChangeRequest] = []
         try:
             try:
                 await self._fetch_what_changed()
@@ -109,8 +109,7 @@ class Poller:
                 for each, value in before.items():
                     detector.count_changes(each.op, value, each.value)
                 self._unlisted += detector.unlisted
-            unlisted = await self._current_status(self._unlisted)
-            self._unlisted.clear()
+            current = await self._fetch_unlisted()
             await self._after_round()
         except ApiError as error:
             self._count_miss(error)
@@ -118,7 +117,7 @@ class Poller:
             self._misses = 0
         finally:
             self._polling = False
-        return detector.changes(unlisted)
+        return detector.changes(current)
 
     async def _fetch_what_changed(self) -> None:
         """Fetch the lists, the responses that have changed according to the lists, and a few others. Raises
@@ -138,15 +137,19 @@ class Poller:
         await live.syncer.wait_idle(plan.owner)
         plan.mark_unchanged_as_current()
 
-    async def _current_status(self, unlisted: Sequence[ChangeRequest]) -> list[ChangeRequest]:
-        """Fetch the first few of these change requests, to learn their new status. Change requests that were deleted or
-        that the user may not read are left out. Raises ApiError for other errors."""
-        current = []
-        for each in unlisted[:MAX_STATUS_LOOKUPS]:
-            if each.space is not None and self.may_poll():
+    async def _fetch_unlisted(self) -> list[ChangeRequest]:
+        """Fetch the first few change requests of `_unlisted`, to learn their new status. The others wait for the next
+        round. Change requests that were deleted or that the user may not read are left out. Raises ApiError."""
+        current, count = [], 0
+        for each in self._unlisted[:MAX_STATUS_LOOKUPS]:
+            if not self.may_poll():
+                break
+            if each.space is not None:
                 at = each.ref(SpaceRef(space_id=each.space))
                 with suppress(NotFound, Forbidden):
                     current.append(await self._live.fetch(change_requests.Get(at=at), rank=Rank.AWAITED))
+            count += 1
+        del self._unlisted[:count]
         return current
 
     def _count_miss(self, error: ApiError) -> None:
