@@ -10,11 +10,12 @@ import pytest
 from pydantic import SecretStr
 
 from octavo.api import comments
-from octavo.api.errors import RateLimited, Trace, Unauthorized
+from octavo.api.errors import NotSent, RateLimited, Trace, Unauthorized
 from octavo.api.operation import Operation, SpaceRef
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import StateDb
+from octavo.data.writes.delivery import ConnectionState
 from octavo.data.writes.machine import NewWrite
 from octavo.server.app import Platform
 from tests.data.conftest import MIA, ManualOutbox
@@ -41,6 +42,20 @@ async def test_writes_waiting_for_the_key_are_sent_when_it_is_accepted(
     await outbox.send_due()
     assert (outbox.connection.stop_reason, outbox.entries) == ("", ())
     assert await texts(ask, here) == ["One", "Two"]
+
+
+def test_pause_ends_with_a_response_unless_the_server_refuses_all_requests(clock: Clock) -> None:
+    connection = ConnectionState(clock, lambda: 1.0)
+    for _ in range(5):
+        connection.failed(NotSent("Can't reach the server."))
+    connection.record_success()
+    assert not connection.is_paused
+    connection.failed(RateLimited("Too many requests.", Trace(retry_at=clock() + timedelta(seconds=50))))
+    connection.record_success()
+    assert connection.rate_limited_until is not None
+    connection.failed(Unauthorized("The key was revoked."))
+    connection.record_success()
+    assert connection.needs_sign_in
 
 
 async def test_paused_outbox_shows_its_end_and_can_be_resumed_sooner(

@@ -133,14 +133,14 @@ class OutboxDelivery:
         if thread is None:
             await self._refuse(entry, "the thread was not posted.")
             return
-        op = machine.set_thread(entry, thread).op if thread else entry.op
+        entry = machine.set_thread(entry, thread) if thread else entry
         try:
             if entry.may_be_on_server and (found := await self._find(entry)):
                 await self._confirm(entry, found.remote_id)
                 return
             baseline = entry.baseline if entry.failed_lookups else None
-            attempt = Attempt(op, entry.basis, baseline, me=await self._account.load_user_id())
-            check = await kind_of(op).check(await self._thread_lists.reader_for(entry), attempt)
+            attempt = Attempt(entry.op, entry.basis, baseline, me=await self._account.load_user_id())
+            check = await kind_of(entry.op).check(await self._thread_lists.reader_for(entry), attempt)
         except ApiError as error:
             await self._store_failure(entry, error, was_sent=False)
             return
@@ -157,9 +157,10 @@ class OutboxDelivery:
         baseline, newest_at = first.baseline, first.newest_at
         start = partial(machine.start, now=self._entries.now(), thread=thread, baseline=baseline, newest_at=newest_at)
         if started := await self._entries.step(entry.id, start):  # stored before the request is sent
-            await self._send_started(started, op)
+            await self._send_started(started)
 
-    async def _send_started(self, entry: OutboxEntry, op: Operation[Any]) -> None:
+    async def _send_started(self, entry: OutboxEntry) -> None:
+        op: Operation[Any] = entry.op
         try:
             async with asyncio.timeout(self._request_timeout.total_seconds()):
                 response = await self._send(op)
@@ -376,12 +377,14 @@ class ConnectionState:
         return until
 
     def record_success(self) -> None:
-        """Record that the server responded to a request of the outbox."""
-        self._failures, self._is_rate_limited, self._is_token_refused = 0, False, False
+        """Record that the server responded to a request of the outbox. The pause ends, except during a rate limit, or
+        while the server refuses the token."""
+        if not self.stop_reason and self.rate_limited_until is None:
+            self._failures, self.paused_until, self._is_rate_limited = 0, None, False
 
     def end_pause(self) -> None:
         """End the pause, because the user retries or has signed in."""
-        self.stop_reason, self.paused_until = "", None
+        self.stop_reason, self._is_token_refused, self._is_rate_limited = "", False, False
         self.record_success()
 
     def server_responded(self) -> bool:
