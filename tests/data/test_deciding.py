@@ -16,7 +16,7 @@ from octavo.data.live import Live
 from octavo.data.state_db import StateDb
 from octavo.data.writes.change_request_kinds import MergeBasis
 from octavo.data.writes.change_request_writes import create, request_reviews, review, toggle_draft, update
-from octavo.data.writes.direct import SendResult, find_unfinished, unfinished_writes
+from octavo.data.writes.direct import SendResult, finish_unfinished, unfinished_writes
 from octavo.server.app import Platform
 from tests.data.sends import RequestGate
 from tests.server.asking import Ask, Clock
@@ -301,8 +301,10 @@ async def test_canceled_decision_is_checked_at_the_next_start(
         await task
     live.send = gate
     (begun,) = unfinished_writes(state)
-    found = await find_unfinished(live, begun)
+    found = await finish_unfinished(live, begun)
+    assert found is not None
     assert (found.kind, found.message) == ("done" if arrives else "unknown", "")
+    assert unfinished_writes(state) == ()
     assert count_requests(gate, kind) == arrives
 
 

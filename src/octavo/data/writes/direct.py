@@ -84,7 +84,7 @@ def unfinished_writes(state: StateDb) -> tuple[UnfinishedWrite, ...]:
     )
 
 
-def is_unfinished(state: StateDb, write: UnfinishedWrite) -> bool:
+def _is_unfinished(state: StateDb, write: UnfinishedWrite) -> bool:
     """Return whether the lock of a write is still stored, which means that no instance has finished the write."""
     return (write.name, write.began_at) in {(other.name, other.began_at) for other in unfinished_writes(state)}
 
@@ -260,17 +260,6 @@ async def send_unchecked(
     return SendResult("done", result=True if response is None else response)
 
 
-async def find_unfinished(live: Live, write: UnfinishedWrite) -> SendResult[Any]:
-    """Search for the result of a write that had begun when Octavo closed. Nothing is sent again.
-
-    The result is `done` or `unknown`. The message of `unknown` is the error of the last search, or empty if that search
-    did not fail.
-    """
-    assert write.attempt is not None, "the write must have an attempt"
-    kind, state = kind_of(write.attempt.op), live.outbox.state
-    return await _find_result(live, kind, write.attempt, write.began_at, lambda: is_unfinished(state, write))
-
-
 async def _find_result(
     live: Live,
     kind: WriteKind[Any],
@@ -301,19 +290,21 @@ async def _find_result(
 
 async def finish_unfinished(live: Live, write: UnfinishedWrite) -> SendResult[Any] | None:
     """Search for the result of a write that had begun when Octavo closed. If it is done, add its later writes to the
-    outbox.
+    outbox. Nothing is sent again.
 
-    None if another instance of Octavo has finished the write. If the search failed, the message of the result is the
-    error, and the next start searches again. Raises NotSaved.
+    The result is `done` or `unknown`. If the search failed, the message of the result is the error, and the next start
+    searches again. None if another instance of Octavo has finished the write. Raises NotSaved.
     """
-    result = await find_unfinished(live, write)
-    if not is_unfinished(live.outbox.state, write):
+    assert write.attempt is not None, "the write must have an attempt"
+    kind, state = kind_of(write.attempt.op), live.outbox.state
+    result = await _find_result(live, kind, write.attempt, write.began_at, lambda: _is_unfinished(state, write))
+    if not _is_unfinished(state, write):
         return None
-    if result.kind == "done":
+    if result.kind == "done" and write.later_writes:
         ids = await _add_once(live, write.name, write.later_writes)
-        return replace(result, later_ids=ids) if ids or not write.later_writes else None
-    if not result.message:
-        await delete_lock(live.outbox.state, write.name)
+        return replace(result, later_ids=ids) if ids else None
+    if result.kind == "done" or not result.message:
+        await delete_lock(state, write.name)
     return result
 
 

@@ -26,9 +26,7 @@ from octavo.data.writes.direct import (
     SendResult,
     UnfinishedWrite,
     delete_lock,
-    find_unfinished,
     finish_unfinished,
-    is_unfinished,
     send_unchecked,
     unfinished_writes,
 )
@@ -44,6 +42,9 @@ if TYPE_CHECKING:
     from octavo.tui.core.session import Session
     from octavo.tui.core.shell import Shell
     from octavo.tui.core.view import View
+
+
+_CHECKED_AGAIN = "Octavo will check again at the next start."
 
 
 def why_not_toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> str | None:
@@ -169,35 +170,29 @@ async def report_unfinished_writes(app: Shell, session: Session) -> None:
 
 async def _report(app: Shell, session: Session, write: UnfinishedWrite) -> None:
     op = write.attempt.op if write.attempt is not None else None
-    if isinstance(op, change_requests.Merge | change_requests.UpdateFromMain):
-        result = await find_unfinished(session.live, write)
-        message = await _message(session, op, result, short_age(write.began_at, session.state.now()))
-        if not is_unfinished(session.state, write):
-            return  # Another instance of Octavo sent the write and has shown the result.
-        app.say(message, tone="done" if result.kind == "done" else "care", seconds=20)
-    elif write.later_writes:
-        with suppress(NotSaved):
-            await _finish_suggestions(app, session, write)
-        return
-    elif (session.state.now() - write.began_at).total_seconds() < STALE_SECONDS:
-        return
     with suppress(NotSaved):
-        await delete_lock(session.state, write.name)
+        if isinstance(op, change_requests.Merge | change_requests.UpdateFromMain) or write.later_writes:
+            result = await finish_unfinished(session.live, write)
+            if result is None:
+                return  # Another instance of Octavo has shown the result.
+            ago = short_age(write.began_at, session.state.now())
+            if isinstance(op, change_requests.Merge | change_requests.UpdateFromMain):
+                message = await _message(session, op, result, ago)
+            else:
+                message = _suggestions_message(result, ago)
+            app.say(message, tone="done" if result.kind == "done" else "care", seconds=20)
+        elif (session.state.now() - write.began_at).total_seconds() >= STALE_SECONDS:
+            await delete_lock(session.state, write.name)
 
 
-async def _finish_suggestions(app: Shell, session: Session, write: UnfinishedWrite) -> None:
-    """Resolve the threads of suggestions that were being applied when Octavo was closed, if the server has applied
-    them. Otherwise, tell the user. Raises NotSaved."""
-    result = await finish_unfinished(session.live, write)
-    if result is None:
-        return  # Another instance of Octavo has shown the result.
-    closed = f"Octavo was closed {short_age(write.began_at, session.state.now())} ago, while applying suggestions."
+def _suggestions_message(result: SendResult[object], ago: str) -> str:
+    """Return the message about suggestions that were being applied when Octavo was closed."""
+    closed = f"Octavo was closed {ago} ago, while applying suggestions."
     if result.kind == "done":
-        app.say(f"{closed} They are applied. Resolving {plural(len(result.later_ids), 'thread')}…", seconds=20)
-        return
-    unknown = f"Could not check the result: {result.message} Octavo will check again at the next start."
-    missing = "They are not applied, and their threads are still open. Apply them again."
-    app.say(f"{closed} {unknown if result.message else missing}", tone="care", seconds=20)
+        return f"{closed} They are applied. Resolving {plural(len(result.later_ids), 'thread')}…"
+    if result.message:
+        return f"{closed} Could not check the result: {result.message} {_CHECKED_AGAIN}"
+    return f"{closed} They are not applied, and their threads are still open. Apply them again."
 
 
 async def _message(
@@ -207,16 +202,15 @@ async def _message(
     verb, is_merge = ("merge", True) if isinstance(op, change_requests.Merge) else ("update", False)
     try:
         name = f"#{(await session.live.fetch(change_requests.Get(at=op.at))).number}"
-    except ApiError as error:
-        closed = f"Octavo was closed {ago} ago, during the {verb} of a change request."
-        return f"{closed} Could not check the result: {result.message or error}"
+    except ApiError:
+        name = "a change request"
     closed = f"Octavo was closed {ago} ago, during the {verb} of {name}."
     if result.kind == "done":
-        return f"{closed} {name} is {'merged' if is_merge else 'up to date'} now."
+        return f"{closed} It is {'merged' if is_merge else 'up to date'} now."
     if result.message:
-        return f"{closed} Could not check the result: {result.message}"
+        return f"{closed} Could not check the result: {result.message} {_CHECKED_AGAIN}"
     state = "not merged" if is_merge else "still outdated"
-    return f"{closed} {name} is {state}. Octavo did not retry the {verb}. Check {name}, then try the {verb} again."
+    return f"{closed} It is {state}. Octavo did not retry the {verb}. Check the change request, then try again."
 
 
 @dataclass(frozen=True)
