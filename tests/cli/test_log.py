@@ -9,6 +9,7 @@ import select
 import signal
 import subprocess
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -174,12 +175,26 @@ def test_failed_request_is_logged_with_cause_or_status(tmp_path: Path) -> None:
     assert LEVELS.index(lost.level) == 2
 
 
-def test_following_reads_the_end_of_a_file_that_was_renamed(tmp_path: Path) -> None:
-    path, time = tmp_path / FILE, datetime.now(UTC).isoformat()
+def _add_event(path: Path, event: str) -> None:
+    line = {"time": datetime.now(UTC).isoformat(), "level": "info", "event": event, "facts": {}}
+    with path.open("a") as file:
+        file.write(json.dumps(line) + "\n")
 
-    def add(event: str) -> None:
-        with path.open("a") as file:
-            file.write(json.dumps({"time": time, "level": "info", "event": event, "facts": {}}) + "\n")
+
+def test_file_renamed_while_the_log_is_read_is_read_once(tmp_path: Path) -> None:
+    path = tmp_path / FILE
+    _add_event(path.with_name(f"{FILE}.1"), "older")
+    _add_event(path, "newer")
+    events = (each.event for each in read_log(tmp_path))
+    assert next(events) == "older"
+    path.rename(path.with_name(f"{FILE}.1"))
+    _add_event(path, "newest")
+    assert list(events) == ["newer"]
+
+
+def test_following_reads_the_end_of_a_file_that_was_renamed(tmp_path: Path) -> None:
+    path = tmp_path / FILE
+    add = partial(_add_event, path)
 
     def rename() -> None:
         add("last")

@@ -220,6 +220,11 @@ def test_rate_limit_reset_uses_the_clock_of_the_server(skew: timedelta) -> None:
     assert policy.requested_wait(headers, NOON) == 5.0
 
 
+def test_rate_limit_with_an_impossible_date_has_no_reset() -> None:
+    headers = {"date": "Fri, 31 Dec 9999 23:00:00 GMT", "x-ratelimit-remaining": "3", "x-ratelimit-reset": "1777896000"}
+    assert policy.limits(headers, NOON) == Limits(None, 3, None)
+
+
 def test_retry_budget_limits_retries_per_second(time: Time) -> None:
     budget = Budget(time.clock)
     taken = 0

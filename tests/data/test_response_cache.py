@@ -19,6 +19,7 @@ from octavo.api.comments import Comment
 from octavo.api.operation import ListPage, RevisionRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.api.users import User
+from octavo.api.wire import encode
 from octavo.data import database
 from octavo.data.image_cache import ImageCache
 from octavo.data.response_cache import FILE_NAME, MAX_DERIVED_BYTES, ResponseCache
@@ -202,6 +203,20 @@ def test_locked_cache_file_on_a_network_disk_is_not_replaced(tmp_path: Path, mon
         assert cache.get(op(1)) is None
     assert value(cache.get(op(1))) == SPACE
     assert cache.notices == ()
+    cache.close()
+
+
+def test_no_response_of_a_damaged_file_counts_as_current(tmp_path: Path) -> None:
+    cache = ResponseCache(tmp_path)
+    put(cache, *((op(number), Space(id=f"s{number}", title="x" * 5000)) for number in range(200)))
+    cache.put_version(encode(op(1)).url, "stamp")
+    cache.flush()
+    for path in tmp_path.glob("cache-v*"):
+        path.write_bytes(b"?" * path.stat().st_size)
+    for number in range(200):
+        cache.get(op(number))
+    assert cache.notices != ()
+    assert cache.versions == {}
     cache.close()
 
 

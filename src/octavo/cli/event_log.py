@@ -150,14 +150,25 @@ def read_log(folder: Path, *, wait: Callable[[], object] | None = None) -> Itera
     """Yield the entries of the log, oldest first, without unreadable lines. With `wait`, the iterator never ends: it
     calls `wait`, yields the entries added since, and repeats. Raises OSError."""
     path = folder / FILE
-    with suppress(FileNotFoundError):
-        yield from _entries(path.with_name(f"{FILE}.1").read_bytes())
+    file = _open(path)  # opened before the older file, so that no file is missed if it is renamed meanwhile
+    with suppress(FileNotFoundError), path.with_name(f"{FILE}.1").open("rb") as older:
+        if file is None or not os.path.sameopenfile(older.fileno(), file.fileno()):
+            yield from _entries(older.read())
     while True:
-        with suppress(FileNotFoundError), path.open("rb") as file:
-            yield from _entries_of_file(file, path, wait)
+        if file is not None:
+            with file:
+                yield from _entries_of_file(file, path, wait)
         if wait is None:
             return
         wait()
+        file = _open(path)
+
+
+def _open(path: Path) -> BinaryIO | None:
+    try:
+        return path.open("rb")
+    except FileNotFoundError:
+        return None
 
 
 def _entries_of_file(file: BinaryIO, path: Path, wait: Callable[[], object] | None) -> Iterator[LogEntry]:

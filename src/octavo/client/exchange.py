@@ -316,7 +316,7 @@ async def connect_to(parts: SplitResult, ca_file: Path | None) -> Carrier:
     """Return a carrier for another host, without the token. Raises NotSent, BadResponse or Unsendable."""
     scheme, host, port = _triple(parts)
     if scheme != "https":
-        raise BadResponse(f"Could not download the file: the connection to {host} would not be encrypted.")
+        raise BadResponse(f"Octavo did not open the link to the file: the connection to {host} would not be encrypted.")
     ip_address = "" if proxy_for(scheme, host) else await run_in_thread(lambda: _resolve(host, port))
     authority = f"[{host}]" if ":" in host else host
     origin = f"https://{authority}" + ("" if port == PORTS["https"] else f":{port}")
@@ -351,7 +351,7 @@ def _resolve(host: str, port: int) -> str:
     except (OSError, UnicodeError):
         raise NotSent(f"Could not find {host}. Check your network, then try again.") from None
     if not ip_addresses or not all(map(is_public, ip_addresses)):
-        raise BadResponse(f"Could not download the file: {host} is on a private network.")
+        raise BadResponse(f"Octavo did not open the link to the file: {host} is on a private network.")
     return ip_addresses[0]
 
 

@@ -157,7 +157,10 @@ def limits(headers: Mapping[str, str], now: datetime) -> Limits | None:
     if remaining is None and limit is None:
         return None
     reset = _reset_time(headers)
-    return Limits(limit, remaining, reset and now + (reset - _server_time(headers, now)))
+    try:
+        return Limits(limit, remaining, reset and now + (reset - _server_time(headers, now)))
+    except OverflowError:  # the server's date is thousands of years away
+        return Limits(limit, remaining, None)
 
 
 def clock_offset(headers: Mapping[str, str], now: datetime) -> float | None:

@@ -327,6 +327,7 @@ class ResponseCache:
             return
         self._writer.close()
         self._db.close()
+        self.versions.clear()  # their responses are lost, so all wanted responses must be fetched again
         self._db = self._replace_damaged_file(self._path)
         self._writer = Writer(self._connect_writer, "octavo cache writer")
 
