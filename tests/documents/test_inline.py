@@ -25,6 +25,7 @@ from tests.documents.outline import inline
         ("a\\\nb", "a ⏎ b"),
         ("a<br>b", "a ⏎ b"),
         ("a <br>\n b", "a ⏎ b"),
+        ("a<hr>b", "a ⏎ b"),
         ("a&#x20;\n", "a"),
         ("a&#xNAN;b `&#xNAN;` &#xNAN;_&#x69;t_", "ab  <code;code|&#xNAN;>   <italic|it>"),
         ("a\\&#xNAN;_b_", "a <italic|b>"),
@@ -215,6 +216,23 @@ def test_values_in_front_matter_may_have_several_lines() -> None:
         "tags": ["a", "b"],
         "icon": "x",
         "layout": {"width": "wide"},
+    }
+
+
+def test_values_in_front_matter_may_begin_on_the_next_line() -> None:
+    document = parse(
+        '---\ntitle:\n  Long\n  title # end\ndescription:\n  "a: b\n  c"\nlayout:\n  # own\n  width: wide\n'
+        "tags:\n  - a\n    b\n  - c\ntext: |\n  x\n    y\n\n  z\nicon:\n"
+        'cover: "a\\\n  \\ b\\\n  c\\\\"\n---\n'
+    )
+    assert document.metadata == {
+        "title": "Long title",
+        "description": "a: b c",
+        "layout": {"width": "wide"},
+        "tags": ["a b", "c"],
+        "text": "x\n  y\n\nz",
+        "icon": {},
+        "cover": "a bc\\",
     }
 
 

@@ -35,6 +35,8 @@ CLAIMS: dict[str, Any] = {
         ('visitor.claims.unsigned["likes-dark"]', True),
         ("visitor.claims.products[5]", False),
         ("visitor.claims.missing == undefined", True),
+        ("visitor.claims.missing == null && visitor.claims.none == undefined", True),
+        ("visitor.claims.missing != null || visitor.claims.missing === null", False),
         ("(visitor.claims.isBeta || false) && !(1 > 2)", True),
         ("visitor.claims.missing && visitor.claims.missing.plan == 'pro'", False),
         ("!visitor.claims.missing || visitor.claims.missing.plans.includes('pro')", True),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from textwrap import dedent
 from typing import Any
 
 _ENTRY = re.compile(r"(\s*)([\w$.-]+|\"[^\"]*\"|'[^']*')\s*:(?:\s+(.*)|)$")
@@ -10,6 +11,8 @@ _COMMENT = re.compile(r"(?<!\S)#.*")
 _ENCLOSED = re.compile(r"(\"(?:[^\"\\]|\\.)*+\"|'[^']*+(?:''[^']*+)*+'|\[[^\]]*\])(?:\s+#.*)?")
 """A quoted text or a list, which may contain `#`. The rest is a comment."""
 _LIST_ITEM = re.compile(r"""\s*+(?:"(?:[^"\\]|\\.)*+"|'(?:[^']|'')*+')\s*+(?=,|\Z)|[^,]+""")
+_CONTINUED_LINE = re.compile(r"(?<!\\)((?:\\\\)*+)\\\n[ \t]*")
+"""The end of a line in double quotes that a backslash joins to the next line."""
 _MAX_LENGTH = 65_536
 MAX_DEPTH = 60
 """Maximum number of nested levels. Octavo itself uses at most three."""
@@ -96,7 +99,8 @@ def parse(yaml: str) -> dict[str, Any]:
             _, holder, key = pending
             if not isinstance(holder.get(key), list):
                 holder[key] = []
-            holder[key].append(_parse_scalar(_without_comment(stripped[2:].strip()), len(levels)))
+            item, index = _read_scalar(stripped[2:].strip(), lines, index, indent, len(levels))
+            holder[key].append("" if item is None else item)
             continue
         entry = _ENTRY.match(line)
         if not entry:
@@ -105,14 +109,9 @@ def parse(yaml: str) -> dict[str, Any]:
             levels.pop()
         holder, key, value = levels[-1][1], entry[2].strip("\"'"), (entry[3] or "").strip()
         pending = (indent, holder, key)
-        if value and value[0] not in "#>|":
-            value, index = _with_next_lines(value, lines, index, indent)
-        value = _without_comment(value)
-        if value[:1] in (">", "|"):
-            block, index = _block_text(lines, index, indent)
-            holder[key] = _fold(block) if value[0] == ">" else "\n".join(block)
-        elif value and value.lower() not in _NULLS:
-            holder[key] = _parse_scalar(value, len(levels))
+        scalar, index = _read_scalar(value, lines, index, indent, len(levels))
+        if scalar is not None:
+            holder[key] = scalar
         else:
             holder[key] = {}
             _check_depth(len(levels))
@@ -120,20 +119,32 @@ def parse(yaml: str) -> dict[str, Any]:
     return root
 
 
-def _with_next_lines(value: str, lines: list[str], index: int, indent: int) -> tuple[str, int]:
-    """Return a value with the lines below it that continue it, and the index of the line after them."""
-    more, after = _block_text(lines, index, indent)
-    if value[0] not in "\"'" and any(_ENTRY.match(line) or line.startswith("- ") for line in more):
-        return value, index
-    return _fold([value, *more]), after
+def _read_scalar(first: str, lines: list[str], index: int, indent: int, depth: int) -> tuple[Any, int]:
+    """Return a value, and the index of the line after it. `first` is the text of the value on its first line. The value
+    is None if it is empty or null."""
+    below, after = _lines_below(lines, index, indent)
+    if first.startswith((">", "|")):
+        return _fold(below) if first[0] == ">" else dedent("\n".join(below)), after
+    is_quoted = first.startswith(("'", '"'))
+    if not first.startswith("#") and (is_quoted or not any(map(_begins_entry, below))):
+        text = "\n".join([first, *below] if first else below).lstrip()
+        text = _CONTINUED_LINE.sub(r"\1", text) if text.startswith('"') else text
+        first, index = _fold(text.split("\n")), after
+    first = _without_comment(first)
+    return (_parse_scalar(first, depth) if first and first.lower() not in _NULLS else None), index
 
 
-def _block_text(lines: list[str], index: int, indent: int) -> tuple[list[str], int]:
+def _begins_entry(line: str) -> bool:
+    return line.lstrip().startswith("- ") or _ENTRY.match(line) is not None
+
+
+def _lines_below(lines: list[str], index: int, indent: int) -> tuple[list[str], int]:
+    """Return the lines from `index` on that are indented more than `indent`, and the index of the line after them."""
     found = []
     while index < len(lines) and (not lines[index].strip() or len(lines[index]) - len(lines[index].lstrip()) > indent):
-        found.append(lines[index].strip())
+        found.append(lines[index])
         index += 1
-    while found and not found[-1]:
+    while found and not found[-1].strip():
         found.pop()
     return found, index
 
@@ -141,7 +152,7 @@ def _block_text(lines: list[str], index: int, indent: int) -> tuple[list[str], i
 def _fold(lines: list[str]) -> str:
     """Join the lines of a folded text by spaces. Each empty line becomes a line break."""
     text = ""
-    for line in lines:
+    for line in map(str.strip, lines):
         text += "\n" if not line else line if not text or text.endswith("\n") else f" {line}"
     return text
 

@@ -155,7 +155,7 @@ class RunBuilder:
         name = tag.name
         if name in _INVISIBLE_ELEMENTS:
             self._invisible_depth = max(0, self._invisible_depth + (-1 if tag.is_closing else not tag.is_self_closing))
-        elif name == "br":
+        elif name in ("br", "hr"):
             self.add_line_break()
         elif name == "img" and not tag.is_closing:
             self._add_html_image(tag)

@@ -207,6 +207,11 @@ def _is_equal(left: Any, right: Any) -> bool:
     return left is right if UNDEFINED in (left, right) else bool(left == right)
 
 
+def _is_loosely_equal(left: Any, right: Any) -> bool:
+    """Return the result of `==`, for which null and undefined are equal."""
+    return _is_equal(left, right) or all(value is None or value is UNDEFINED for value in (left, right))
+
+
 def _ordered_comparison(is_in_order: Callable[[Any, Any], bool]) -> Callable[[Any, Any, int], bool]:
     def compare(left: Any, right: Any, position: int) -> bool:
         are_numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in (left, right))
@@ -218,9 +223,9 @@ def _ordered_comparison(is_in_order: Callable[[Any, Any], bool]) -> Callable[[An
 
 
 _OPERATORS: Mapping[str, Callable[[Any, Any, int], bool]] = {
-    "==": lambda left, right, position: _is_equal(left, right),
+    "==": lambda left, right, position: _is_loosely_equal(left, right),
     "===": lambda left, right, position: _is_equal(left, right),
-    "!=": lambda left, right, position: not _is_equal(left, right),
+    "!=": lambda left, right, position: not _is_loosely_equal(left, right),
     "!==": lambda left, right, position: not _is_equal(left, right),
     "<": _ordered_comparison(lambda left, right: left < right),
     ">": _ordered_comparison(lambda left, right: left > right),
