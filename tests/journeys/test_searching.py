@@ -116,6 +116,19 @@ async def test_closed_search_shows_no_late_results_of_a_slow_disk(stage: Stage) 
         assert run.app._exception is None
 
 
+async def test_search_without_results_ends_if_the_local_search_is_slower_than_the_server(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("s")
+        screen = run.app.screen
+        assert isinstance(screen, SearchScreen)
+        with run.app.session.search_index._lock:
+            for letter in "zzqx":
+                run.app.post_message(Key(letter, letter))
+            while screen._pages.value is None:  # noqa: ASYNC110  # There is no event for this.
+                await asyncio.sleep(0.01)
+        await run.see("No results for “zzqx”")
+
+
 @pytest.mark.before_release
 async def test_filter_finds_threads_by_replies_and_commented_text(stage: Stage) -> None:
     async with stage.play(start="comments") as run:

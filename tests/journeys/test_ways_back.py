@@ -117,6 +117,23 @@ async def test_back_and_forward_work_over_all_views(stage: Stage) -> None:
         await run.hear("You cannot go forward any further.")
 
 
+async def test_back_returns_to_a_page_that_was_opened_twice(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.see("Harbour API › Welcome")
+        await run.press("J")
+        await run.see("› Quickstart")
+        await run.press("K")
+        await run.see("Harbour API › Welcome")
+        await run.press("<")
+        await run.see("› Quickstart")
+        await run.press("J")
+        await run.see("› Authentication")
+        await run.press("<")
+        await run.see("› Quickstart")
+        await run.press("<")
+        await run.see("Harbour API › Welcome")
+
+
 @pytest.mark.before_release
 async def test_back_restores_the_links_of_a_space_and_the_selected_row(stage: Stage) -> None:
     async with stage.play() as run:

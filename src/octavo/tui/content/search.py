@@ -258,6 +258,7 @@ class SearchScreen(Dialog[None]):
                     return
                 if not self._search_again:
                     self._local_hits, self._local_counts = results, counts
+                    self._is_searching = False
                     self._show_results()
                     return
         finally:

@@ -130,8 +130,9 @@ class NavigationHistory:
             self._behind.append(Step(current, is_opened))
         else:
             self._behind[-1] = Step(current, is_opened)
-        self._delete_steps(self._ahead)
-        self._delete_steps(self._behind[:-MAX_STOPS])
+        dropped = [*self._ahead, *self._behind[:-MAX_STOPS]]
+        self._ahead, self._behind = [], self._behind[-MAX_STOPS:]
+        self._remove_screens_of(dropped)
         self._limit_screens()
         while len(self._app.screen_stack) > 1 and self._app.screen.is_modal:
             self._app.pop_screen()
@@ -172,7 +173,9 @@ class NavigationHistory:
 
     def clear(self) -> None:
         """Delete the history."""
-        self._delete_steps([*self._behind, *self._ahead])
+        dropped = [*self._behind, *self._ahead]
+        self._behind, self._ahead = [], []
+        self._remove_screens_of(dropped)
 
     def _current_stop(self) -> Stop | None:
         """Return the current location. None while the view is not mounted."""
@@ -223,11 +226,8 @@ class NavigationHistory:
             self._app.pop_screen()
             stack = self._app.screen_stack
 
-    def _delete_steps(self, steps: list[Step]) -> None:
-        deleted = list(steps)
-        self._behind = [each for each in self._behind if each not in deleted]
-        self._ahead = [each for each in self._ahead if each not in deleted]
-        self._remove_screens(screen for step in deleted for screen in step.stop.screens)
+    def _remove_screens_of(self, dropped: Iterable[Step]) -> None:
+        self._remove_screens(screen for step in dropped for screen in step.stop.screens)
 
     def _limit_screens(self) -> None:
         """Drop the oldest screens from the history if it has more than `MAX_SCREENS`."""
