@@ -188,6 +188,22 @@ def test_editor_text_of_a_comment_is_a_draft_after_a_kill(
     assert editor_files(stage) == []
 
 
+def test_text_without_a_place_is_kept_if_it_is_too_long_to_copy(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EDITOR", editor(tmp_path, editor_script("raw + b'!'")))
+    file = stage.folder / "state" / "editing" / "comment-left.md"
+    file.parent.mkdir(parents=True, mode=0o700)
+    file.write_text("word " * 20_000)
+    with terminal(stage, "octavo", "demo") as running:
+        running.wait_for("Press ! to open it.")
+        running.write(b"!")
+        running.wait_for("DRAFTS FROM YOUR EDITOR", "Press enter to open the draft")
+        running.write(b"\r")
+        running.wait_for("Could not copy the draft: it is too long")
+    assert file.read_text() == "word " * 20_000 + "!"
+
+
 @pytest.mark.before_release
 def test_kept_editor_text_is_discarded_only_on_request(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

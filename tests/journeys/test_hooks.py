@@ -12,12 +12,14 @@ from textual.events import AppBlur, AppFocus
 
 from octavo.api import change_requests, reviews
 from octavo.api.operation import ChangeRequestRef
+from octavo.server.app import Platform
 from octavo.settings.programs import Hook
 from octavo.tui.app import user_programs
 from tests.journeys.lived_in import lived_in, new_stage, stage
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_fresh import wait_for_background_refresh
 from tests.journeys.test_inbox import NOOR, edit_page, open_change_request
+from tests.journeys.test_rare_operations import with_another_organization
 
 __all__ = ["lived_in", "new_stage", "stage"]
 HOSTILE = "$(touch x) `touch y`; touch z"
@@ -146,6 +148,24 @@ async def test_hooks_stop_at_the_limit_for_an_hour(
         await wait_for_runs(run, tmp_path, 2)
         await run.settle()
         assert len(runs(tmp_path)) == 2
+
+
+async def test_switch_to_another_organization_runs_no_hooks(
+    stage: Stage, program: tuple[str, ...], tmp_path: Path
+) -> None:
+    def add_organization(platform: Platform) -> None:
+        with_another_organization(platform)
+        platform.world.store.put(f"/orgs/eastbank/members/{MARA}", {"id": MARA, "role": "read"})
+
+    async with stage.play(start="inbox", change=add_organization) as run:
+        await run.press("ctrl+o", "down", "enter")
+        await run.see("Nothing needs your attention.")
+        await run.quit()
+    async with stage.play(hooks=(Hook("inbox-row", program),)) as run:
+        await wait_for_background_refresh(run)
+        await run.press("1", "ctrl+o", "up", "enter")
+        await run.see("To do 17")
+        assert runs(tmp_path) == []
 
 
 @pytest.mark.before_release

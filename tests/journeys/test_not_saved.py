@@ -148,6 +148,23 @@ async def test_quitting_asks_before_a_draft_is_lost(stage: Stage, keys: tuple[st
 
 
 @pytest.mark.usefixtures("impatient")
+async def test_long_unsaved_draft_is_not_said_to_be_copied(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await run.see("Open 72")
+        run.app.session.state.write_now(lambda db: None)
+        with lock_state_file(stage):
+            await run.press("c")
+            await run.type("word " * 20_000)
+            await run.pilot.press("escape", "ctrl+q")
+            await run.see("Quit and discard unsaved drafts?")
+            await run.pilot.press("c")
+            await run.see("Could not copy: the text is too long")
+            assert "Copied 1 draft." not in run.said
+            await run.pilot.press("escape")
+        await run.gone("Quit and discard")
+
+
+@pytest.mark.usefixtures("impatient")
 async def test_quitting_discards_an_unsaved_open_draft_only_after_yes(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")

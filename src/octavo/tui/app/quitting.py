@@ -18,6 +18,7 @@ from octavo.api.operation import SpaceRef
 from octavo.data.drafts import KIND_NAMES
 from octavo.data.state_db import NotSaved
 from octavo.tui.core.dialog_draft import DialogDraft, save_error
+from octavo.tui.core.external_links import copy_text, is_too_long_to_copy
 from octavo.tui.core.file_dialogs import Export, ask_for_path
 from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.core.view import View
@@ -159,8 +160,7 @@ class UnsavedDrafts(ConfirmDialog):
 
     def copy(self) -> None:
         """Copy all drafts to the clipboard."""
-        self._shell.copy_to_clipboard(self._joined_drafts)
-        self._shell.say(f"Copied {plural(len(self._drafts), 'draft')}.")
+        copy_text(self._shell, self._joined_drafts, f"Copied {plural(len(self._drafts), 'draft')}.")
 
     def write(self) -> None:
         """Write all drafts to a file that the user chooses."""
@@ -225,11 +225,16 @@ def unsent_files(app: Shell) -> tuple[UnsentFile, ...]:
 
 
 def open_in_editor(app: Shell, file: UnsentFile) -> None:
-    """Open the file in the editor, and save the result as the draft of its thread, page or form."""
+    """Open the file in the editor, and save the result as the draft of its thread, page or form. If these are unknown,
+    copy the result."""
     draft_key = file.note.place
 
     def save_text(text: str) -> str:
-        return save_error(partial(_save_draft, app, file.note), text) if draft_key else ""
+        if draft_key:
+            return save_error(partial(_save_draft, app, file.note), text)
+        if is_too_long_to_copy(text):
+            return f"Could not copy the draft: it is too long for the terminal's clipboard. It is still in {file.path}."
+        return ""
 
     result = reopen_file(app, file.path, save_text)
     if isinstance(result, NotEdited):

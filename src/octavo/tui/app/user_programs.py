@@ -490,6 +490,8 @@ class EventHooks:
     def __init__(self, app: Shell) -> None:
         self._app = app
         self._detector = InboxEventDetector()
+        self._organization: str | None = None
+        """ID of the organization whose inbox the detector has seen."""
         self._turn = asyncio.Lock()
         self._runs: deque[datetime] = deque(maxlen=MOST_AN_HOUR)
         """Times of the last hooks."""
@@ -497,14 +499,17 @@ class EventHooks:
         self._reported: set[str] = set()
 
     def follow(self) -> None:
-        """Start over for a new session, in which the rows of the first complete inbox are not events."""
+        """Start over for a new session. The rows of its first complete inbox are not events."""
         self._detector = InboxEventDetector()
 
     def on_inbox_changed(self, _: object) -> None:
-        """Handle the rows that are new in the inbox."""
-        feed = self._app.workspace.inbox
-        if feed.rows is None:
+        """Handle the rows that are new in the inbox. After a switch to another organization, start over."""
+        feed, organization = self._app.workspace.inbox, self._app.workspace.organization
+        if feed.rows is None or organization is None:
             return
+        if organization.id != self._organization:
+            self._organization = organization.id
+            self.follow()
         rows = self._detector.new_rows(feed.rows.active, is_complete=feed.is_complete)
         self._handle(event_of_row(each, feed.change_request(each), self._space_titles) for each in rows)
 

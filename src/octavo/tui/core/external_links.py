@@ -37,10 +37,15 @@ def copy_text(app: Shell, text: str, message: str) -> None:
 
 def fits_clipboard(app: Shell, text: str) -> bool:
     """Return True if a text is short enough to be copied. If not, show a notification."""
-    if len(text.encode("utf-8", "replace")) <= COPIED_BYTES:
-        return True
-    app.say("Could not copy: the text is too long for the terminal's clipboard.", tone="care")
-    return False
+    if is_too_long_to_copy(text):
+        app.say("Could not copy: the text is too long for the terminal's clipboard.", tone="care")
+        return False
+    return True
+
+
+def is_too_long_to_copy(text: str) -> bool:
+    """Return True if a text is longer than `COPIED_BYTES`."""
+    return len(text.encode("utf-8", "replace")) > COPIED_BYTES
 
 
 def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> None:
