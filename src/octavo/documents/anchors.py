@@ -1,5 +1,5 @@
-"""The anchors of a page: which names lead to which block, and which lead nowhere. Checks, lists of links and the reader all
-use these functions, so that they agree about each link."""
+"""Finds the block to which an anchor of a page leads. Checks, lists of links and the reader use the same functions, so that
+they agree about each link."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ class Anchors:
 def match_anchor(wanted: str, anchors: Iterable[str]) -> str | None:
     """Return the anchor that a link to `wanted` leads to. None if no anchor matches.
 
-    An identical anchor comes first, then one that differs only in punctuation, case and accents. The last choice may
-    also differ in the words for `&`, `<` and `>`, which some programs write and others leave out.
+    An identical anchor comes first, then an anchor that differs only in punctuation, case and accents. In the last
+    choice, the words for `&`, `<` and `>` may be missing too, because some programs leave them out.
     """
     candidates = list(anchors)
     if wanted in candidates:
@@ -123,7 +123,8 @@ def is_missing(anchor: str, parts: Iterable[PageAnchors]) -> bool:
 
 
 def _html_ids(document: Document) -> Iterator[tuple[str, Block]]:
-    """Yield the ids of HTML elements outside code blocks, each with the innermost block at its line or after it."""
+    """Yield the ids of HTML elements outside code blocks. The block of an id is the innermost block at its line, else
+    the next block."""
     matches = list(_HTML_ID.finditer(document.source))
     if not matches:
         return

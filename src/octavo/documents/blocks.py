@@ -101,11 +101,11 @@ NO_MARKS: frozenset[str] = frozenset()
 Role = Literal["any length", "container", "opened", "series", "part", "grid", "titled"]
 """Properties of the kinds of blocks with children. Only the comparison of pages and the search for anchors use them.
 
-- any length: a block can match a block of the same kind whose length is very different
+- any length: two blocks of the kind can match even if their lengths are very different
 - container: blocks can move into and out of the block
 - opened: if the block is unchanged but has a thread, only the parts near the thread are shown
 - series: readers do not see the block itself, only its parts
-- part: an element of a series or grid, which can match a moved part even if it is short
+- part: an element of a series or grid. A moved part is found even if it is short
 - grid: the block consists of rows of cells
 - titled: the title of the block has an anchor, and its content is compared like a section below a heading
 """
@@ -282,11 +282,8 @@ class DraftBlock:
 
 
 class BlockTree:
-    """Finished and open blocks of a page.
-
-    Each open block has a key, such as `tag:hint`, `html:div` or `markdown:list`. A Markdown container is closed by the
-    parser, together with all blocks opened inside it. A tag that closes a container also closes the blocks inside it.
-    """
+    """Finished and open blocks of a page. Each open block has a key, such as `tag:hint`, `html:div` or `markdown:list`.
+    When a block is closed, the open blocks inside it are closed too."""
 
     def __init__(self, diagnostics: list[Diagnostic]) -> None:
         self.root = DraftBlock("document")
@@ -341,7 +338,8 @@ class BlockTree:
         return False
 
     def close_markdown(self, line: int) -> None:
-        """Close the innermost Markdown container and everything open inside it, unless it was already closed."""
+        """Close the innermost Markdown container and all open blocks inside it. Does nothing if a tag has closed the
+        container."""
         container = self._markdown.pop()
         if container is None:
             return
@@ -407,9 +405,8 @@ MAX_BLOCK_PARTS = 60_000
 """Maximum number of tokens in a top-level block. A larger block and the rest of the page are shown as source."""
 
 MAX_LINE_VISITS = 60_000
-"""Maximum number of lines that the parser reads in a page. A line in nested quotes counts once for each level, because
-each reads it again. In a long page, the limit is a tenth of the number of characters. The rest of the page is shown as
-source."""
+"""Maximum number of lines that the parser reads in a page. The rest of the page is shown as source. A line in nested
+quotes counts once for each level. In a long page, the limit is a tenth of the number of characters."""
 
 MAX_ROW_LENGTH = 20_000
 """Maximum number of characters of a table row in Markdown. A table ends before a longer row, whose source is shown."""
@@ -459,8 +456,8 @@ _LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 
 
 def line_starts(text: str) -> list[int]:
-    """Return the positions of the lines in a text, as `Block.lines` counts them. The text may be unsanitized: then more
-    than line feeds end a line."""
+    """Return the positions of the lines in a text, as `Block.lines` counts them. In an unsanitized text, other line
+    separators count like line feeds."""
     return [0, *(line_end.end() for line_end in _LINE_END.finditer(text))]
 
 

@@ -106,7 +106,7 @@ def api_code(character: str) -> str:
 
 def search(text: str, limit: int = MAX_FOUND) -> list[NamedEmoji]:
     """Search emoji by a part of a name, or by the emoji itself. Exact names come first, then names that begin with the
-    text, then names with a word that does, then all others. A call takes 40 ms, so use a thread."""
+    text, then names in which another word does, then the rest. A call takes 40 ms, so use a thread."""
     text = text.strip().strip(":")
     if (named := _known_characters().get(_without_style(text))) is not None:
         return [named]
@@ -186,8 +186,8 @@ _FILE = Path(__file__).with_name("emoji_names.txt")
 
 @cache
 def _section(title: str) -> bytes:
-    """Return the lines of a section of the file, each with a name and code points, with a line break at both ends. The
-    lines are not parsed: most sections are never read, and finding a name in them takes 20 µs."""
+    """Return a section of the file, with a line break at both ends. Each line has a name and code points. The lines are
+    not parsed, because finding a name in them takes only 20 µs."""
     _, _, rest = _FILE.read_bytes().partition(f"[{title}]".encode())
     return rest.partition(b"[")[0]
 

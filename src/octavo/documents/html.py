@@ -53,7 +53,7 @@ _BLOCK_NAME_LIST = (
     "td template textarea tfoot th thead tr video xmp"
 )
 _TEXT_UNLESS_PAIRED = frozenset(_BLOCK_NAME_LIST.split())
-"""HTML elements whose tags are text in a paragraph that does not have both the opening and the closing tag."""
+"""HTML elements whose tag is shown as text if its partner is not in the same paragraph."""
 
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 MEDIA = frozenset({"iframe", "video", "audio", "object"})

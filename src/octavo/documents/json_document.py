@@ -39,7 +39,8 @@ def read_document(document: Any) -> Document:
 
 
 class _Node:
-    """A JSON block that is being read. Each part is returned only once, so that the parts not read yet are known."""
+    """A JSON block that is being read. A part is returned only once, so `remaining_blocks` has the parts that no reader
+    knows."""
 
     def __init__(self, raw: dict[str, Any], depth: int, reader: _JsonReader) -> None:
         self.raw, self.depth = raw, depth

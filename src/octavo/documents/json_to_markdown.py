@@ -30,8 +30,8 @@ _TABLE = {
 }
 _COVERS = {"target": "data-card-target", "cover": "data-card-cover", "cover-dark": "data-card-cover-dark"}
 _LINE_FEED = "\x00"
-"""Placeholder for a line break in the value of a tag, which replaces it when the whole page is written. A line break
-would get the prefix of a list item or quote."""
+"""Stands for a line break in the value of a tag until the whole page is written. A real line break would get the prefix of
+a list item or quote."""
 _TIGHT = frozenset({"list", "code", "quote"})
 """Blocks that can follow a paragraph in a list item without an empty line."""
 

@@ -224,8 +224,8 @@ def space_index(
 
 
 def resolve(href: str, page_path: str, targets: SpaceIndex) -> Target:
-    """Return the target of `href` on the page at `page_path`. This is the path of the page's file, or its path in the
-    page tree, with a slash at the end if the page has subpages."""
+    """Return the target of `href` on the page at `page_path`: the path of the page's file, or else the path in the page
+    tree, with a slash at the end if the page has subpages."""
     href = _normalize(href)
     if not href:
         return BrokenLink(href, "The link has no destination.")

@@ -46,8 +46,8 @@ def _push_source(state: StateBlock, start: int, end: int, message: str) -> None:
 
 
 def table_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse a table. If a row has too many cells, the last cell gets their text. Standard Markdown would drop it. The
-    rest of a table that is too large becomes source."""
+    """Parse a table. The text of surplus cells is added to the last cell of their row. Standard Markdown would drop it.
+    The rest of a table that is too large becomes source."""
     if state.eMarks[start] - state.bMarks[start] > MAX_ROW_LENGTH or not table(state, start, end, True):
         return False
     if silent:
@@ -209,12 +209,12 @@ def fence_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 _NUMBER = r"\d{1,9}[.)][ ]{1,4}(?=\S)"
 _USUAL_INDENT = 4
-"""Indentation of the children of a list item, however wide its number is, in the Markdown of many editors."""
+"""Columns by which many editors indent the content of a list item, even below a wide number."""
 
 
 def list_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse a list. Items with a wide number, such as `10.  Ten`, also contain the lists and paragraphs that are indented
-    by four columns. CommonMark wants five there, and would read them as code or as part of the first paragraph."""
+    """Parse a list. The content of an item may be indented by only four columns, even below a wide number, such as
+    `10.  Ten`. CommonMark requires five columns there."""
     position = state.bMarks[start] + state.tShift[start]
     if not silent and state.src[position : position + 1].isdigit() and not state.is_code_block(start):
         _indent_below_wide_numbers(state, start, end)
@@ -255,8 +255,8 @@ def _push_paragraph(state: StateBlock, content: str, line: int) -> None:
 
 
 def _is_in_formula(state: StateBlock, position: int) -> bool:
-    """Return whether a formula of the current paragraph is open at the beginning of a line. Each line is read once, because
-    a paragraph may have thousands of lines."""
+    """Return whether a formula of the current paragraph is open at the beginning of a line. The marks in the lines above
+    are counted only once, because a paragraph may have thousands of lines."""
     source, start, end, count = state.env.get("formula_marks", ("", 0, 0, 0))
     if source is not state.src or start != state.bMarks[state.line] or end > position:
         start = end = state.bMarks[state.line]
@@ -357,8 +357,8 @@ def html_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _ignore_indentation(state: StateBlock, line: int, end: int) -> None:
-    """Move the lines below a tag to the left if the first of them is indented like code. HTML ends at an empty line, so
-    these lines are part of it."""
+    """Remove indentation that would make the lines below a tag code. HTML ends at an empty line, so these lines are part
+    of the HTML."""
     surplus = state.sCount[line] - state.blkIndent if line < end else 0
     while surplus >= 4 and line < end and not state.isEmpty(line) and state.sCount[line] >= state.blkIndent:
         width = min(surplus, state.tShift[line])
@@ -392,8 +392,8 @@ def _end_of_element(state: StateBlock, name: str, position: int, start: int, end
 def _line_after(
     state: StateBlock, text: str, position: int, first_line: int, end_line: int, max_lines: int
 ) -> int | None:
-    """Return the line after the line of the first `text` after `position`. For `</table`, skip nested tables. None if
-    `text` is not in the first `max_lines` lines from `first_line` on, or not before `end_line`."""
+    """Find the next `text` from `position` on, and return the line below it. For `</table`, nested tables are skipped.
+    None if `text` is not above `end_line`, or not in the `max_lines` lines from `first_line` on."""
     finder: TextFinder = state.env["finder"]
     is_table = text == "</table"
     found = finder.element_end("table", position + 1)[0] if is_table else finder.find_after(text, position)
@@ -508,8 +508,8 @@ def many_brackets_rule(state: StateInline, silent: bool) -> bool:
 
 
 def mention_in_link_rule(state: StateInline, silent: bool) -> bool:
-    """Read a link whose text contains a mention as its text and the mention, without the outer link. The platform
-    writes such links, but CommonMark has no nested links and would show the brackets of the outer one."""
+    """Read a link around a mention as text and a mention, without the outer link. The platform writes such links, but
+    CommonMark has no nested links and would show the outer brackets."""
     if not state.src.startswith("[", state.pos) or (outer := _LINKED_MENTION.match(state.src, state.pos)) is None:
         return False
     if outer.end() > state.posMax:
@@ -570,8 +570,8 @@ _SENTENCE_ENDS = ".:!?。：！？"
 
 
 def scan_next_to_cjk(state: StateInline, start: int, scanned: Scanned) -> Scanned:
-    """Correct `scanned`, the result of markdown-it for the marks at `start`, for CJK text. A Chinese, Japanese or
-    Korean letter next to the marks separates words as a space does, so `**「是」**的` is bold."""
+    """Return `scanned`, the result of markdown-it for the marks at `start`, corrected for CJK text. A Chinese, Japanese
+    or Korean letter next to the marks separates words as a space does, so `**「是」**的` is bold."""
     end = start + scanned.length
     before = state.src[start - 1] if start else " "
     after = state.src[end] if end < state.posMax else " "
@@ -590,9 +590,9 @@ def _is_cjk_boundary(outside: str, inside: str) -> bool:
 
 
 def pair_delimiters(state: StateInline) -> None:
-    """Make `**` and `~~` open and close alternately. CommonMark would not, next to punctuation and letters
-    (`option**.**`, `**±**25%`) or after a space (`**Note: **`). Do nothing unless each opening mark is before a word
-    and each closing mark is after a word. Nested and single marks are not changed."""
+    """Make `**` and `~~` open and close alternately. CommonMark ignores such a mark between punctuation and a letter
+    (`option**.**`, `**±**25%`), or if it closes after a space (`**Note: **`). A mark before a space does not open. If a
+    mark that would close cannot close, nothing changes. Nested and single marks are not changed."""
     if "**" not in state.src and "~~" not in state.src:
         return
     metas: list[dict[str, Any]] = [meta for meta in state.tokens_meta if meta and "delimiters" in meta]
@@ -617,7 +617,8 @@ def drop_empty_bold(state: StateInline) -> None:
 
 
 def _delimiter_runs(delimiters: list[Delimiter]) -> list[list[Delimiter]]:
-    """Group the delimiters of each mark: all stars of `**`, `***` and more, and one delimiter for each `~~`."""
+    """Return the delimiters of each mark as a list. A mark of stars has one delimiter for each star, and `~~` has only
+    one."""
     runs: list[list[Delimiter]] = []
     after = 0
     for index, each in enumerate(delimiters):
@@ -660,5 +661,6 @@ def _can_close(state: StateInline, before: int) -> bool:
 
 
 def _text_of(token: Token) -> str:
-    """Return the text of a token next to a mark. Empty for other tokens, such as an entity, which count as a word."""
+    """Return the text of a text token, and a space for a line break. Empty for other tokens, such as an entity, which
+    count as a word."""
     return " " if token.type in ("softbreak", "hardbreak") else token.content if token.type == "text" else ""

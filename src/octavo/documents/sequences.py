@@ -59,8 +59,8 @@ def _rapidfuzz() -> Any:
 
 
 MAX_PAIRS = 50_000_000
-"""Maximum number of pairs for an exact comparison, which takes a bit of memory for each pair, and blocks all other
-threads for about ten milliseconds. Larger ranges are compared by unique items, or split in halves."""
+"""Maximum number of pairs of items for an exact comparison. The comparison takes one bit of memory for each pair, and
+blocks all other threads for about ten milliseconds. Larger ranges are compared by unique items, or split in halves."""
 
 
 T = TypeVar("T", bound=Hashable)

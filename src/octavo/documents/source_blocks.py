@@ -70,8 +70,8 @@ class SourceBlock:
     move: Move | None = None
     """Set if this side moved the block here."""
     replaced_blocks: tuple[SourceBlock, ...] | None = None
-    """The real blocks of this side, if the other side moved this block away. They are merged at the new place. Here,
-    the block of the base stands for them, so that this side seems unchanged."""
+    """Set if the other side moved this block away: the real blocks of this side, which are merged at the new place.
+    This object then has the text of the base, so that this side seems unchanged."""
 
     @cached_property
     def source(self) -> str:

@@ -240,8 +240,8 @@ def _has_digits(text: str, replacement: _Replacement) -> bool:
 
 def _extended_terms(text: str, replacement: _Replacement, first: int, last: int) -> list[_Replacement]:
     """Return the term extended by the word before it, and the term extended by the word after it. Common words are not
-    added. A number is extended by the word after it, such as `50 guests`, or by a name before it, such as `Limpet 3`. A
-    number with a unit is not extended."""
+    added. If both terms have digits, only a name is added before them, such as in `Limpet 3`. After a name with digits,
+    no word is added. A number with a unit is not extended."""
     found = []
     is_number = _NUMBER.fullmatch(text, replacement.start, replacement.end) is not None
     is_name = _has_digits(text, replacement) and not is_number
@@ -260,8 +260,8 @@ def _extended_terms(text: str, replacement: _Replacement, first: int, last: int)
 
 
 def with_plural(change: TermChange) -> tuple[TermChange, ...]:
-    """Return the change. If its terms are regular English singulars, also return that of their plurals, and the other
-    way round. Code and numbers have no plural."""
+    """Return the change, and the change of the plurals if both terms are regular English singulars. For plurals, also
+    return the change of the singulars. Code and numbers have no plural."""
     if change.is_code or change.is_number:
         return (change,)
     for convert in (_plural, _singular):

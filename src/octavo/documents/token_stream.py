@@ -53,7 +53,7 @@ _END = re.compile(r"\{%-?[ \t\n]*end(@?[A-Za-z][\w@./:-]*)")
 
 
 class ClosedTags:
-    """Finds out which tags of a source have an end tag, from its tokens. They are added in several calls of `add`."""
+    """Finds the tags that have an end tag. `add` gets the tokens of the source in order."""
 
     def __init__(self, source: str) -> None:
         self._last: dict[str, int] = {}
@@ -85,8 +85,8 @@ class ClosedTags:
                 self._closed[id(closed_tag)] = closed_tag
 
     def first_open(self, position: int) -> int | None:
-        """Return the index of the first token whose tag may be closed after `position` in the source. None if there is
-        no such tag."""
+        """Return the index of the first token with a tag whose end tag may come after `position` in the source. None if
+        there is no such tag."""
         candidates: list[int] = []
         for name, open_tags in self._open.items():
             if open_tags and self._last.get(name, -1) >= position:
@@ -121,8 +121,8 @@ class TopLevelBlock(NamedTuple):
 
 
 class _Window:
-    """The part of the source that the parser rules see. Searches for closing text use the whole source, so that the
-    results are the same as without parts."""
+    """The part of the source that the parser rules see. Searches use the whole source, so that a block ends where it
+    would end without parts."""
 
     def __init__(
         self, tags: TagScanner, finder: TextFinder, start: int, length: int, source_length: int, line_visits: int
@@ -184,8 +184,8 @@ class _InlineState(StateInline):
 
 
 class _FootnoteDefinitions(dict[str, Any]):
-    """Footnote numbers by label. -1 is for a definition without a number, and never replaces a number, because a part
-    of the source may be parsed twice."""
+    """Footnote numbers by label, -1 for a definition that has no number yet. -1 never replaces a number when a part of
+    the source is parsed again."""
 
     def __setitem__(self, name: str, value: Any) -> None:
         if value != -1 or name not in self:
@@ -349,8 +349,8 @@ class TokenStream:
         return [position - start for position in self._formula_ends[low : high + 1]]
 
     def _without_notes(self, tokens: list[Token]) -> list[Token]:
-        """Remove footnote definitions from the tokens and store them for the end of the page. Nested ones are moved out
-        of their parent, because the plugin does not support nesting."""
+        """Remove footnote definitions from the tokens, and store them for the end of the page. Nested definitions are
+        moved out of their parent, because the plugin does not support nesting."""
         if not any(token.type == "footnote_reference_open" for token in tokens):
             return tokens
         remaining: list[Token] = []

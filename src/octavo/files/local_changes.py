@@ -57,7 +57,7 @@ def assign_ids(entries: Entries, ids: Mapping[str, str], known: Iterable[Entry])
         for entry in all_entries:
             if entry.kind in others and not entry.id:
                 _take_id(entry, others[entry.kind], same)
-    # As many new groups as missing ones: they were renamed.
+    # If as many groups are new as are missing, they were renamed.
     unknown = [entry for entry in all_entries if entry.kind == "group" and not entry.id]
     if len(unknown) == len(others["group"]):
         for entry, before in zip(unknown, others["group"], strict=True):
@@ -82,8 +82,8 @@ def _title_and_target(entry: Entry) -> object:
 
 
 def _take_id(entry: Entry, others: list[Entry], same: Callable[[Entry], object]) -> None:
-    """Give an entry the ID of the first of the `others` that is alike: `same` returns an equal value for both, which is
-    not empty."""
+    """Give an entry the ID of the first entry in `others` for which `same` returns the same value, and remove that entry.
+    Empty values do not count."""
     found = next((each for each in others if same(each) and same(each) == same(entry)), None)
     if found is not None:
         entry.id = found.id

@@ -105,9 +105,9 @@ class Proposal:
         return self._request is not None and self.folder.proposal.get("changeRequest") == self._request.id
 
     async def _open_request(self) -> ChangeRequest | None:
-        """Return the open change request or draft of the last proposal, even if that was interrupted before it stored
-        the ID. None if there is none. Raises ApiError, or ProposalFailed if it was edited since the last complete
-        proposal."""
+        """Return the open change request or draft of the last proposal. Its ID may be missing if the proposal was
+        interrupted. None if there is no such change request. Raises ApiError, or ProposalFailed if the change request
+        was edited since the last complete proposal."""
         name = self.folder.proposal.get("changeRequest")
         if not name:
             return await self._request_without_stored_id()
@@ -195,8 +195,8 @@ class Proposal:
         return found
 
     async def finish_interrupted(self, *, is_draft: bool) -> ChangeRequest | None:
-        """Return the change request, or None if there is none. If it is the draft of an interrupted proposal, mark it as
-        ready for review, unless `is_draft`. Call this only with an empty plan: the change request then has all changes.
+        """Complete an interrupted proposal whose plan is empty, because its change request has all changes. Return the
+        change request, or None if there is none. If `is_draft` is False, its draft is marked as ready for review.
         Raises ApiError."""
         request = self._request
         is_interrupted = self._is_known and not self.folder.proposal.get("isComplete")
@@ -270,8 +270,8 @@ class _Sender:
     """New pages of the current edit: name, parent and title."""
     _size: int = 0
     _pending: dict[str, str] = field(default_factory=dict)
-    """Texts that link to pages which did not exist yet when the texts were sent, by the name of their page. They are
-    sent again when all pages exist."""
+    """Texts with links to new pages that did not exist yet, by the name of the page of the text. They are sent again
+    when all pages exist."""
 
     async def send(self) -> None:
         await self._send_files()

@@ -77,7 +77,7 @@ class ProposalPlan:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there are no changes to send."""
+        """True if there are no changes to send."""
         return not (self.new_files or self.new_pages or self.steps or self.edits or self.deletions)
 
     @property
@@ -377,10 +377,10 @@ class FolderLinkTargets:
     """Paths of all new pages and files."""
 
     def server_text(self, path: str, markdown: str, page: Page | None, server_markdown: str) -> str:
-        """Return `markdown`, the text of the file at `path`, with its links as the server has them.
+        """Return `markdown`, the text of the file at `path`, with its links in the form of the server.
 
-        A link in `server_markdown` gets the form that it has there. Any other link stays relative if it leads to the
-        same page on the server, and else has the ID of its target.
+        A link that `server_markdown` also has gets the form that it has there. Another link stays relative if it leads
+        to the same page on the server. Otherwise, it gets the ID of its target.
         """
         new_urls: dict[str, str] = {}
         if page is not None:

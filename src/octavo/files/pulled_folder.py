@@ -64,7 +64,7 @@ class TrackedFile:
 
     @property
     def is_text(self) -> bool:
-        """Whether the text of the file is stored in `.octavo/base`."""
+        """True if the text of the file is stored in `.octavo/base`."""
         return self.kind != "file"
 
 
