@@ -109,7 +109,7 @@ async def test_page_without_meaningful_changes_says_what_is_hidden(stage: Stage)
         await run.press("F")
         await run.see("1 formatting hidden", "only meaning, 1 hidden")
         await run.press("n")
-        await run.hear("All 1 changes are hidden, because they have no meaning. Press F to show them.")
+        await run.hear("The only change is hidden, because it has no meaning. Press F to show it.")
         await run.press("F", "n")
         await run.see("change 1 of 1")
 

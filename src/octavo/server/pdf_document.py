@@ -218,7 +218,7 @@ class PdfBook:
         yield Paragraph(f"<b>{self._markup(block.runs)}</b>", style)
 
     def _list(self, block: Block) -> Iterator[Flowable]:
-        number = int(block.attrs.get("start") or 1)
+        number = int(block.attrs.get("start", 1))
         for item in block.children:
             sign = f"{number}." if block.attrs.get("ordered") else "\u2022"
             if item.kind == "task":

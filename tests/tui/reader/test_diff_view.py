@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+from typing import Any
 
 import pytest
 from rich.style import Style
+from textual.pilot import Pilot
 
 from octavo.documents.diff import diff
 from octavo.documents.source_reader import parse
@@ -25,7 +27,7 @@ from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.threads import ThreadReply, ThreadSummary
 from octavo.tui.widgets.commands import active_commands
-from tests.tui.reader.panes import PaneApp, bar_column, screen
+from tests.tui.reader.panes import PaneApp, bar_column, screen, wait_for_diff
 from tests.tui.reader.picture import check, text_of
 
 BEFORE = """\
@@ -497,3 +499,63 @@ async def test_source_is_shown_if_the_page_changes_while_its_source_is_compared(
         await pilot.pause()
         assert "four" in screen(app.pane)
         assert "**four**" not in screen(app.pane)
+
+
+TAB_GROUP = """\
+{% tabs %}
+{% tab title="npm" %}
+run npm
+{% endtab %}
+
+{% tab title="yarn" %}
+run yarn
+{% endtab %}
+{% endtabs %}
+"""
+
+
+async def show_all_lines(before: str, after: str, app: PaneApp[DiffView], pilot: Pilot[Any]) -> None:
+    app.pane.show(compare(before, after), key="p")
+    await pilot.press(*["equals_sign"] * 3)
+    await wait_for_diff(app.pane, pilot)
+
+
+async def test_tabs_of_one_name_are_selected_together() -> None:
+    app = PaneApp(DiffView())
+    async with app.run_test(size=(80, 40)) as pilot:
+        page = f"{TAB_GROUP}\nbefore\n\n{TAB_GROUP}"
+        await show_all_lines(page, page.replace("before", "after"), app, pilot)
+        assert screen(app.pane).count("run npm") == 2
+        yarn = [each for each in app.pane.clickables.visible() if each.kind == "tab" and each.clickable.index == 1]
+        app.pane.open_clickable(yarn[0], outside=False)
+        await pilot.pause()
+        assert screen(app.pane).count("run yarn") == 2
+
+
+async def test_expanded_text_is_found() -> None:
+    app = PaneApp(DiffView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        page = "before\n\n<details>\n\n<summary>More</summary>\n\nhidden words\n\n</details>\n"
+        await show_all_lines(page, page.replace("before", "after"), app, pilot)
+        await pilot.press("slash", *"hidden", "enter")
+        assert app.pane.find_bar.search_status == "no matches"
+        (more,) = [each for each in app.pane.clickables.visible() if each.kind == "fold"][-1:]
+        app.pane.open_clickable(more, outside=False)
+        assert app.pane.find_bar.search_status == "1 found"
+
+
+async def test_changes_built_too_late_do_not_replace_a_note() -> None:
+    page = "\n\n".join(f"Paragraph {number} of a page with many words." for number in range(300))
+    section = PageSection("p")
+    section.compared = compare(f"start\n\n{page}", f"begin\n\n{page}")
+    app = PaneApp(DiffView(several_pages=True))
+    async with app.run_test(size=(80, 20)) as pilot:
+        navigation = app.pane.navigation
+        assert isinstance(navigation, ScrollNavigation)
+        navigation.contents.sections = (section,)
+        navigation.build_all()
+        await asyncio.sleep(0)  # Let the worker begin.
+        section.show_note("Could not load the page.")
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert "Could not load the page." in screen(app.pane)

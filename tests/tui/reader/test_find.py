@@ -6,7 +6,10 @@ import pytest
 from textual.app import ComposeResult
 
 from octavo.documents.source_reader import parse
+from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
+from octavo.tui.render.comparison import compare
+from octavo.tui.render.painting import MOST_MATCHES
 from octavo.tui.widgets.commands import key_bar
 from tests.tui.reader.panes import PaneApp, screen
 
@@ -111,3 +114,67 @@ async def test_narrow_find_bar_shows_end_of_typed_text(needle: str) -> None:
         assert row.cell_length == app.pane.viewport.pane_width
         assert needle[-4:] in row.text
         assert "esc cancel" in row.text or "no matches" in row.text
+
+
+async def test_previous_match_without_a_selected_match_is_the_last() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 12)) as pilot:
+        app.pane.show(parse(PAGE), key="p")
+        await pilot.press("slash", *"graph 1", "enter", "n")
+        app.pane.show(parse(PAGE.replace("paragraph 10 of", "section 10 of")), key="p")
+        await pilot.press("N")
+        assert last_row(app).endswith("10 of 10 · n next · N previous · esc")
+
+
+@pytest.mark.parametrize("kind", [PageView, DiffView])
+async def test_removed_page_has_no_matches(kind: type[PageView | DiffView]) -> None:
+    pane = kind()
+    app = PaneApp(pane)
+    async with app.run_test(size=(80, 12)) as pilot:
+        if isinstance(pane, DiffView):
+            pane.show(compare("old", PAGE), key="p")
+        else:
+            pane.show(parse(PAGE), key="p")
+        await pilot.press("slash", *"graph 1")
+        assert "of 11" in pane.find_bar.search_status
+        pane.clear()
+        await pilot.press("down")
+        assert pane.find_bar.search_status == "no matches"
+
+
+@pytest.mark.parametrize("keys", [(), ("enter",)])
+async def test_text_typed_before_the_page_arrives_is_found(keys: tuple[str, ...]) -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 12)) as pilot:
+        app.pane.show(parse("A paragraph 12"), key="o")
+        await pilot.press("slash", *"graph 1", "enter")
+        app.pane.clear()
+        app.pane.state.show_loading("Guide")
+        assert app.pane.find_bar.search_status == ""
+        await pilot.press("slash", *"graph 2", *keys)
+        assert app.pane.find_bar.search_status == "searching"
+        app.pane.show_markdown(PAGE, key="p")
+        await pilot.pause()
+        assert app.pane.find_bar.search_status == "1 of 11"
+
+
+async def test_open_find_bar_searches_the_next_page_from_its_top() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 12)) as pilot:
+        app.pane.show(parse(PAGE), key="p")
+        await pilot.press("G", "slash", *"graph 1")
+        app.pane.show(parse(PAGE.replace("paragraph 19", "section 19")), key="q")
+        await pilot.pause()
+        assert app.pane.find_bar.search_status == "1 of 10"
+        await pilot.press("escape")
+        assert app.pane.viewport.lines_above == 0
+
+
+async def test_more_matches_than_are_counted_are_not_called_all() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 12)) as pilot:
+        app.pane.show(parse("a " * (MOST_MATCHES + 1)), key="p")
+        await pilot.press("slash", "a")
+        while app.pane.find_bar.has_work:
+            await pilot.pause()
+        assert app.pane.find_bar.search_status == "1 of 10000+"

@@ -360,3 +360,21 @@ def test_right_to_left_columns_are_right_aligned() -> None:
     markdown = "| שם | סוג | Key |\n|-|-|-|\n| אחד | הסבר ארוך | a |\n| API | ממשק | bcd |\n"
     lines = [line.text for line in lay_out(parse(markdown).blocks, 60, Styles.plain())]
     assert lines[2:] == [" אחד   הסבר ארוך   a", " API        ממשק   bcd"]
+
+
+async def test_row_and_field_are_copied_as_shown() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(100, 24)) as pilot:
+        app.pane.show(parse(TYPED), key="p")
+        await pilot.press("right_parenthesis", "y")
+        assert app.clipboard == "Guide\ttrue\tIn review, Merged\t12\tMira\ta.pdf"
+        await pilot.press("enter")
+        await pilot.pause()
+        await pilot.press("right_parenthesis", "right_parenthesis", "y")
+        assert app.clipboard == "In review, Merged"
+
+
+def test_merged_cells_are_copied_in_their_columns() -> None:
+    table = parse(MERGED).blocks[0]
+    assert copied_text(table).split("\n") == ["A\tB\tC", "tall\tbroad\t", "\tone\ttwo"]
+    assert copied_text(table.children[1], table) == "\tone\ttwo"

@@ -188,3 +188,25 @@ async def test_heading_that_may_be_in_an_api_specification_is_not_called_missing
         app.pane.show(parse(f"[Down](#get-pets)\n\n{operation}"), title="", key="p")
         await pilot.press("enter")
         assert app.explained == ["Octavo does not know where “get-pets” is on this page."]
+
+
+@pytest.mark.parametrize(
+    "page",
+    ["```\n" + "a line of code\n" * 1500 + "```\n", "word " * 6000, "| a | b |\n|-|-|\n" + "| cell | cell |\n" * 800],
+    ids=["code", "paragraph", "table"],
+)
+async def test_thread_on_a_long_block_has_one_mark(page: str) -> None:
+    app = PaneApp(PageView())
+    document = parse(f"Above.\n\n{page}")
+    async with app.run_test(size=(80, 30)) as pilot:
+        app.pane.show(document, key="p")
+        app.pane.set_threads({document.blocks[1].key: 1})
+        await pilot.press("t", "enter")
+        assert len(requested_threads(app)) == 1
+        assert screen(app.pane).count("●") == 1
+        unit_count = len(app.pane.viewport.virtual_lines)
+        assert unit_count > 2
+        keys = {each.key for each in document.walk()}
+        units = app.pane.viewport.virtual_lines.units
+        marked = [bool(app.pane.threads.marks.paths_at(keys, unit.slice)) for unit in units if unit.slice is not None]
+        assert marked == [True, *[False] * (unit_count - 2)]

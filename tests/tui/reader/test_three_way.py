@@ -163,3 +163,14 @@ async def test_first_page_that_is_loading_is_not_called_a_page_without_conflicts
         app.pane.show((), {}, key="p", sides=("main", "this change request"))
         await pilot.press("slash")
         assert app.explained[1:] == ["There are no conflicts on this page."]
+
+
+async def test_matches_are_counted_again_after_a_choice() -> None:
+    app = ConflictApp(EXACT_CONFLICT)
+    async with app.app.run_test(size=(120, 40)) as pilot:
+        app.show()
+        await pilot.press("slash", *"turn it off", "enter")
+        before = app.pane.find_bar.search_status
+        app.pane.set_choices({name: MergeChoice("main") for name in app.names})
+        assert before.endswith("of 1")
+        assert app.pane.find_bar.search_status == "2 found"

@@ -453,3 +453,11 @@ async def test_cursor_region_covers_the_selected_block() -> None:
         await pilot.press("right_parenthesis")
         rows = [y for y in range(8) if app.pane.render_line(y).text.strip().startswith("▌")]
         assert [*range(app.pane.cursor_region.y, app.pane.cursor_region.bottom)] == rows
+
+
+async def test_page_with_only_a_description_shows_it() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 12)) as pilot:
+        app.pane.show_markdown("", title="Guide", description="What the guide is about.", key="p")
+        await pilot.pause()
+        assert "What the guide is about." in screen(app.pane)

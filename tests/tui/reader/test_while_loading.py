@@ -246,7 +246,7 @@ async def test_text_to_find_before_the_first_lines_is_found() -> None:
     async with page_without_lines() as (app, pilot):
         await pilot.press("slash", *"graph 3 ", "enter")
         await show_first_lines(app, pilot)
-        assert app.pane.find_bar.search_status == "1 of 1"
+        assert app.pane.find_bar.search_status == "1 of 1 so far"
         assert app.explained == []
 
 
@@ -563,7 +563,7 @@ async def test_resize_while_loading_loses_nothing() -> None:
 async def test_late_matches_are_found_without_scrolling() -> None:
     async with loading_page() as (app, pilot):
         await pilot.press("slash", *"graph 79", "enter")
-        assert app.pane.find_bar.search_status == "no matches"
+        assert app.pane.find_bar.search_status == "searching"
         await finish_loading(app, pilot)
         assert app.pane.find_bar.search_status == "1 found"
         await pilot.press("n")
@@ -620,7 +620,7 @@ async def test_next_match_while_loading_is_shown_once_it_is_found() -> None:
 async def test_next_match_after_the_last_waits_for_the_rest_of_the_page() -> None:
     async with loading_page() as (app, pilot):
         await pilot.press("slash", *"paragraph", "enter", *["n"] * 12)
-        assert app.pane.find_bar.search_status == "6 of 6"
+        assert app.pane.find_bar.search_status == "6 of 6 so far"
         await finish_loading(app, pilot)
         assert app.pane.find_bar.search_status == "13 of 80"
 
@@ -628,9 +628,9 @@ async def test_next_match_after_the_last_waits_for_the_rest_of_the_page() -> Non
 async def test_previous_match_cancels_a_step_that_waits_for_the_rest_of_the_page() -> None:
     async with loading_page() as (app, pilot):
         await pilot.press("slash", *"paragraph", "enter", *["n"] * 7, "N", "N")
-        assert app.pane.find_bar.search_status == "6 of 6"
+        assert app.pane.find_bar.search_status == "6 of 6 so far"
         await pilot.press("N")
-        assert app.pane.find_bar.search_status == "5 of 6"
+        assert app.pane.find_bar.search_status == "5 of 6 so far"
         await finish_loading(app, pilot)
         assert app.pane.find_bar.search_status == "5 of 80"
 
@@ -716,6 +716,18 @@ async def test_moving_after_going_back_cancels_restore() -> None:
         assert app.pane.navigation.current_position != position
         await finish_loading(app, pilot)
         assert screen(app.pane).split("\n")[:8] == before.split("\n")[:8]
+
+
+async def test_place_of_a_user_who_moves_before_the_restore_is_remembered() -> None:
+    async with loading_page() as (app, pilot):
+        position = ReadingPosition(parse(PAGE).blocks[-1].key, 3)
+        app.pane.navigation.restore_later("p", position)
+        assert app.pane.navigation.history_position == position
+        await pilot.press(")", ")")
+        selected, history = app.pane.cursor.current(), app.pane.navigation.history_position
+        assert selected is not None
+        assert history is not None
+        assert history.block == selected.block.key
 
 
 async def test_going_back_and_on_opens_page_at_top() -> None:

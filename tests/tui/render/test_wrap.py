@@ -115,3 +115,8 @@ def test_numbers_of_a_hebrew_list_are_at_the_right() -> None:
     shown = [line.text for line in lay_out(blocks, 40, Styles.plain())]
     assert [text.rstrip()[-2:] for text in shown] == ["1.", "2.", "3."]
     assert len({len(text.rstrip()) for text in shown}) == 1
+
+
+def test_ordered_list_may_start_at_zero() -> None:
+    lines = lay_out(parse("0. zero\n1. one\n").blocks, 40, Styles.plain())
+    assert [line.text for line in lines] == [" 0. zero", " 1. one"]

@@ -402,6 +402,7 @@ class DiffBuilder:
         self.cancel()
         self.contents.shown_diff = self.contents.built_diff = DiffUnits()
         self.pane.viewport.remove_lines()
+        self.pane.find_bar.content_changed()
 
     def _steps(self, build: _Build) -> Iterator[object]:
         yield from build.steps()

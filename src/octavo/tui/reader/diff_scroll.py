@@ -203,10 +203,12 @@ class SectionBuilder(DiffBuilder):
     async def _build_long(
         self, section: PageSection, changes: DiffUnits, on_shown: Callable[[], object] | None
     ) -> None:
+        compared = section.compared
         await asyncio.to_thread(changes.complete)
         if self._builds.get(section.key) is changes:
             del self._builds[section.key]
-            section.diff = changes
+            if section.compared is compared:  # Else a note has replaced the changes.
+                section.diff = changes
             self.show_sections()
             if on_shown is not None:
                 on_shown()

@@ -245,7 +245,8 @@ class DiffView(Reader):
         contents, page = self.contents, self.contents.page
         before = page.compared if key == page.position_key else None
         same = before is not None
-        if not same and not self.state.is_waiting:
+        was_awaited = self.state.is_waiting
+        if not same and not was_awaited:
             self.waiting_commands = ()  # They were for another page.
         self.state.clear()
         if before is not None and compared.has_same_texts(before) and title == page.heading.title:
@@ -263,7 +264,7 @@ class DiffView(Reader):
         if not same:
             contents.choose_layout()
             self.cursor.selected, self._requested_replies = None, set()
-            self.find_bar.clear()
+            self.find_bar.page_changed(was_awaited=was_awaited)
             self.navigation.builder.drop_units()
             self.navigation.open_page()
         if threads is not None:
@@ -285,6 +286,7 @@ class DiffView(Reader):
         self.waiting_commands = ()
         self.navigation.store_position()
         self.contents.open(PageSection(""))
+        self.find_bar.page_changed()
         self.navigation.builder.drop_units()
         self.reset_lines()
 
@@ -327,12 +329,13 @@ class DiffView(Reader):
         if clickable.kind == "fold" and clickable.target.startswith("fold "):
             self.navigation.open_fold(clickable.target)
         elif clickable.kind in ("fold", "tab") and (compared := self.contents.page.compared) is not None:
-            block = compared.find(clickable.target)
+            block, unit = compared.find(clickable.target), rows[clickable.line][0]
             if block is not None and clickable.kind == "tab" and clickable.clickable.index < len(block.children):
-                self.viewport.folds.choose_tab(block.children[clickable.clickable.index])
+                self.viewport.choose_tab(block.children[clickable.clickable.index], unit)
             elif block is not None:
                 self.viewport.folds.toggle(block)
-            self.viewport.lay_out_again(self.viewport.visible_rows[clickable.line][0])
+                self.viewport.lay_out_again(unit)
+            self.find_bar.content_changed()
         elif clickable.kind in ("link", "image", "file"):
             self.post_message(LinkFollowed(clickable.target, outside, clickable.kind))
 

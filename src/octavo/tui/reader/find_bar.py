@@ -24,6 +24,7 @@ from octavo.tui.reader.block_cursor import BlockCursor
 from octavo.tui.reader.reading_position import START, LinePosition, Lines
 from octavo.tui.reader.viewport import PanePart, Viewport, explain
 from octavo.tui.render.painting import (
+    MOST_MATCHES,
     BlockTextFinder,
     Match,
     MatchSpan,
@@ -58,11 +59,11 @@ class FindBar(PanePart):
         self._spans: dict[int, list[MatchSpan]] = {}
         self._text_finder: BlockTextFinder | None = None
         self._position_before = START
+        """Top of the pane when the find bar was opened."""
         self._current = (-1, -1)
-        self.clear()
+        self._end_search()
 
-    def clear(self) -> None:
-        """End the search, and keep the scroll position."""
+    def _end_search(self) -> None:
         self.needle = ""
         self.matches: Sequence[Match] = ()
         """Matches found so far."""
@@ -77,28 +78,41 @@ class FindBar(PanePart):
         self._waiting_since = START
         """Top when `_waiting_steps` was set. If the user scrolls, the steps are dropped."""
 
+    def page_changed(self, *, was_awaited: bool = False) -> None:
+        """End the search before another page is shown.
+
+        The new page is searched if the find bar is still open, or if the pane was empty until now (`was_awaited`).
+        """
+        needle = self.needle if was_awaited or self._typed is not None else ""
+        self._end_search()
+        self._position_before, self._text_finder, self._spans = START, None, {}
+        self.needle, self._goes_to_first_match = needle, bool(needle)
+        self._update_rows()
+
     # Finding
 
     @property
     def search_status(self) -> str:
-        """State of the search for the status line, for example `3 of 12`. Empty without a search."""
+        """State of the search for the status line, for example `3 of 12`. Empty without a search. A `+` after the
+        number of matches means that there may be more."""
         if not self.needle:
             return ""
-        is_complete = self._search is None and not self.viewport.contents.has_more_to_search
+        is_complete = self._search is None and not self.is_text_loading
         more = "" if is_complete else " so far"
         if is_complete and (left_out := self.viewport.contents.not_searched):
             more = f", {left_out} not searched"
         if not self.matches:
             return f"no matches{more}" if is_complete else "searching"
+        count = f"{len(self.matches)}{'+' if len(self.matches) >= MOST_MATCHES else ''}"
         if self._match not in self.matches:
-            return f"{len(self.matches)} found{more}"
-        return f"{self.matches.index(self._match) + 1} of {len(self.matches)}{more}"
+            return f"{count} found{more}"
+        return f"{self.matches.index(self._match) + 1} of {count}{more}"
 
     @property
     def is_text_loading(self) -> bool:
         """True while a part of the searched text is not loaded or not parsed."""
         contents = self.viewport.contents
-        return contents.has_more_to_search or not contents.is_fully_parsed
+        return contents.has_more_to_search or not contents.is_fully_parsed or self.viewport.widget.is_waiting_for_lines
 
     def begin(self) -> None:
         """Open the find bar."""
@@ -184,7 +198,8 @@ class FindBar(PanePart):
         self._goes_to_first_match = False
         if self.viewport.top != self._waiting_since:
             self._waiting_steps = 0
-        index = self.matches.index(self._match) if self._match in self.matches else -1
+        first = -1 if step > 0 else 0  # Before a match is selected, the last match is the previous one.
+        index = self.matches.index(self._match) if self._match in self.matches else first
         is_last = step > 0 and index == len(self.matches) - 1
         if self._waiting_steps or (self.is_text_loading and (is_last or not self.matches)):
             self._waiting_steps, self._waiting_since = self._waiting_steps + step, self.viewport.top

@@ -384,9 +384,10 @@ def blocks_with_title(blocks: Sequence[Block], head: PageHead, *, is_complete: b
     repeats the title is left out. Without a title, return `blocks` unchanged. Empty if the page `is_complete` and has
     only a title, because it then counts as empty."""
     title, description = head
-    if not blocks or not title:
+    if not title:
         return list(blocks)
-    body = blocks[1:] if blocks[0] is repeated_title(blocks, head) else blocks
+    first = repeated_title(blocks, head)
+    body = blocks[1:] if first is not None else blocks
     if not body and not description and is_complete:
         return []
     return [Block("page-title", runs=(Run(title),), text=description), *body]

@@ -175,7 +175,8 @@ class PageLoader:
         same = key == contents.key and contents.document is not None
         if same and document is contents.document and head == contents.head and not pane.state.has_failed:
             return
-        if not same and not pane.state.is_waiting:
+        was_awaited = pane.state.is_waiting
+        if not same and not was_awaited:
             pane.waiting_commands = ()  # They were for another page.
         pane.state.clear()
         if not same:
@@ -185,7 +186,7 @@ class PageLoader:
             contents.key, contents.shows_source = key, False
             pane.viewport.folds, pane.cursor.selected = folds, None
             self.threads.clear()
-            pane.find_bar.clear()
+            pane.find_bar.page_changed(was_awaited=was_awaited)
             pane.viewport.remove_lines()
             for cache in contents.deferred:
                 cache.clear_requests()

@@ -273,8 +273,9 @@ class PageNavigation:
     @property
     def history_position(self) -> ReadingPosition | None:
         """Selected block and its row, to restore later. None at the top of the page."""
-        if self.position_to_restore is not None and self.position_to_restore[0] == self.contents.key:
-            return self.position_to_restore[1]
+        wanted = self.position_to_restore
+        if wanted is not None and wanted[0] == self.contents.key and not self._has_moved_since_request:
+            return wanted[1]
         if self._unfinished_restore is not None and not self.position().has_moved(self._unfinished_restore[1]):
             unfinished = self._unfinished_restore[0]
             return ReadingPosition(unfinished.top, -unfinished.offset) if unfinished.top else None
@@ -290,6 +291,11 @@ class PageNavigation:
         self.position_to_restore = (key, position) if position is not None else None
         self._position_when_requested = ReadingPosition()
 
+    @property
+    def _has_moved_since_request(self) -> bool:
+        """True if the user has moved since `restore_later` was called."""
+        return self.position().has_moved(self._position_when_requested)
+
     def restore_if_parsed(self) -> None:
         """Restore the position of `restore_later`, if the page is parsed up to there and the user has not moved."""
         if self.position_to_restore is None or not len(self.pane.viewport.virtual_lines):
@@ -298,7 +304,7 @@ class PageNavigation:
         if page != self.contents.key:
             return
         self.position_to_restore = None
-        if self.position().has_moved(self._position_when_requested):
+        if self._has_moved_since_request:
             return
         cursor = self.cursor.selected
         if not self.go_to_block(position.block, scroll_to=None):

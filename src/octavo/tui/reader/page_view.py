@@ -19,7 +19,7 @@ from octavo.documents.emoji import to_emoji
 from octavo.lazy_import import lazy
 from octavo.tui.reader.block_cursor import LINK_HINTS, PANNING
 from octavo.tui.reader.find_bar import FIND
-from octavo.tui.reader.page_contents import PageContents, PageThreads, table_of
+from octavo.tui.reader.page_contents import PageContents, PageThreads, blocks_around, table_of
 from octavo.tui.reader.page_loading import PageLoader
 from octavo.tui.reader.page_navigation import HEADINGS, PAGE_THREADS, SOURCE, PageNavigation
 from octavo.tui.reader.reading_pane import AT_CURSOR, MOTIONS, READ_ON, BlockCommands, Reader
@@ -28,6 +28,7 @@ from octavo.tui.render.deferred import LinkDestination, link_destination
 from octavo.tui.render.layout import CopyUrlRequested, LinkFollowed
 from octavo.tui.render.layout_context import path_to_block, tab_slug
 from octavo.tui.render.styled_lines import ClickableSpan
+from octavo.tui.render.tables import copied_text
 from octavo.tui.render.threads import keep_quoted_lines
 from octavo.tui.terminal.display import FROM_RIGHT
 from octavo.tui.terminal.textual_internals import is_being_removed
@@ -35,7 +36,7 @@ from octavo.tui.widgets.commands import Command, Commands
 
 if TYPE_CHECKING:
     from octavo.api.comments import Comment
-    from octavo.tui.reader.reading_position import ReadingPosition
+    from octavo.tui.reader.reading_position import BlockSpan, ReadingPosition
     from octavo.tui.render.virtual_lines import LaidUnits
 
 _curl_command = lazy("octavo.tui.render.openapi:curl_command")
@@ -77,19 +78,13 @@ class PageLinks:
         for unit in (here, *range(len(self.pane.viewport.virtual_lines))):
             each = self.pane.viewport.virtual_lines.units[unit]
             path = path_to_block(each.content, clickable.target)
+            if path and clickable.kind == "tab":
+                self.pane.viewport.choose_tab(path[-1].children[clickable.clickable.index], unit)
+                return
             if path:
-                if clickable.kind == "tab":
-                    self._choose_tab(path[-1].children[clickable.clickable.index])
-                else:
-                    self.pane.viewport.folds.toggle(path[-1])
+                self.pane.viewport.folds.toggle(path[-1])
                 self.pane.viewport.lay_out_again(unit)
                 return
-
-    def _choose_tab(self, tab: Block) -> None:
-        self.pane.viewport.folds.choose_tab(tab)
-        for unit, each in enumerate(self.pane.viewport.virtual_lines.units):
-            if each.block.kind not in ("paragraph", "heading"):
-                self.pane.viewport.virtual_lines.forget(unit)
 
     def _select_tab(self, name: str) -> None:
         """Select the tab `name` in every group that has it. Tell the user if none has."""
@@ -99,7 +94,7 @@ class PageLinks:
         if found is None:
             explain(self.pane, f"This page has no tab “{name}”.")
             return
-        self._choose_tab(found)
+        self.pane.viewport.folds.choose_tab(found)
         self.pane.reset_lines()
 
     def open_outside(self) -> None:
@@ -212,6 +207,10 @@ class PageBlockCommands(BlockCommands):
             self.copy_as(curl, "command")
         else:
             super().copy()
+
+    def text_of(self, span: BlockSpan) -> str:
+        around = reversed(blocks_around(self.pane.viewport, span))
+        return copied_text(span.block, next((block for block in around if block.kind in ("table", "record")), None))
 
     @property
     def why_no_comment(self) -> str | None:
@@ -347,7 +346,9 @@ class PageView(Reader):
         self.contents.document, self.contents.key, self.contents.page_units = None, "", ()
         self.threads.clear()
         self.navigation.pending_jump = None
+        self.find_bar.page_changed()
         self.reset_lines()
+        self.find_bar.content_changed()
 
     def on_unmount(self) -> None:
         self.loader.cancel()

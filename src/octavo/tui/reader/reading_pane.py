@@ -20,7 +20,7 @@ from textual.strip import Strip
 from octavo.documents.blocks import Block
 from octavo.tui.reader.block_cursor import BlockCursor, Clickables
 from octavo.tui.reader.find_bar import FindBar, TextCopied, TextSelection
-from octavo.tui.reader.reading_position import LinePosition, rows_from
+from octavo.tui.reader.reading_position import BlockSpan, LinePosition, rows_from
 from octavo.tui.reader.viewport import MARK_WIDTH, Viewport
 from octavo.tui.render.block_slices import render_failed_block, run_guarded
 from octavo.tui.render.layout_context import NARROWEST
@@ -54,6 +54,7 @@ class LoadingState:
             if self._waiting is not None:
                 self._waiting.stop()
                 self._pane.waiting_commands = ()  # They were for another page.
+                self._pane.find_bar.page_changed()
             self._waiting = LoadingMessage(self._pane, subject)
             self.viewport.repaint()
 
@@ -464,7 +465,11 @@ class BlockCommands:
     def copy(self) -> None:
         """Copy the text of the block to the clipboard."""
         if (span := self.pane.cursor.current()) is not None:
-            self.copy_as(copied_text(span.block), _KIND_NAMES.get(span.block.kind, span.block.kind))
+            self.copy_as(self.text_of(span), _KIND_NAMES.get(span.block.kind, span.block.kind))
+
+    def text_of(self, span: BlockSpan) -> str:
+        """Return the text that is copied for a block."""
+        return copied_text(span.block)
 
     def copy_as(self, text: str, content_kind: str) -> None:
         """Copy `text` to the clipboard. `content_kind` names it in the notification."""

@@ -322,6 +322,8 @@ class ThreeWayView(Reader):
             conflict = unit.conflict
             if conflict is not None and before.get(conflict.name) != self.contents.choices.get(conflict.name):
                 self.viewport.lay_out_again(number)
+        if before != self.contents.choices:
+            self.find_bar.content_changed()
         if (selected := self.cursor.current()) is not None:
             self.cursor.select(selected)  # The result may have more lines than before.
 
@@ -331,6 +333,7 @@ class ThreeWayView(Reader):
         self.contents.clear()
         self.key, self._loading_key, self.waiting_commands = "", "", ()
         self.reset_lines()
+        self.find_bar.content_changed()
 
     def go_to_unresolved(self) -> bool:
         """Go to the next conflict without a choice or a suggestion: first from the selected one on, then from the top.

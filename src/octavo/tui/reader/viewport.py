@@ -368,6 +368,14 @@ class Viewport:
         self.widget.refresh()
         self.continue_work()
 
+    def choose_tab(self, tab: Block, unit_index: int) -> None:
+        """Select a tab of a unit, and the tabs of the same name in other units."""
+        self.folds.choose_tab(tab)
+        for index, unit in enumerate(self.virtual_lines.units):
+            if unit.block is None or unit.block.kind not in ("paragraph", "heading"):
+                self.virtual_lines.forget(index)
+        self.lay_out_again(unit_index)
+
     def repaint(self) -> None:
         """Paint the visible rows again, for example after another block was selected."""
         self.paint_version += 1

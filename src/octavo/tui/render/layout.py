@@ -24,6 +24,7 @@ from octavo.tui.render.block_slices import (
     run_guarded,
     slice_bounds,
     split_block,
+    whole_block,
 )
 from octavo.tui.render.deferred import (
     AsyncCache,
@@ -196,21 +197,34 @@ class ThreadMarks:
         return bool(self._paths)
 
     def has_threads(self, top: Block, part: Block | None) -> bool:
-        """Return whether a top-level block, or its slice `part`, contains a block with threads."""
-        return top.key in self.top_keys and (part is None or any(block.key in self.counts for block in part.walk()))
+        """Return whether a block with threads begins in a top-level block, or in its slice `part`."""
+        return top.key in self.top_keys and (part is None or any(_begins_in(part, path) for path in self._paths))
 
     def paths_at(self, keys: set[str], part: Block | None = None) -> dict[str, list[tuple[Block, ...]]]:
-        """Return the path to each block with threads, by the key of the innermost visible block on it, which gets the
-        mark. `keys` are the keys of the visible blocks. With `part`, return only paths into this slice."""
+        """Return the paths to blocks with threads, by the key of the block that gets their mark.
+
+        That is the innermost block on the path that is visible. `keys` are the keys of the visible blocks. With `part`,
+        return only the paths to blocks that begin in this slice."""
         result: dict[str, list[tuple[Block, ...]]] = {}
-        within = {child.key for child in part.children} if part is not None else None
         for path in self._paths:
-            if within is not None and within.isdisjoint(block.key for block in path):
+            if part is not None and not _begins_in(part, path):
                 continue
             owner = next((block.key for block in reversed(path) if block.key in keys), None)
             if owner is not None:
                 result.setdefault(owner, []).append(path)
         return result
+
+
+def _begins_in(part: Block, path: Sequence[Block]) -> bool:
+    """Return True if the last block of a path begins in a slice of the first."""
+    if whole_block(part).key != path[0].key:
+        return False
+    for block in path[1:]:
+        child = next((child for child in part.children if child.key == block.key), None)
+        if child is None:
+            return False
+        part = child
+    return has_start(part)
 
 
 _RENDERERS: dict[str, Callable[[LayoutContext, Block, int], list[Line]]] = {

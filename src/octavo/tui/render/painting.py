@@ -105,7 +105,8 @@ def bottom_line(
 
 
 _SEARCHED_ATTRIBUTES = ("title", "description", "path", "name", "date", "summary", "url", "alt")
-_MOST_MATCHES = 10_000
+MOST_MATCHES = 10_000
+"""Maximum number of matches that a search returns."""
 _SECTION_LETTERS, _SECTION_BLOCKS = 10_000, 200
 """Approximate size of a section of the text, in letters and in blocks."""
 
@@ -176,7 +177,7 @@ class BlockTextFinder:
                 counts[entry.unit_index] = nth + 1
                 yield Match(entry.unit_index, nth, entry.block, entry.path)
                 match_count += 1
-                if match_count >= _MOST_MATCHES:
+                if match_count >= MOST_MATCHES:
                     return
             yield None
 

@@ -519,8 +519,7 @@ _WIDEST_NAME = 24
 
 def document_of_row(table: Block, row: Block) -> Document:
     """Return a document that shows a row as a record. Hidden columns are included."""
-    row_index = next((index for index, each in enumerate(table.children) if each is row), None)
-    row_cells = list(row.children) if row_index is None else cells_by_column(table.children[: row_index + 1])[row_index]
+    row_cells = _cells_of_row(table, row)
     columns_of_table = list(table.attrs.get("columns") or ())
     fields: list[Block] = []
     columns: list[TableColumn] = []
@@ -533,6 +532,12 @@ def document_of_row(table: Block, row: Block) -> Document:
             fields.append(cell._replace(key=cell.key or f"{row.key} field {number}"))
     block = Block("record", {"columns": tuple(columns)}, children=tuple(fields), lines=row.lines, key=row.key)
     return Document("", (block,), "")
+
+
+def _cells_of_row(table: Block, row: Block) -> list[Block | None]:
+    """Return the cells of a row by column, with None where a merged cell of the table covers a column."""
+    index = next((index for index, each in enumerate(table.children) if each is row), None)
+    return list(row.children) if index is None else cells_by_column(table.children[: index + 1])[index]
 
 
 def render_record(context: LayoutContext, block: Block, width: int) -> list[Line]:
@@ -563,30 +568,37 @@ def render_record(context: LayoutContext, block: Block, width: int) -> list[Line
     return lines
 
 
-def copied_text(block: Block) -> str:
-    """Return the text that is copied for a block: lines with tabs for a table or a row, else the plain text."""
+def copied_text(block: Block, container: Block | None = None) -> str:
+    """Return the text that is copied for a block: lines with tabs for a table or a row, else the plain text.
+    `container` is the table of a row, or the record of a field."""
+    columns = tuple((block if container is None else container).attrs.get("columns") or ())
     if block.kind == "table":
-        columns: tuple[TableColumn, ...] = tuple(block.attrs.get("columns") or ())
         head = (
             []
             if block.attrs.get("header_hidden")
             else ["\t".join(_one_line(plain_text(each.title)) for each in columns)]
         )
-        return "\n".join([*head, *(_row_text(row, columns) for row in block.children)])
+        return "\n".join([*head, *(_row_text(row, columns) for row in cells_by_column(block.children))])
     if block.kind == "row":
-        return _row_text(block, ())
+        return _row_text(_cells_of_row(container, block) if container is not None else block.children, columns)
+    if container is not None and container.kind == "record":
+        fields = zip(container.children, columns, strict=True)
+        column = next((column for field, column in fields if field is block), TableColumn())
+        return ", ".join(select_labels(block, column)) if column.type == "select" else block.plain()
     return block.plain()
 
 
-def _row_text(row: Block, columns: tuple[TableColumn, ...]) -> str:
+def _row_text(row: Sequence[Block | None], columns: Sequence[TableColumn]) -> str:
     fields = []
-    for index, cell in enumerate(row.children):
-        value = cell.attrs.get("value")
-        column = columns[index] if index < len(columns) else TableColumn()
-        text = plain_text(cell.runs)
-        if column.type == "select":
-            text = ", ".join(select_labels(cell, column))
-        fields.append(_one_line(text) if value is None else str(value).lower())
+    for cell, column in zip_longest(row, columns[: len(row)], fillvalue=None):
+        if cell is None:
+            fields.append("")
+        elif (value := cell.attrs.get("value")) is not None:
+            fields.append(str(value).lower())
+        elif column is not None and column.type == "select":
+            fields.append(", ".join(select_labels(cell, column)))
+        else:
+            fields.append(_one_line(plain_text(cell.runs)))
     return "\t".join(fields)
 
 

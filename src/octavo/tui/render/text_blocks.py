@@ -100,7 +100,7 @@ def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render a list with hanging bullets or numbers."""
     styles = context.styles
     whole = whole_block(block)
-    first = int(block.attrs.get("start") or 1) + first_index(block)
+    first = first_index(block)
     level = context.list_depth
     loose = context.shared_by_slices("loose", whole, is_loose)
     margin = 1 if level == 0 else 0
@@ -109,9 +109,9 @@ def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
     # All bullets of a list are on one side, even if some items begin with a Latin word.
     sample = whole.children[:_SAMPLE_ITEMS]
     from_right = 2 * sum(map(_starts_right_to_left, sample)) > len(sample)
-    for number, item in enumerate(block.children, first):
+    for position, item in enumerate(block.children, first):
         list_item, is_continued = whole_block(item), not has_start(item)
-        mark = item_marker(whole, number - int(block.attrs.get("start") or 1), level, styles)
+        mark = item_marker(whole, position, level, styles)
         style = styles.muted if item.kind != "task" else styles.success if item.attrs.get("checked") else styles.text
         mark_width = margin + len(mark) + 1
         body = context.flow(
@@ -122,7 +122,7 @@ def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
         for line in body:
             if line.block is None or line.block.kind == "paragraph":
                 line.block = list_item
-        if loose and not is_continued and (lines or first_index(block)):
+        if loose and not is_continued and (lines or first):
             lines.append(Line([]))
         hanging = [Piece(" " * mark_width, PLAIN, None, True)]
         if from_right or _starts_right_to_left(item):
@@ -144,7 +144,7 @@ def item_marker(block: Block, position: int, level: int, styles: Styles) -> str:
         return f"[{mark if done else ' '}]" if styles.ascii else mark
     if not block.attrs.get("ordered"):
         return glyphs.bullets[level % len(glyphs.bullets)]
-    first = int(block.attrs.get("start") or 1)
+    first = int(block.attrs.get("start", 1))
     return f"{first + position}.".rjust(len(str(first + len(block.children) - 1)) + 1)
 
 
