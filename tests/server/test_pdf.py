@@ -93,6 +93,13 @@ async def test_all_kinds_of_blocks_are_printed(ask: Ask) -> None:
     assert addresses == ['https://a.example/?a=1&b="2"']
 
 
+async def test_code_is_printed_in_all_scripts_and_within_the_sheet(ask: Ask) -> None:
+    space = await space_with(ask, one=f"# One\n\n```\n  a = 1\n\n{'世' * 100} end\n```")
+    lines = [line.strip() for page in (await _pdf(ask, space.ref)).pages for line in page.extract_text().split("\n")]
+    code = lines[lines.index("a = 1") + 1 :]
+    assert [line for line in code if line] == ["世" * 44, "世" * 44, "世" * 12 + " end"]
+
+
 async def test_outline_of_the_pdf_is_the_page_tree(ask: Ask, world: World) -> None:
     space = await space_with(ask, one="# One", two="# Two", three="# Three")
     one, two, three = get_current(world, space.id)["pages"]

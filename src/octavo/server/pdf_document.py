@@ -35,10 +35,10 @@ from reportlab.platypus import (
     PageBreak,
     PageTemplate,
     Paragraph,
-    Preformatted,
     Spacer,
     Table,
     TableStyle,
+    XPreformatted,
 )
 
 from octavo.documents import links, page_trees
@@ -134,8 +134,8 @@ memory."""
 INDENT_LIMIT = 6
 """Number of nested levels that are indented."""
 _INDENT = 12
-_CODE_LINE_LENGTH = 88
-"""Maximum number of characters in a line of code. Longer lines are split."""
+_CODE_LINE_WIDTH = 88
+"""Maximum width of a line of code, in characters of its typeface. Longer lines are split."""
 _TEXT_LENGTH = 1 << 20
 """Maximum number of characters in a paragraph."""
 _CELL_LENGTH = 8000
@@ -246,17 +246,9 @@ class PdfBook:
     def _code(self, block: Block) -> Iterator[Flowable]:
         if block.attrs.get("title"):
             yield Paragraph(typeset(str(block.attrs["title"])), _SMALL)
-        whole = block.text.expandtabs(4).split("\n")
-        lines = [
-            line[start : start + _CODE_LINE_LENGTH]
-            for line in whole
-            for start in range(0, max(len(line), 1), _CODE_LINE_LENGTH)
-        ]
+        lines = [piece for line in block.text.expandtabs(4).split("\n") for piece in _split_code(line)]
         for first in range(0, len(lines), 50):
-            yield Preformatted(
-                "\n".join(line.encode("cp1252", "replace").decode("cp1252") for line in lines[first : first + 50]),
-                _CODE,
-            )
+            yield XPreformatted("\n".join(typeset(line, mono=True) for line in lines[first : first + 50]), _CODE)
 
     _math = _code
 
@@ -354,6 +346,17 @@ class PdfBook:
             case _:
                 return text
         return f'<a href={quoteattr(href)} color="#1f5fbf">{text}</a>'
+
+
+def _split_code(line: str) -> Iterator[str]:
+    """Yield the pieces of a line of code that fit on the sheet. Characters of other typefaces may be twice as wide."""
+    start = width = 0
+    for index, letter in enumerate(line):
+        width += 1 if ord(letter) < 0x100 else 2
+        if width > _CODE_LINE_WIDTH:
+            yield line[start:index]
+            start, width = index, 1 if ord(letter) < 0x100 else 2
+    yield line[start:]
 
 
 def _load_image(data: bytes) -> Flowable | None:
