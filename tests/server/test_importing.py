@@ -174,6 +174,21 @@ async def test_html_is_read_in_the_encoding_that_it_declares(local_ask: Ask, web
         assert (await desk.page("Size")).markdown == f"# Size\n\n{word}\n", source
 
 
+def test_page_with_several_articles_is_read_completely() -> None:
+    page = read_html("<h1>News</h1><article>First</article><article>Second</article><footer>Imprint</footer>")
+    assert page.markdown(lambda address: address).split() == ["#", "News", "First", "Second"]
+
+
+def test_header_in_the_main_part_of_a_page_is_kept() -> None:
+    page = read_html("<header>Menu</header><div role=main><header><h1>News</h1></header><p>Words</div>")
+    assert page.markdown(lambda address: address) == "# News\n\nWords\n"
+
+
+def test_blank_lines_in_code_are_kept() -> None:
+    page = read_html("<h1>A</h1><pre><code>def a(): ...\n\n\ndef b(): ...</code></pre>")
+    assert "```\ndef a(): ...\n\n\ndef b(): ...\n```" in page.markdown(lambda address: address)
+
+
 async def test_links_in_code_of_imported_pages_stay(local_ask: Ask, web: Web) -> None:
     desk = await Desk.open(local_ask, "# Before")
     text = "# A\n\n```md\n[b](b.md)\n```\n"

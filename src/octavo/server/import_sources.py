@@ -25,7 +25,7 @@ from bs4.dammit import EncodingDetector
 from markdownify import MarkdownConverter
 
 from octavo.documents import page_trees
-from octavo.documents.folders.folder import ASSETS, rewrite_links
+from octavo.documents.folders.folder import ASSETS, change_outside_code, rewrite_links
 from octavo.server.fetcher import FetchedFile, Fetcher, FetchFailure
 
 SIZE_LIMIT = 5_000_000
@@ -341,7 +341,7 @@ class HtmlPage:
             text: str = converter.convert_soup(self._main)
         except RecursionError:
             raise ConversionFailure("is nested too deeply") from None
-        text = _BLANK_LINES.sub("\n\n", text).strip() + "\n"
+        text = change_outside_code(text, lambda part: _BLANK_LINES.sub("\n\n", part)).strip() + "\n"
         if not page_trees.first_heading(text) and self.title:
             text = f"# {page_trees.escape(self.title)}\n\n{text}"
         return text
@@ -359,9 +359,8 @@ def read_html(text: str) -> HtmlPage:
         links = [str(tag["href"]) for tag in soup.find_all("a", href=True)]
         title = soup.title.get_text(" ", strip=True) if soup.title else ""
         main = _main_part(soup)
-        for tag in main.find_all(
-            _IGNORED_TAGS if main.name in ("main", "article") else _IGNORED_TAGS + _PAGE_FRAME_TAGS
-        ):
+        is_whole_page = main.name in ("body", BeautifulSoup.ROOT_TAG_NAME)
+        for tag in main.find_all(_IGNORED_TAGS + _PAGE_FRAME_TAGS if is_whole_page else _IGNORED_TAGS):
             tag.decompose()
     except RecursionError:
         raise ConversionFailure("is nested too deeply") from None
@@ -421,8 +420,9 @@ class _Soup(BeautifulSoup):
 
 
 def _main_part(soup: BeautifulSoup) -> Tag:
-    """Return the main part of a page: the first element that matches `_MAIN_SELECTORS`, else the whole page."""
-    return next((tag for selector in _MAIN_SELECTORS if (tag := soup.select_one(selector))), soup)
+    """Return the main part of a page: the only element of the first kind in `_MAIN_SELECTORS`, else the whole page."""
+    candidates = map(soup.select, _MAIN_SELECTORS)
+    return next((tags[0] for tags in candidates if len(tags) == 1), soup)
 
 
 def _rewrite_link(tag: Tag, attribute: str, rewrite: RewriteUrl) -> None:
