@@ -7,6 +7,7 @@ import re
 import tracemalloc
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from html import escape
 from io import BytesIO
 from zipfile import ZIP_DEFLATED, ZipFile
 
@@ -14,6 +15,7 @@ import pytest
 
 from octavo.api import change_requests, content, imports, links, spaces
 from octavo.api.operation import ChangeRequestRef, SpaceRef
+from octavo.documents.source_reader import parse
 from octavo.server import import_sources
 from octavo.server.app import Platform
 from octavo.server.import_sources import ConversionFailure, convert_docx, read_html
@@ -187,6 +189,53 @@ def test_header_in_the_main_part_of_a_page_is_kept() -> None:
 def test_blank_lines_in_code_are_kept() -> None:
     page = read_html("<h1>A</h1><pre><code>def a(): ...\n\n\ndef b(): ...</code></pre>")
     assert "```\ndef a(): ...\n\n\ndef b(): ...\n```" in page.markdown(lambda address: address)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a <b> c",
+        "`code`",
+        "&lt;",
+        "[a](b)",
+        "[a]: b",
+        "~~a~~",
+        "1. a",
+        "12) a",
+        "# a",
+        "- a",
+        "+ a",
+        "> a",
+        "a_b * c",
+        "C:\\*\\a \\",
+        "---",
+        "==",
+        "a\n- b",
+    ],
+)
+def test_text_of_a_page_is_not_read_as_markdown(text: str) -> None:
+    markdown = read_html(f"<h1>T</h1><p>{escape(text)}</p>").markdown(lambda address: address)
+    (paragraph,) = parse(markdown).blocks[1:]
+    assert (paragraph.kind, paragraph.plain()) == ("paragraph", text.replace("\n", " "))
+
+
+def test_text_with_usual_signs_is_not_escaped() -> None:
+    text = "C# & R [x]: 5 > 3, a=b - well. 2024. About ~5 | 6 (f(x))."
+    page = read_html(f"<h1>T</h1><p>{escape(text)}</p>")
+    assert page.markdown(lambda address: address) == f"# T\n\n{text}\n"
+
+
+def test_cells_with_pipes_stay_in_their_columns() -> None:
+    page = read_html("<table><tr><th>a|b</th><th>c</th></tr><tr><td>d</td><td><code>e|f</code></td></tr></table>")
+    assert page.markdown(str).splitlines()[::2] == ["| a\\|b | c |", "| d | `e\\|f` |"]
+
+
+async def test_links_with_spaces_are_imported(local_ask: Ask, web: Web) -> None:
+    desk = await Desk.open(local_ask, "# Before")
+    url = web.put("/", "<h1>Home</h1><a href=' a b.html '>next</a>")
+    web.put("/a%20b.html", "<h1>Next</h1>")
+    await _import(local_ask, desk.space, url, "website")
+    assert f"[next](/pages/{await desk.id('Next')})" in ((await desk.page("Home")).markdown or "")
 
 
 async def test_links_in_code_of_imported_pages_stay(local_ask: Ask, web: Web) -> None:

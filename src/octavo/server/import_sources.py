@@ -55,6 +55,14 @@ _IMPLIED_ENDS = {
 `<li>` ends an open `<li>` of the same list."""
 _OPEN_ELEMENT_LIMIT = 30
 """Maximum number of open elements that are checked for those that a start tag ends."""
+_MARKDOWN_SYNTAX = re.compile(
+    r"""[*_<`]|\\(?=[!-/:-@\[-`{-~]|$)|&(?=#?\w+;)|~(?=~)|\[(?=[^\]\n]*\]\()"""
+    r"""|^(?:[>+-]|#{1,6})(?=[ \t]|$)|^(?:-(?=-+$)|=(?==*$))|^\[(?=[^\]\n]*\]:)"""
+    r"""|(?<=^\d)[.)](?=[ \t]|$)|(?<=^\d\d)[.)](?=[ \t]|$)""",
+    re.MULTILINE,
+)
+"""Text of an HTML page that has another meaning in Markdown."""
+_PIPE = re.compile(r"(?<!\\)\|")
 _BLANK_LINES = re.compile(r"\n{3,}")
 RewriteUrl = Callable[[str], str]
 """Function that maps a URL in the source to the URL in the Markdown."""
@@ -336,7 +344,7 @@ class HtmlPage:
         for name, attribute in (("a", "href"), ("img", "src")):
             for tag in self._main.find_all(name):
                 _rewrite_link(tag, attribute, rewrite)
-        converter = MarkdownConverter(heading_style="ATX", bullets="-", code_language_callback=_code_language)
+        converter = _Converter(heading_style="ATX", bullets="-", code_language_callback=_code_language)
         try:
             text: str = converter.convert_soup(self._main)
         except RecursionError:
@@ -356,7 +364,7 @@ def read_html(text: str) -> HtmlPage:
         raise ConversionFailure(f"is longer than {SIZE_LIMIT // 1_000_000} million characters")
     try:
         soup = _Soup(text, "html.parser")
-        links = [str(tag["href"]) for tag in soup.find_all("a", href=True)]
+        links = [_url_in(tag, "href") for tag in soup.find_all("a", href=True)]
         title = soup.title.get_text(" ", strip=True) if soup.title else ""
         main = _main_part(soup)
         is_whole_page = main.name in ("body", BeautifulSoup.ROOT_TAG_NAME)
@@ -406,6 +414,20 @@ def convert_docx(data: bytes, stem: str, used: Collection[str] = ()) -> Converte
     return ConvertedDocument(read_html(f"<body>{result.value}</body>").markdown(lambda address: address), files)
 
 
+class _Converter(MarkdownConverter):
+    """Converter to Markdown that escapes text which Markdown would read as a tag, an entity, code, a link or a list."""
+
+    def escape(self, text: str, parent_tags: set[str]) -> str:
+        return _MARKDOWN_SYNTAX.sub(r"\\\g<0>", text)
+
+    # The stubs of markdownify lack its methods.
+    def convert_td(self, el: Tag, text: str, parent_tags: set[str]) -> str:
+        return str(super().convert_td(el, _PIPE.sub(r"\|", text), parent_tags))  # type: ignore[misc]
+
+    def convert_th(self, el: Tag, text: str, parent_tags: set[str]) -> str:
+        return str(super().convert_th(el, _PIPE.sub(r"\|", text), parent_tags))  # type: ignore[misc]
+
+
 class _Soup(BeautifulSoup):
     """HTML document that adds missing optional end tags, such as `</li>` before the next `<li>`."""
 
@@ -425,8 +447,13 @@ def _main_part(soup: BeautifulSoup) -> Tag:
     return next((tags[0] for tags in candidates if len(tags) == 1), soup)
 
 
+def _url_in(tag: Tag, attribute: str) -> str:
+    """Return the URL in an attribute, with its spaces encoded. Empty if there is none."""
+    return str(tag.get(attribute, "")).strip().replace(" ", "%20")
+
+
 def _rewrite_link(tag: Tag, attribute: str, rewrite: RewriteUrl) -> None:
-    address = str(tag.get(attribute, "")).strip()
+    address = _url_in(tag, attribute)
     try:
         scheme = urlsplit(address).scheme.lower()
     except ValueError:
