@@ -30,6 +30,7 @@ from octavo.api.wire import encode
 from octavo.data import inbox_plan
 from octavo.data.loaders import get_page_source, get_page_to_read
 from octavo.data.queries import (
+    UNDECIDED,
     all_threads_of,
     change_requests_of,
     open_threads_of,
@@ -40,9 +41,13 @@ from octavo.data.queries import (
 from octavo.data.response_cache import ResponseCache, never_changes
 from octavo.data.sync_queue import Rank, Want
 
-LIST_LIMIT, LONG_LIST_LIMIT, CHANGES_LIMITS = 100, 200, (100, 1000)
-"""The values of `limit` in the operations of views, because `limit` is part of the URL: for change requests, for files
-and links, and for changes. CHANGES_LIMITS has the limit of the first request, and of a request for more."""
+# The limits are those of the operations of views, because the limit is part of the URL of a response.
+LIST_LIMIT = 100
+"""Limit of the list of change requests."""
+LONG_LIST_LIMIT = 200
+"""Limit of the lists of files and links."""
+CHANGES_LIMITS = (100, 1000)
+"""Limits of the first request for the changes of a change request, and of a request for more."""
 MAX_ITEMS = 10_000
 """Maximum number of items of a list that are available offline."""
 
@@ -149,7 +154,7 @@ def wants_of_space(space: Space, owner: str) -> Iterator[Want]:
     tree = content.ListPages(at=at)
     yield _want(owner, tree, revision, "the page tree", needs_value=True, has_stamp=has_revision)
     yield _threads(owner, at, space_stamp, "the threads", has_stamp=False)
-    for status in ("open", "draft"):
+    for status in UNDECIDED:
         op = change_requests.List(at=at, status=status, limit=LIST_LIMIT)
         yield _want(owner, op, space_stamp, f"the list of {status} change requests", needs_value=True, has_stamp=False)
     yield _want(

@@ -15,6 +15,7 @@ from octavo.api.operation import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.api.text import Raw
 from octavo.data.access import Send
 from octavo.data.live import Live
+from octavo.data.queries import UNDECIDED
 from octavo.data.writes.change_request_kinds import FoundEdit, get_revision, revision_ref
 from octavo.data.writes.direct import SendResult, send_direct
 from octavo.data.writes.machine import Basis, NewWrite
@@ -103,19 +104,18 @@ class WrittenText:
 
 @dataclass(frozen=True)
 class SavedTexts:
-    """Result of `save_on_newest_head`. If the edit overwrote texts that other people saved at the same moment, both texts are
-    merged."""
+    """Result of `save_on_newest_head`. If someone else saved a page at the same moment, both texts are merged."""
 
     revision: str | None
     """Head of the change request. None if the server does not send it."""
     texts: Mapping[str, WrittenText] = field(default_factory=dict)
-    """Saved texts by page id, without the pages in `conflicts`. If the edit overwrote a text of another person,
-    `before` is that text, and `after` is both texts merged."""
+    """Saved texts by page id, without the pages in `conflicts`. For merged texts, `before` is the text of the other
+    user."""
     conflicts: Mapping[str, Raw] = field(default_factory=dict)
-    """Texts of other users by page id, for the pages on which both texts were not merged. With `restored`, each page has
-    the text of the other user again. Without, it still has the text of the edit."""
+    """Texts of other users by page id, for the pages whose texts could not be merged."""
     restored: bool = True
-    """False if these pages could not be saved again."""
+    """True if the pages in `conflicts` have the text of the other user again. False if they still have the text of the
+    edit."""
     warning: str = ""
     """A sentence if the edit may have replaced the text of another user that could not be read. Otherwise empty."""
 
@@ -135,7 +135,7 @@ async def save_on_newest_head(
     for _ in range(_MAX_ATTEMPTS):
         try:
             request = await live.send(change_requests.Get(at=at))
-            if request.status not in ("draft", "open"):
+            if request.status not in UNDECIDED:
                 return SendResult("refused", f"the change request is now {request.status}.")
             if request.revision is None:
                 return SendResult("refused", "the server did not return the current revision.")

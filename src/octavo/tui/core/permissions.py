@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from octavo.api.operation import Discussion
     from octavo.tui.core.shell import Shell
 
-UNDECIDED = ("draft", "open")
-"""Statuses of change requests that are not yet merged or archived."""
-
-
 CANNOT_DELETE = "A change request cannot be deleted. Press L to archive it."
 _NEED_COMMENT_PERMISSION = ("comment", "reply", "reply_resolve", "react")
 """Actions that need the permission to comment."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, Protocol
 
+from octavo.data.queries import UNDECIDED
 from octavo.lazy_import import lazy
-from octavo.tui.core.permissions import UNDECIDED, why_no_editing, why_not_in_change_request, why_not_in_space
+from octavo.tui.core.permissions import why_no_editing, why_not_in_change_request, why_not_in_space
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.commands import Command, Commands
 

@@ -16,6 +16,7 @@ from octavo.api.comments import Comment, Reply
 from octavo.api.errors import ApiError
 from octavo.api.operation import ChangeRequestRef, Discussion, SpaceRef
 from octavo.api.text import Raw
+from octavo.data.queries import UNDECIDED
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.content_writes import PageOutcome, page_source, write_page
 from octavo.data.writes.direct import SendResult
@@ -33,7 +34,6 @@ from octavo.documents.suggestions import ThreadAnchors, find_suggestions, with_c
 from octavo.tui.comments.thread_actions import thread_label
 from octavo.tui.core.dialog_draft import DialogDraft, save_error
 from octavo.tui.core.permissions import (
-    UNDECIDED,
     why_no_editing,
     why_not_in_change_request,
     why_not_in_discussion,

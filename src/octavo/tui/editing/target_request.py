@@ -11,8 +11,8 @@ from octavo.api import change_requests
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError, Forbidden, NotFound
 from octavo.api.operation import ChangeRequestRef, SpaceRef
+from octavo.data.queries import UNDECIDED
 from octavo.data.writes.change_request_writes import create
-from octavo.tui.core.permissions import UNDECIDED
 from octavo.tui.core.write_queue import show_progress
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.short_texts import long_age, shorten

@@ -22,7 +22,7 @@ from octavo.api.spaces import Space
 from octavo.data.live import Live
 from octavo.data.loaders import find_page, get_page_source, page_markdown
 from octavo.data.merge_rules import MergeCandidate, MergeRules, bypasses, inherits, requires_up_to_date, rules_for
-from octavo.data.queries import open_threads_of, reviews_of
+from octavo.data.queries import UNDECIDED, open_threads_of, reviews_of
 from octavo.data.writes.change_request_kinds import MergeBasis
 from octavo.documents.page_trees import DuplicatePage, find_duplicates, title_of
 from octavo.lazy_import import lazy
@@ -90,7 +90,7 @@ class Checks:
 
     @property
     def can_merge(self) -> bool:
-        return self.change_request.status in ("draft", "open") and self.space.permissions.merge
+        return self.change_request.status in UNDECIDED and self.space.permissions.merge
 
     @property
     def deleted(self) -> tuple[str, ...]:
@@ -376,7 +376,7 @@ async def _texts(live: Live, sides: tuple[ContentRef, ...], page_id: str) -> tup
 
 
 def _state(change_request: ChangeRequest) -> Fact:
-    if change_request.status in ("draft", "open"):
+    if change_request.status in UNDECIDED:
         return Fact("ok", "status", change_request.status)
     if change_request.status == "merged":
         return Fact("bad", "status", "this change request is already merged")

@@ -12,13 +12,14 @@ from octavo.api.comments import Create
 from octavo.api.content import ContentEdit, DocumentBody, RevertPage, UpdatePage
 from octavo.api.errors import ApiError
 from octavo.api.operation import ChangeRequestRef, RevisionRef
+from octavo.data.queries import UNDECIDED
 from octavo.data.writes.content_writes import page_source, restore_pages
 from octavo.data.writes.machine import Basis, NewWrite, OutboxEntry
 from octavo.documents.blocks import Block
 from octavo.documents.checks.references import AddedFinding
 from octavo.documents.page_trees import ChangedPage
 from octavo.documents.suggestions import UnknownBlock, revert_blocks
-from octavo.tui.core.permissions import UNDECIDED, why_no_editing, why_not_in_change_request, why_not_in_discussion
+from octavo.tui.core.permissions import why_no_editing, why_not_in_change_request, why_not_in_discussion
 from octavo.tui.core.view import View
 from octavo.tui.core.write_queue import LocalChange, show_progress
 from octavo.tui.editing import target_request

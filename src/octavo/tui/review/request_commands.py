@@ -18,14 +18,14 @@ from octavo.api.reviews import RequestedReviewer, Review
 from octavo.api.spaces import Space
 from octavo.api.users import User
 from octavo.data.live import Live
-from octavo.data.queries import requested_of
+from octavo.data.queries import UNDECIDED, requested_of
 from octavo.data.writes.change_request_writes import create, request_reviews
 from octavo.data.writes.direct import send_unchecked
 from octavo.lazy_import import lazy
 from octavo.tui.comments import thread_actions
 from octavo.tui.core import dialog_draft
 from octavo.tui.core.dialog_draft import DialogDraft
-from octavo.tui.core.permissions import UNDECIDED, unknown_space_sentence, why_not_in_space
+from octavo.tui.core.permissions import unknown_space_sentence, why_not_in_space
 from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.editing.target_request import remember_target
 from octavo.tui.review import merge_revert, review_submission, status_changes

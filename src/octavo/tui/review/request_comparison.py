@@ -16,9 +16,8 @@ from octavo.api.errors import ApiError
 from octavo.api.operation import ChangeRequestRef, ContentRef, ListPage, RevisionRef, SpaceRef
 from octavo.api.reviews import Review
 from octavo.data.live import Snapshot
-from octavo.data.queries import reviews_of
+from octavo.data.queries import UNDECIDED, reviews_of
 from octavo.documents.page_trees import ChangedPage, changed_pages, changes_between, has_document_ids
-from octavo.tui.core.permissions import UNDECIDED
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.review.changed_pages import ComparedSides, DiffCache
 from octavo.tui.review.merge_checks import load_revision, predict_conflicts

@@ -23,8 +23,7 @@ from octavo.api.safety import safe_line
 from octavo.api.users import Contributor
 from octavo.concurrency import gather_bounded
 from octavo.data.live import Snapshot
-from octavo.data.queries import open_threads_of, requested_of, reviews_of
-from octavo.tui.core.permissions import UNDECIDED
+from octavo.data.queries import UNDECIDED, open_threads_of, requested_of, reviews_of
 from octavo.tui.review.merge_checks import ListPrediction, predict_for_list
 from octavo.tui.widgets.short_texts import long_age, plural, short_age
 
@@ -222,9 +221,9 @@ def status_signs(
         signs.append((f"  ◌ {plural(pending, 'pending comment')}", "$octavo-note"))
     if proposed:
         signs.append((f"  ◌ {plural(proposed, 'proposed note')} (press H)", "$octavo-note"))
-    if is_on_main and change_request.status in ("open", "draft"):
+    if is_on_main and change_request.status in UNDECIDED:
         signs.append(("  ✓ already in main (press L to archive)", "$success"))
-    elif change_request.outdated and change_request.status in ("open", "draft"):
+    elif change_request.outdated and change_request.status in UNDECIDED:
         signs.append(("  ✗ outdated", "$warning"))
     if unresolved:
         signs.append((f"  ✗ {plural(unresolved, 'page')} with conflicts (press R)", "$error"))

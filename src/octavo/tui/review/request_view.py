@@ -21,7 +21,7 @@ from octavo.api.users import Contributor
 from octavo.data.drafts import UnsentText
 from octavo.data.live import Snapshot
 from octavo.data.proposed_notes import ProposedNote
-from octavo.data.queries import all_threads_of, requested_of
+from octavo.data.queries import UNDECIDED, all_threads_of, requested_of
 from octavo.data.writes.machine import OutboxEntry
 from octavo.documents.page_trees import WHOLE, ChangedPage
 from octavo.tui.comments import thread_actions
@@ -30,7 +30,7 @@ from octavo.tui.comments.page_comments import COMMENTING, SELECTING, THREAD_HERE
 from octavo.tui.comments.thread_commands import UNSENT
 from octavo.tui.core.file_dialogs import choose_export
 from octavo.tui.core.list_view import LINK_COMMANDS
-from octavo.tui.core.permissions import CANNOT_DELETE, UNDECIDED, why_not_in_discussion
+from octavo.tui.core.permissions import CANNOT_DELETE, why_not_in_discussion
 from octavo.tui.core.routes import is_stop
 from octavo.tui.core.view import View, current_view, focus_if
 from octavo.tui.editing.page_commands import PAGE_COMMANDS, PageEditing, why_no_page_edit

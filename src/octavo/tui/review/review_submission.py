@@ -15,7 +15,7 @@ from textual.widgets import Static
 from octavo.api.errors import ApiError
 from octavo.api.operation import ChangeRequestRef
 from octavo.data.proposed_notes import Accepted, ProposedNote
-from octavo.data.queries import reviews_of
+from octavo.data.queries import UNDECIDED, reviews_of
 from octavo.data.writes import change_request_writes
 from octavo.data.writes.change_request_writes import Verdict, withdraw_review_by_request
 from octavo.data.writes.machine import OutboxEntry, has_review_in_flight
@@ -24,7 +24,6 @@ from octavo.tui.comments import thread_actions
 from octavo.tui.comments.thread_actions import describe_pending
 from octavo.tui.core import dialog_draft
 from octavo.tui.core.dialog_draft import DialogDraft
-from octavo.tui.core.permissions import UNDECIDED
 from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.core.shell import Shell, shell_of
 from octavo.tui.core.write_queue import LocalChange

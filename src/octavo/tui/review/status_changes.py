@@ -17,7 +17,7 @@ from octavo.api import change_requests
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
 from octavo.api.operation import ChangeRequestRef, SpaceRef
-from octavo.data.queries import requested_of, reviews_of
+from octavo.data.queries import UNDECIDED, requested_of, reviews_of
 from octavo.data.state_db import NotSaved
 from octavo.data.writes import change_request_writes
 from octavo.data.writes.change_request_writes import NO_DRAFTS, toggle_draft
@@ -31,7 +31,7 @@ from octavo.data.writes.direct import (
     unfinished_writes,
 )
 from octavo.tui.core.list_view import ListView
-from octavo.tui.core.permissions import UNDECIDED, unknown_space_sentence, why_not_in_change_request
+from octavo.tui.core.permissions import unknown_space_sentence, why_not_in_change_request
 from octavo.tui.core.write_queue import DirectUndo, show_progress
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.short_texts import Fact, as_clause, plural, short_age
@@ -50,7 +50,7 @@ _CHECKED_AGAIN = "Octavo will check again at the next start."
 def why_not_toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> str | None:
     """Return the reason why the change requests cannot be marked as ready or converted to drafts. None if they can."""
     for each in requests:
-        if each.status not in ("draft", "open"):
+        if each.status not in UNDECIDED:
             reopen = f" Press L to reopen #{each.number} first." if each.status == "archived" else ""
             return f"#{each.number} is {each.status}. Only a draft can be marked as ready, and only an open change request can be converted to a draft.{reopen}"
         space = SpaceRef(space_id=each.space) if each.space is not None else None

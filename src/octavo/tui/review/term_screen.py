@@ -20,6 +20,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
 from octavo.api.operation import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.data.live import Snapshot
+from octavo.data.queries import UNDECIDED
 from octavo.data.term_search import MAX_MATCHES, MAX_READ_PAGES, PageMatches, TermResults, search_term
 from octavo.data.writes.direct import SendResult
 from octavo.data.writes.machine import NewWrite, OutboxEntry
@@ -30,12 +31,7 @@ from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import suggestion_fence
 from octavo.documents.terms import TermChange, TermMatch, changed_terms, replace_matches
 from octavo.tui.core.list_view import ListView
-from octavo.tui.core.permissions import (
-    UNDECIDED,
-    why_no_editing,
-    why_not_in_change_request,
-    why_not_in_discussion,
-)
+from octavo.tui.core.permissions import why_no_editing, why_not_in_change_request, why_not_in_discussion
 from octavo.tui.core.routes import ToPage
 from octavo.tui.core.view import View
 from octavo.tui.core.write_queue import DirectUndo, LocalChange

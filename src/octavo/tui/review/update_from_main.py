@@ -19,10 +19,10 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import Change
 from octavo.api.errors import ApiError, Forbidden, NotFound
 from octavo.api.operation import ChangeRequestRef, RevisionRef, SpaceRef
+from octavo.data.queries import UNDECIDED
 from octavo.data.writes.change_request_kinds import MergeBasis, changes_since
 from octavo.data.writes.change_request_writes import create, update
 from octavo.documents.page_trees import ChangedPage, changed_pages, changes_between
-from octavo.tui.core.permissions import UNDECIDED
 from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.core.view import View
 from octavo.tui.core.write_queue import show_progress
