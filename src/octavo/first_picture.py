@@ -42,7 +42,7 @@ class FirstPicture:
 
     def __init__(self, folder: Path, place: str, look: str) -> None:
         """`folder` contains the picture file of each `place`, which is an account, a folder or the demo. `look`
-        describes other settings, such as the theme. The picture is shown only if they have not changed since it was
+        describes other settings, such as the theme. The picture is shown only if `look` is the same as when it was
         saved."""
         self._path = folder / f"{PREFIX}{zlib.crc32(place.encode('utf-8', 'surrogateescape')):08x}"
         # Read now, because the app removes variables from the environment when it starts.

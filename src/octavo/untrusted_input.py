@@ -31,8 +31,11 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def parse_strict_json(text: str | bytes) -> Any:
-    """Return the value of a JSON text that is sent or stored as it is. Raises ValueError if the text is not JSON, has NaN
-    or a number too large for JSON, or has an object with the same key twice, and LimitExceededError if a limit is exceeded."""
+    """Return the value of a JSON text that is sent or stored as it is.
+
+    Raises ValueError if the text is not JSON, if it has NaN or a number that is too large, or if an object has the same
+    key twice. Raises LimitExceededError if a limit is exceeded.
+    """
     value = _json_value(text, object_pairs_hook=_object_without_duplicates)
     json.dumps(value, allow_nan=False)  # 1e999 is a JSON number that Python reads as infinity
     return value

@@ -1,10 +1,10 @@
 """Sends one API request, with all attempts, waits and redirects. Also downloads files from URLs in responses, and uploads
 files to such URLs.
 
-The token is sent only to its own origin, and never with an upload. URLs of other hosts must use https. Unless a proxy
-connects to them, their names are resolved once, and their IP addresses must be public. So a hostile response cannot make
-Octavo connect to a machine in the local network. Redirects of downloads are checked in the same way. Redirects of
-uploads are not followed.
+The token is sent only to its own origin, and never with an upload. URLs of other hosts must use https, and the IP
+addresses of these hosts must be public. So a hostile response cannot make Octavo connect to a machine in the local
+network. Host names are resolved only once. The addresses are not checked if a proxy connects to them. Redirects of
+downloads are checked in the same way. Redirects of uploads are not followed.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ _LOCATION = "octavo.location"
 # httpcore tries to import sniffio several times per request. If it is not installed, each import searches all module
 # folders. With None in `sys.modules`, the import fails immediately.
 if "sniffio" not in sys.modules and find_spec("sniffio") is None:
-    sys.modules["sniffio"] = None  # type: ignore[assignment]  # stubs know modules only, the language says None as well
+    sys.modules["sniffio"] = None  # type: ignore[assignment]  # Python accepts None, although its type stubs do not
 
 # httpx and httpcore log URLs with queries and headers, which may contain secrets.
 for _name in ("httpx", "httpcore"):

@@ -44,7 +44,7 @@ class Outgoing:
 
     @property
     def is_read(self) -> bool:
-        """Whether the request changes nothing, so that it can be sent again."""
+        """True if the request changes nothing. It can then be sent again."""
         return self.changes_nothing or self.method in READS
 
 

@@ -8,9 +8,9 @@ The API has no notifications, so Octavo computes each row from other responses. 
 that are not loaded and may lead to more rows. A thread or change request has at most one row. The user's own actions
 make no row.
 
-The API names no author of a page. So a thread of others makes a row only in a change request of the user, after a
-reply of the user, or if it mentions the user. The API does not report conflicts either: a row says instead that the
-change request is outdated.
+The API names no author of a page. So a thread of others makes a row only if it is in a change request of the user, has a
+reply of the user, or mentions the user. The API does not report conflicts either: a row says instead that the change
+request is outdated.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from octavo.api.spaces import Space
 from octavo.api.users import User
 from octavo.data.drafts import CHANGE_REQUEST_KINDS, KIND_NAMES, Draft, unsent_draft
 from octavo.data.merge_rules import MergeCandidate, bypasses, rules_for
+from octavo.data.queries import UNDECIDED
 from octavo.data.writes.machine import OutboxEntry
 from octavo.documents.suggestions import mention_suffix, one_line_text
 from octavo.settings import InboxFilter
@@ -88,7 +89,7 @@ class DraftRef:
 
 @dataclass(frozen=True, slots=True)
 class WriteRef:
-    """A write of the outbox that failed, that may have been sent, or that waits for a decision of the user."""
+    """A write of the outbox that failed, may have been sent, or waits for a decision of the user."""
 
     entry_id: str
 
@@ -256,7 +257,7 @@ def message_facts(message: Message) -> MessageFacts:
 
 def is_undecided(change_request: ChangeRequest) -> bool:
     """Return True if a change request is open or a draft, and its space is known."""
-    return change_request.status in ("open", "draft") and change_request.space is not None
+    return change_request.status in UNDECIDED and change_request.space is not None
 
 
 def ref_of(change_request: ChangeRequest) -> ChangeRequestRef:

@@ -4,10 +4,9 @@
     leave = loader.subscribe(self.show)        # calls back now with the cached rows, and on each change
     await loader.refresh()                     # fetches the lists and the responses that have changed
 
-A round has three steps. The three lists of the organization are fetched, unless the round uses those in memory (`Round` in
+A round has three steps. The three lists of the organization are fetched, or the round uses those in memory (`Round` in
 inbox_plan.py). `InboxPlanner` computes from them which responses the inbox needs. The `Syncer` fetches the responses that
-differ from those on disk, which may be of an earlier run; responses that most likely concern the user are first.
-`InboxBuilder` builds rows while they arrive.
+differ from those on disk, first those that most likely concern the user. `InboxBuilder` builds rows while they arrive.
 """
 
 from __future__ import annotations

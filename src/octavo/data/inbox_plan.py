@@ -169,7 +169,7 @@ _PRIORITY_STEP = 1e11
 
 
 class Round(NamedTuple):
-    """What a round of the inbox does besides fetching the responses whose stamps have changed."""
+    """A kind of round of the inbox. Every round fetches the responses whose stamps have changed."""
 
     name: str
     lists: Literal["in memory", "requested", "again"] = "in memory"
@@ -359,11 +359,12 @@ class InboxPlanner:
                     yield self.all_wants[url].as_due()
 
     def _rechecks(self, excluded: set[str], now: datetime) -> list[Want]:
-        """Choose a few wants that are not due and whose URLs are not in `excluded`, and return them as due.
+        """Choose a few wants that are not due, and return them as due. URLs in `excluded` are not chosen.
 
-        First come the threads of one space or change request without posts in threads of the user. Then come threads
-        with such posts, those with recent posts more often. If pages are left of `MAX_RECHECKED_PAGES`, others follow.
-        The reviews and requested reviewers of one change request need no page of these.
+        1. One list of threads without posts in threads of the user.
+        2. Lists of threads with such posts. Lists with recent posts are chosen more often.
+        3. Further lists of the first kind, until all these lists have `MAX_RECHECKED_PAGES` pages.
+        4. The reviews and requested reviewers of one change request.
         """
         not_due = [
             want

@@ -68,10 +68,10 @@ class InboxResponses:
         self.new = {url: response for url, response in self.new.items() if url in urls}
 
     def last_post(self, op: Operation[Any], url: str, me: str, *, concerns_me: bool) -> datetime | None:
-        """Return the time of the last post in the user's threads in the response at `url`. None if it has no such
-        thread.
+        """Return the time of the last post in threads of the user. Only the posts in the response at `url` count. None if
+        it has no such post.
 
-        For a response with replies, `concerns_me` is whether its thread concerns the user.
+        `concerns_me` is True if `op` lists the replies of a thread that concerns the user.
         """
         items = self.values.get(url, ())
         posts: Sequence[Any] = ()

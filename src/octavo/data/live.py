@@ -219,9 +219,9 @@ class Live:
                 return  # the error is in the snapshot
 
     async def fetch(self, op: Operation[T], *, rank: Rank = Rank.NOW, since: datetime | None = None) -> T:
-        """Fetch a response, cache it and show it to watchers. It is returned as the server sent it: only `peek` and
-        `watch` add unconfirmed writes. Only rank NOW first loads the response on disk, to show it meanwhile. With `since`, a
-        response that was requested after this time is not fetched again. Raises ApiError."""
+        """Fetch a response, cache it and show it to watchers. Return it as the server sent it, without unconfirmed writes.
+        Rank NOW first loads the response on disk, to show it meanwhile. With `since`, a response that was requested after
+        this time is not fetched again. Raises ApiError."""
         response = self._response(op, read_disk=rank is Rank.NOW)
         is_current = since is not None and not response.loading and self._contains_all_since(response, since)
         value: T = response.value if is_current else await self._fetch(response, rank)

@@ -172,9 +172,9 @@ class ViewPlanner:
         """The wants with a stamp, as of the last call of `wants`."""
 
     def adopt_stamps(self, listed_at: datetime) -> None:
-        """Store stamps for the responses that were requested no earlier than `listed_at`, the time when the newest
-        list arrived. They cannot be older than the list, so they are not due until a list gives them another stamp.
-        Without this, a response that a view fetched would have no version, and the inbox would fetch it again."""
+        """Store the current stamps of the responses that were requested after the newest list arrived at `listed_at`. They
+        are not older than the list, so they are not due until a list gives them another stamp. Without a stamp, the inbox
+        would fetch a response again that a view has just fetched."""
         cache = self._live.cache
         for response in self._watched.values():
             requested_at, stamp = response.requested_at, self._stamp(response.op)

@@ -77,7 +77,7 @@ class Accepted:
 
 @dataclass(frozen=True)
 class ProposeResult:
-    """What happened to the notes given to `ProposedNotes.propose`."""
+    """Result of `ProposedNotes.propose`."""
 
     added: tuple[ProposedNote, ...] = ()
     """The notes that were stored."""

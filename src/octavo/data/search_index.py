@@ -6,10 +6,10 @@
 Each profile has its own file. A damaged or older file is replaced by a new file, which is filled from the response
 cache.
 
-FTS5 indexes words with `unicode61`, without accents, and with prefixes of two and three letters. A trigram index of 70
-000 passages (26 MB of text) would take 143 MB instead of 74 MB, and three times as long to write. It would not find
-words of two letters, such as most Chinese words. Only the newest `MAX_RANKED` matches are ranked, because ranking 60
-000 matches takes 40 ms.
+FTS5 indexes words with `unicode61`, without accents, and with prefixes of two and three letters. A trigram index would
+not find words of two letters, such as most Chinese words. For 26 MB of text, it would take 143 MB instead of 74 MB, and
+three times as long to write. Only the newest `MAX_RANKED` matches are ranked, because ranking 60 000 matches takes
+40 ms.
 """
 
 from __future__ import annotations

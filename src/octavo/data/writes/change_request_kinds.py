@@ -21,7 +21,7 @@ from octavo.api.operation import SPECS, ChangeRequestRef, Operation, RevisionRef
 from octavo.api.reviews import RequestedReviewer, RequestedReviewers
 from octavo.api.safety import safe_line
 from octavo.data.access import Send
-from octavo.data.queries import requested_of, reviews_of
+from octavo.data.queries import UNDECIDED, requested_of, reviews_of
 from octavo.data.writes.machine import (
     AlreadyDone,
     Attempt,
@@ -133,7 +133,7 @@ async def _find_update(send: Send, attempt: Attempt[change_requests.UpdateFromMa
 
 def review_target_changed(now: ChangeRequest, basis: Basis) -> Changed | None:
     """Return why a review based on `basis` no longer fits the change request. None if it fits."""
-    if now.status not in ("draft", "open"):
+    if now.status not in UNDECIDED:
         return Changed(f"the change request is {now.status} now")
     if basis.revision is not None and now.revision != basis.revision:
         return Changed(
@@ -164,8 +164,7 @@ async def _find_review(send: Send, attempt: Attempt[reviews.Submit]) -> AlreadyD
 
 
 async def _check_creation(send: Send, attempt: Attempt[change_requests.Create]) -> Check:
-    """Return the IDs of the user's draft change requests as the baseline. A draft that is missing from it was created
-    later."""
+    """The baseline has the user's draft change requests."""
     return Ready(tuple(draft.id for draft in await _fetch_drafts_of_user(send, attempt)))
 
 
@@ -205,8 +204,8 @@ def status_name(status: str) -> str:
 
 
 async def _check_request(send: Send, attempt: Attempt[reviews.Request]) -> Check:
-    """None of the reviewers may be requested already, because a second request makes an existing review outdated. A
-    review that is withdrawn by a request must be current."""
+    """A request is refused if some of its reviewers are already requested, because a second request makes an existing
+    review outdated. A withdrawal is done if its review is already outdated."""
     if attempt.basis.review is not None:
         found = await _find_request(send, attempt)
         return replace(found, remark="Your review is already withdrawn.") if found is not None else Ready()

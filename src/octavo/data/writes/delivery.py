@@ -320,7 +320,7 @@ def _is_unsent_resolve(entry: OutboxEntry) -> bool:
 
 
 class ConnectionState:
-    """Whether the outbox pauses, why, and until when. The pause grows with each failed request. It ends when a request
+    """The pause of the outbox: its reason and its end. The pause grows with each failed request. It ends when a request
     reaches the server, except during a rate limit."""
 
     def __init__(self, now: Callable[[], datetime], jitter: Callable[[], float]) -> None:

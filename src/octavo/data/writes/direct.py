@@ -56,9 +56,10 @@ class UnfinishedWrite(NamedTuple):
 async def lock_write(
     state: StateDb, name: str, attempt: Attempt[Any], later_writes: Sequence[NewWrite] = ()
 ) -> AsyncIterator[bool]:
-    """Lock the write `name` for all instances of this profile. The value is False if the write is already locked.
+    """Lock the write `name` for all instances of this profile. The value of the `with` block is False if the write is
+    already locked.
 
-    If the task is cancelled or Octavo is killed, the lock stays, and `unfinished_writes` returns it with `later_writes`.
+    The lock stays if the task is cancelled or Octavo is killed. `unfinished_writes` then returns it with `later_writes`.
     Raises NotSaved.
     """
     record = _encode(attempt, later_writes)
@@ -85,7 +86,7 @@ def unfinished_writes(state: StateDb) -> tuple[UnfinishedWrite, ...]:
 
 
 def _is_unfinished(state: StateDb, write: UnfinishedWrite) -> bool:
-    """Return whether the lock of a write is still stored, which means that no instance has finished the write."""
+    """Return whether the lock of a write is still stored. Then no instance has finished the write."""
     return (write.name, write.began_at) in {(other.name, other.began_at) for other in unfinished_writes(state)}
 
 
@@ -95,11 +96,10 @@ async def delete_lock(state: StateDb, name: str) -> None:
 
 
 async def _add_once(live: Live, name: str, later_writes: Sequence[NewWrite]) -> tuple[str, ...]:
-    """Delete the lock of the write `name`, which is done, and add its later writes to the outbox in the same
-    transaction. So each later write is added exactly once, even if Octavo is killed. Return the ids of the added
-    entries.
+    """Add the later writes of the write `name`, which is done, to the outbox. Return the ids of the added entries.
 
-    Empty if another instance has done this. Raises NotSaved.
+    The same transaction deletes the lock, so that each later write is added only once, even if Octavo is killed. Empty
+    if another instance has done this. Raises NotSaved.
     """
     state, deleted = live.outbox.state, list[bool]()
 
@@ -150,8 +150,8 @@ async def send_direct(
 ) -> SendResult[T]:
     """Send a write once, if its target still equals `basis`. Without a connection the result is `refused`.
 
-    If this or another instance is already sending the same write, send nothing and search for its result. If the write
-    is done, `later_writes` are added to the outbox, even if Octavo is killed: then `finish_unfinished` adds them.
+    If this or another instance is already sending the same write, send nothing and search for its result. When the write
+    is done, add `later_writes` to the outbox. If Octavo is killed before, `finish_unfinished` adds them.
 
     `failed` is the beginning of an error message, such as “Could not merge #7”, or empty. `missing` describes the state without the
     write, such as “the server has not merged #7”. `kind` is by default the row of `op` in the table of store.py.
@@ -267,11 +267,10 @@ async def _find_result(
     sent_at: datetime,
     may_continue: Callable[[], bool] = lambda: True,
 ) -> SendResult[Any]:
-    """Search for the result of a write until it is found, until a minute after the write was sent, or until
-    `may_continue` returns False.
+    """Search for the result of a write for a minute after it was sent, or until `may_continue` returns False.
 
-    If no result is found, the kind is `unknown`, and the message is the error of the last search, or empty if that
-    search did not fail.
+    The result is `done` or `unknown`. The message of `unknown` is the error of the last search, or empty if that search
+    did not fail.
     """
     state, error = live.outbox.state, ""
     for _ in range(int(LOOK_FOR_SECONDS / LOOKUP_SECONDS) + 1):

@@ -12,7 +12,8 @@ of errors. Pure.
     unknown ─ refuse ───> failed     the server refuses the search, and the write creates no item
     held ──── retry ────> queued     the user sends a write that waited for the user
 
-`mark_not_found` makes only a write that sets a state `queued`. Undo and discard delete an entry that is not being sent.
+`mark_not_found` makes a write that sets a state `queued`. A write that creates an item stays `unknown`. Undo and discard
+delete an entry that is not being sent.
 
 An entry is `held` during its undo delay. After `wait_for_user` it is `held` without an end, until the user retries it.
 `sending` is on disk before the request is sent. A write whose response was lost is `unknown`. Octavo searches for it on
@@ -23,10 +24,14 @@ the server until the server can no longer act on the request. If the write is no
   request may still arrive. The user decides. Octavo keeps searching, and a write that arrives late becomes `done`.
 
 Writes to the same place (a space or a change request) are sent in the order they were written. Different places do not
-wait for each other. Three kinds of writes delay only the writes that depend on them: writes that wait for the user,
-writes that fail although the server responds to other requests, and changes of a thread if their response was lost. The
-writes that depend on such a write are the replies to the thread that it creates, the changes of the same thread, and
-the review that it belongs to.
+wait for each other. Three kinds of writes delay only the writes that depend on them:
+
+- writes that wait for the user
+- writes that fail although the server responds to other requests
+- changes of a thread whose response was lost
+
+A reply depends on the write that creates its thread. A change of a thread depends on earlier changes of the same thread.
+A review depends on its comments.
 
 A comment of a review is `pending` until the review is submitted. Then the comment is held and sent like others, and the
 review after it. Undoing the review makes the comment pending again.
@@ -127,8 +132,11 @@ class Attempt(Generic[W]):
     """Ids of the items that other writes of this profile created. They cannot be the result of this write."""
 
     def may_have_created(self, item_id: str, author_id: str, created_at: datetime | None) -> bool:
-        """Return whether an item on the server may be the result of this write. It must have the author of the write, be
-        neither in the baseline nor in `other_created_ids`, and may be older than `newest_at` only by `CLOCKS_APART`."""
+        """Return whether an item on the server may be the result of this write.
+
+        The item must have the author of the write, and must not be in the baseline or in `other_created_ids`. It may be
+        older than `newest_at` by at most `CLOCKS_APART`.
+        """
         return (
             item_id not in (self.baseline or ())
             and item_id not in self.other_created_ids
@@ -138,7 +146,7 @@ class Attempt(Generic[W]):
 
 
 class Ready(NamedTuple):
-    """Result of a check: the write may be sent. Both fields are copied to the attempt or the outbox entry."""
+    """Result of a check: the write may be sent. The fields have the meaning that they have in Attempt."""
 
     baseline: tuple[str, ...] = ()
     newest_at: datetime | None = None
@@ -494,11 +502,10 @@ def schedule_lookup(entry: OutboxEntry, due_at: datetime, reason: str, *, own_fa
 
 
 def mark_not_found(entry: OutboxEntry, now: datetime, cause: str = NOT_FOUND) -> OutboxEntry:
-    """Return an unknown entry that the search did not find. The entry becomes queued, so that Octavo sends it again. If
-    the write creates an item, the entry stays unknown instead: the user decides, and Octavo keeps searching until the
-    write is older than `LIFETIME`.
+    """Return an unknown entry that was not found on the server. `cause` is a sentence that says why.
 
-    `cause` is a sentence that says why nothing was found.
+    A write that sets a state becomes queued, so that Octavo sends it again. A write that creates an item stays unknown:
+    the user decides, and Octavo keeps searching until the write is older than `LIFETIME`.
     """
     entry = _require_state(entry, "unknown")
     pause = min(timedelta(seconds=2.0 ** min(entry.failed_lookups, 20)), MAX_PAUSE)

@@ -94,11 +94,8 @@ class Outbox:
     ) -> None:
         """`read_only` is a sentence that says why writes are not allowed. Empty if they are allowed.
 
-        `timeout` is the maximum time of a request in seconds. `arrival_margin` is the number of seconds after it in
-        which the server may still act on the request.
-
-        Octavo searches for a lost write until both times are over. If it is not found by then, Octavo sends it again if
-        it only sets a state, and asks the user if it creates an item.
+        `timeout` is the maximum time of a request in seconds. After it, the server may still act on the request for
+        `arrival_margin` seconds. Octavo searches for a lost write until both times are over.
         """
         self.undo_seconds = undo_seconds
         self._read_only = read_only
@@ -233,8 +230,8 @@ class Outbox:
     async def submit_review(self, at: Discussion, review: NewWrite | None = None) -> tuple[OutboxEntry, ...]:
         """Submit the pending comments of `at`, and add `review` after them. Return all these entries.
 
-        They are sent after the undo delay. Empty if nothing was added: with `review`, because another review of `at` is in
-        flight. Raises NotSaved.
+        They are sent after the undo delay. Empty if there was nothing to submit, or if another review of `at` is in flight.
+        Raises NotSaved.
         """
         review_id, writes = os.urandom(8).hex(), () if review is None else (review,)
         return await self._add(writes, undo_seconds=self.undo_seconds, review_id=review_id, reviewed=at)

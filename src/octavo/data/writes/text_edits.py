@@ -107,9 +107,12 @@ async def apply_suggestions(
 ) -> SendResult[SuggestionOutcome]:
     """Apply all suggestions in a single edit, and then add `later_writes` to the outbox.
 
-    The result is `changed`, and no later write is sent, in four cases: a block has changed since its suggestion was
-    made, no suggestion changes its page, the result differs from `previewed`, which the user has seen, or someone else
-    changed the same words at the same moment.
+    In four cases, the result is `changed` and no later write is sent:
+
+    - A block has changed since its suggestion was made.
+    - No suggestion changes its page.
+    - The outcome differs from `previewed`, the outcome that the user has seen.
+    - Someone else changed the same words at the same moment.
     """
     outcome = SuggestionOutcome((), {})
 
