@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from octavo.api import collections, organizations, permissions, spaces, teams
+from octavo.api.errors import NotFound
 from octavo.api.operation import CollectionRef, Operation, OrganizationRef, Shared, SpaceRef
 from octavo.server.demo.history import ORGANIZATION
 from octavo.tui.resources import space_resources
@@ -72,6 +73,15 @@ async def test_explained_role_of_each_member_matches_the_server(stage: Stage) ->
                 assert highest == counted.get(member.user.id), (at, member.user.name, found)
                 explained += bool(found)
         assert explained > len(places) * 200
+
+
+async def test_role_in_a_deleted_collection_is_reported_as_not_found(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        (listed,) = (await run.ask(permissions.ListAggregate(at=PRODUCTS, limit=1), NOOR)).items
+        await run.ask(collections.Delete(at=PRODUCTS), NOOR)
+        arguments = {"at": PRODUCTS, "organization_id": ORGANIZATION}
+        with pytest.raises(NotFound):
+            await space_resources.role_facts_of_member(run.app.session.live, arguments, listed)
 
 
 @pytest.mark.before_release

@@ -14,7 +14,10 @@ import pytest
 from octavo.api import change_requests, content
 from octavo.api.content import DocumentBody, GetRawPage, UpdatePage
 from octavo.api.operation import SpaceRef
+from octavo.tui.editing import page_edit
 from octavo.tui.editing.page_drafts import PageDraftKey, editor_folder, page_drafts
+from octavo.tui.terminal.external_editor import Edited
+from tests.data.sends import refuse_to_save
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.terminals import terminal
 
@@ -175,6 +178,44 @@ async def test_conflict_with_another_edit_is_resolved_even_after_a_restart(stage
         await run.until(
             lambda: not page_drafts(run.app.session.drafts, HARBOUR.space_id, page), "remove the draft after sending it"
         )
+
+
+async def test_conflict_in_a_draft_for_a_merged_change_request_opens_in_the_editor(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+
+    def edit(app: object, text: str, folder: Path, **keywords: object) -> Edited:
+        opened.append(text)
+        return Edited(text[text.index(">>>>>>> theirs\n") + len(">>>>>>> theirs\n") :])
+
+    monkeypatch.setattr(page_edit, "edit_text", edit)
+    async with stage.play() as run:
+        page = run.app.screen.open_space.page.id  # type: ignore[attr-defined]  # The content view starts on a page.
+        text = await page_source(run, page)
+        _, key = await edit_as_yuki(run, page, text)
+        await run.ask(change_requests.Update(at=key.request_ref, status="archived"), MARA)
+        marked = f"<<<<<<< yours\nMine\n=======\nTheirs\n>>>>>>> theirs\n\n{text}"
+        await run.app.session.drafts.save(key.stored_key, marked)
+        await run.press("e")
+        await run.see("Resolve conflicts", "1 conflict with the change request")
+        await run.press("enter")
+        await run.hear("Saved Welcome to #10 Edit Welcome.")
+        assert opened == [marked]
+
+
+async def test_draft_of_a_page_that_cannot_be_discarded_is_reported(stage: Stage) -> None:
+    async with stage.play() as run:
+        page = run.app.screen.open_space.page.id  # type: ignore[attr-defined]  # The content view starts on a page.
+        await leave_editor_file(run, page, three="four")
+        await run.press("e")
+        await run.see("Continue editing", "Discard the draft")
+        await run.press("down", "down", "enter")
+        await run.see("Discard your draft of Welcome?")
+        allow = refuse_to_save(run.app.session.state)
+        await run.press("y")
+        await run.hear("Could not discard your draft: Nothing is being saved: ")
+        allow()
 
 
 async def test_conflict_does_not_replace_another_draft_of_the_page(stage: Stage) -> None:

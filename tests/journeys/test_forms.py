@@ -173,6 +173,9 @@ async def test_change_by_another_user_is_reported_before_sending(stage: Stage) -
         (sent,) = run.gate.sent(sites.Update)
         assert sent.model_fields_set == {"at", "title"}
         assert (await run.ask(sites.Get(at=DOCS), NOOR)).visibility == "unlisted"
+        dialog.state.set_text("title", "Later")
+        dialog.state.save_draft_now()
+        assert not dialog.state.form_draft.text, "a form that was sent must not be kept as an unsent draft"
 
 
 @pytest.mark.before_release

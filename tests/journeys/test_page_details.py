@@ -34,11 +34,14 @@ async def open_form(run: Run) -> None:
 async def test_page_details_are_changed_in_a_form_and_reverted(stage: Stage) -> None:
     async with stage.play(size=(80, 24)) as run:
         await open_form(run)
+        assert "save" in run.keybar
+        assert "version history" not in run.keybar
         await run.press("ctrl+u")
         await run.type("two words")
         await run.see("Use only letters, digits, and hyphens")
         await run.press("enter")
         await run.hear("Slug: Use only letters, digits, and hyphens")
+        await run.later(seconds=10)
         await run.press("ctrl+u")
         await run.type("quality-flags")
         await run.see("“Quality flags” at this level already uses this slug.")

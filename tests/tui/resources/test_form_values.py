@@ -492,6 +492,12 @@ def test_form_as_yaml_keeps_any_text(title: str, note: str, stations: list[str])
     assert {name: (text, texts[name]) for name, text in back.items() if not is_same_text(text, texts[name])} == {}
 
 
+def test_word_true_in_yaml_is_the_text_of_a_text_field() -> None:
+    begin = initial_texts(ALL_FIELDS, None)
+    texts = yaml_to_texts("title: true\nlive: true\n", ALL_FIELDS, begin)
+    assert (texts["title"], texts["live"]) == ("true", "yes")
+
+
 def test_form_as_yaml_keeps_text_that_cannot_be_parsed() -> None:
     begin = initial_texts(ALL_FIELDS, None)
     texts = {**begin, "headers": "X-Shore: [west", "count": "few", "live": "perhaps", "place.kind": "air"}

@@ -15,7 +15,8 @@ from octavo.data.state_db import StateDb
 from octavo.tui.resources.organization_resources import MEMBERS
 from octavo.tui.resources.resource import ResourceColumn
 from octavo.tui.resources.resource_commands import MAX_TITLES, first_titles
-from octavo.tui.resources.site_resources import SITES
+from octavo.tui.resources.site_checks import MarkedRedirect
+from octavo.tui.resources.site_resources import REDIRECTS, SITES
 from octavo.tui.resources.table import TableState, as_csv, as_json, as_markdown
 from octavo.tui.widgets.row_list import ColumnLayout
 from octavo.tui.widgets.short_texts import safe
@@ -91,6 +92,12 @@ def test_filter_searches_hidden_columns(state: StateDb) -> None:
     table = TableState(MEMBERS, state)
     table.toggle_column(column(table, "EMAIL"))
     assert "ben@sea.example" in table.search_text(PEOPLE[0], str)
+
+
+def test_filter_searches_the_text_that_a_cell_shows() -> None:
+    problem = next(each for each in REDIRECTS.columns if each.title == "PROBLEM")
+    broken = MarkedRedirect.model_construct(id="r1", end="dead end")
+    assert problem.search_text(broken, str) == "✗ missing target"
 
 
 def test_csv_is_readable_and_contains_no_formulas() -> None:

@@ -10,7 +10,7 @@ from octavo.tui.widgets.chooser import Choice, Picker, ThemePicker
 from octavo.tui.widgets.command_palette import HelpScreen, PaletteScreen
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.row_list import Row, RowList
-from tests.tui.widgets.scratch import HOSTILE, Scratch, check_picture, harmless, lines, shown, wait_idle
+from tests.tui.widgets.scratch import HOSTILE, Scratch, check_picture, harmless, lines, shown, until, wait_idle
 
 PEOPLE = [
     Choice("ada", "Ada Lovelace", detail="ada@acme.com"),
@@ -278,6 +278,19 @@ async def test_hostile_choices_are_shown_as_text() -> None:
             await pilot.pause()
             assert harmless(lines(app))
         assert "[@click=app.quit]x[/]" in shown(app)
+
+
+async def test_text_typed_while_choices_load_is_searched_on_the_server() -> None:
+    async def find_more(query: str) -> list[Choice[str]]:
+        return [Choice("zora", f"Zora {query}")]
+
+    app = ChooserApp()
+    async with app.run_test(size=(80, 24)) as pilot:
+        picker: Picker[str] = Picker("Who", (), is_loading=True)
+        await app.push_screen(picker)
+        await pilot.press(*"zo")
+        picker.show_loaded("Who", PEOPLE, find_more)
+        await until(pilot, lambda: "Zora zo" in shown(app))
 
 
 async def test_choices_loaded_while_a_picker_opens_are_offered() -> None:

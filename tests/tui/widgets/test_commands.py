@@ -190,6 +190,23 @@ async def test_invalid_entries_of_a_key_map_are_reported_and_ignored() -> None:
         assert page.done == ["comment", "next"]
 
 
+def test_key_is_not_taken_from_a_command_whose_other_key_is_ignored() -> None:
+    keymap = {"page.comment": "j", "page.next": "c"}
+    keys, ignored = accepted_keys(keymap, [PageWithCommands, CommandApp])
+    assert keys == {}
+    assert ignored == [
+        ("page.comment", "cannot use j: page.down already uses this key."),
+        ("page.next", "cannot use c: page.comment already uses this key."),
+    ]
+
+
+def test_key_of_an_ignored_entry_is_free_for_other_commands() -> None:
+    keymap = {"page.comment": "x,j", "page.next": "x"}
+    keys, ignored = accepted_keys(keymap, [PageWithCommands, CommandApp])
+    assert keys == {"page.next": "x"}
+    assert ignored == [("page.comment", "cannot use j: page.down already uses this key.")]
+
+
 def test_binding_without_texts_is_reported() -> None:
     class WidgetWithFaults(Widget):
         BINDINGS: ClassVar[list[BindingType]] = [

@@ -114,6 +114,17 @@ async def test_typed_word_confirms_instead_of_y() -> None:
         assert app.answers == [Confirmed()]
 
 
+async def test_reason_for_typing_is_hidden_without_a_word_to_type() -> None:
+    app = ConfirmApp()
+    async with app.run_test(size=(90, 24)):
+        dialog = await app.open(ConfirmDialog("Delete?", verb="Delete", word_reason="This cannot be undone."))
+        await wait_idle(app)
+        assert "This cannot be undone." not in shown(app)
+        dialog.update(word="delete")
+        await wait_idle(app)
+        assert "This cannot be undone." in shown(app)
+
+
 async def test_facts_change_while_the_dialog_is_open() -> None:
     app = ConfirmApp()
     checks: list[str] = []

@@ -428,6 +428,19 @@ async def test_click_selects_a_row_and_second_click_opens() -> None:
         assert [message.key for message in app.got_of(LineList.Opened)] == [2]
 
 
+async def test_click_on_the_line_below_the_items_selects_nothing() -> None:
+    row_list = rows()
+    app = MessageRecorder(row_list)
+    async with app.run_test(size=(60, 8)) as pilot:
+        row_list.show(make_things(30), total=812)
+        await wait_idle(app)
+        assert "load more" in lines(app)[-1]
+        await pilot.click(RowList, offset=(5, 7), times=2)
+        await wait_idle(app)
+        assert selected_key(row_list) == 0
+        assert not app.got_of(LineList.Opened)
+
+
 async def test_wheel_scrolls_without_moving_the_cursor() -> None:
     row_list = rows()
     app = MessageRecorder(row_list)

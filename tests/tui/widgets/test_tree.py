@@ -214,6 +214,16 @@ async def test_filter_keeps_ancestors_and_selects_the_first_match() -> None:
         assert (selected_key(tree), tree.query_text) == ("glossary", ""), "the selected node must be visible"
 
 
+async def test_slash_in_a_filter_does_not_match_sections() -> None:
+    tree = Tree()
+    app = TreeMessageRecorder(tree)
+    async with app.run_test(size=(40, 24)):
+        tree.show(SPACE)
+        tree.set_filter("/")
+        assert tree.counts.summary == "16 of 16 shown"
+        assert "reusable" not in tree.keys
+
+
 async def test_click_on_the_arrow_collapses_the_node() -> None:
     tree = Tree()
     app = TreeMessageRecorder(tree)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -163,7 +164,10 @@ class PageEdit:
 
     async def _discard(self, draft: PageDraft) -> None:
         async def discard() -> None:
-            await DialogDraft(self.app, draft.key.stored_key).save("")
+            try:
+                await DialogDraft(self.app, draft.key.stored_key).save("")
+            except NotSaved as error:
+                self.app.say(f"Could not discard your draft: {error}", tone="failed")
             self.on_end(None)
 
         def on_decided(result: Confirmed | None) -> None:
@@ -315,7 +319,7 @@ class PageEdit:
             message = f"Could not send {self.title}: others changed the same text in {title}."
             if app.screen is screen:  # If the user has moved on, only a notification appears.
                 app.say(f"{message} Resolve the conflicts.", tone="care", seconds=10.0)
-                self._resolve_conflicts(key, TargetRequest(self.space, change_request=change_request))
+                self._resolve_conflicts(key, change_request)
             else:
                 app.say(f"{message} Press e on the page to resolve the conflicts.", tone="care", seconds=15.0)
         else:
@@ -335,13 +339,17 @@ class PageEdit:
         await DialogDraft(self.app, key.stored_key).save("")
         return rebased
 
-    def _resolve_conflicts(self, key: PageDraftKey, target: TargetRequest) -> None:
-        if target.change_request is not None:
-            self.app.go(ToConflicts(key, self.title, target.change_request, partial(self.send, key, target)))
+    def _resolve_conflicts(self, key: PageDraftKey, change_request: ChangeRequest) -> None:
+        target = TargetRequest(self.space, change_request=change_request)
+        self.app.go(ToConflicts(key, self.title, change_request, partial(self.send, key, target)))
 
     async def _resolve_draft(self, draft: PageDraft) -> None:
-        if (target := await self._load_target(draft.key)) is not None:
-            self._resolve_conflicts(draft.key, target)
+        if (target := await self._load_target(draft.key)) is None:
+            return
+        if target.change_request is not None:
+            self._resolve_conflicts(draft.key, target.change_request)
+        else:  # The conflict view needs a change request, and a new one does not exist yet.
+            await self._edit(draft.key, target, draft.text)
 
     async def _move_draft(self, key: PageDraftKey, change_request: ChangeRequest, mine: Raw) -> PageDraftKey:
         """Move the draft to its new change request, so that a retry does not create another one. Raises NotSaved."""
@@ -357,15 +365,15 @@ class PageEdit:
         note = (
             " The page also includes the changes that others made in the meantime." if outcome.kind == "merged" else ""
         )
-        try:
-            saved = await page_source(
-                self.app.session.live, replace(key, revision=outcome.revision).base_ref, self.page
-            )
-        except ApiError:
-            saved = outcome.text
+        saved = None
+        if outcome.revision:
+            with suppress(ApiError):
+                saved = await page_source(
+                    self.app.session.live, replace(key, revision=outcome.revision).base_ref, self.page
+                )
         if outcome.message:
             note += f" {outcome.message}"
-        elif saved != outcome.text:
+        elif saved not in (None, outcome.text):
             note += " The server changed the formatting when it saved the page. Check the diff."
         return f"Saved {self.title} to {title}.{note}"
 

@@ -188,7 +188,7 @@ class PageForm(ConfirmDialog):
             save_draft=lambda _: self._save_drafts(),  # the draft of the whole form
         )
 
-    def compose(self) -> ComposeResult:
+    def body(self) -> ComposeResult:
         with DialogFrame() as frame:
             frame.set_border_texts(self._title, self._foot)
             with VerticalScroll(classes="confirm--body", can_focus=False):

@@ -199,7 +199,7 @@ class TreeEdit:
             )
             target = (
                 loaded.target
-                if loaded.revision is not None
+                if loaded.target.change_request is not None
                 else target_request.new_request_target(self.space, f"Add {title}")
             )
             change = InsertPage(title=title, document=DocumentBody(markdown=""), **arguments)

@@ -274,6 +274,8 @@ class FormState:
         self.is_sending = False
         self.is_uploading = False
         """True if files are being uploaded. The user can cancel an upload."""
+        self._was_sent = False
+        """True if the form was sent. Then its text is no draft."""
         self._uploads = FormUploads(form.shell)
         self.form_draft = DialogDraft(form.shell, form.draft_name)
         self.editor_draft = DialogDraft(form.shell, f"{form.draft_name} as YAML")
@@ -341,8 +343,9 @@ class FormState:
 
     @property
     def draft_text(self) -> str:
-        """The changed fields as JSON. Empty without changes."""
-        changed = {each.name: self.texts[each.name] for each in self.fields if self.is_changed(each.name)}
+        """The changed fields as JSON. Empty without changes, and after the form was sent."""
+        fields = () if self._was_sent else self.fields
+        changed = {each.name: self.texts[each.name] for each in fields if self.is_changed(each.name)}
         return json.dumps(changed, ensure_ascii=False) if changed else ""
 
     def save_draft(self) -> None:
@@ -416,6 +419,7 @@ class FormState:
                 return self._add_error(str(error))
             if not await self._was_applied(result):
                 return self._add_error(f"{cause_of(error)} {_MAYBE_SENT}", for_whole_form=True)
+        self._was_sent = True
         self.form_draft.delete()
         return SubmittedForm(operation, response)
 

@@ -546,7 +546,7 @@ def _text_of(field: FormField, parsed_part: YamlValue) -> str | None:
         return "\n".join(_item_line(field, item) for item in parsed_part.items)
     if parsed_part.text is None:
         raise YamlError(parsed_part.line, f"{field.json_path[-1]} must be a single value.")
-    if isinstance(parsed_part.value, bool):
+    if field.kind == "yes or no" and isinstance(parsed_part.value, bool):
         return "yes" if parsed_part.value else "no"
     return parsed_part.text
 

@@ -113,14 +113,14 @@ class ResourceColumn(Generic[M]):
             return ", ".join(self._label_of(item, name_of) for item in value)
         return self._label_of(value, name_of)
 
+    def _plain_text(self, value: Any, name_of: NameOf) -> str:
+        text = self._render_value(value, name_of)
+        return text if isinstance(text, str) else text.plain
+
     def search_text(self, item: M, name_of: NameOf) -> str:
-        """Return the text that a filter searches: names, labels and plain text, but no numbers and no ages."""
+        """Return the text that a filter searches: the text of the cell, but no numbers and no ages."""
         value = self.value_of(item)
-        if isinstance(value, str):
-            return self._label_of(value, name_of)
-        if isinstance(value, tuple):
-            return " ".join(self._label_of(each, name_of) for each in value)
-        return self.empty_text if value is None else ""
+        return self._plain_text(value, name_of) if value is None or isinstance(value, str | tuple) else ""
 
     def sort_key(self, item: M, name_of: NameOf) -> str | float | None:
         """Return the sort key of an item. None if the item has no value. Such items come last."""
@@ -131,8 +131,7 @@ class ResourceColumn(Generic[M]):
             return value.timestamp()
         if isinstance(value, int | float):
             return value
-        words = self._render_value(value, name_of)
-        return fold(words if isinstance(words, str) else words.plain)
+        return fold(self._plain_text(value, name_of))
 
 
 @dataclass(frozen=True)

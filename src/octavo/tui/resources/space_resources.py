@@ -76,7 +76,8 @@ def with_teams(member: organizations.Member, team_ids: Iterable[str]) -> roles.P
 
 
 async def load_role_scopes(live: Live, organization: OrganizationRef, at: Shared) -> Sequence[roles.RoleScope]:
-    """Return the space or collection and all collections around it, innermost first, with the roles assigned there."""
+    """Return the space or collection and all collections around it, innermost first, with the roles assigned there.
+    Raises ApiError."""
     collections_by_id = {
         each.id: each for each in await all_items(live, collections.List(at=organization, limit=PAGE_SIZE))
     }
@@ -84,7 +85,8 @@ async def load_role_scopes(live: Live, organization: OrganizationRef, at: Shared
     if isinstance(at, SpaceRef):
         item = await live.send(spaces.Get(at=at))
     else:
-        item = collections_by_id.get(at.collection_id)
+        collection = collections_by_id.get(at.collection_id)
+        item = collection if collection is not None else await live.send(collections.Get(at=at))
     scopes: list[tuple[Shared, Any]] = []
     while item is not None and all(item.id != each.id for _, each in scopes):
         ref = at if not scopes else CollectionRef(collection_id=item.id)

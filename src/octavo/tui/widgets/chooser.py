@@ -373,7 +373,9 @@ class Picker(Chooser[T | None, T]):
             was_touched = bool(self.rows.cursor)
             self.show_choices(choices)
             self.query_one(DialogFrame).set_border_texts(title, self.FOOT)
-            if not was_touched and not self.query_one(FilterInput).value:
+            if typed := self.query_one(FilterInput).value.strip():
+                self._search_later(typed)
+            elif not was_touched:
                 self.select_initial()
 
     def preview(self, choice: Choice[T]) -> None:
@@ -384,12 +386,15 @@ class Picker(Chooser[T | None, T]):
         self.dismiss(choice.value)
 
     @on(Input.Changed)
-    def _search_later(self, message: Input.Changed) -> None:
+    def _search_typed(self, message: Input.Changed) -> None:
+        self._search_later(message.value.strip())
+
+    def _search_later(self, query: str) -> None:
         if self._search_timer is not None:
             self._search_timer.stop()
             self._search_timer = None
-        if self._find_more is not None and message.value.strip():
-            search = partial(self._add_found, self._find_more, message.value.strip())
+        if self._find_more is not None and query:
+            search = partial(self._add_found, self._find_more, query)
             self._search_timer = self.set_timer(SEARCH_DELAY, lambda: self.run_worker(search(), exclusive=True))
 
     async def _add_found(self, find_more: Callable[[str], Awaitable[Sequence[Choice[T]]]], text: str) -> None:

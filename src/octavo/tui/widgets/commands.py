@@ -522,23 +522,35 @@ def accepted_keys(
     keymap: Mapping[str, str], classes: Iterable[type[DOMNode]]
 ) -> tuple[dict[str, str], list[tuple[str, str]]]:
     """Return the keys by command id that the bindings of `classes` can use. Also return the ids that must be ignored,
-    with the reason as the rest of a sentence that starts with the id."""
+    each with a reason. The reason continues a sentence that starts with the id."""
     ignored: list[tuple[str, str]] = []
     bindings_by_context: dict[str, list[Binding]] = {}
     for owner in classes:
         for binding in own_bindings(owner):
             bindings_by_context.setdefault(context_of(owner, binding.id), []).append(binding)
     accepted = dict(keymap)
-    for bindings in bindings_by_context.values():
+    # An ignored command uses its default keys again, so each is ignored before the next conflict is searched.
+    while conflict := _first_conflict(accepted, bindings_by_context.values()):
+        command_id, key, other = conflict
+        ignored.append((command_id, f"cannot use {key_name(key)}: {other} already uses this key."))
+        del accepted[command_id]
+    return accepted, ignored
+
+
+def _first_conflict(
+    keymap: Mapping[str, str], contexts: Iterable[Sequence[Binding]]
+) -> tuple[str, str, str | None] | None:
+    """Return a command in `keymap` with a key that another command of the same context uses: its id, the key, and the
+    id of the other command. None if there is no conflict."""
+    for bindings in contexts:
         taken_keys = {
-            key: binding.id for binding in bindings if binding.id not in accepted for key in normal_keys(binding.key)
+            key: binding.id for binding in bindings if binding.id not in keymap for key in normal_keys(binding.key)
         }
-        for command_id in dict.fromkeys(binding.id for binding in bindings if binding.id in accepted):
-            for key in normal_keys(accepted.get(command_id or "", "")):
-                if (other := taken_keys.setdefault(key, command_id)) != command_id:
-                    ignored.append((command_id or "", f"cannot use {key_name(key)}: {other} already uses this key."))
-                    accepted.pop(command_id or "", None)
-    return accepted, list(dict.fromkeys(ignored))
+        for command_id in dict.fromkeys(binding.id for binding in bindings):
+            for key in normal_keys(keymap.get(command_id or "", "")):
+                if command_id and (other := taken_keys.setdefault(key, command_id)) != command_id:
+                    return command_id, key, other
+    return None
 
 
 def normal_keys(keys: str) -> list[str]:

@@ -215,7 +215,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         for name, words in (
             ("intro", self._intro),
             ("after", self._after),
-            ("why", self._blocked or self._word_reason),
+            ("why", self._blocked or (self._word and self._word_reason)),
         ):
             static = self.query_one(f".confirm--{name}", Static)
             static.update(safe_lines(words))

@@ -357,7 +357,8 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
     def on_click(self, event: Click) -> None:
         line = event.y - self.header_height + self.scroll_offset.y
         index = bisect_right(self.first_lines, line) - 1
-        if event.y < self.header_height or index < 0 or line >= self.first_lines[index] + self.item_height:
+        is_on_items = self.header_height <= event.y < self.size.height - len(self.footer)
+        if not is_on_items or index < 0 or line >= self.first_lines[index] + self.item_height:
             return
         if not self.can_stop_at(index):
             return

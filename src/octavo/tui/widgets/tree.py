@@ -148,8 +148,10 @@ class FlatTree:
 
 
 def contains_words(node: TreeNode, words: Sequence[str]) -> bool:
-    """Return True if a node contains every folded word: in its label, in the last part of its path or, for a word with
-    `/`, in its whole path."""
+    """Return True if the label or the last part of the path contains every folded word. A word with `/` may also be in
+    the whole path. Sections never match."""
+    if node.kind == "section":
+        return False
     text = _searched_text(node)
     return all(word in text or ("/" in word and word in fold(f"/{node.path}")) for word in words)
 
@@ -307,7 +309,7 @@ class Tree(LineList):
         self.outline.searched_texts()
 
     def _is_match(self, node: TreeNode) -> bool:
-        return bool(self.filter_words) and node.kind != "section" and contains_words(node, self.filter_words)
+        return bool(self.filter_words) and contains_words(node, self.filter_words)
 
     def lay_out_nodes(self) -> None:
         """Lay out the nodes that are neither collapsed nor filtered out."""
