@@ -60,6 +60,10 @@ Stay here please, dear.
 """
 
 
+def hint(text: str) -> str:
+    return f'{{% hint style="danger" %}}\n{text}\n{{% endhint %}}'
+
+
 def key_of(document: Document, words: str) -> str:
     return [block.key for block in document.walk() if words in block.plain() and (block.runs or block.text)][-1]
 
@@ -80,6 +84,36 @@ def test_changes_are_listed_in_reading_order() -> None:
         ("deleted", "paragraph", ()),
         ("edited", "paragraph", (("same", "Stay here please"), ("ins", ", dear"), ("same", "."))),
     ]  # fmt: skip
+
+
+PARAGRAPH = "A paragraph about the harbours and tides of the island."
+EDITED = "A paragraph about the harbours and tides of the islands."
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (PARAGRAPH, hint(PARAGRAPH), ["added hint"]),
+        (PARAGRAPH, hint(EDITED), ["added hint", "edited paragraph"]),
+        (hint(PARAGRAPH), PARAGRAPH, ["deleted hint", "added paragraph"]),
+        (hint(PARAGRAPH), EDITED, ["deleted hint", "edited paragraph"]),
+        (
+            f"## Title\n\n{PARAGRAPH}",
+            f"<details>\n<summary>Title</summary>\n\n{PARAGRAPH}\n\n</details>",
+            ["edited expandable"],
+        ),
+        (
+            f"{PARAGRAPH} {EDITED}",
+            f"{PARAGRAPH}\n\n{EDITED}",
+            ["deleted paragraph", "added paragraph", "added paragraph"],
+        ),
+        ("| A | B |\n|-|-|\n| x | y |", "| A | C |\n|-|-|\n| x | y |", ["edited table"]),
+        ("| A | B |\n|-|-|\n| x | y |", "| A | B | C |\n|-|-|-|\n| x | y | |", ["edited table"]),
+    ],
+)
+def test_change_of_a_container_or_column_is_listed(before: str, after: str, expected: list[str]) -> None:
+    found = [each for each in block_changes(diff(parse(before), parse(after))) if each.change != "same"]
+    assert [f"{each.change} {each.block.kind}" for each in found] == expected
 
 
 def test_both_versions_can_be_rebuilt_from_the_words() -> None:

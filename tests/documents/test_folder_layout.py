@@ -262,9 +262,9 @@ def test_renamed_link_is_another_structure() -> None:
     assert structure(one) != structure(other)
 
 
-titles = st.text(st.characters(exclude_categories=["C"]) | st.sampled_from(" #_*[]&<`\\"), min_size=1, max_size=20).map(
-    lambda title: " ".join(safe_line(title).split())
-)
+titles = st.text(
+    st.characters(exclude_categories=["C"]) | st.sampled_from(' #_*[]()&<`\\$"'), min_size=1, max_size=20
+).map(lambda title: " ".join(safe_line(title).split()))
 """Titles as models have them."""
 
 
@@ -272,11 +272,12 @@ titles = st.text(st.characters(exclude_categories=["C"]) | st.sampled_from(" #_*
 def test_written_titles_are_read_again(tmp_path_factory: pytest.TempPathFactory, names: list[tuple[str, str]]) -> None:
     folder = tmp_path_factory.mktemp("folder")
     entries = [
-        Entry("group", group or "G", children=[Entry("document", title, Path(f"{number}.md"))])
+        Entry("group", group or "G", children=[Entry("document", title, Path(f"{number}.md"), link_title=group)])
         for number, (group, title) in enumerate(names)
     ]
     read = read_summary(folder, write_summary(entries))
     assert [group.title for group in read] == [group.title for group in entries]
+    assert [group.children[0].link_title for group in read] == [group for group, _ in names]
     assert [group.children[0].title for group in read] == [group.children[0].title or "Untitled" for group in entries]
 
 

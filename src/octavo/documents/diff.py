@@ -44,7 +44,7 @@ from octavo.documents.diff_nodes import (
 )
 from octavo.documents.diff_operations import uses_old_tags, with_new_tags
 from octavo.documents.diff_restructuring import join_restructured
-from octavo.documents.diff_tables import cell_at, column_changes, column_pairs, has_same_title, join_rows, row_pairs
+from octavo.documents.diff_tables import cell_at, column_changes, column_pairs, is_same_column, join_rows, row_pairs
 from octavo.documents.diff_text import diff_lines, diff_runs
 from octavo.documents.sequences import diff_ranges
 
@@ -170,10 +170,7 @@ def _is_unchanged(step: DiffStep) -> bool:
         case RowChange(cells=cells):
             return all(cell.words is None and not cell.settings for cell in cells)
         case TableChange(columns=columns):
-            has_same_columns = all(
-                pair.old is not None and pair.new is not None and has_same_title(pair) for pair in columns
-            )
-            return has_same_columns and all(row.status == "same" for row in step.rows)
+            return all(map(is_same_column, columns)) and all(row.status == "same" for row in step.rows)
     if step.inside is not None:
         return all(each.status == "same" for each in step.inside)
     assert step.old is not None
@@ -260,8 +257,8 @@ class BlockChange:
 
 
 def block_changes(diff: Diff) -> Iterator[BlockChange]:
-    """Yield the blocks of both versions in reading order. A container that changed only inside is replaced by its
-    blocks."""
+    """Yield the blocks of both versions in reading order. A container whose blocks changed is followed by them, or
+    replaced by them if nothing else about it changed."""
     yield from _changes(diff.entries)
 
 
@@ -271,28 +268,50 @@ def _changes(entries: Iterable[Entry]) -> Iterator[BlockChange]:
             case UnchangedBlocks(old, new):
                 yield from (BlockChange("same", *pair) for pair in zip(old, new, strict=False))
             case AddedBlock(block, inner):
-                yield from _changes(inner) if inner else (BlockChange("added", None, block),)
+                yield BlockChange("added", None, block)
+                yield from _changes(inner)
             case RemovedBlock(block, inner):
-                yield from _changes(inner) if inner else (BlockChange("deleted", block, None),)
-            case ChangedBlock(old_block, new_block, settings, parts):
-                yield from _edited_block("edited", old_block, new_block, parts, has_settings=bool(settings))
+                yield BlockChange("deleted", block, None)
+                yield from _changes(inner)
+            case ChangedBlock():
+                yield from _edited_block(entry)
             case MovedBlock(old_block, new_block, is_arrival=True, parts=parts):
                 yield BlockChange("moved", old_block, new_block, _joined_words(parts))
             case RestructuredBlocks(old, new, entries=inner):
-                if inner:
-                    yield from _changes(inner)
-                else:
+                if all(isinstance(each, UnchangedBlocks) for each in inner):
                     yield from (BlockChange("deleted", block, None) for block in old)
                     yield from (BlockChange("added", None, block) for block in new)
+                else:
+                    listed = {each.key for each in _old_blocks(inner)}
+                    gone = (block for block in old if block.children and block.key not in listed)
+                    yield from (BlockChange("deleted", block, None) for block in gone)
+                    yield from _changes(inner)
 
 
-def _edited_block(change: Change, old: Block, new: Block, parts: Parts, *, has_settings: bool) -> Iterator[BlockChange]:
-    inner = parts.entries if isinstance(parts, ContainerChange) else ()
-    if isinstance(parts, TableChange):
-        inner = parts.rows
-    title = parts.title if isinstance(parts, ContainerChange) else None
-    if not inner or has_settings or (title is not None and title.kinds):
-        yield BlockChange(change, old, new, _joined_words(parts))
+def _old_blocks(entries: Iterable[Entry]) -> Iterator[Block]:
+    """Yield the blocks of the old version that entries are about, without the blocks inside them."""
+    for entry in entries:
+        match entry:
+            case UnchangedBlocks(old) | RestructuredBlocks(old):
+                yield from old
+            case RemovedBlock(block):
+                yield block
+            case ChangedBlock(old_block) | MovedBlock(old_block):
+                yield old_block
+            case AddedBlock(entries=inner):
+                yield from _old_blocks(inner)
+
+
+def _edited_block(entry: ChangedBlock) -> Iterator[BlockChange]:
+    inner: tuple[Entry, ...] = ()
+    is_edited = bool(entry.settings) or entry.old.kind != entry.new.kind
+    match entry.parts:
+        case ContainerChange(inner, title):
+            is_edited = is_edited or bool(title and title.kinds)
+        case TableChange(columns, inner):
+            is_edited = is_edited or not all(map(is_same_column, columns))
+    if not inner or is_edited:
+        yield BlockChange("edited", entry.old, entry.new, _joined_words(entry.parts))
     yield from _changes(inner)
 
 

@@ -118,9 +118,11 @@ def column_changes(columns: Sequence[ColumnPair]) -> tuple[AttributeChange, ...]
     return tuple(found)
 
 
-def has_same_title(pair: ColumnPair) -> bool:
-    """Return whether a column has the same title in both tables."""
-    return runs_key(pair.old.title if pair.old else ()) == runs_key(pair.new.title if pair.new else ())
+def is_same_column(pair: ColumnPair) -> bool:
+    """Return whether both tables have the column, with the same title."""
+    if pair.old is None or pair.new is None:
+        return False
+    return runs_key(pair.old.title) == runs_key(pair.new.title)
 
 
 def row_pairs(

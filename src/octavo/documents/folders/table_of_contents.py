@@ -38,8 +38,8 @@ _LIST_ITEM = re.compile(r"(?:[*+-]|\d{1,9}[.)])[ \t]")
 _PIECE_LINES = 2_000
 """Number of lines parsed at a time. The parser does not return all items of very long lists."""
 _WRITTEN_SLUG = re.compile(r"""^##+ .{1,1000}?<a href="#[^"\n]{0,200}" id="([^"\n]{1,200})">""", re.MULTILINE)
-_LINK_TITLE = re.compile(r"""\]\((<[^<>\n]{1,1000}>|[^\s<>]{1,1000})[ \t]+"((?:[^"\\\n]|\\.){1,300})"\)""")
-_TITLE_SIGNS = re.compile(r"[\\\[\]*`<]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|~(?=~)")
+_LINK_TITLE = re.compile(r"""\]\((<[^<>\n]{1,1000}>|[^\s<>\[\]]{1,1000})[ \t]+"((?:[^"\\\n]|\\.){1,300})"\)""")
+_TITLE_SIGNS = re.compile(r"[\\\[\]*`<]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|~(?=~)|\$(?=\$)")
 _HEADING_END = re.compile(r"(?<!\S)#")
 _PATH_SIGNS = re.compile(r'[%#?<>\\\n\r\t"]')
 
