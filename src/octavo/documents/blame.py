@@ -17,7 +17,7 @@ _WHOLE_KINDS = frozenset({"row", "card", "figure", "prompt"})
 _MIN_ELSEWHERE = 25
 """Minimum length of a text in characters to be recognized on another page. Shorter texts occur on many pages."""
 _MIN_PART = 12
-"""Minimum length of a text in characters. A shorter text is not recognized as a part of a block that was split."""
+"""Minimum length of a text in characters to be recognized as a part of a block that was split."""
 _MIN_SPLIT_SHARE = 0.9
 """A block was split, and not shortened, if its parts have at least this share of its characters."""
 
@@ -64,9 +64,12 @@ class Blame(Generic[V]):
         return frozenset(trail.page for trail in self._trails.values())
 
     def compare(self, version: V, older: Mapping[str, Document | None]) -> bool:
-        """Find the blocks that `version` wrote. `older` has each page that `version` changed as it was before, by page
-        id, or None if `version` created the page. Return True if some blocks may come from other pages: then call
-        `trace_to_other_pages`."""
+        """Find the blocks that `version` wrote. Return True if some of them may come from other pages: then call
+        `trace_to_other_pages`.
+
+        `older` has the pages that `version` changed, as they were before, by page id. None stands for a page that
+        `version` created.
+        """
         self._added_blocks = {}
         for page, document in older.items():
             if page in self.pages:

@@ -134,8 +134,7 @@ def _tokens(text: str) -> Iterator[str]:
 
 
 def short_unit(token: str, *, after_number: bool) -> str | None:
-    """Return the short form of a unit. None if `token` is not a unit, or is a unit only after a number and
-    `after_number` is False."""
+    """Return the short form of a unit. None if `token` is no unit. Some tokens are units only after a number."""
     if token in _SIGNS or token in _LONE_UNITS:
         return token
     if (unit := _LONG_UNITS.get(token.lower())) is not None:
@@ -236,8 +235,8 @@ class ChangeKinds:
         self._add(entries, is_in_warning=False, are_steps=False)
 
     def of(self, entry: Entry) -> frozenset[ChangeKind]:
-        """Return the kinds of a change of the diff, for a changed container without the changes of its blocks. Empty if
-        there is no such change."""
+        """Return the kinds of a change. Changes inside a container do not count. Empty if `entry` is no change of this
+        diff."""
         return self._by_entry.get(id(entry), NONE)
 
     @property

@@ -57,7 +57,8 @@ _EMPTY_CELL = Block("cell")
 
 
 def diff(old: Document, new: Document) -> Diff:
-    """Compare two pages. If they look the same but their sources differ, the differing lines are counted."""
+    """Return the changes between two pages. If both pages look the same, count the lines that differ in their
+    sources."""
     nodes = NodeFactory()
     old_side, new_side = ([nodes.node(block) for block in document.blocks] for document in (old, new))
     steps = _compare_siblings(old_side, new_side)

@@ -1,4 +1,5 @@
-"""Pairs the blocks of two versions. Equal blocks are paired first, then the most similar blocks between them."""
+"""Pairs the blocks of two versions. Equal blocks are paired first, then the most similar blocks in each gap between
+them."""
 
 from __future__ import annotations
 
@@ -55,7 +56,7 @@ _OPERATION_KINDS = frozenset({"openapi", "api-method"})
 _IMAGE_KINDS = frozenset({"figure", "image"})
 _DIGITS = re.compile(r"\d+")
 _MAX_COMPARED = 6000
-"""Maximum number of pairs in a gap for which all pairs are compared. In larger gaps, only blocks at similar positions
+"""Maximum number of pairs of blocks in a gap that are all compared. In a larger gap, only blocks at similar positions
 are compared."""
 _MAX_PAIRS = 250_000
 
@@ -119,8 +120,8 @@ def _join_across_islands(ranges: Sequence[DiffRange], old: Sequence[Node], new: 
 def _renumbered_headings(
     short: Sequence[int], ranges: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]
 ) -> set[int]:
-    """Return the indexes in `ranges` of headings such as “Step 4” that are equal only because steps were renumbered.
-    Then a long equal block is before the heading on one side, and after it on the other."""
+    """Return the indexes in `ranges` of headings such as “Step 4” that are equal by chance, because steps were
+    renumbered. Then a long equal block is before the heading on one side, and after it on the other."""
     series = [Counter(form for node in nodes if (form := _number_pattern(node))) for nodes in (old, new)]
     numbered = [
         index
@@ -177,8 +178,8 @@ def _unique_equal_numbers(old: Sequence[Node], new: Sequence[Node]) -> frozenset
 
 
 def _copied_number(gap: DiffRange, old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> int | None:
-    """Return the number of a block that was copied to another place and edited where it was: in `gap`, it is the only
-    block below the same heading on both sides. None if there is no such block."""
+    """Return the number of the block in `gap` that has an equal block elsewhere, because it was copied before it was
+    edited. `gap` must have one block on each side, below the same heading. None if there is no such block."""
     if gap.i1 == 0 or gap.i2 - gap.i1 != 1 or gap.j2 - gap.j1 != 1 or old[gap.i1 - 1].kind != "heading":
         return None
     before, after = old[gap.i1], new[gap.j1]
@@ -262,8 +263,8 @@ def _has_image(node: Node) -> bool:
 
 
 def _is_same_container(old: Node, new: Node) -> bool:
-    """Return whether two containers have the same title, ignoring case. Containers without titles are the same unless
-    both have children."""
+    """Return whether two containers have the same title, ignoring case. Containers without titles are the same if one
+    is empty."""
     title, other = (title_of(node) if node.kind in TITLED_KINDS else "" for node in (old, new))
     return fold(title) == fold(other) if title or other else not (old.children and new.children)
 
@@ -435,8 +436,8 @@ def moved_sections(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
 
 
 def _moved_trees(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
-    """Find sections with subsections that moved past their siblings. Return their blocks, paired with their
-    counterparts. Sections are matched by title, if it is unique among the siblings."""
+    """Return the blocks of moved sections that have subsections, each paired with its counterpart. Sections are matched
+    by titles that are unique among their siblings."""
     before, after = _trees(old), _trees(new)
     if len(before) == len(after) == 1:
         return _moved_trees(before[0].body, after[0].body)

@@ -12,15 +12,14 @@ from octavo.documents.blocks import Block, Run, TableColumn
 
 _REWRITTEN_SHARE = 0.75
 _MIN_WORDS = 40
-"""Minimum number of words of a page that can count as rewritten. Shorter changes are readable in any layout."""
+"""A page with fewer words never counts as rewritten, because it is readable in any layout."""
 
 Op = Literal["equal", "insert", "delete", "format", "link"]
 
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
-    """Consecutive words with the same change. In a part whose `op` is `format` or `link`, the words are equal, and
-    `old` is the run before, `run` the run after."""
+    """Adjacent words with the same change. If only their format or link changed, `old` is the old version of `run`."""
 
     op: Op
     run: Run
@@ -48,7 +47,7 @@ class TextChange:
 
 @dataclass(frozen=True, slots=True)
 class LineChange:
-    """A line of code or source. In a line whose `op` is `change`, `words` has the changes."""
+    """A line of code or source. If `op` is `change`, `words` has the changes inside the line."""
 
     op: Literal["equal", "insert", "delete", "change"]
     old: str = ""
@@ -56,8 +55,8 @@ class LineChange:
     words: tuple[TextPart, ...] = ()
     old_number: int = 0
     new_number: int = 0
-    """Line numbers, counted from 0. If a line exists only on one side, the number of the other side is the position
-    where it would be."""
+    """Line numbers, counted from 0. For an added or removed line, the number on the other side is the position where
+    the line would be."""
     omitted: int = 0
     """Number of unchanged lines that this entry stands for. 0 if it is a single line."""
 
@@ -137,7 +136,7 @@ class UnchangedBlocks:
 
 @dataclass(frozen=True, slots=True)
 class AddedBlock:
-    """An added block. With entries, it is a container that was added, while some of its blocks existed before."""
+    """An added block. If it has entries, it is a container that was added around blocks that existed before."""
 
     block: Block
     entries: tuple[Entry, ...] = ()
@@ -145,8 +144,8 @@ class AddedBlock:
 
 @dataclass(frozen=True, slots=True)
 class RemovedBlock:
-    """A removed block. With entries, it is a container that was removed, while some of its blocks remain. The entries
-    cover all its blocks."""
+    """A removed block. If it has entries, it is a container of which some blocks remain. The entries are about all its
+    blocks."""
 
     block: Block
     entries: tuple[Entry, ...] = ()
@@ -169,8 +168,8 @@ class ChangedBlock:
 
 @dataclass(frozen=True, slots=True)
 class MovedBlock:
-    """A moved block. A move has two entries with the same number: at the old position, and at the new position, where
-    `is_arrival` is True."""
+    """One end of a move: the old position of a block, or the new position if `is_arrival`. Both ends have the same
+    `number`."""
 
     old: Block
     new: Block
@@ -192,10 +191,11 @@ class MovedBlock:
 
 @dataclass(frozen=True, slots=True)
 class RestructuredBlocks:
-    """Blocks that are shown together, because they were rearranged or because a section was replaced.
+    """Blocks that were rearranged, or a section that was replaced.
 
-    `note` says what happened. It is empty if the entries have notes of their own. If `old` and `new` are empty, it is
-    about the next entry. `entries` compare the contents of the containers, or list the removed and added blocks.
+    `note` says what happened. It is empty if the entries have notes of their own. Without `old` and `new`, this is only
+    a note about the next entry. `entries` compare the blocks inside the containers, or list the removed and added
+    blocks.
     """
 
     old: tuple[Block, ...]
@@ -225,7 +225,7 @@ class ChangeSize:
 
     @property
     def is_rewritten(self) -> bool:
-        """Return whether the page has enough words, and few of the old words remain."""
+        """Return whether most words of the page were removed, and most of the words are new. False for a short page."""
         is_removed, is_added = self.removed > _REWRITTEN_SHARE * self.before, self.added > _REWRITTEN_SHARE * self.after
         return is_removed and is_added and min(self.before, self.after) >= _MIN_WORDS
 

@@ -47,8 +47,8 @@ _MAX_PAIRS = 4000
 
 
 def find_moves(steps: list[DiffStep], compare: CompareNodes) -> None:
-    """Turn a removed and an added step into a move if their blocks are equal or similar, at any depth. Number the moves
-    from 1. A block that passed no block of both versions stays in place."""
+    """Turn removed and added steps of equal or similar blocks into moves, at any depth. Number the moves from 1. If a
+    block passed no block of both versions, it stays in place."""
     visible = [each for step in steps for each in (step, *step.descendants())]
     containers = [step for step in visible if step.inside is None and _is_container_step(step)]
     for step in containers:
@@ -111,8 +111,8 @@ def _is_one_sided(step: DiffStep) -> bool:
 
 
 def _split_at_kept(steps: list[DiffStep], compare: CompareNodes) -> tuple[list[DiffStep], ...] | None:
-    """Join the two steps of the longest block that has both in `steps`. Return the steps before it, the joined step, and
-    the steps after it, so that the blocks of both versions keep their order. None if there is no such block."""
+    """Join both ends of a move in `steps`: that of the longest block. Return the steps before the joined step, the
+    joined step, and the steps after it. None if no move can be joined."""
     ends: dict[int, list[int]] = {}
     for index, step in enumerate(steps):
         if step.status in ("left", "arrived"):
@@ -491,8 +491,8 @@ def join_replaced_sections(steps: Sequence[DiffStep]) -> list[DiffStep]:
 
 
 def _is_whole_edit(step: DiffStep) -> bool:
-    """Return whether a step changes the words of a block, or adds or removes a whole block. False for a container into
-    which, or out of which, a block moved: the other end of the move must stay visible."""
+    """Return whether a step changes the words of a block, or adds or removes a whole block. False for a container with
+    one end of a move inside, because both ends must stay visible."""
     if step.status == "changed":
         if any(inner.status in ("left", "arrived") for inner in step.descendants()):
             return False

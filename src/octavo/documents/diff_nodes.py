@@ -92,8 +92,7 @@ class NodeFactory:
 
 
 def leaf_node(block: Block) -> Node:
-    """Return the node of a block that is in neither page. It has the runs of the block as its text, and it differs from
-    all other nodes."""
+    """Return a node for a block that was made for the comparison. The node differs from all other nodes."""
     return Node(block, [], -id(block), plain_text(block.runs))
 
 
@@ -145,8 +144,8 @@ def runs_key(runs: Iterable[Run]) -> tuple[Hashable, ...]:
 
 
 def style(run: Run) -> tuple[Hashable, ...]:
-    """Return the format of a run: marks, kind, attributes and link. It is the same for text with the mark `code` and
-    for a run of kind `code` with that mark."""
+    """Return the format of a run: marks, kind, attributes and link. A run of kind `code` counts as a text with the mark
+    `code`."""
     kind = "text" if run.kind == "code" and "code" in run.marks else run.kind
     return (run.marks, kind, _freeze(run.attrs) if run.attrs else (), run.link or "")
 
@@ -293,8 +292,8 @@ def changed_run_attributes(words: Sequence[TextPart]) -> tuple[AttributeChange, 
 
 
 def _with_whole_links(words: Sequence[TextPart]) -> list[Run]:
-    """Return the run of each word. In a link, each word that remains gets the complete new text of the link, so that a
-    change of the link can name it."""
+    """Return the run of each word. A word of a link gets the whole new text of the link, by which changes name the
+    link."""
     runs = [word.run for word in words]
     kept = [index for index, word in enumerate(words) if word.op != "delete"]
     for link, group in groupby(kept, lambda index: runs[index].link):
@@ -332,7 +331,7 @@ def _link_change(old: Run, new: Run) -> AttributeChange:
 
 
 def _attribute_change(name: str, old: str | None, new: str | None) -> AttributeChange:
-    """Return the change of an attribute. Of a URL whose signature alone has changed, show only the signature."""
+    """Return the change of an attribute. If only the signature of a URL changed, return the change of the signature."""
     before, after = (str(side).partition("?") for side in (old, new))
     if old is None or new is None or not (before[1] and after[1]) or before[0] != after[0]:
         return AttributeChange(name, old, new)
@@ -378,8 +377,7 @@ def _run_attribute_changes(old: Run, new: Run) -> Iterator[AttributeChange]:
 
 
 def describe_whitespace(text: str) -> str:
-    """Describe the white space and other invisible characters of a text, for example as `2 spaces, line break`. Return
-    `none` if the text has none."""
+    """Return the invisible characters of a text in words, such as `2 spaces, line break`. `none` if there are none."""
     found = []
     for char, group in groupby(char for char in text if not char.isprintable() or char.isspace()):
         count = len(list(group))
@@ -395,8 +393,8 @@ def changed_values(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple
     for name in names:
         old, new = before.get(name), after.get(name)
         if old != new:
-            # If the other value is “yes”, a missing boolean is shown as “no”. If it is “no”, it is shown as missing,
-            # because both sides would look the same.
+            # A missing boolean is shown as “no” next to “yes”. Next to “no”, it is shown as missing, because both sides
+            # would look the same.
             if isinstance(old or new, bool) and bool(old) is not bool(new):
                 old, new = old or False, new or False
             texts = [_value_text(side) for side in (old, new)]
@@ -430,8 +428,8 @@ def _value_text(value: Any) -> str | None:
 
 
 def insert_in_order(run: Sequence[DiffStep], replacements: Sequence[DiffStep]) -> list[DiffStep]:
-    """Return the steps of `run`. Each of `replacements` takes the place of the removed and added steps of its blocks.
-    The other removed steps keep their order, and so do the other added steps."""
+    """Return `run` with each of `replacements` in place of the steps of its blocks. The old blocks keep their order,
+    and so do the new blocks."""
     removed = [step for step in run if step.old is not None]
     added = [step for step in run if step.old is None]
     ordered: list[DiffStep] = []

@@ -107,8 +107,8 @@ def _container_kinds(nodes: Iterable[Node | None]) -> set[str]:
 
 
 def _texts(run: Sequence[DiffStep]) -> list[tuple[Counter[str], Counter[str]]]:
-    """Return the old and the new texts of each step, with their counts. A removed text stands for a new text that is
-    similar to it."""
+    """Return the old and the new texts of each step, with their counts. A new text that is similar to a removed text is
+    counted as the removed text."""
     old, new = (
         [[leaf.text for leaf in node.leaves()] if node else [] for node in nodes]
         for nodes in ([step.old for step in run], [step.new for step in run])
@@ -128,7 +128,7 @@ def _texts(run: Sequence[DiffStep]) -> list[tuple[Counter[str], Counter[str]]]:
 
 def _without_edits(left: Counter[str], arrived: Counter[str]) -> tuple[Counter[str], Counter[str]]:
     """Return the texts that left a block and the texts that came to it, without those that are edits of each other. An
-    edited text may be equal to a text of another block, such as the next number of a series."""
+    edit can be equal to a text elsewhere by chance, such as the next number of a series."""
     if not left or not arrived or len(left) * len(arrived) > _MAX_COMPARED:
         return left, arrived
     texts = list(arrived)
@@ -401,7 +401,8 @@ def _steps_inside(open_containers: Sequence[tuple[Node, DiffStep]], whole: DiffS
 
 
 def _retitle(container: DiffStep, old: _NodeInContainers) -> None:
-    """Store in the step of a new container that its title replaces a heading, or the title of another container."""
+    """Turn the step of a new container into the change of a heading, or of another container, whose text became its
+    title."""
     assert container.new is not None, "the container must be in the new version"
     new_block, old_block = (
         container.new.block,

@@ -19,7 +19,7 @@ _MIN_SHARE_OF_PART = 0.5
 _MIN_SHARE_KEPT = 0.9
 """Minimum share of the words of the longer version that are in the other version too."""
 _MIN_WORDS = 4
-"""Minimum number of words of a part whose words may differ."""
+"""A part with fewer words must keep all its words."""
 _FIRST_WITHOUT_SPACES = "\u0e00"
 """First letter of the scripts without spaces, from Thai to Korean."""
 _MAX_PAIRS = 4_000_000
@@ -125,9 +125,12 @@ def _word_set(text: str) -> set[str]:
 
 
 def _divided_texts(old: _Side, new: _Side, ranges: Sequence[DiffRange]) -> list[tuple[range, range]]:
-    """Return the indexes of the old and the new texts of each group that has nearly the same words on both sides,
-    divided at other places. Groups with the most equal words come first, and may overlap. Of equal groups, those in the
-    middle come first, so that a page with many splits is halved each time."""
+    """Return groups of texts that have nearly the same words on both sides, divided at other places: the indexes of the
+    old texts, and the indexes of the new texts.
+
+    Groups may overlap. Groups with the largest share of equal words come first. Among equal shares, groups in the
+    middle come first, so that a page with many splits is halved each time.
+    """
     shared: Counter[tuple[int, int]] = Counter()
     for each in ranges:
         for i, j in zip(range(each.i1, each.i2), range(each.j1, each.j2), strict=True) if each.equal else ():
@@ -215,7 +218,7 @@ def _old_parts(
 
 
 def _old_place(ranges: Sequence[DiffRange], place: int) -> int:
-    """Return the index of the old word at the place of a new word, or of the end of the words."""
+    """Return the index of the old word at the place of a new word, or the number of old words at the end."""
     each = ranges[max(0, bisect_right(ranges, place, key=lambda each: each.j1) - 1)]
     return min(each.i2, each.i1 + place - each.j1) if place < each.j2 else each.i2
 

@@ -163,7 +163,7 @@ def row_pairs(
 def _identified_rows(
     old: Sequence[Node], new: Sequence[Node], columns: Sequence[ColumnPair]
 ) -> tuple[dict[int, str], dict[int, str]]:
-    """Return a name for each row that exists on both sides, by `id()` of the old row and by `id()` of the new row. It
+    """Return the names of the rows that both sides have: by `id()` of the old row, and by `id()` of the new row. A name
     is the text in the first column in which at least half of the rows have a unique text."""
     for pair in columns:
         if pair.old_index is None or pair.new_index is None:
@@ -231,8 +231,8 @@ def _is_part_of_row(step: DiffStep, row: DiffStep, columns: Sequence[ColumnPair]
 
 
 def _joined_cells(row: DiffStep, columns: Sequence[ColumnPair], *, is_join: bool) -> list[tuple[str, str]]:
-    """Return two texts for each cell of the row that was joined, or that will be split: the text of the cell, and the
-    text of this cell in the first of the other rows. If both rows have the same text there, both are empty."""
+    """Return for each column the text in the whole row, and the text in the first of the rows that were joined into it
+    or split from it. Both are empty if this first row has the text of the whole row in any column."""
     first, whole = (row.old, row.new) if is_join else (row.new, row.old)
     assert first is not None
     assert whole is not None
@@ -292,7 +292,7 @@ def _cell_text(cell: Node) -> str:
 
 
 def _find_cell(text: str, cells: Sequence[tuple[str, str]]) -> int | None:
-    """Return the index of the cell in `_joined_cells` that contains `text`, or that is most similar to the text of the
+    """Return the index in `_joined_cells` of the cell that contains `text`, or that is most similar to the text of the
     first row followed by `text`. None if there is no such cell."""
     best, found = 0.0, None
     for index, (cell, rest) in enumerate(cells):
@@ -413,8 +413,8 @@ def _as_kind(kind: str, node: Node) -> Node:
 
 
 def _table_before(grid: Node, old_texts: dict[int, Node]) -> Node:
-    """Return `grid` as it was before: each cell has the text that `old_texts` has for it (by the `id` of its node), and
-    the other cells are empty."""
+    """Return `grid` with its old texts. `old_texts` has them by `id()` of the cell. A cell without an old text is
+    empty."""
     rows = []
     for row in grid.children:
         cells = [

@@ -81,7 +81,7 @@ def _token_keys(tokens: Sequence[Token]) -> list[str]:
 
 
 def _has_same_letters(old: Sequence[Token], new: Sequence[Token]) -> bool:
-    """Return whether two texts differ only in where their formats change, such as `bold`er and `bolder`."""
+    """Return whether two texts have the same letters, so that only their formats can differ."""
     is_text = not any(token.text.startswith(_ATOMIC_MARK) for token in (*old, *new))
     return is_text and "".join(token.text for token in old) == "".join(token.text for token in new)
 
@@ -150,8 +150,8 @@ def _is_island(tokens: Sequence[Token]) -> bool:
 
 
 def _join_in_clauses(ranges: Sequence[DiffRange], before: Sequence[Token]) -> list[DiffRange]:
-    """Join the changes in each clause of which less than half remains. This is for scripts without spaces, in which
-    single characters match by chance."""
+    """Join the changes in each clause of which less than half remains. In scripts without spaces, single characters of
+    such a clause are equal by chance."""
     joined: list[DiffRange] = []
     clause: list[DiffRange] = []
     for diff_range in ranges:
@@ -211,8 +211,8 @@ class _ChangeBuilder:
             self._old.append(old)
 
     def words(self) -> tuple[TextPart, ...]:
-        """Return all parts. Bold, italic or a link that changed only on punctuation or space is left out if anything
-        else changed."""
+        """Return all parts. If anything else changed, space with another link or emphasis counts as unchanged, and so
+        does punctuation with another emphasis."""
         self._flush()
         if all(word.op == "equal" or _is_on_punctuation(word) for word in self._words):
             return tuple(self._words)

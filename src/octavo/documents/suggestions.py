@@ -77,10 +77,10 @@ class AppliedSuggestion(NamedTuple):
 
 
 def apply_suggestion(page: str, key: str, original: str | None, suggested: str) -> AppliedSuggestion:
-    """Replace the block `key` of `page` by `suggested`, unless the block was edited since the suggestion.
+    """Replace the block `key` of `page` by `suggested`. A block that was edited since the suggestion stays.
 
     `original` is the source of the block when the suggestion was made. If it is None, nothing is replaced. A moved
-    block is found by `original`, unless several blocks have that source.
+    block is found by `original` if only one block has this source.
     """
     blocks = _sources_by_key(page)
     target = blocks.get(key)
@@ -104,8 +104,8 @@ def apply_suggestion(page: str, key: str, original: str | None, suggested: str) 
 
 
 def with_conflict_markers(page: str, key: str, suggested: str) -> str:
-    """Return `page` with the block `key` and `suggested` between conflict markers in place of the block. If the block
-    no longer exists, the markers are at the end of the page."""
+    """Return `page` with conflict markers around the block `key` and `suggested`. If the block no longer exists, the
+    markers are at the end of the page."""
     lines = page.split("\n")
     (first, last), _ = _sources_by_key(page).get(key, ((len(lines), len(lines)), ""))
     marked = ["<<<<<<< current text", *lines[first:last], "=======", *suggested.split("\n"), ">>>>>>> suggested change"]
@@ -222,8 +222,8 @@ class ThreadAnchors:
     """An index from threads to the blocks of a document. The document is walked once for all threads."""
 
     def __init__(self, document: Document = EMPTY_PAGE, *, is_complete: bool = True) -> None:
-        """Create the index. `is_complete` is True if the document is complete. If not, a missing block does not
-        count as deleted, because it may not be loaded yet."""
+        """`is_complete` is False while a part of the document is not loaded. Then a missing block does not count as
+        deleted."""
         self.document = document
         self.is_complete = is_complete
         self._exact_keys: dict[tuple[str, str], str] = {}
@@ -254,9 +254,8 @@ class ThreadAnchors:
         return _group(threads, lambda thread: self._exact_key(thread) or self._likely_key(thread))
 
     def has_other_words(self, thread: Comment) -> bool:
-        """Return whether the block of a thread, found by its key, has other words than the thread quotes. (Keys of the
-        platform stay the same after an edit.) White space and punctuation are ignored, and the quote may be only the
-        beginning of the block."""
+        """Return whether the block with the key of a thread begins with other words than the thread quotes. White space
+        and punctuation are ignored. A block of the platform keeps its key after an edit."""
         node = thread.target.node
         if node is None or not node.preview or node.id not in self._keys:
             return False
@@ -382,9 +381,9 @@ class TwoVersionAnchors:
     def is_outdated(self, thread: Comment) -> bool:
         """Return whether a thread is outdated.
 
-        A thread is not outdated if the new version has its block. Otherwise it is outdated if the server says so, or if
-        neither version has the block or its text. The server does not know pending comments. They were written on the
-        new version, so they are outdated if it does not have the block that they quote.
+        It is not if the new version has its block. Otherwise, it is outdated if the server says so, or if neither
+        version has the block or its text. The server does not know pending comments. They were written on the new
+        version, so without their block they are outdated.
         """
         if thread.target.node is None or self._new.has_block_of(thread):
             return False

@@ -341,8 +341,8 @@ class CheckedFolder:
     unlisted: Collection[str] = ()
     """Paths of the pages that are not in the table of contents."""
     tree_paths: Mapping[str, str] = field(default_factory=dict)
-    """The path of each page and group in the page tree, with the path of its file. A group has no file, so both are its
-    own."""
+    """The path of the file of each page, by the path in the page tree. A group has no file: its own path stands for
+    it."""
     repeated: tuple[tuple[str, str], ...] = ()
     """Pairs of files whose pages have the same path."""
     files: Collection[str] = ()
@@ -486,8 +486,8 @@ class CheckedFolder:
 
 
 def _names_at_start(url: str, names: Collection[str]) -> Iterator[str]:
-    """Yield the names in `names`, which are folded, with which `url` begins. `url` is the text after
-    `.gitbook/assets/`. Names can have spaces, so the end of the name in it is unknown."""
+    """Yield each of the folded `names` with which `url` begins. `url` is the text after `.gitbook/assets/`. Names can
+    have spaces, so the end of the name is unknown."""
     for text in {fold(each).replace("\\", "") for each in (url, unescape(url), unquote(url), unquote(unescape(url)))}:
         yield from (text[:end] for end in range(1, min(len(text), _MAX_NAME) + 1) if text[:end] in names)
 

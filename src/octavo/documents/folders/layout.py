@@ -133,8 +133,8 @@ def merge_front_matter(base: str, own: str, main: str, names: tuple[str, str]) -
 
 
 def with_front_matter(lines: Sequence[str], body: str) -> str:
-    """Return the file with lines of front matter and a body. If there are no lines, an empty line precedes a body that
-    would be read as front matter."""
+    """Return the file with lines of front matter and a body. Without lines, a body that begins like front matter gets
+    an empty line before it."""
     if lines:
         return "".join(f"{line}\n" for line in ("---", *lines, "---", "")) + body
     return f"\n{body}" if front_matter.split_page(body)[1] else body

@@ -219,12 +219,11 @@ def added_ranges(before: str, after: str) -> AddedRanges:
 
 
 def _kept_ranges(before: str, after: str, numbers: Collection[int]) -> dict[int, list[tuple[int, int]]]:
-    """Return the column ranges of `after` that are also in `before`, by line number, for the lines with the given
-    numbers. A range is a whole line, or `_RUN` words in a row. It counts only if `after` does not have the same words
-    more often than `before`.
+    """Return the column ranges of `after` with words that `before` has too, by line number, for the lines in `numbers`.
 
-    With the line break before it, a range starts at column -1. With the line break after it, it ends one column after
-    its line.
+    A range is a whole line, or `_RUN` words in a row. Words that `after` has more often than `before` do not count. If
+    a range includes the line break before the line, it starts at column -1. If it includes the line break after the
+    line, it ends one column after the line.
     """
     old_lines, new_lines = before.split("\n"), after.split("\n")
     old_counts, new_counts = (Counter(map(str.strip, each)) for each in (old_lines, new_lines))

@@ -380,8 +380,8 @@ class _PageMerge:
         return MergedBlock("table", head, before if pieces or tail else "", pieces, "", tail)
 
     def _merge_moves_in(self, block: SourceBlock, side: int) -> str | Conflict | MergedBlock:
-        """Return a block of one side, with the other side's changes to text that this side moved. The text is the block
-        itself, or in it."""
+        """Return a block of one side. If this side moved the block, or blocks in it, the changes of the other side to
+        them are merged in."""
         if block.replaced_blocks is not None:
             return join(block.replaced_blocks)
         if block.move is not None:

@@ -407,7 +407,7 @@ class MergePrediction:
 def pages_to_read(revisions: RevisionTriple, touched: Collection[str] | None) -> list[str]:
     """Return the ids of the pages whose text is needed for a prediction, in the order of the change request.
 
-    Not needed are pages whose document ids show the result, for example because two versions have the same id. A page
+    A page is not needed if its document ids show the result, for example because two versions have the same id. A page
     without document ids is needed if it is in `touched`, or if `touched` is None. `touched` has the ids of the pages
     that the change request changed.
     """
