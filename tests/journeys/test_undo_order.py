@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from octavo.api import comments, reviews
+from octavo.api import comments, reviews, spaces
 from octavo.api.content import Edit
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_comments import select_first_paragraph
@@ -46,6 +46,29 @@ async def test_comment_that_is_being_sent_is_not_skipped_by_undo(stage: Stage) -
         await run.press("u")
         await run.hear("Could not undo: the comment has already been posted. Delete the comment instead.")
         assert "Restored your draft." not in run.said
+        await run.press("u")
+        await run.hear("Restored your draft.")
+
+
+async def test_direct_write_that_is_being_sent_is_not_skipped_by_undo(stage: Stage) -> None:
+    async with stage.play(NOOR) as run:
+        await select_first_paragraph(run)
+        await discard_draft(run, "A draft.")
+        await run.press("escape", "escape")
+        await run.see("Products")
+        run.gate.shut(spaces.Duplicate)
+        await run.press("a", *"duplicate", "enter")
+        await run.until(lambda: run.gate.waiting > 0, "begin to send the write")
+        await run.press("u")
+        await run.hear("Could not undo “duplicate Harbour API” yet: it is being sent. Press u again in a moment.")
+        run.gate.open()
+        await run.hear("Duplicated Harbour API.")
+        run.platform.refuse_next(spaces.Delete, 401, "Sign in first.")
+        await run.press("u")
+        await run.hear("Could not delete Copy of Harbour API")
+        assert "Restored your draft." not in run.said
+        await run.press("u")
+        await run.hear("Deleted Copy of Harbour API")
         await run.press("u")
         await run.hear("Restored your draft.")
 

@@ -58,13 +58,13 @@ class SpaceList:
         """Create the list of spaces. `open_space` shows the open space."""
         self._screen, self._open_space = screen, open_space
         self.wanted_route: ToPage | None = None
-        """The page to open as soon as its space is loaded."""
+        """A page to open as soon as the spaces are loaded. None if no page was requested."""
         self._collections: tuple[Collection, ...] = ()
         self._collections_error: ApiError | None = None
         self._removed_id = ""
-        """ID of a space that was deleted or transferred, but that the server still lists."""
+        """ID of a deleted or transferred space that the server still lists."""
         self._opens_last_space = True
-        """True if the space that was read last is opened automatically. False after the open space was deleted."""
+        """True if a space is opened automatically while none is open. False after the open space was deleted."""
         self._created_id = ""
         """ID of a created space or collection, until the tree lists it."""
         self._offline_marks: dict[str, str] = {}
@@ -186,7 +186,7 @@ class SpaceList:
 
 
 def _has_level_above(app: Shell, view: ContentScreen) -> bool:
-    """Return True if there is a level above. False if the spaces have the focus, which are the top level."""
+    """Return False if the tree of spaces has the focus, because it is the top level."""
     return view.focused is None or view.focused.id != "spaces"
 
 
@@ -318,8 +318,7 @@ class ContentScreen(View, CopiesWhenReady):
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
-        """IDs of the first commands in the key bar. While only the page is shown, the command that shows all panes.
-        Otherwise empty."""
+        """IDs of the first commands in the key bar: the command that shows all panes again, if only the page is shown."""
         return ("content.zoom",) if self.has_class("-zoomed") else ()
 
     # Location
@@ -344,7 +343,7 @@ class ContentScreen(View, CopiesWhenReady):
 
     @property
     def is_in_start_state(self) -> bool:
-        """True if the open page is shown as after a start: without notices, typed keys or source text."""
+        """True if the open page looks as it will after the next start: no notices, no typed keys, no source text."""
         is_covered = (
             any(notices.display for notices in self.query(Notices))
             or self.page_view.typing_keys

@@ -1,4 +1,4 @@
-"""The target of the keys in a view of pages: the selected row while a tree has the focus, else the open page."""
+"""The page or space that keys act on in Content: the selected row if a tree has the focus, else the open page."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _choose_export = lazy("octavo.tui.core.file_dialogs:choose_export")
 
 
 class CursorTarget:
-    """The target of the keys. If another row of a tree is selected, it is not the open page."""
+    """The page or space that keys act on. While a tree has the focus, it may differ from the open page."""
 
     def __init__(self, screen: View, panes: SpacePanes, on_editor_drafts: Callable[[], None]) -> None:
         """`on_editor_drafts` is called after `editor_drafts` has changed."""
@@ -42,7 +42,7 @@ class CursorTarget:
 
     @property
     def row(self) -> TreeNode | None:
-        """The selected row of the focused tree. None if no tree has the focus, or if it is empty."""
+        """The selected row of the focused tree. None if no tree has the focus, or if the tree is empty."""
         match self._panes.nav.has_focus_on:
             case "pages":
                 return self._panes.nav.pages_tree.node
@@ -57,7 +57,7 @@ class CursorTarget:
 
     @property
     def page(self) -> tuple[str, str] | None:
-        """ID and title of the target page. None if there is none, or if it has no text."""
+        """ID and title of the target page. None if the target is no page with text."""
         if not self.is_tree_focused:
             return self._panes.visible_page
         page = self.selected_page
@@ -103,7 +103,7 @@ class CursorTarget:
         return self._panes.visible_block if is_visible else None
 
     def why_no_page(self) -> str | None:
-        """Return the reason why page keys do not apply: a space or collection is selected. None if they apply."""
+        """Return a reason if a space or collection is selected, because keys for pages do not apply to it."""
         row = self.row
         if row is None or self._panes.nav.has_focus_on != "spaces":
             return None
@@ -126,17 +126,15 @@ class CursorTarget:
     # Reasons why keys do not apply
 
     def why_no_page_text(self, missing: str) -> str | None:
-        """Return why the selected row is not a page with text, such as “Guides” is a group and has no backlinks.
-        `missing` is what such a row lacks, here `backlinks`. None if the row is such a page, or if no tree has the
-        focus."""
+        """Return a reason if the selected row has no text: “Guides” is a group and has no backlinks. `missing` is the
+        last word. Without a selected row, return None."""
         if (why := self.why_no_page()) is not None or (row := self.row) is None or row.kind == "page":
             return why
         kind = "generated page" if row.kind == "computed" else row.kind
         return f"“{row.label}” is a {kind} and has no {missing}."
 
     def why_no_block(self) -> str | None:
-        """Return the reason why keys for a block of the open page do not apply: another row of a tree is selected. None if they
-        apply."""
+        """Return a reason if the selected row of a tree is not the open page, because keys for blocks act on the open page."""
         if (why := self.why_no_page()) is not None or (row := self.row) is None:
             return why
         page = self._panes.page
@@ -151,8 +149,7 @@ class CursorTarget:
         return f"{sentence} Press tab to go to the open page." if page is not None else sentence
 
     def why_no_space(self) -> str | None:
-        """Return the reason why the selected row belongs to no space: it is a collection. None if the row is a space or
-        a page."""
+        """Return a reason if the selected row is a collection, because keys for spaces do not apply to it."""
         row = self.row
         if self._panes.nav.has_focus_on == "spaces" and row is not None and row.kind == "group":
             return f"“{row.label}” is a collection. Select a space in the collection first."
@@ -161,7 +158,7 @@ class CursorTarget:
     # The selected row
 
     def row_url(self) -> str:
-        """Return the URL of the selected row. If it has none, say so and return ""."""
+        """Return the URL of the selected row. If the row has no URL, show a notification and return ""."""
         row, pages, app = self.row, self._panes.pages, self._panes.shell
         is_space, url = self._panes.nav.has_focus_on == "spaces", ""
         if row is not None and is_space:

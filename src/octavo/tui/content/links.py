@@ -1,5 +1,4 @@
-"""Two views of a space: its links, with broken links first and backlinks, and its files with the pages that use
-them."""
+"""Two views of a space: its links with the backlinks of a page, and its files with the pages that use them."""
 
 from __future__ import annotations
 
@@ -74,13 +73,13 @@ class LinkLocation:
 
 
 def target_in_page(location: Location) -> str:
-    """Return the block or heading of a location. Empty if it is the whole page."""
+    """Return the block or heading of a location. Empty if the location is a whole page."""
     inside = location.internal_location
     return (inside.node or inside.anchor or "") if inside is not None else ""
 
 
 def location_key(location: Location) -> str:
-    """Return the key that identifies a location on a page."""
+    """Return a key that is equal for locations on the same block of the same page."""
     return f"{location.page.id if location.page else ''} {target_in_page(location)}"
 
 
@@ -346,7 +345,8 @@ def _section_of(link: Link, target: Location) -> str:
 
 
 def _target_title(target: Location, space_id: str) -> str:
-    """Return the title of the target of a link, preceded by its space if that is not `space_id`. Empty for a URL."""
+    """Return the title of the target of a link. Empty for a URL. If the target is not in the space `space_id`, its space
+    comes first."""
     anchor = target.internal_location.anchor if target.internal_location else None
     item = target.page or target.collection or target.reusable_content
     if item is not None:

@@ -31,7 +31,7 @@ class SpaceThreads:
     is_on_old_version = False
 
     def __init__(self, panes: SpacePanes, target: CursorTarget) -> None:
-        """`target` is the item that the keys of the view act on."""
+        """`target` is the page that keys act on."""
         self._panes, self._target = panes, target
         self.threads: tuple[Comment, ...] = ()
         self._are_loaded = False
@@ -197,8 +197,7 @@ class OpenSpace(SpacePanes):
         """The index of unsent drafts when the page tree was drawn."""
 
     def show_tree_of(self, tree_name: TreeName) -> None:
-        """Show the tree of spaces or of pages. Focus this tree if a tree has the focus, or if nothing has the
-        focus."""
+        """Show the tree of spaces or of pages. Focus it, if no pane beside the trees has the focus."""
         focus = self._screen.focused is None or self.nav.has_focus_on is not None
         self.nav.show_tree(tree_name, self.space, focus=focus)
 
@@ -213,7 +212,7 @@ class OpenSpace(SpacePanes):
         return VisitedPage(self.space.id, self.page.id, position) if self.space and self.page else None
 
     def _remember_page(self, to_page: str | None = None) -> None:
-        """Add the open page to the trail of visited pages, if `to_page` is another page."""
+        """Add the open page to the navigation history, if `to_page` is another page."""
         visit = self.visited_page
         if visit is not None and visit.page != to_page:
             self.shell.history.record(is_opened=False)
@@ -255,8 +254,8 @@ class OpenSpace(SpacePanes):
         remember: bool = True,
         position: ReadingPosition | None = None,
     ) -> None:
-        """Open a space and a page of it: `page_id` at `anchor` or `position`, else the page that was read last, else the
-        first page. If the space is open already and `page_id` is None, only show its page tree."""
+        """Open a page of a space, at `anchor` or `position`. Without `page_id`, open the page that was read last, else the
+        first page. If the space is open already and there is no `page_id`, only show its page tree."""
         space = self.shell.workspace.space(space_id)
         if space is None:
             return
@@ -334,7 +333,7 @@ class OpenSpace(SpacePanes):
         return page
 
     def _page_to_open(self) -> Page | None:
-        """Return the page to open with a space: the requested page, else the page that was read last."""
+        """Return the requested page. If no page was requested, return the page that was read last, or None."""
         if self._wanted_page or self.space is None or self.pages is None:
             return self.find_page(self._wanted_page) if self._wanted_page else None
         return self.history.last_page(self.space.id, self.pages)
@@ -373,7 +372,7 @@ class OpenSpace(SpacePanes):
             self.threads.draw()
 
     def _note_error(self, slot: str, snapshot: Snapshot[Any]) -> None:
-        """Remember the error of a refresh, so that later drawing shows it too."""
+        """Store the error of the last refresh of the tree or page. The view shows it until a refresh succeeds."""
         self._refresh_errors.pop(slot, None)
         if snapshot.error is not None:
             self._refresh_errors[slot] = str(snapshot.error)
@@ -387,8 +386,11 @@ class OpenSpace(SpacePanes):
         position: ReadingPosition | None = None,
         from_top: bool = False,
     ) -> None:
-        """Open a page of this space: at `anchor`, at `position`, or at the saved reading position (with `from_top`, at
-        the top). If `anchor` starts with `#` and no heading has it, tell the user."""
+        """Open a page of this space at `anchor`, at `position`, or at the top if `from_top` is set. Without these, open
+        it at the saved reading position.
+
+        If `anchor` starts with `#` and no heading has this anchor, the user is told.
+        """
         if self.space is None or self.pages is None:
             return
         page = self.pages.find(page_id)
@@ -422,8 +424,7 @@ class OpenSpace(SpacePanes):
         self.show_status()
 
     def _clear_previous_page(self) -> None:
-        """Clear the view if it still shows another page than the open page. The title of the open page is in the status
-        line."""
+        """Clear the view if it still shows the previous page."""
         if self.page_view.document is not None and not self.shows_open_page:
             self.page_view.clear()
             self.side_panel.clear()
@@ -449,7 +450,7 @@ class OpenSpace(SpacePanes):
         self.show_status()
 
     def go_to_wanted_place(self) -> None:
-        """Go to the wanted anchor or reading position. Does nothing while the previous page is visible."""
+        """Go to the requested anchor or reading position, once the open page is visible."""
         if self.shows_open_page:  # The previous page does not contain the anchor or the position.
             position, self._wanted_position, anchor, self._anchor = self._wanted_position, None, self._anchor, ""
             if position is not None:

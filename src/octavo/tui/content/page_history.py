@@ -1,5 +1,4 @@
-"""Version history of a page: the revisions that changed the page. Each can be read, or compared with the current
-page."""
+"""Version history of a page: the revisions that changed the page. The user can read an old revision, or compare it."""
 
 from __future__ import annotations
 
@@ -52,7 +51,7 @@ if TYPE_CHECKING:
 
 
 BATCH = 40
-"""Number of revisions of a space that are checked before the user decides whether to continue."""
+"""Number of revisions of a space that are checked at a time. The user then chooses to load more."""
 _PAGE_ATTRIBUTES = {
     "document": "edited",
     "title": "renamed",
@@ -95,7 +94,7 @@ class PageRevisionFinder:
         self._next_revision: RevisionRef | None = None
         self._is_started = False
         self._checked_ids: set[str] = set()
-        """IDs of the checked revisions. The search ends at a parent that was checked already."""
+        """IDs of the checked revisions. The search ends if a parent is one of them."""
         self.page_versions: list[PageVersion] = []
         """Revisions that changed the page, newest first."""
         self.checked_count = 0
@@ -107,8 +106,8 @@ class PageRevisionFinder:
         return self._is_started and self._next_revision is None
 
     async def versions(self) -> AsyncIterator[PageVersion | None]:
-        """Check up to `BATCH` revisions. For each, yield its version if it may have changed the page, else None. Raises
-        ApiError."""
+        """Check up to `BATCH` revisions. Yield the version for a revision that may have changed the page, and None for
+        others. Raises ApiError."""
         if not self._is_started:
             self._next_revision = self._ref(await load_current_revision(self._live, self._space.ref))
             self._is_started = True
@@ -175,7 +174,7 @@ def _describe_changes(changes: list[Change]) -> str:
 
 
 ComparedWith = Literal["", "now", "before"]
-"""What the selected revision is compared with: `now` is the current page, `before` the previous revision. Empty for no
+"""The other side of the comparison: `now` is the current page, `before` the previous revision. Empty without a
 comparison."""
 _NO_LINK = "You cannot open or copy a link to a page in an old revision. Press esc to go back to the current page."
 
@@ -282,7 +281,7 @@ class PageHistoryScreen(View):
     # The revisions
 
     async def _load_batch(self, finder: PageRevisionFinder) -> None:
-        """Load some revisions and show each revision that changed the page."""
+        """Check the next revisions, and show those that changed the page."""
         self._is_loading = True
         self.rows.state.show_loading(f"the version history of {self.current_title}")
         self._show_status()
@@ -488,7 +487,7 @@ class PageHistoryScreen(View):
         return None
 
     def load_older(self) -> None:
-        """Load older revisions, unless revisions are already loading."""
+        """Load older revisions. While revisions are loading, do nothing."""
         if self._finder is not None and not self._is_loading:
             self.run_worker(self._load_batch(self._finder), exclusive=True, group="walk")
 

@@ -1,7 +1,7 @@
 """Search dialog: pages, threads, change requests and spaces, while you type.
 
-Results from the search index of this machine (`data/search_index.py`) appear first. When the results of the server
-arrive, its pages come first, in its order.
+Results from the search index of this machine (`data/search_index.py`) appear first. Once the server has responded, the
+pages that it found come first.
 """
 
 from __future__ import annotations
@@ -134,14 +134,14 @@ class SearchScreen(Dialog[None]):
         self._local_counts = IndexedCounts()
         """Numbers of pages, threads and replies in the index of this machine."""
         self._titles: dict[str, PageTitles] = {}
-        """Titles of the pages of each space that is mentioned in a result."""
+        """Titles of pages by space ID, for the spaces that results mention."""
         self._is_searching = self._search_again = False
         self._requested_text = ""
         """The last search text that was sent to the server."""
         self._timer: Timer | None = None
         self._is_moved = False
         self._shown_counts: dict[str, str] = {}
-        """Text such as `8 of 35` for each kind of result. Empty if all results are shown."""
+        """Text such as `8 of 35` by kind of result. Empty if all results of a kind are shown."""
 
     @property
     def shell(self) -> Shell:
@@ -176,7 +176,7 @@ class SearchScreen(Dialog[None]):
 
     @property
     def last_space(self) -> SpaceRef | None:
-        """The space that a search can be limited to: the space that was read last. None if there is none."""
+        """The space that was read last. A search can be limited to it. None if no space was read."""
         last_space = self.shell.session.state.get_fact("space")
         return SpaceRef(space_id=str(last_space)) if last_space else None
 
@@ -265,7 +265,7 @@ class SearchScreen(Dialog[None]):
             self._is_searching = False
 
     async def _with_titles(self, hit: search_index.Hit) -> search_index.Hit:
-        """Return a result whose snippet has the titles of mentioned pages instead of links, and laid out formulas."""
+        """Return a result with a readable snippet: links are replaced by page titles, and formulas are laid out."""
         titles: dict[str, str | None] = {}
         for url in mentioned_urls(hit.snippet):
             match (await self._page_titles(hit.space)).target(url, hit.id):
@@ -410,7 +410,7 @@ class SearchScreen(Dialog[None]):
         state.hint = "" if is_searching else f"Check the spelling, or {advice}."
 
     def _offline_note(self, error: ApiError) -> str:
-        """Return the reason why the server was not searched, and what was searched on this machine instead."""
+        """Return a note about a search without the server: the error, and the number of local copies that were searched."""
         notice = self.shell.session.search_index.notice
         local = self._local_counts
         counts = ((local.pages, "page", ""), (local.threads, "thread", ""), (local.replies, "reply", "replies"))

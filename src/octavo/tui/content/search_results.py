@@ -26,7 +26,7 @@ MAX_PATH = 32
 EXCERPT_LENGTH = 160
 """Maximum number of characters of the text around a match."""
 _PART_NAMES = {"reply": "in a reply", "quote": "in the quoted text"}
-"""Names of the parts of a thread that matched, other than its first comment."""
+"""Notes for matches in other parts of a thread than its first comment."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class SearchResult:
 
     @property
     def key(self) -> str:
-        """Unique key of the row. A page or a thread can have several rows."""
+        """Key of the row, unique because a page or thread can have several rows."""
         part = (
             f"{self.indexed.place} {self.indexed.snippet}" if self.indexed is not None and self.kind == "thread" else ""
         )
@@ -96,7 +96,8 @@ def link_results(content: urls.Content | None) -> list[SearchResult]:
 
 
 def server_page_results(page: search.PageHit, space: str, space_title: str, terms: SearchTerms) -> list[SearchResult]:
-    """Return a page as search results: one for each of its first three matching sections, else one for the page."""
+    """Return a result for each of the first three matching sections of a page. If no section matches, return one for the
+    page."""
     make_result = partial(
         SearchResult, "page", space, page.id, url=page.urls.app or "", page=page.title, path=page.path
     )
@@ -117,8 +118,8 @@ def server_page_results(page: search.PageHit, space: str, space_title: str, term
 def page_results(
     from_server: Sequence[SearchResult], hits: Iterable[search_index.Hit], space_title: Callable[[str], str]
 ) -> list[SearchResult]:
-    """Return the pages found by the server in its order, then other pages found on this machine. `space_title` returns
-    the title of a space by its ID."""
+    """Return the pages that the server found, then the pages that only this machine found. `space_title` returns the
+    title of a space by its ID."""
     server_ids = {(result.space, result.id) for result in from_server}
     results = [
         *from_server,
@@ -222,7 +223,7 @@ def space_results(text: str, spaces: Iterable[Space]) -> list[SearchResult]:
 
 
 def _path_end(path: str) -> str:
-    """Return the end of a long path, because the end is more specific than the beginning."""
+    """Shorten a long path at its beginning, because the end says more."""
     return path if len(path) <= MAX_PATH else f"…{path[1 - MAX_PATH :]}"
 
 

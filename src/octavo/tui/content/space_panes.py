@@ -74,7 +74,7 @@ class SidePanel(Vertical):
         self._block_change: Callable[[Comment], str] = lambda thread: ""
         self._drafts_in: Callable[[Comment], Sequence[UnsentText]] = lambda thread: ()
         self._visible_anchors: dict[str, str] = {}
-        """By anchor of each heading: the anchor of the nearest heading at or above it that the outline shows."""
+        """Anchor to select in the outline for the anchor of each heading. A deep heading has that of a heading above."""
 
     def compose(self) -> ComposeResult:
         outline: RowList[Heading] = RowList(
@@ -140,8 +140,8 @@ class SidePanel(Vertical):
         self.query_one("#facts", Static).update(Content("\n".join(fact for fact in facts if fact)))
 
     def follow(self, anchor: str) -> None:
-        """Select the heading of the reading position in the outline: the one with this anchor, or the nearest heading
-        above that is shown. Does nothing while the outline has the focus."""
+        """Select the heading with this anchor in the outline. If the outline does not show it, select the nearest heading
+        above. Does nothing while the outline has the focus."""
         if self.outline.has_focus:
             return
         if shown := self._visible_anchors.get(anchor):
@@ -209,12 +209,12 @@ _AGES_FACT = "ages of blocks"
 
 
 class PageAges:
-    """The age gutter of the open page: whether it is shown, and the ages of the blocks."""
+    """Loads the ages of the blocks of the open page, and shows them in the age gutter."""
 
     def __init__(self, screen: View, panes: SpacePanes) -> None:
         self._screen, self._panes = screen, panes
         self._loaded: tuple[str, str] = ("", "")
-        """Key and Markdown of the page whose ages are loaded or loading. Empty if there are none."""
+        """Key and Markdown of the page whose ages are loaded or loading. Empty without such a page."""
 
     @property
     def is_shown(self) -> bool:
@@ -274,8 +274,7 @@ class PageAges:
 
 
 def _add_containers(blocks: Iterable[Block], dates: dict[str, datetime]) -> list[datetime]:
-    """Add to `dates` the date of each container, which is that of its newest inner block. Also return the dates of all
-    `blocks`."""
+    """Add to `dates` the date of each container: the date of its newest inner block. Return the dates of `blocks`."""
     all_dates: list[datetime] = []
     for block in blocks:
         inner = _add_containers(block.children, dates)

@@ -1,4 +1,4 @@
-"""The spaces and collections of an organization: the selected one, what your role allows for it, and positions in the tree."""
+"""The selected space or collection: what your role allows, and its position among the others."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T", Space, Collection)
 
 
 class SpacePosition(NamedTuple):
-    """A position in a collection: before or after an item of the same kind, or at the end if both are empty."""
+    """A position in a collection: before or after an item of the same kind. At the end if both are empty."""
 
     parent: str | None
     """ID of the collection. None for the top level."""
@@ -96,8 +96,8 @@ def list_after_move(page: ListPage[T], item: T, position: SpacePosition) -> List
 
 
 def possible_parents(item: SpaceOrCollection, collections: Sequence[Collection]) -> list[tuple[Collection, int]]:
-    """Return the collections that can contain an item, in tree order, each with its depth. A collection cannot be moved
-    into itself or into its descendants."""
+    """Return the collections to which an item can be moved, in tree order, each with its depth. They do not include the
+    item and its descendants."""
     parents: list[tuple[Collection, int]] = []
     ids = {each.id for each in collections}
 

@@ -1,8 +1,8 @@
 """Queue of all writes of the user, and their undo. Start at `WriteQueue.queue`.
 
 There is one undo history for all writes: writes of the outbox, direct writes, and changes on this machine. `u` always
-undoes the newest write of the user that can still be undone. If a newer write cannot be undone, `u` first says why, and
-the next press of `u` undoes the write before it. A write that is being sent stays the newest until its result is known.
+undoes the newest write that can still be undone. If a newer write cannot be undone, `u` first says why, and the next
+press of `u` undoes the write before it. A write that is being sent stays the newest until its result is known.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeAlias, TypeVar
 
 from octavo.api import comments
 from octavo.data.queries import all_threads_of, open_threads_of
 from octavo.data.state_db import NotSaved
-from octavo.data.writes.machine import NewWrite
+from octavo.data.writes.machine import NewWrite, classify_failure
 from octavo.data.writes.outbox import WriteGroup
 from octavo.tui.core.routes import ToThread
 from octavo.tui.widgets.commands import HostApp
@@ -59,9 +60,15 @@ class LocalChange(NamedTuple):
     undo_message: str = ""
 
 
-_UndoStep: TypeAlias = WriteGroup | DirectUndo | LocalChange | str
-"""A step of the undo history: writes of the outbox, a direct write, a local change, or the sentence that says why a write
-cannot be undone."""
+@dataclass(eq=False)
+class _RunningWrite:
+    """A direct write whose result is not known yet."""
+
+    action: str
+
+
+_UndoStep: TypeAlias = WriteGroup | DirectUndo | LocalChange | _RunningWrite | str
+"""A step of the undo history. A string is the sentence that says why a write cannot be undone."""
 
 
 def _in_background(
@@ -175,15 +182,16 @@ class WriteQueue:
         """Send a write directly, and show its result. `failure_hint` is added to the error message. `make_undo` returns
         the undo of the write, or `no_undo_reason` says why there is none. With `is_visible`, the screen shows the write
         already, so no progress is shown."""
-        app = self._app
+        app, running = self._app, _RunningWrite(action)
         if is_visible:
             async with self._lock:
+                self._add_step(running)
                 outcome = await sending
-                self._add_direct_step(action, outcome, no_undo_reason, make_undo)
         else:
             # Not under the lock: if the response is lost, it takes a minute to find out the result.
+            self._add_step(running)
             outcome = await self._send_with_progress(action, sending)
-            self._add_direct_step(action, outcome, no_undo_reason, make_undo)
+        self._end_step(running, outcome, no_undo_reason, make_undo)
         if outcome.kind != "done" or outcome.result is None:
             app.say(f"{outcome.message} {failure_hint}".rstrip(), tone="failed")
             return
@@ -192,14 +200,21 @@ class WriteQueue:
         if on_success is not None and not app.is_ending:
             on_success(outcome.result)
 
-    def _add_direct_step(
-        self, action: str, outcome: SendResult[T], no_undo_reason: str, make_undo: Callable[[T], DirectUndo] | None
+    def _end_step(
+        self,
+        running: _RunningWrite,
+        outcome: SendResult[T],
+        no_undo_reason: str,
+        make_undo: Callable[[T], DirectUndo] | None,
     ) -> None:
-        """Add the step of a write that was sent directly."""
+        """Replace the step of a write that was sent by its undo, or remove the step if nothing was written."""
+        step: _UndoStep | None = None
         if outcome.kind == "done" and outcome.result is not None and make_undo is not None:
-            self._add_step(make_undo(outcome.result))
+            step = make_undo(outcome.result)
         elif outcome.kind in ("done", "unknown"):
-            self._add_step(no_undo_reason or _cannot_undo(action))
+            step = no_undo_reason or _cannot_undo(running.action)
+        ended = [] if step is None else [step]
+        self._steps = [new for each in self._history() for new in (ended if each is running else [each])]
 
     @_in_background
     async def change(self, change: LocalChange, *, message: str) -> None:
@@ -251,6 +266,10 @@ class WriteQueue:
             history, undone = self._history(), None
             while history and undone is None:
                 step = history.pop()
+                if isinstance(step, _RunningWrite):
+                    history.append(step)
+                    app.say(f"Could not undo “{step.action}” yet: it is being sent. Press u again in a moment.", tone="care")
+                    return
                 if isinstance(step, str):
                     app.say(step, tone="care")
                     return
@@ -290,6 +309,8 @@ class WriteQueue:
 
     async def _send_undo(self, undo: DirectUndo) -> None:
         outcome = await self._send_with_progress(undo.action, undo.send())
+        if outcome.error is not None and classify_failure(outcome.error, was_sent=True) == "waiting":
+            self._add_step(undo)  # The undo was not sent, so the next press of `u` tries it again.
         is_done = outcome.kind == "done" and not outcome.message
         self._app.say(undo.message if is_done else outcome.message, tone="done" if is_done else "failed")
 
