@@ -268,7 +268,9 @@ class WriteQueue:
                 step = history.pop()
                 if isinstance(step, _RunningWrite):
                     history.append(step)
-                    app.say(f"Could not undo “{step.action}” yet: it is being sent. Press u again in a moment.", tone="care")
+                    app.say(
+                        f"Could not undo “{step.action}” yet: it is being sent. Press u again in a moment.", tone="care"
+                    )
                     return
                 if isinstance(step, str):
                     app.say(step, tone="care")
