@@ -156,8 +156,8 @@ class _TwoVersions:
         return replace(trail, block=source, is_part=True)
 
     def _find_split(self, text: str) -> str | None:
-        """Return the key of an older block that was split into several blocks, one of which has `text`. None if there
-        is no such block."""
+        """Return the key of an older block that was split into several blocks, if `text` is one of them. None
+        otherwise."""
         if self._part_sources is None:
             self._part_sources = dict(self._parts())
         return self._part_sources.get(text)

@@ -136,8 +136,8 @@ def compare_nodes(old: Node, new: Node) -> DiffStep:
 
 
 def _fallback_changes(old: Block, new: Block) -> tuple[AttributeChange, ...]:
-    """Return the change of the fallback text of a block or, if the text is equal, the changes of its links and formats.
-    Changes that the attributes of the block show already are left out."""
+    """Return the change of the fallback text of a block. If the text is equal, return the changes of its links and
+    formats, without those that its attributes show already."""
     old_side, new_side = plain_text(old.runs), plain_text(new.runs)
     if old_side != new_side:
         return (AttributeChange("fallback text", old_side or None, new_side or None),)

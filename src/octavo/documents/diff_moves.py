@@ -145,7 +145,7 @@ class _MoveFinder:
         self._give_numbers(all_steps)
         self._parents = {id(inner): step for step in all_steps for inner in (*(step.inside or ()), *step.rows)}
         self._split: set[int] = set()
-        """`id()` of the steps of containers that cannot move as a whole, because a block inside moved or exists in both
+        """`id()` of the steps of containers that cannot move as a whole. A block inside moved, or exists in both
         versions."""
         for step in all_steps:
             if step.status not in ("added", "removed"):

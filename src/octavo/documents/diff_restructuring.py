@@ -94,8 +94,8 @@ def _join_across_edges(run: list[DiffStep], compare: CompareNodes) -> list[DiffS
 
 
 def _split_container_pair(pair: _Pair) -> list[_Pair]:
-    """Split a pair of which only one block is a container into two pairs, each of one block and None. Return any other
-    pair as it is."""
+    """Split a pair of a container and another block into two pairs, each of one block and None. Return any other pair
+    as it is."""
     one, other = pair
     if one and other and (one.node.kind in CONTAINERS) is not (other.node.kind in CONTAINERS):
         return [(one, None), (None, other)]
@@ -127,8 +127,8 @@ def _texts(run: Sequence[DiffStep]) -> list[tuple[Counter[str], Counter[str]]]:
 
 
 def _without_edits(left: Counter[str], arrived: Counter[str]) -> tuple[Counter[str], Counter[str]]:
-    """Return the texts that left a block and the texts that came to it, without those that are edits of each other. An
-    edit can be equal to a text elsewhere by chance, such as the next number of a series."""
+    """Return the texts that left a block, and the texts that came to it. Edits of one text into another are left out:
+    the new text may be equal to a text elsewhere by chance, such as the next number of a series."""
     if not left or not arrived or len(left) * len(arrived) > _MAX_COMPARED:
         return left, arrived
     texts = list(arrived)
@@ -401,8 +401,7 @@ def _steps_inside(open_containers: Sequence[tuple[Node, DiffStep]], whole: DiffS
 
 
 def _retitle(container: DiffStep, old: _NodeInContainers) -> None:
-    """Turn the step of a new container into the change of a heading, or of another container, whose text became its
-    title."""
+    """Store the origin of the title of a new container in its step: a heading, or another container."""
     assert container.new is not None, "the container must be in the new version"
     new_block, old_block = (
         container.new.block,

@@ -128,10 +128,11 @@ def is_same_column(pair: ColumnPair) -> bool:
 def row_pairs(
     old: Sequence[Node], new: Sequence[Node], columns: Sequence[ColumnPair]
 ) -> tuple[list[Pair], dict[int, Node]]:
-    """Pair the rows of two tables in the order of both sides. Also return the counterparts of moved rows.
+    """Pair the rows of two tables in the order of both sides. Also return the row on the other side for each moved row,
+    by `id()`.
 
-    A moved row is in two pairs, once for each side. The second value maps the `id()` of a moved row to its row on the
-    other side. Rows are matched by a cell whose text is unique in its column, or else by similarity.
+    A moved row is in two pairs, once for each side. Rows are matched by a cell whose text is unique in its column, else
+    by similarity.
     """
     old_names, new_names = _identified_rows(old, new, columns)
     before = [old_names.get(id(row), row.number) for row in old]
@@ -220,8 +221,7 @@ def join_rows(steps: list[DiffStep], columns: Sequence[ColumnPair]) -> list[Diff
 
 
 def _is_part_of_row(step: DiffStep, row: DiffStep, columns: Sequence[ColumnPair], *, is_join: bool) -> bool:
-    """Return whether most of the text of the row in `step` is in `row`: it was joined into `row`, or split off from
-    it."""
+    """Return whether the row in `step` was joined into `row` or split from it: most of its text is there."""
     part = step.old if is_join else step.new
     assert part is not None
     texts = [text for cell in part.children if _LETTER.search(text := _cell_text(cell))]

@@ -150,8 +150,8 @@ def _is_island(tokens: Sequence[Token]) -> bool:
 
 
 def _join_in_clauses(ranges: Sequence[DiffRange], before: Sequence[Token]) -> list[DiffRange]:
-    """Join the changes in each clause of which less than half remains. In scripts without spaces, single characters of
-    such a clause are equal by chance."""
+    """Join the changes in each clause of which less than half remains. In scripts without spaces, the characters that
+    remain are equal by chance."""
     joined: list[DiffRange] = []
     clause: list[DiffRange] = []
     for diff_range in ranges:

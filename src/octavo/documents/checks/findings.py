@@ -1,5 +1,5 @@
-"""Findings, and the rules of the checks. Also what the checks read in a page: its references, its anchors, and the
-findings that need no other page."""
+"""Findings, the rules of the checks, and the checks of a page that need no other page. Collects the references and
+anchors of a page for the other checks."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Rule(NamedTuple):
     about: str
     """The problem that the rule finds, as a phrase without full stop."""
     is_default: bool = True
-    """True if the rule is checked unless other rules are chosen."""
+    """False if the rule is checked only on request."""
 
 
 RULES = {
@@ -166,8 +166,9 @@ _BEFORE = (
     r"""(?:\]\(\s*<?|<)\Z""",
     r"""(?:^|[\s("'<=“”:])\Z""",
 )
-"""Text before a URL: an attribute of a tag, else the syntax of links and images, else any text that ends a word. The first
-match wins, because a tag can repeat its URL as a link, for programs that do not know the tag."""
+"""Patterns of the text before a URL: an attribute of a tag, the syntax of links and images, and any text that ends a
+word. The first pattern that matches wins, because a tag can repeat its URL as a link, for programs that do not know the
+tag."""
 _AFTER = r"""(?![^\s)"'>“”])"""
 _DEFINITION = r"[ \t>]*\[[^\]\n]+\]:[ \t]*<?"
 _ENTITIES = {"&": "(?:amp|#38|#x26)", '"': "(?:quot|#34|#x22)", "'": "(?:#39|#x27|apos)", "<": "lt", ">": "gt"}
@@ -216,11 +217,10 @@ class SourcePlaces:
         ]
 
     def find_tag(self, tag: str, line: int) -> tuple[int, int]:
-        """Return the range of a tag that begins with `tag`, such as `{% hint`. Without such a tag, return the whole
-        line.
+        """Return the range of a tag that begins with `tag`, such as `{% hint`. If there is none, return the whole line.
 
-        For an opening tag, it is the first one on the line or after it. For a closing tag, it is the last one before
-        the end of the line, else the first one after it.
+        An opening tag is the first one on the line or after it. A closing tag is the last one before the end of the
+        line, else the first one after it.
         """
         start = self._start_of(line)
         pattern = _tag_pattern(tag)

@@ -224,8 +224,8 @@ def _most_similar(name: str, names: Iterable[str]) -> str | None:
 
 
 def _most_similar_path(path: str, paths: Iterable[str], start: str) -> str | None:
-    """Return the path that `path` probably means. None if there is none. The same file name in the folder of the page
-    at `start` is best, then the only path with the same file name. Otherwise, the letters decide."""
+    """Return the path that `path` probably means: the same file name in the folder of the page at `start`, else the
+    only path with this file name, else the most similar path. None if there is none."""
     candidates = list(paths)
     name = posixpath.basename(path).lower()
     same_name = [each for each in candidates if posixpath.basename(each).lower() == name]
@@ -417,8 +417,8 @@ class CheckedFolder:
                 yield finding("duplicate-path", message, self.summary.path if self.summary else path, place)
 
     def _places_of_entries(self, index: SpaceIndex, wanted: Collection[str] | None = None) -> dict[str, list[Place]]:
-        """Return the places of the entries of the table of contents that link to a page, by the path of the page. Only
-        pages in `wanted` are looked up, or pages with several entries if it is None. Links to headings are left out."""
+        """Return the places of the entries of the table of contents by the path of their page. Only pages in `wanted`
+        are included. If `wanted` is None, only pages with several entries are. Links to headings are left out."""
         if self.summary is None:
             return {}
         entries: dict[str, list[PageReference]] = {}

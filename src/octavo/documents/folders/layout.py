@@ -272,7 +272,7 @@ _OWN_FILES = (SUMMARY, VARIABLES.as_posix())
 """Files that no page or file of a space may replace."""
 _APP_URL = "https://app.gitbook.com"
 _ALWAYS_REWRITTEN = re.compile(r"/(?:pages|files|s|spaces|o)/|https?:", re.IGNORECASE)
-"""Start of platform paths and of absolute URLs. If they lead to a page or file of the folder, they are rewritten even
+"""Start of platform paths and of absolute URLs. Links with such a start that lead into the folder are rewritten, even
 if the path of the page stays the same."""
 
 
@@ -434,8 +434,8 @@ def link_base(page: Page) -> str:
 
 
 def _wanted_paths(revision: Revision) -> Iterator[tuple[str, str, str, bool]]:
-    """Yield ID, path and kind of each page, file and piece of reusable content, and whether it is a file without a path
-    in the Git repository."""
+    """Yield ID, path and kind of each page, file and piece of reusable content. The last value is True for a file
+    without a path in the Git repository."""
     for page in revision.walk():
         if page.type == "document":
             yield page.id, page_path(page), "page", False

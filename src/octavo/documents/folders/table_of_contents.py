@@ -64,8 +64,8 @@ def read_folder(folder: Path) -> Folder:
 
 
 def _read_configuration(folder: Folder) -> tuple[Path, str | None]:
-    """Set the root of the folder from `.gitbook.yaml`. Return the path of the first page, and the path of the table of
-    contents, or None if the file names none."""
+    """Set the root of the folder from `.gitbook.yaml`. Return the path of the first page, and the configured path of
+    the table of contents, or None if there is none."""
     text = folder.text(Path(".gitbook.yaml")) if folder.has_file(Path(".gitbook.yaml")) else None
     try:
         configuration = front_matter.parse(text or "")
@@ -234,8 +234,8 @@ def summary_entries(folder: Folder, text: str, summary: Path) -> list[Entry]:
 
 
 def _pieces_of_lines(text: str) -> Iterator[str]:
-    """Yield a text in pieces of whole lines. All but the last have at least `_PIECE_LINES` lines, and all but the first
-    start with an item of the outermost list."""
+    """Yield a text in pieces of at least `_PIECE_LINES` lines. Each piece but the first begins with an item of the
+    outermost list. The last piece may be shorter."""
     lines = text.splitlines(keepends=True)
     start = 0
     for number, line in enumerate(lines):

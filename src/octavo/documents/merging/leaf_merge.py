@@ -54,8 +54,7 @@ def merge_text(kind: str, texts: Versions[str], context: Context) -> str | Confl
 
 
 def _merge_heading(texts: Versions[str]) -> str | None:
-    """Merge a `#` heading of which one side changed the level and the other side some words. None for any other
-    change."""
+    """Merge a `#` heading if one side changed the level, and the other side some words. None for any other change."""
     levels = texts.map(lambda text: text[: len(text) - len(text.lstrip(" #"))])
     titles = texts.map(lambda text: text.lstrip(" #"))
     words = [WORD.findall(fold(title)) for title in titles]
@@ -109,8 +108,11 @@ def merge_table_head(heads: Versions[str]) -> str | Conflict:
 
 
 def merge_words(base: str, main: str, request: str) -> str | None:
-    """Return the text with the changes of both sides. None if both sides changed the same or adjacent words, or added
-    the same words in different places, or if one side rewrote most of the text."""
+    """Return the text with the changes of both sides.
+
+    None if both sides changed the same or adjacent words, or added the same words in different places. Also None if one
+    side rewrote most of the text.
+    """
     old, sides = _TOKEN.findall(base), [_TOKEN.findall(text) for text in (main, request)]
     edits: dict[tuple[int, int, str], set[int]] = {}
     for side, new in enumerate(sides):
@@ -151,8 +153,8 @@ _HTML_TAG = re.compile(r"<[^<>]*>")
 def miscounted_runs(page: MergedPage, versions: Versions[SourceBlock]) -> set[Run]:
     """Return the runs of words that are lost or repeated if all conflicts are resolved for one side.
 
-    The count of a run must lie between two numbers: its count on that side, and its count with the changes of both
-    sides, which is main plus change request minus base.
+    The correct count of a run is between its count on that side, and its count with the changes of both sides: main
+    plus change request minus base.
     """
     sentences = versions.map(lambda block: Counter(_sentences([block])))
     results = [side_of(page.root, side) or "" for side in SIDES]

@@ -526,8 +526,8 @@ def _are_versions_of_same_block(one: SourceBlock, other: SourceBlock) -> bool:
 
 
 def _merged_gap(last: Versions[SourceBlock | None]) -> str:
-    """Return the white space after a region. `last` is its last block in each version, or None. If main or the change
-    request has no gap, because the block is the last child there, use the first version that has one."""
+    """Return the white space after a region. `last` is its last block in each version, or None. If the block is the
+    last child on main or in the change request, use the first version that has white space after it."""
     gaps = last.map(lambda block: block.gap if block is not None else None)
     if gaps.main is not None and gaps.request is not None:
         return gaps.preferred or ""

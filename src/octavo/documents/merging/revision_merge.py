@@ -104,8 +104,8 @@ def _parents_of(
     deciding_sides: dict[str, TreeVersion],
     result_order: PageOrder,
 ) -> dict[str, str | None]:
-    """Return the parent of each kept page, which is its nearest kept ancestor. Also record conflicts, and set the deciding
-    side of pages that only the change request moved."""
+    """Return the nearest kept ancestor of each kept page, or None for the root. Also record conflicts, and set the
+    deciding side of pages that only the change request moved."""
     parents: dict[str, str | None] = {}
     for page in deciding_sides:
         if page in main.nodes and page in proposed.nodes and main.parents[page] != proposed.parents[page]:
@@ -450,8 +450,11 @@ def shows_all_changes(
     changes: Iterable[Change], revisions: RevisionTriple, texts: Mapping[str, tuple[str, str, str]]
 ) -> bool:
     """Return whether the three revisions show every change that the server lists for the change request. If not, main
-    only seems to have all changes. A revision does not show a file replaced at the same URL, new reusable content
-    without a document id, or a field that Octavo does not know. `texts` are those given to `predict_merge`."""
+    may lack changes although `is_on_main` is True.
+
+    A revision does not show a file replaced at the same URL, new reusable content without a document id, or a field
+    that Octavo does not know. `texts` are those given to `predict_merge`.
+    """
     base, _, request = revisions
     shown = {_change_key(change) for change in changes_between(base, request)}
     shown |= {("page_edited", page) for page, (before, _, after) in texts.items() if before != after}
