@@ -173,6 +173,14 @@ def test_redirect_to_a_page_is_no_loop_because_the_page_comes_first() -> None:
     assert [each.words for each in found if each.rule == "link"] == ["f"]
 
 
+def test_redirect_whose_target_is_no_text_says_so() -> None:
+    found = _findings({"a.md": "# A\n"}, configuration="redirects:\n  b:\n  c: {x: y}\n  d: a.md\n")
+    assert [(each.words, each.message) for each in found] == [
+        ("b", "the target of the redirect must be text"),
+        ("c", "the target of the redirect must be text"),
+    ]
+
+
 def test_page_in_the_same_folder_is_suggested_before_others_with_its_name() -> None:
     links = {"docs/10/a.md": "[b](/docs/b.md) [index](/docs/old/README.md) [a](../8/a.md)"}
     others = ("docs/9/b.md", "docs/10/b.md", "docs/10/README.md", "README.md", "docs/9/a.md")

@@ -464,13 +464,17 @@ class CheckedFolder:
         parts = redirects.parts if redirects is not None else {}
         # The platform follows a redirect only if no page has its path. So a redirect to a page has no next one.
         targets = {
-            _url_path(source): _url_path(str(part.value))
+            _url_path(source): _url_path(part.value)
             for source, part in parts.items()
-            if not _has_page(_url_path(source), index)
+            if isinstance(part.value, str) and not _has_page(_url_path(source), index)
         }
         for source, part in parts.items():
             place = Place(part.line, part.column, part.line, part.column + len(source))
-            yield from self._redirect(source, str(part.value), place, targets, index)
+            if isinstance(part.value, str):
+                yield from self._redirect(source, part.value, place, targets, index)
+            else:
+                message = "the target of the redirect must be text"
+                yield finding("front-matter", message, self.configuration_path, place, words=source)
 
     def _redirect(
         self, source: str, target: str, place: Place, targets: Mapping[str, str], index: SpaceIndex
