@@ -238,6 +238,16 @@ async def test_links_with_spaces_are_imported(local_ask: Ask, web: Web) -> None:
     assert f"[next](/pages/{await desk.id('Next')})" in ((await desk.page("Home")).markdown or "")
 
 
+def test_page_inside_a_form_is_kept() -> None:
+    page = read_html("<form><h1>News</h1><p>Words <select><option>A</select></form><form>Search<input></form>")
+    assert page.markdown(str) == "# News\n\nWords\n"
+
+
+def test_description_of_an_embedded_image_is_kept() -> None:
+    page = read_html("<h1>T</h1><p><img src='data:image/png;base64,AA' alt='Tide chart'> here <a href=''>and</a>")
+    assert page.markdown(str) == "# T\n\nTide chart here and\n"
+
+
 async def test_links_in_code_of_imported_pages_stay(local_ask: Ask, web: Web) -> None:
     desk = await Desk.open(local_ask, "# Before")
     text = "# A\n\n```md\n[b](b.md)\n```\n"

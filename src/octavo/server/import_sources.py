@@ -32,9 +32,10 @@ SIZE_LIMIT = 5_000_000
 """Maximum length of HTML in characters. A Word document may have ten times as many bytes when unpacked."""
 _IGNORED_TAGS = [
     *("head", "title", "script", "style", "nav", "aside", "form"),
-    *("noscript", "template", "iframe", "svg", "button"),
+    *("noscript", "template", "iframe", "svg", "button", "input", "select", "textarea"),
 ]
-"""Elements that never belong to the content of a page."""
+"""Elements that never belong to the content of a page. A form with a heading does, because it may contain the page."""
+_HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"]
 _PAGE_FRAME_TAGS = ["header", "footer"]
 """Elements around the content of a page. Those inside the main part are kept, because they may contain its title."""
 _MAIN_SELECTORS = ("main", "[role=main]", "article", "body")
@@ -369,7 +370,8 @@ def read_html(text: str) -> HtmlPage:
         main = _main_part(soup)
         is_whole_page = main.name in ("body", BeautifulSoup.ROOT_TAG_NAME)
         for tag in main.find_all(_IGNORED_TAGS + _PAGE_FRAME_TAGS if is_whole_page else _IGNORED_TAGS):
-            tag.decompose()
+            if tag.name != "form" or not tag.find(_HEADINGS):
+                tag.decompose()
     except RecursionError:
         raise ConversionFailure("is nested too deeply") from None
     heading = main.find("h1")
@@ -458,8 +460,10 @@ def _rewrite_link(tag: Tag, attribute: str, rewrite: RewriteUrl) -> None:
         scheme = urlsplit(address).scheme.lower()
     except ValueError:
         scheme = "none"
-    if not address or scheme not in _SCHEMES:
-        tag.unwrap()  # The text stays, without a URL that is empty or unsafe.
+    if not address or scheme not in _SCHEMES:  # The text stays, without a URL that is empty or unsafe.
+        if alt := tag.get("alt"):
+            tag.insert(0, str(alt))
+        tag.unwrap()
     else:
         tag[attribute] = rewrite(address)
 
