@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 KEY = "key"
-"""The `method` of an `Activity` that records a slow or failed attempt to read the access token. No request was sent for
-it."""
+"""The `method` of an `Activity` for a slow or failed attempt to read the access token, without a request."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +55,5 @@ def with_urgency(is_waited_for: IsWaitedFor) -> Iterator[None]:
 
 
 def current_urgency() -> IsWaitedFor:
-    """Return the `IsWaitedFor` function for requests that are sent now: that of the innermost `with_urgency`, else one
-    that always returns True."""
+    """Return the `IsWaitedFor` function of the innermost `with_urgency`. Outside of any, it always returns True."""
     return _is_waited_for.get()

@@ -1,7 +1,7 @@
-"""Claims about the visitors of a site that conditions can use.
+"""Claims about the visitors of a site, for use in conditions.
 
-The claims are defined by a small subset of JSON Schema (draft-07): closed objects, arrays, strings, numbers and
-booleans, each claim with a description. Other schemas are rejected.
+A small subset of JSON Schema (draft-07) defines the claims: closed objects, arrays, strings, numbers and booleans, each
+with a description. Other schemas are rejected.
 """
 
 from collections.abc import Mapping

@@ -22,8 +22,7 @@ class Body(Model):
 
 
 class Markdown(Model):
-    """A body in a request: Markdown exactly as the user typed it. Clients other than Octavo may send `document`, a JSON
-    document, instead."""
+    """A body in a request: Markdown exactly as the user typed it. Other clients may send a JSON document instead."""
 
     markdown: str = ""
     document: RawJson | None = None

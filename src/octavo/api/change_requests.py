@@ -74,8 +74,8 @@ class ChangeRequest(Model):
 
 
 class MergeResult(Model):
-    """The result of a merge or an update. `conflicts` means that the merge is done and both sides of each conflict are
-    in the content."""
+    """The result of a merge or an update. With `conflicts`, it is done too, and the content has both sides of each
+    conflict."""
 
     revision: Id | None = None
     result: Annotated[SafeLine, KnownValues("merge", "update", "conflicts")]

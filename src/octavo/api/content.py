@@ -36,8 +36,8 @@ class Git(Model):
 
 
 class Page(Model):
-    """A page in a page tree. The type determines the fields: only documents have text, only documents and groups have
-    a path and child pages, and only links have a target."""
+    """A page in a page tree. Documents have text, a path and child pages. Groups have a path and child pages. Links
+    have a target."""
 
     id: Id
     type: Annotated[SafeLine, KnownValues("document", "group", "link", "computed")] = "document"
@@ -385,8 +385,8 @@ ContentEdit = Annotated[
 class Edit(Operation[SafeJson], post="{content}", success=200, query=("compat",)):
     """Edit the content of a change request: up to 50 changes, all or none, in one new revision.
 
-    Newer servers and the embedded platform support this operation. Other servers respond with 404. With
-    `compat=False`, the response is `{changeRequest, changes, insertedFiles}`.
+    Newer servers and the embedded platform support this operation. Other servers respond with 404. With `compat=False`,
+    the response is `{changeRequest, changes, insertedFiles}`.
     """
 
     at: ChangeRequestRef

@@ -100,7 +100,7 @@ class NotSent(Unreachable):
 
 class LocalFailure(Unreachable):
     """A problem on this computer prevents the request: an unreadable token, a wrong setting, or a broken database of
-    the embedded server. Unlike `NotSent`, the error does not go away by itself, so each screen shows it."""
+    the embedded server. It stays until the user solves it, so each screen shows it."""
 
     outcome = Outcome.NOT_SENT
 
@@ -166,8 +166,7 @@ class BadResponse(ApiError):
 
 
 class PaginationError(ApiError):
-    """The server sends the pages of a list without an end, or the same pages again. The items read before the error are
-    valid."""
+    """The pages of a list have no end, or come again. The items read before the error are valid."""
 
     outcome = Outcome.REFUSED
 

@@ -1,4 +1,5 @@
-"""Compares text regardless of case, width, encoding of accents, and invisible characters, and prepares text for full-text indexes."""
+"""Compares text regardless of case, width, encoding of accents, and invisible characters. Also prepares text for full-
+text indexes."""
 
 from __future__ import annotations
 
@@ -82,8 +83,8 @@ def _is_continuation(letter: str) -> bool:
 
 
 _JOINT = "\u200b"
-"""Separator around each character of scripts without spaces, so that each character is indexed as a word. Sanitized
-text never contains it."""
+"""Separator around each character of scripts without spaces, which are indexed character by character. Sanitized text
+never contains it."""
 SIGNED = r"(?:\+\+|#)(?![^\W\d_])"
 """Signs at the end of a word, as in `C++`, `C#` and `C++17`."""
 _SIGNED = re.compile(rf"(?<=[^\W_])(?:{SIGNED}|[\U000f002b\U000f0023]+)")
@@ -106,8 +107,8 @@ def _unspaced() -> re.Pattern[str]:
 
 
 def to_index_text(text: str) -> str:
-    """Return `text` in the form for the SQLite tokenizer `unicode61`: characters of scripts without spaces are separate
-    words, and the signs of `C++` and `C#` are letters."""
+    """Return `text` in the form for the SQLite tokenizer `unicode61`. Characters of scripts without spaces become
+    words. The signs of `C++` and `C#` become letters."""
     if "+" in text or "#" in text or not text.isascii():
         text = _SIGNED.sub(lambda found: found[0].translate(_SIGNS) + _JOINT, text)
     return text if text.isascii() else _unspaced().sub(rf"{_JOINT}\1{_JOINT}", text)
@@ -149,8 +150,8 @@ def word_part_starts(text: str) -> list[int]:
 
 
 def word_parts(text: str) -> str:
-    """Return the parts of the words in `text`, such as `get Station Id` for `getStationId`, and for each middle part
-    the rest of the word from there: `StationId`. Words without parts are left out."""
+    """Return the parts of words such as `getStationId`: `get Station Id`, and `StationId`, the rest from a middle part
+    on. Words without parts are left out."""
     found: dict[str, None] = {}
     for word in _WORD.findall(text):
         if word.islower() or word.isupper() or len(word) > MAX_SPLIT_WORD or not (starts := word_part_starts(word)):
@@ -183,8 +184,8 @@ def end_after_mention(text: str, end: int) -> int:
 def with_titles(
     text: str, title: Callable[[str], str | None], marks: Iterable[Range] = ()
 ) -> tuple[str, tuple[Range, ...]]:
-    """Return `text` with page titles in place of mentions, and the new ranges of `marks`. If `title` returns None, the
-    last part of the URL is used."""
+    """Return `text` with page titles in place of mentions, and the new ranges of `marks`. Without a title, the mention
+    becomes the last part of its URL."""
 
     def words(found: re.Match[str]) -> str:
         address = _address(found[0])
@@ -200,8 +201,8 @@ FORMULA = re.compile(r"\$\$([^$]{1,1000})\$\$")
 def with_formulas(
     text: str, layout: Callable[[str], str], marks: Iterable[Range] = ()
 ) -> tuple[str, tuple[Range, ...]]:
-    """Return `text` with the formulas that `layout` makes of their LaTeX, and the new ranges of `marks`. A mark inside a
-    formula becomes a mark of the formula."""
+    """Return `text` with its formulas, written in LaTeX, replaced by `layout`. Also return the new ranges of `marks`. A
+    mark inside a formula then covers the formula."""
     return _replace(FORMULA, lambda found: layout(found[1]), text, marks)
 
 

@@ -21,8 +21,8 @@ class Invited(Model):
 
 
 class InviteLink(Model):
-    """A link that gives access to everyone who has it: to the organization with a `role`, or to a space or collection
-    with a `level`."""
+    """A link that gives access to everyone who has it. It gives a `role` in the organization, or a `level` in a space
+    or collection."""
 
     object: Literal["invite"] = "invite"
     id: Id

@@ -148,7 +148,7 @@ def field_label(name: str) -> str:
 
 
 def heading_label(title: str) -> str:
-    """Return the title of a column in the form for a sentence: `LAST SEEN` is “last seen”, and `SSO` is unchanged."""
+    """Return the title of a column in the middle of a sentence: `LAST SEEN` is “last seen”, and `SSO` stays “SSO”."""
     return " ".join(_SPELLINGS.get(each, each) for each in title.lower().split(" "))
 
 

@@ -21,8 +21,8 @@ _shared: dict[tuple[type, str], Any] = {}
 
 
 def _share(value: T) -> T:
-    """Return the equal organization or space of an earlier location, if there is one. A list of 200 links names the same space
-    up to thousands of times."""
+    """Return an equal earlier organization or space, to save memory. A list of 200 links can name a space a thousand
+    times."""
     key = (type(value), value.id)
     shared: T | None = _shared.get(key)
     if shared is None or shared != value:
@@ -68,8 +68,7 @@ class Location(Model):
 
 
 class Link(Model):
-    """A link target, with the places that link to it. A broken target has no `target_reference`, unless the target is a
-    URL."""
+    """A link target, with the places that link to it. A broken target has a `target_reference` only if it is a URL."""
 
     status: Annotated[SafeLine, KnownValues("ok", "broken", "in-app")] = ""
     relation: Annotated[SafeLine, KnownValues("reference", "dependsOn")] = ""

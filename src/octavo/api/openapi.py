@@ -37,8 +37,8 @@ class ProcessingError(Model):
 class OpenApiSpec(Model):
     """An OpenAPI specification with a unique slug.
 
-    Each new source is processed again. If processing fails, `last_process_error_code` is set. `processing_state` has no
-    value for a failure.
+    Each new source is processed again. `processing_state` has no value for a failure, which sets
+    `last_process_error_code` instead.
     """
 
     object: Literal["openapi-spec"] = "openapi-spec"

@@ -1,7 +1,7 @@
 """Generates the OpenAPI 3.1 document of the API from its operations.
 
-Responses are described as the embedded server sends them. Import the module only where the document is needed.
-Generating the document is slow, because it builds the schema of every model.
+The document describes the responses of the embedded server. Import this module only where the document is needed.
+Generating it is slow, because it builds the schema of every model.
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ def _body(spec: Spec, schemas: _Schemas) -> Json | None:
 
 
 def _operation_id(route: Route) -> str:
-    """Return the id of a route: the operation name, and the type of `at` if the operation accepts several, such as
+    """Return the ID of a route: the operation name. If the operation has several types of `at`, the type follows, as in
     `comments.List.Space`."""
     place = f".{route.place.__name__.removesuffix('Ref')}" if route.place and len(route.spec.places) > 1 else ""
     return route.spec.name + place
@@ -247,9 +247,8 @@ def _adapt_list_schema(schema: Json) -> None:
 
 
 def _require_sent_fields(paths: Json, described: Json) -> None:
-    """Mark the fields that the embedded server always sends as required, and remove default values, which are never
-    sent. The models declare these fields as optional, because other servers may leave them out. Models in requests stay
-    as they are."""
+    """Mark the fields that the embedded server always sends as required, and remove their default values. The models
+    declare these fields as optional, because other servers may leave them out. Models in requests stay unchanged."""
     operations = [operation for methods in paths.values() for operation in methods.values()]
     in_responses = _referenced_names([operation["responses"] for operation in operations], described)
     requested = _referenced_names([operation.get("requestBody") for operation in operations], described)

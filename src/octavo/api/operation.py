@@ -1,5 +1,5 @@
-"""Operations: frozen values that describe a request to the API. Also the resources that operations belong to, and lists read
-page by page.
+"""Operations: frozen values that describe a request to the API. Also the resources that contain them, and lists that are
+read page by page.
 
   class Merge(InChangeRequest, Operation[MergeResult], post="/merge", success=200):
       \"""Merge a change request into the main content of the space.\"""
@@ -7,9 +7,9 @@ page by page.
   await client(Merge(at=change_request))
 
 The client sends an operation, the embedded server handles it, and the cache uses it as key. Its fields are the
-parameters of the API in snake_case. The additional field `at` is the `Ref` of the resource that the operation belongs
-to, whose path precedes the path of the operation. A path that starts with `{content}` is below the content of that
-resource. Module wire.py converts operations to HTTP.
+parameters of the API in snake_case. The additional field `at` refers to the resource that contains the operation: its
+path precedes the path of the operation. A path that starts with `{content}` is below the content of that resource.
+Module wire.py converts operations to HTTP.
 """
 
 import inspect
@@ -204,7 +204,7 @@ class Spec:
     query: tuple[str, ...]
     nullable: tuple[str, ...] = ()
     repeats_request: bool = False
-    """Whether another operation has the same request. If so, this operation is not listed in the API and is never
+    """Whether another operation has the same request. This operation is then not listed in the API, and never
     cached."""
 
     @property
@@ -428,8 +428,7 @@ async def read_pages(
     after: ListPage[Item] | None = None,
     identity: Callable[[Item], str | None] = own_id,
 ) -> AsyncGenerator[ListPage[Item], None]:
-    """Yield the pages of a list, without items that were on earlier pages. If `after` is set, start with the page that
-    follows it.
+    """Yield the pages of a list, without items of earlier pages. With `after`, start with the page that follows it.
 
     Raises PaginationError if the list does not end, and any error of `send`.
     """
@@ -456,9 +455,12 @@ async def walk_pages(
     max_pages: int = MAX_PAGES,
     max_items: int = MAX_ITEMS,
 ) -> AsyncGenerator[list[Item], None]:
-    """Yield the new items of each page. `fetch(cursor)` returns the items and the next cursor, or None at the end of
-    the list. `start` is the first cursor, and `read` has the items of earlier pages. An item without identity always
-    counts as new. Raises PaginationError if the list does not end."""
+    """Yield the new items of each page. Items without identity are always new. Raises PaginationError if the list does
+    not end.
+
+    `fetch(cursor)` returns the items and the next cursor, which is None at the end. `start` is the first cursor. `read`
+    has the items of earlier pages.
+    """
     cursors: set[object] = set()
     seen = {identity(item) for item in read}
     count, pages, stale = len(read), 0, 0

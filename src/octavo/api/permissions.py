@@ -46,7 +46,8 @@ class Grant(AtShared, Operation[None], post="/permissions", success=204, nullabl
 
 
 class ListUsers(AtShared, Listing[UserPermission], get="/permissions/users"):
-    """List the members who were given a role in a space or collection itself, not through a team or a parent collection."""
+    """List the members with a role of their own in a space or collection, without roles from teams and parent
+    collections."""
 
 
 class UpdateUser(AtShared, Operation[None], patch="/permissions/users/{user_id}", success=204, nullable=("role",)):

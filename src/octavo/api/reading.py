@@ -18,8 +18,8 @@ T = TypeVar("T")
 
 
 class _Shape(NamedTuple):
-    """A part of an error path that is not in the value. It names a shape that the value may have, such as a member of a
-    union, and the error applies only to this shape."""
+    """A part of an error path that is not in the value. It names one of several shapes that the value may have, such as
+    a member of a union. The error applies only to this shape."""
 
     name: int | str
 
@@ -34,16 +34,16 @@ class _UnreadablePart(NamedTuple):
 TOO_DEEP = f"(not shown: more than {MAX_DEPTH} nested levels)"
 """Replaces a list or object that is nested too deeply."""
 _PART = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\Z)|[\[\]{}]|-?\d{4000,}+(?:\.\d*+)?(?:[eE][-+]?\d++)?', re.DOTALL)
-"""Matches the parts that may have to be replaced: brackets, and numbers of 4000 digits or more. Strings are matched too, so
-that brackets inside them are skipped."""
+"""Matches what may have to be replaced: brackets, and numbers of 4000 digits or more. It matches strings too, to skip
+the brackets in them."""
 _REMOVED = object()
 
 
 def read_in_part(codec: TypeAdapter[T], body: bytes, wrong: ValidationError) -> T:
-    """Return the part of `body` that can be read, after its validation failed with `wrong`. Its field `unreadable` is
-    the number of removed parts.
+    """Return the readable part of `body`, whose validation failed with `wrong`. `unreadable` is the number of removed
+    parts.
 
-    Raises ValueError if the body is not JSON, and ValidationError (a ValueError) if nothing is readable.
+    Raises ValueError if the body is not JSON, or if nothing is readable.
     """
     partial = _PartialValue(json_of(body))
     if wrong.error_count() > 1 or wrong.errors()[0]["type"] != "json_invalid":
@@ -58,8 +58,8 @@ def read_in_part(codec: TypeAdapter[T], body: bytes, wrong: ValidationError) -> 
 
 
 def json_of(body: bytes) -> Any:
-    """Return the JSON value of `body`. Invalid characters become U+FFFD, numbers that are too long become null, and values
-    that are nested too deeply become `TOO_DEEP`. Raises ValueError.
+    """Return the JSON value of `body`. Invalid characters become U+FFFD, too long numbers null, and too deep values
+    `TOO_DEEP`. Raises ValueError.
 
     A server that truncates text can split a character and leave half a surrogate pair.
     """
@@ -72,8 +72,7 @@ def json_of(body: bytes) -> Any:
 
 
 def _readable(body: bytes) -> bytes:
-    """Return `body` with `TOO_DEEP` in place of values that are nested too deeply, and null in place of numbers that
-    are too long."""
+    """Return `body` with `TOO_DEEP` for values that are nested too deeply, and null for numbers that are too long."""
     parts: list[bytes] = []
     depth = start = 0
     for found in _PART.finditer(body):
@@ -147,8 +146,7 @@ class _PartialValue:
 
 
 def _likely_errors(found: Sequence[_UnreadablePart]) -> list[_UnreadablePart]:
-    """Return the errors without those for unlikely shapes. If a value can have several shapes, only the errors for the
-    most similar one count."""
+    """Return the errors for likely shapes. If a value can have several shapes, this is the most similar one."""
     shapes: defaultdict[tuple[Any, ...], dict[Any, bool]] = defaultdict(dict)
     """The possible shapes of each value, by its path. A shape is True if it contradicts the tag of the value."""
     for path, kind in found:

@@ -1,7 +1,7 @@
 """Sanitizes untrusted text for display, and checks and encodes untrusted URLs for requests.
 
-The functions for text are idempotent. Control characters and direction overrides become visible symbols or U+FFFD, other
-direction marks and invisible characters are removed, and long runs of combining marks are cut.
+Control characters and direction overrides become visible symbols or U+FFFD. Other direction marks and invisible
+characters are removed. Long runs of combining marks are cut. Sanitized text stays unchanged.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _sanitize(part: str, table: Callable[[], Mapping[int, str | None]]) -> str:
 
 @cache
 def _text_replacements() -> Mapping[int, str | None]:
-    """Return what `str.translate` puts in place of unsafe characters in text of several lines: a visible symbol,
+    """Return the replacements of unsafe characters in text of several lines, for `str.translate`: a visible symbol,
     U+FFFD, a line feed or nothing."""
     table: dict[int, str | None] = {code: chr(0x2400 + code) for code in range(0x20)}
     table[0x7F] = "\u2421"

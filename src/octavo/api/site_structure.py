@@ -49,8 +49,7 @@ class SiteSection(Model):
 
     @property
     def default_site_space(self) -> str | None:
-        """The id of the site space where visitors of the section start. None if no space is the default. The
-        request field that changes it has the same name."""
+        """The ID of the site space where visitors of the section start. None if there is no default."""
         return next((each.id for each in self.site_spaces if each.default), None)
 
 

@@ -52,7 +52,7 @@ class Feature(Model):
 
 
 class Site(Model):
-    """A site, which publishes spaces of an organization under one host or path. `site_spaces` is the number of these
+    """A site, which publishes spaces of an organization under one host or path. `site_spaces` is the number of its
     spaces."""
 
     object: Literal["site"] = "site"

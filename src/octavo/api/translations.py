@@ -1,7 +1,7 @@
 """Translations of spaces into other languages.
 
-The documented API has settings with a title and languages. Newer servers have one translation for each target language
-of a space, with the same URLs. Both forms are supported.
+In the documented API, translation settings have a title and languages. On newer servers, each translation has a source
+space and one target language. Both forms have the same URLs, and both are supported.
 """
 
 from typing import Annotated, Self

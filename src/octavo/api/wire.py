@@ -1,12 +1,11 @@
-"""Converts operations to HTTP requests and back, and words the errors of invalid values.
+"""Converts operations to HTTP requests and back, and describes invalid values in messages.
 
-The client encodes operations, and the embedded server decodes them. The command line words errors before it sends a request,
-and the embedded server when it rejects one.
+The client encodes operations, and the embedded server decodes them. The command line checks values before it sends a
+request, the embedded server when it gets one.
 
-Fields in the path of the operation or of its `at` are sent in the URL. The other fields of a GET or DELETE are sent in
-the query. For other methods, they are sent in the JSON body, except fields that the declaration lists in `query`. Unset
-fields are not sent, so a PATCH changes only fields that were set. A field set to None is sent as null in a body, and
-not sent in a query.
+Fields in the path of the operation or of its `at` are sent in the URL. Other fields of a GET or DELETE are sent in the
+query. For other methods, they are sent in the JSON body, except for the `query` fields of the declaration. Unset fields
+are not sent, so a PATCH changes only fields that were set. None is sent as null in a body, and left out of a query.
 """
 
 from __future__ import annotations
@@ -71,8 +70,8 @@ class NothingChanged(ValueError):
 
 
 def encode(op: Operation[Any]) -> Request:
-    """Return the request for `op`. Raises ValueError for values that cannot be encoded, and NothingChanged for an
-    update without fields."""
+    """Return the request for `op`. Raises NothingChanged for an update without fields, and ValueError for values that
+    cannot be encoded."""
     spec = SPECS[type(op)]
     sent = op.model_dump(mode="json", by_alias=True, exclude=path_fields(spec) | {"at"}, exclude_unset=True)
     in_query = query_fields(spec)
@@ -162,10 +161,10 @@ def _decode_operation(route: Route, values: dict[str, str], query: str, body: di
 
 
 def _find_routes(path: str) -> list[tuple[Route, dict[str, str]]]:
-    """Return the routes of imported operations that match a path, and the values in the path. Routes with fewer
-    parameters come first, because /content/{anything} matches /content/pages too.
+    """Return the routes that match a path, with the values in the path. Routes with fewer parameters come first,
+    because /content/{anything} matches /content/pages too.
 
-    No path of an area matches a route of another area, so it does not matter which other areas are imported.
+    Only imported areas are searched. That is enough if one matches, because no path matches routes of two areas.
     """
     found = [
         (route, {name: unquote(value) for name, value in match.groupdict().items()})
@@ -220,8 +219,8 @@ def _fill(path: str, values: Operation[Any] | Ref) -> str:
 
 
 def _encode_segment(value: str) -> str:
-    """Return `value` as an encoded path segment. Raises ValueError if it is empty, `.` or `..`, because the path would
-    then mean another resource."""
+    """Return `value` as an encoded path segment. Raises ValueError for an empty value, `.` and `..`: the path would
+    mean another resource."""
     if value in ("", ".", ".."):
         raise ValueError(f"{value!r} cannot be used in a path")
     return quote(value, safe="")
@@ -249,7 +248,7 @@ _KINDS = {
 
 
 def error_sentence(invalid: ValidationError, given: Any) -> str:
-    """Return the message about the first invalid value. It contains the allowed values, but never the value itself.
+    """Return the message about the first invalid value. It has the allowed values, but never the value itself.
 
     `given` is the JSON object with the values.
     """
@@ -263,15 +262,14 @@ def error_sentence(invalid: ValidationError, given: Any) -> str:
 
 
 def null_error(spec: Spec, given: Mapping[str, Any]) -> str | None:
-    """Return the message about the first value that must not be null, with its wire name. None if all values are
-    allowed."""
+    """Return the message about the first value that is null but must not be. None if there is no such value."""
     in_body = body_fields(spec) - {camel(name) for name in spec.nullable}
     wrong = next((name for name, value in given.items() if value is None and name in in_body), None)
     return f"{wrong} cannot be null. Leave {wrong} out to keep its value." if wrong else None
 
 
 def value_rule(error: ErrorDetails, alike: list[ErrorDetails]) -> str:
-    """Return the message about a value, such as `must be a whole number`. `alike` are all errors of the same type and
+    """Return the rule for a value, such as `must be a whole number`. `alike` has all errors of the same type and
     field."""
     limits: dict[str, Any] = error.get("ctx", {})
     match error["type"]:
@@ -313,8 +311,8 @@ def _plural(count: int, noun: str) -> str:
 def _field(error: ErrorDetails, given: Any) -> str:
     """Return the wire path of a field, such as `position.before.space` or `changes[0].title`.
 
-    The path of pydantic also has the names of the types that it tried. So a name that is not in the body is left out,
-    unless it is the first name (a parameter of the path or query) or the name of a missing field.
+    Error paths of pydantic also have the names of the types that it tried. These names are not in the body, and are
+    left out. The first name may be a parameter outside the body. A missing field is not in the body either.
     """
     parts, path, value = error["loc"], "", given
     for depth, part in enumerate(parts):

@@ -72,8 +72,8 @@ def run_operation(op: Operation[Any], world: World) -> Any:
 
 
 def resolve_reference(op: Op, world: World) -> Op:
-    """Check that the caller can see the resource of `op`. Return `op`, in which the number of a change request is replaced
-    by its ID. Raises MissingResource if the resource is missing or hidden."""
+    """Return `op` with the ID of its change request, which the caller may name by number. Raises MissingResource if the
+    resource of `op` is missing, or hidden from the caller."""
     match getattr(op, "at", None):
         case OrganizationRef() as at:
             if membership(world, at.organization_id) is None:
@@ -264,8 +264,8 @@ class Platform:
         return _parse_body(body) if body else None
 
     async def _bytes(self, request: Request, cap: int, lock_stack: AsyncExitStack) -> bytes:
-        """Return the request body. Raises Refusal if it is larger than `cap` bytes. While a large body is in memory, no
-        other is read: it holds a lock until `lock_stack` is closed."""
+        """Return the request body. Raises Refusal if it is larger than `cap` bytes. A large body holds a lock until
+        `lock_stack` is closed, so that only one is in memory."""
         limit_text = f"{cap >> 20} MiB" if cap % (1 << 20) == 0 else f"{cap} bytes"
         too_large = Refusal(413, f"The body is larger than the limit of {limit_text}.")
         length = request.headers.get("content-length", "0")
@@ -437,7 +437,7 @@ _SINGLE_NOUNS = {"adaptive-schema": "adaptive schema"}
 
 
 def missing_message(path: str) -> str:
-    """Return the message for a path without a resource, or with a resource that the caller cannot see."""
+    """Return the message for a resource that does not exist, or that the caller cannot see."""
     if noun := _SINGLE_NOUNS.get(path.rpartition("/")[2]):
         return f"There is no {noun} here yet. Create one first."
     kind, _, name = path.rpartition("/")
@@ -446,8 +446,8 @@ def missing_message(path: str) -> str:
 
 
 def invalid_body(invalid: ValidationError, body: Json | None) -> Refusal:
-    """Return the refusal for a body that does not match the model. The message has the first invalid field and its
-    allowed values, but never the value that was sent. The status is 404 if the ID of the parent resource is invalid."""
+    """Return the refusal for a body that does not match the model. Its message has the first invalid field and the
+    allowed values, but not the sent value. The status is 404 if an ID in the URL is invalid."""
     if invalid.title.endswith("Ref"):
         return Refusal(404, "There is nothing at this URL: an ID in the URL is not valid.")
     return Refusal(400, wire.error_sentence(invalid, body or {}))

@@ -1,7 +1,7 @@
 """Downloads for imports and OpenAPI specifications, with limits on size, time and network.
 
-A host name is resolved once, and the connection uses the IP address that was checked: a second lookup could return a
-private address. Each redirect is checked in the same way.
+Each host name is resolved once, also after redirects, and the connection uses the IP address that was checked. A second
+lookup could return a private address.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Fetcher:
 
     @contextmanager
     def _respond(self, parts: SplitResult, deadline: float) -> Iterator[HTTPResponse]:
-        """Yield the response to a single request. Its connection ends at the deadline at the latest. Raises FetchFailure."""
+        """Yield the response to a single request. The connection ends at the deadline. Raises FetchFailure."""
         host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
         connected_socket = _connect(host, self._allowed_addresses(host, port, deadline), deadline)
         context = ssl.create_default_context() if parts.scheme == "https" else None

@@ -1,4 +1,4 @@
-"""Reads the source of an import, which is a website, a document or an archive, as a folder of Markdown files.
+"""Reads the source of an import as a folder of Markdown files. A source is a website, a document or an archive.
 
 Start at `read_source`. The second half converts HTML and Word documents to Markdown.
 """
@@ -37,7 +37,7 @@ _IGNORED_TAGS = [
 """Elements that never belong to the content of a page. A form with a heading does, because it may contain the page."""
 _HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"]
 _PAGE_FRAME_TAGS = ["header", "footer"]
-"""Elements around the content of a page. Those inside the main part are kept, because they may contain its title."""
+"""Elements around the content of a page. In the main part, they are kept: they may contain the title."""
 _MAIN_SELECTORS = ("main", "[role=main]", "article", "body")
 _SCHEMES = {"", "http", "https", "mailto"}
 _BLOCKS = (
@@ -52,8 +52,8 @@ _IMPLIED_ENDS = {
     **dict.fromkeys(("thead", "tbody", "tfoot"), ({"td", "th", "tr", "thead", "tbody", "tfoot"}, {"table"})),
     **dict.fromkeys(_BLOCKS, ({"p"}, {"td", "th", "caption", "object", "button", "figcaption", "summary"})),
 }
-"""By element: the open elements that its start tag ends, and the ancestors at which the search for them stops. For example,
-`<li>` ends an open `<li>` of the same list."""
+"""By element: the open elements that its start tag closes, and the ancestors at which the search for them ends. For
+example, `<li>` closes an open `<li>` of the same list."""
 _OPEN_ELEMENT_LIMIT = 30
 """Maximum number of open elements that are checked for those that a start tag ends."""
 _MARKDOWN_SYNTAX = re.compile(
@@ -134,7 +134,7 @@ def _read_document(source: str, download: FetchedFile) -> ImportedFiles:
 
 
 def _html_text(download: FetchedFile) -> str:
-    """Return HTML as text. Its encoding is that of the HTTP header, else that which the HTML itself declares."""
+    """Return HTML as text. The HTTP header declares its encoding, else the HTML itself."""
     declared = download.charset or EncodingDetector.find_declared_encoding(download.data, is_html=True)
     # A declaration that can be read as ASCII cannot be in UTF-16.
     is_wrong = download.charset is None and declared is not None and declared.startswith("utf-16")
@@ -292,8 +292,8 @@ def _add_archived_file(imported: ImportedFiles, path: str, content: bytes) -> No
 
 
 def _markdown_link(address: str) -> str:
-    """Return a relative link with `.md` instead of its HTML suffix, because the HTML file becomes a Markdown file.
-    Other links stay as they are."""
+    """Return a relative link to an HTML file with the suffix `.md`, which the file gets. Other links stay as they
+    are."""
     try:
         parts = urlsplit(address)
     except ValueError:
@@ -444,7 +444,8 @@ class _Soup(BeautifulSoup):
 
 
 def _main_part(soup: BeautifulSoup) -> Tag:
-    """Return the main part of a page: the only element of the first kind in `_MAIN_SELECTORS`, else the whole page."""
+    """Return the main part of a page: the only element of the first possible kind in `_MAIN_SELECTORS`, else the
+    page."""
     candidates = map(soup.select, _MAIN_SELECTORS)
     return next((tags[0] for tags in candidates if len(tags) == 1), soup)
 

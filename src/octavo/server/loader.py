@@ -1,8 +1,8 @@
-"""Loads a folder of Markdown as a space, and loads later changes in the folder as new revisions.
+"""Loads a folder of Markdown as a space. Later changes in the folder become new revisions of the space.
 
-The last loaded content is stored, so loading again is a three-way merge. Changes in the folder are added, and changes in
-the space stay. Text that changed in both becomes a conflict, in which `>>>>>>> folder` marks the text of the folder. A
-page keeps its ID, comments and change requests as long as its file keeps its path or its text.
+The content of the last load is stored, so the next load is a three-way merge. It adds the changes in the folder, and
+keeps the changes in the space. Text that changed in both becomes a conflict: `>>>>>>> folder` marks the text of the
+folder. A page keeps its ID, comments and change requests if its file keeps its path or its text.
 """
 
 from __future__ import annotations
@@ -87,9 +87,9 @@ def load(
 ) -> LoadedFolder:
     """Load a folder into its space, or into a new space if it was never loaded. Raises OSError if it cannot be opened.
 
-    A folder is identified by its real path. A new space is named after the folder. `space_id` names an
-    existing space to load into. `on_progress` is called with the number of pages read and the number of all pages. If it
-    is set, search finds the pages only after `page_texts.finish_reindexing`.
+    The real path of the folder identifies it. A new space is named after the folder. `space_id` names an existing space
+    to load into. `on_progress` is called with the numbers of pages read and of all pages. With `on_progress`, search
+    finds the pages only after `page_texts.finish_reindexing`.
     """
     world = world.for_user(author)
     folder_read = read_folder(folder)
@@ -184,7 +184,7 @@ def _blob(file: Json) -> str:
 
 @dataclass
 class _FolderReader:
-    """Converts a folder to pages and files. They keep the IDs of the last load."""
+    """Converts a folder to pages and files. They keep their IDs from the last load."""
 
     world: World
     folder: Folder
@@ -192,8 +192,7 @@ class _FolderReader:
     """Content of the folder when it was last loaded."""
     on_progress: Callable[[int, int], object] | None = None
     _keys: dict[str, str] = field(default_factory=dict)
-    """IDs by key. The key is `page:PATH`, `file:PATH` or `shared:PATH` (reusable content), else as `_key_of` returns
-    it."""
+    """IDs by key: `page:PATH`, `file:PATH`, `shared:PATH` for reusable content, or another key of `_key_of`."""
     _bodies: dict[Path, tuple[Json, str]] = field(default_factory=dict)
     """Front matter and text of each page, by path."""
     _unreadable: set[Path] = field(default_factory=set)

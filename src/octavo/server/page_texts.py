@@ -1,7 +1,7 @@
-"""Builds the texts that readers get: inserts reusable content, and evaluates expressions and conditions. Also indexes the
-sections of pages for full-text search.
+"""Builds the texts that readers get: inserts reusable content, and evaluates expressions and conditions. Also indexes
+the sections of pages for full-text search.
 
-Start at `expand_includes` and `evaluate_text`. API callers have no visitor claims, so conditions on a claim are false.
+Start at `expand_includes` and `evaluate_text`. API callers have no visitor claims, so conditions on claims are false.
 With `fixed_only`, these conditions stay in the text.
 """
 
@@ -43,16 +43,16 @@ _LENGTH_LIMIT = 1 << 20
 _COST_OF_INCLUDE = 256
 """Number of characters that each include costs in addition to its text."""
 _DEFAULT_FOLDER = ".gitbook/includes"
-"""Folder of reusable content in a repository. Links in reusable content without a file are relative to this folder."""
+"""Folder of reusable content in a repository. Without a file of its own, content has links relative to this folder."""
 _ABSOLUTE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/#]")
 
 
 def expand_includes(store: Store, text: str, page: Json, revision: Json) -> str:
-    """Return `text` with reusable content inserted after each include tag, followed by an end tag. The tag of empty
-    content is removed.
+    """Return `text` with reusable content after each include tag, followed by an end tag. The tag of empty content is
+    removed.
 
-    If content is missing, includes itself or exceeds a limit, its tag stays, and nothing is inserted. A tag in other
-    content still gets an end tag, because otherwise the outer end tag would close it.
+    A tag gets no content if its content is missing, includes itself or exceeds a limit. At the top level, such a tag
+    stays as it is. Inside other content, it still gets an end tag. Without one, the outer end tag would close it.
     """
     if "include" not in text or not revision["reusableContents"]:
         return text
@@ -156,8 +156,7 @@ class _If:
 
 
 def evaluate_text(text: str, variables: Mapping[str, Mapping[str, Any]], *, fixed_only: bool) -> str:
-    """Return `text` with its expressions replaced by their values, and each condition replaced by the branch that
-    applies.
+    """Return `text` with the values of its expressions, and with the branches that apply of its conditions.
 
     `variables` are grouped by owner: `space` or `page`. Parts without a usable value stay unchanged. With `fixed_only`,
     conditions on visitor claims stay unchanged too.
@@ -254,8 +253,8 @@ def _render_conditions(parts: Sequence[str | _If], variables: Mapping[str, Mappi
 
 
 def evaluate(expression: str, variables: Mapping[str, Mapping[str, Any]], *, fixed_only: bool) -> Any:
-    """Return the value of an expression. UNKNOWN if its syntax is not supported or a variable in it is not set. A
-    visitor claim has the value None, or UNKNOWN with `fixed_only`."""
+    """Return the value of an expression. UNKNOWN if a variable is not set, or if the syntax is not supported. A visitor
+    claim is None, or UNKNOWN with `fixed_only`."""
     tokens: list[tuple[str, str]] = []
     index, text = 0, expression.strip()
     while index < len(text):
@@ -359,26 +358,22 @@ PIECE_LENGTH = 4000
 
 
 def reindex(world: World, space_id: str, old: Json | None, new: Json) -> None:
-    """Replace the index entries of the revision `old` by those of `new`.
-
-    Only changed pages are read, and pages with includes if reusable content changed.
-    """
+    """Update the search index from the revision `old` to `new`. Only pages whose text could differ are read."""
     for _ in _index_changed_pages(world, space_id, old, new):
         pass
 
 
 def mark_for_reindexing(world: World, space_id: str, old: Json | None) -> None:
-    """Mark a space for `finish_reindexing`. `old` is the revision in the index, or None if the space is not indexed."""
+    """Mark a space for `finish_reindexing`. `old` is the indexed revision. None if the space is not indexed."""
     path = f"/spaces/{space_id}/unindexed"
     if world.store.find(path) is None:
         world.store.put(path, {"id": "unindexed", "since": old["id"] if old is not None else ""})
 
 
 def finish_reindexing(world: World, space_id: str, on_progress: Callable[[int, int], bool]) -> None:
-    """Index the pages of a marked space in small transactions, so that requests can be handled in between.
+    """Index the pages of a marked space in small transactions, between which requests are handled.
 
-    `on_progress` is called with the number of indexed pages and the number of all pages. Indexing stops if it returns
-    False.
+    `on_progress` is called with the numbers of indexed pages and of all pages. Indexing stops if it returns False.
     """
     path = f"/spaces/{space_id}/unindexed"
     while (record := world.store.find(path)) is not None:
@@ -426,7 +421,7 @@ def _index_changed_pages(world: World, space_id: str, old: Json | None, new: Jso
 
 
 def _searchable_fields(revision: Json | None) -> dict[str, tuple[str, str, str]]:
-    """Return the fields of each page that are searched, by page ID: hash of the text, title, and description."""
+    """Return the searched fields of each page by page ID: the hash of its text, its title and its description."""
     pages = page_trees.walk(revision["pages"]) if revision else ()
     return {
         page["id"]: (page.get("text", ""), page["title"], page.get("description") or "")
@@ -436,8 +431,8 @@ def _searchable_fields(revision: Json | None) -> dict[str, tuple[str, str, str]]
 
 
 def split_sections(markdown: str, title: str, description: str) -> Iterator[Section]:
-    """Yield the anchor, heading and text of each section. A long section is yielded in several pieces. The first section has
-    no anchor, and its heading is the page title."""
+    """Yield anchor, heading and text of each section. Long sections are yielded in pieces. The first section has the
+    title as heading, and no anchor."""
     anchor, heading, lines = "", title, [description]
     for block in parse(markdown).walk():
         text = _block_text(block)

@@ -1,7 +1,7 @@
 """Creates PDF documents from pages, with reportlab.
 
-Each page of the space starts on a new sheet. Links between pages work inside the PDF. Text uses an embedded typeface, and
-other typefaces for characters that it does not have.
+Each page of the space starts on a new sheet. Links between pages work inside the PDF. Text has an embedded typeface.
+Characters that this typeface lacks have other typefaces.
 """
 
 from __future__ import annotations

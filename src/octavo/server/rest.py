@@ -1,10 +1,10 @@
-"""The environment of handlers, the default handlers for all operations, and the registries to which handler modules add.
+"""Handlers of operations: their environment, the default handler, and how to register others.
 
-`handle` dispatches on the class of an operation. Without a registered handler, it treats the operation as plain REST:
-it reads, creates, changes or deletes the document at the operation's path, or lists the documents below.
+`handle` calls the handler that is registered for the class of an operation. Without one, the operation is plain REST:
+it reads, creates, changes or deletes the document at its path, or lists the documents below.
 
-For the documents of a model, `presents` registers how they are shown, and `before_save` how they are checked and filled in.
-`guards` registers who has permission for an operation. Every write needs a guard.
+Plain operations need registered functions too. `presents` registers how documents are shown, `before_save` how they are
+checked and filled in, and `guards` who has permission. Every write needs a guard.
 """
 
 from __future__ import annotations
@@ -81,9 +81,9 @@ T = TypeVar("T")
 class BackgroundWork(Generic[T]):
     """Result of a handler that needs slow work, such as a download or parsing a large text.
 
-    `run` is called in its own thread and must not use the store. `finish` is called with its result in the handler
-    thread, in one transaction, and returns the response or raises Refusal. An `early_response` is sent immediately
-    instead, and the result of `finish` is ignored.
+    `run` is called in another thread, and must not use the store. `finish` gets its result in the handler thread, in
+    one transaction. It returns the response or raises Refusal. With an `early_response`, the client gets this response
+    at once, and the result of `finish` is ignored.
     """
 
     run: Callable[[], T]
@@ -163,8 +163,8 @@ def guards(*operations: type[Operation[Any]]) -> Callable[[G], G]:
 def before_save(kind: type[Model]) -> Callable[[C], C]:
     """Register a function that checks and fills in documents of `kind` before they are saved.
 
-    The function is called with the operation, the world and the document with the request's fields. It returns the
-    document to save.
+    Its arguments are the operation, the world, and the document with the fields of the request. It returns the document
+    to save.
     """
     return _register(BEFORE_SAVE, kind)
 
@@ -236,7 +236,7 @@ def path_of(op: Operation[Any]) -> str:
 
 
 def request_fields(op: Operation[Any]) -> Json:
-    """Return the fields in the request under their API names. Raises Refusal if a field is null that must not be null."""
+    """Return the fields in the request by API name. Raises Refusal if a field is null that must have a value."""
     spec = SPECS[type(op)]
     fields: Json = op.model_dump(mode="json", by_alias=True, exclude=path_fields(spec) | {"at"}, exclude_unset=True)
     if wrong := null_error(spec, fields):
@@ -254,8 +254,7 @@ def paginate(
     """Return the page of a list that `op` requests.
 
     `items` are pairs of sort key and item, in order. A sort key is a number, a string or a tuple of these. The cursor
-    holds the last sort key, so it stays valid when items are added or deleted. Only the items on the page are converted
-    with `show`.
+    is the last sort key, so it stays valid when items are added or deleted. `show` converts only the items on the page.
     """
     all_items = list(items)
     size = PAGE_SIZE if op.limit is None else op.limit

@@ -30,8 +30,7 @@ LOOPBACK = "127.0.0.1"
 REQUEST_LIMIT = 64
 """Maximum number of simultaneous requests. Further requests get a 503 response before their bodies are read."""
 CONNECTION_LIMIT = 4 * REQUEST_LIMIT
-"""Maximum number of open connections. If there are more, the connection that waited longest for its client is
-closed."""
+"""Maximum number of open connections. If there are more, the one that waited longest for its client is closed."""
 HEADER_CAP = 16 << 10
 """Limit for the request line and headers, in bytes."""
 
@@ -40,8 +39,7 @@ HEAD_SECONDS = 10.0
 BODY_SECONDS = 30.0
 """Time limit for a request body, from the first read, in seconds."""
 RESPONSE_SECONDS = 30.0
-"""Time limit for pauses in which a client reads nothing of a response, and for its closing of the connection, in
-seconds."""
+"""Time limit in seconds for a client that does not read the response or does not close the connection."""
 IDLE_SECONDS = 15
 """Time for which a connection may stay idle between requests, in seconds."""
 
@@ -70,7 +68,7 @@ async def serve(platform: Platform, port: int, announce: Callable[[str], None]) 
 
 
 class _Server(uvicorn.Server):
-    """Server that reports its start. It does not handle signals, because uvicorn would raise them again after the stop."""
+    """Server that reports its start. It ignores signals, because uvicorn would raise them again after the stop."""
 
     def __init__(self, config: uvicorn.Config, on_start: Callable[[], None]) -> None:
         super().__init__(config)

@@ -1,12 +1,13 @@
-"""Stores JSON documents in SQLite under the paths of their URLs, and the files to which they refer. Also reads the size of
-images.
+"""Stores JSON documents and files in SQLite. Also reads the size of images.
+
+Each document has the path of its URL:
 
     /spaces/docs/change-requests/12/comments     a collection
     /spaces/docs/change-requests/12/comments/k1  a document in the collection
 
-One table has all resources. Deleting a document deletes all documents below its path. Documents have the field names of
-the API. They contain no permissions, URLs and counts: these depend on the caller and are added to responses. Texts and
-files are blobs named by their hash, which revisions share.
+Deleting a document deletes all documents below its path. Documents have the field names of the API. Permissions, URLs
+and counts are not stored, because they depend on the caller. Texts and files are blobs with their hash as name.
+Revisions share them.
 """
 
 from __future__ import annotations
@@ -58,8 +59,8 @@ _MACHINE_ERRORS = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOER
 """SQLite errors caused by the machine, not by the statement."""
 
 _WORDS_VERSION = f"words and parts of them, folded by Unicode {unicodedata.unidata_version}"
-"""Version of the full-text index. Change it with the folding, because SQLite removes an entry only if its text is
-folded as when it was added."""
+"""Version of the full-text index. Change it with the folding: SQLite removes an entry only if its text is folded as
+when it was added."""
 
 Section = tuple[str, str, str]
 """Anchor, title and text of a section in a page."""
@@ -74,7 +75,7 @@ class SearchHit(NamedTuple):
     title: str
     snippet: str
     partial_match_section: int
-    """ID of the section if no whole word of its text matches, but only its title or parts of words. Otherwise 0."""
+    """ID of the section if only its title or parts of words match. 0 if a whole word of its text matches."""
 
 
 _HIT_MARK = "\x02"
@@ -86,7 +87,7 @@ class MissingResource(LookupError):
 
 
 class UnusableDatabase(OSError):
-    """The database cannot be opened: it is damaged, locked, or was written by a newer version. `strerror` has the cause."""
+    """The database cannot be opened: it is damaged, locked, or from a newer version. `strerror` has the cause."""
 
 
 class WriteFailure(OSError):
@@ -229,8 +230,8 @@ class Store:
         return (document for _, document in self.items(collection, status=status))
 
     def items(self, collection: str, *, newest_first: bool = False, status: str = "") -> Iterator[tuple[int, Json]]:
-        """Yield the position and the document for each document of a collection, in order of creation or, with `newest_first`,
-        in reverse order. Positions never change, so cursors contain them."""
+        """Yield the position and the document for each document of a collection, in order of creation. Positions never
+        change, so cursors contain them."""
         values, which = [collection], "collection = ?"
         if status:
             values, which = [collection, status], f"{which} AND json_extract(body, '$.status') = ?"
@@ -342,7 +343,7 @@ class Store:
     def search(self, spaces: list[str], query: str, limit: int) -> list[SearchHit]:
         """Return the sections in `spaces` that match an FTS5 query, best match first.
 
-        Titles weigh more than text, and titles of pages twice as much as headings.
+        Matches in titles of pages count most, then matches in headings.
         """
         marks = ",".join("?" * len(spaces))
         rows = self._db.execute(

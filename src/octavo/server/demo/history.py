@@ -1,8 +1,8 @@
-"""The people of the demo organization. Also the history of the demo library: the operations that create its change requests
-and threads, in order of time.
+"""The people of the demo organization, and the history of the demo library: the operations that create its change
+requests and threads, oldest first.
 
-The operations are read from the TOML files in `changes/` and `threads/`. `DemoClock` and `DemoIds` give the created
-resources dates in the past and readable IDs.
+TOML files in `changes/` and `threads/` describe the operations. `DemoClock` and `DemoIds` give the created resources
+dates in the past and readable IDs.
 """
 
 from __future__ import annotations
@@ -74,10 +74,8 @@ def find_page(world: World, at: ContentRef, file: str) -> Json:
 
 
 def find_block(world: World, page: Json, words: str) -> str:
-    """Return the key of the smallest block that contains `words`. Raises LookupError if there is none.
-
-    In a table, this is the key of the row.
-    """
+    """Return the key of the smallest block that contains `words`: in a table, the row. Raises LookupError if there is
+    none."""
     blocks = [
         (len(block_text), index, block.key)
         for index, block in enumerate(_parse(world.store.text(page["text"])).walk())
@@ -215,8 +213,7 @@ STEPS: dict[str, StepOperations] = {
 
 
 def post_thread(thread: Any, at: Discussion, world: World) -> Iterator[Operation[Any]]:
-    """Yield the operation that creates a thread on the space, on a page, or on a block. The field `block` has words of the
-    block."""
+    """Yield the operation that creates a thread on the space, a page or a block. `block` has words of the block."""
     target: dict[str, Any] = {}
     if "page" in thread:
         page = find_page(world, at, thread["page"])
@@ -422,7 +419,7 @@ _TRANSLITERATION = str.maketrans({"đ": "d", "ł": "l", "ı": "i", "ø": "o", "-
 class DemoTeam:
     """Team with its owner, its members, and its role in a collection.
 
-    In the demo, no team gives a member more access than the member has in the organization.
+    No team of the demo gives a member more access than the organization does.
     """
 
     id: str

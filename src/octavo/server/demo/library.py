@@ -1,8 +1,8 @@
-"""The demo library: an invented maker of tide gauges, its manuals, its docs site and the people who write them. The large
-demo has the amount of content of a large organization.
+"""The demo library: an invented maker of tide gauges, its manuals, its docs site and the people who write them.
 
-It adds two hundred spaces, ten thousand pages, five thousand open threads and six hundred open change requests, made
-from the word lists in `large.toml`. The default person is involved as often as any of the forty people who write.
+The large demo has as much content as a large organization: two hundred spaces, ten thousand pages, five thousand open
+threads and six hundred open change requests. They are made from the word lists in `large.toml`. The default person is
+involved as often as each of the forty people who write.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _titles() -> list[tuple[str, str]]:
 
 
 def _create_station_space(world: World, ids: DemoIds, station: str, kind: str, chance: Random) -> _StationSpace:
-    """Create the space about a station: an introduction, and a page for each year with pages for its months."""
+    """Create the space about a station: an introduction, and a page for each year above the pages of its months."""
     writer = world.for_user(chance.choice(_people_with_role("edit")))
     if world.store.find(f"/collections/{_COLLECTION}") is None:
         ids.name = _COLLECTION
@@ -195,8 +195,8 @@ class _ThreadAction:
 def _change_requests(
     world: World, station_spaces: list[_StationSpace], chance: Random, ids: DemoIds, count: int
 ) -> Iterator[tuple[timedelta, Action]]:
-    """Yield the age of each change request and the action that creates it. In some spaces, one is merged, which makes
-    the others outdated."""
+    """Yield the age of each change request and the action that creates it. Some are merged, which makes others
+    outdated."""
     proposals = [
         _Proposal(world, ids, chance.choice(station_spaces), f"c{number}", Random(f"change {number}"))
         for number in range(count)
@@ -341,7 +341,7 @@ SECTIONS = (
 
 
 def site_operations() -> Iterator[tuple[str, Operation[Any]]]:
-    """Yield the operations that create and publish the docs site, each with the ID for the resource that it creates."""
+    """Yield the operations that create and publish the docs site, each after the ID of the resource that it creates."""
     yield SITE.site_id, sites.Create(at=OrganizationRef(organization_id=history.ORGANIZATION), title=TITLE)
     for section in SECTIONS:
         operation = site_structure.CreateSection(
@@ -400,8 +400,8 @@ SPACES = (
 def build(world: World, today: datetime = TODAY, *, large: float = 0.0) -> None:
     """Fill an empty store with the demo library, as if people had worked on it until `today`.
 
-    `large` is the share of the large demo to add, from 0 to 1. The store contains no API key: the caller adds one for
-    `history.DEFAULT_PERSON` or another of `history.PEOPLE`.
+    `large` is the share of the large demo to add, from 0 to 1. The caller adds an API key for one of `history.PEOPLE`,
+    because the store has none.
     """
     handlers.load()
     clock, ids = DemoClock(today - _SPACES_AGE), DemoIds()

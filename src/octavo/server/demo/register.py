@@ -159,7 +159,7 @@ def _station_page(station: Station, region: Any) -> str:
 
 @cache
 def _station_facts(station: Station) -> dict[str, Any]:
-    """Return the facts on a station's page. They are chosen from the word lists, unless `register.toml` sets them."""
+    """Return the facts on a station's page: those in `register.toml`, else some from the word lists."""
     words, chance = _word_lists()["sheet"], Random(station.slug)
     region = next(each for each in _word_lists()["region"] if each["slug"] == station.region)
     high = region["range"] * chance.uniform(0.97, 1.12)

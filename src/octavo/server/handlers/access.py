@@ -83,8 +83,8 @@ def _list_aggregate(op: permissions.ListAggregate, world: World) -> Json:
 
 
 def _members_with_role(world: World, shared: Json, wanted_role: str | None) -> Iterator[tuple[int, Json]]:
-    """Yield the ID and role of each member with a role in a space or collection, with the sort key. With `wanted_role`, yield
-    only the members with this role."""
+    """Yield the members with a role in a space or collection: the sort key, and the ID with the role. With
+    `wanted_role`, yield only those with this role."""
     for position, member in world.store.items(f"/orgs/{shared['organization']}/members"):
         current_role = role(world, shared, member["id"])
         if current_role and wanted_role in (None, current_role):
@@ -161,8 +161,8 @@ def present_link(world: World, link: Json) -> Json:
 
 
 def _is_redundant(world: World, link: Json) -> bool:
-    """Return whether an invite link is not needed: it has no target any more, or another link to the target gives a higher
-    role, or is older and gives the same role."""
+    """Return whether an invite link is not needed. Its target is gone, or another link gives a higher role there, or an
+    older link gives the same role."""
     if _target_kind(link) and _find_target(world, link) is None:
         return True
     others = list(world.store.all(f"/orgs/{link['organization']}/link-invites"))
@@ -177,13 +177,13 @@ def _role_rank(link: Json) -> int:
 
 
 def _target_kind(link: Json) -> str | None:
-    """Return `space` or `collection`, the kind of the target of a link. None if the link is for the organization."""
+    """Return the kind of a link's target, `space` or `collection`. None for a link to the organization."""
     return next((kind for kind in _TARGET_KINDS if link.get(kind)), None)
 
 
 def _find_target(world: World, link: Json) -> Json | None:
-    """Return the space or collection of a link. None if the link is for the organization, or if its target was deleted or
-    transferred to another organization."""
+    """Return the space or collection of a link. None if it was deleted or transferred to another organization, and for
+    a link to the organization."""
     kind = _target_kind(link)
     target = world.store.find(f"/{kind}s/{link[kind]}") if kind else None
     is_gone = target is None or target.get("deletedAt") or target["organization"] != link["organization"]

@@ -83,8 +83,7 @@ def record_edit(world: World, change_request: Json, revision: Json) -> Json:
 
 
 def refuse_closed(change_request: Json, action: str) -> None:
-    """Raise Refusal if a change request is merged or archived. `action` continues “it cannot …”, such as “be
-    merged”."""
+    """Raise Refusal if a change request is merged or archived. `action` completes “it cannot …”, as in “be merged”."""
     name, status = f"Change request #{change_request['number']}", change_request["status"]
     if status == "merged":
         raise Refusal(409, f"{name} is already merged, so it cannot {action}. Create a new change request.")
@@ -127,7 +126,8 @@ def _update(op: change_requests.Update, world: World) -> Json:
 
 
 def update_fields(world: World, document: Json, **fields: Any) -> Json:
-    """Change fields of a change request. A description of None removes the description. Raises Refusal if it is no document."""
+    """Change fields of a change request. None removes the description. Raises Refusal if the description is no
+    document."""
     description = fields.get("description")
     if description is not None and description.get("object") != "document":
         raise Refusal(400, "description must be a JSON object with object set to document.")

@@ -1,9 +1,9 @@
-"""Comments and replies on spaces and change requests, reviews of change requests, and review requests.
+"""Comments and replies, reviews of change requests, and review requests.
 
-`Threads` converts stored comments to API resources and decides who may change them. The handlers are below.
+`Threads` converts stored comments to API resources, and decides who may change them. The handlers are below.
 
-A review belongs to the revision that was current when it was submitted. It becomes outdated when its author reviews
-again or is requested again. Authors may review their own change requests.
+A review belongs to the revision at the time of its submission. It becomes outdated when its author reviews again, or
+when the author's review is requested again. Authors may review their own change requests.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Threads:
 
     @cached_property
     def base(self) -> Json | None:
-        """Revision that a change request is compared with. Comments can be on content that the change request removes.
+        """Revision that a change request is compared with, for comments on content that the change request removes.
         None for a space."""
         if not isinstance(self.at, ChangeRequestRef):
             return None
@@ -150,8 +150,7 @@ class Threads:
         return page is not None and (node is None or self.block_text(page, node, revision) is not None)
 
     def find_block_text(self, page_id: str, node: str) -> str | None:
-        """Return the text of a block, including a block that the change request removes. None if the block does not
-        exist."""
+        """Return the text of a block, also of one that the change request removes. None if there is no such block."""
         for revision in (self.revision, self.base):
             page = page_trees.find(revision["pages"], page_id) if revision is not None else None
             if page is not None and (block_text := self.block_text(page, node, revision)) is not None:

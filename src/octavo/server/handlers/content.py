@@ -1,6 +1,5 @@
-"""Content of a space, change request or revision: its pages, files, reusable content and changes. The changes of an edit are
-applied together as one new revision.
-"""
+"""Content of a space, change request or revision: its pages, files, reusable content and changes. An edit applies all
+its changes as one new revision."""
 
 from __future__ import annotations
 
@@ -200,8 +199,8 @@ def _list_changes(op: content.ListChanges, world: World) -> Json:
 
 
 def requested_text(world: World, revision: Json, page: Json, op: GetPage | GetPageByPath) -> str:
-    """Return the text of a page as `op` requests it: includes and expressions may be expanded, and links may have
-    another form."""
+    """Return the text of a page in the form that `op` requests: with expanded includes, evaluated expressions or stable
+    links."""
     text = spaces.page_text(world, page)
     if op.dereferenced:
         text = expand_includes(world.store, text, page, revision)
@@ -316,8 +315,8 @@ class ContentEditor:
         return fields
 
     def _with_fields(self, page: Json, fields: Json, markdown: str | None) -> Json:
-        """Return `page` with other fields. If its title equals the first heading of its text, a change of one also
-        changes the other."""
+        """Return `page` with new fields and text. Its title and the first heading of its text stay equal if they were
+        equal."""
         before = page["title"]
         text = self._text(page) if page["type"] == "document" else ""
         if markdown is not None:

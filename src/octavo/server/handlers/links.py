@@ -65,7 +65,7 @@ class LinkTarget:
 
 @dataclass(frozen=True)
 class LinkLocation:
-    """Page and block of a link. Without `block`, the link is in the page tree: a link page, or the cover of a page."""
+    """Page and block of a link. `block` is empty for a link in the page tree: a link page, or the cover of a page."""
 
     page: str
     block: str = ""
@@ -216,8 +216,8 @@ class LinkSurvey:
         return LinkTarget(status, "page", name, space, anchor)
 
     def _other_space_target(self, space: str, page_ref: str | None, anchor: str, status: str) -> LinkTarget | None:
-        """Return another space, or a page in it, as a target. `page_ref` is a path or an ID. None if the caller cannot see
-        it."""
+        """Return another space, or a page in it, as a target. None if the caller cannot see the space. `page_ref` is a
+        path or an ID."""
         document = self._find_document("spaces", space)
         if document is None or document.get("deletedAt") or role(self._world, document) is None:
             return None
@@ -239,8 +239,8 @@ class LinkSurvey:
         return LinkTarget("ok", "openapi", slug) if exists else LinkTarget("broken", "url", slug)
 
     def _find_document(self, collection: str, name: str) -> Json | None:
-        """Return a document by ID. None if it does not exist, or if `name` is not a valid ID. `name` is any text from a
-        page, so it is checked before it becomes part of a path."""
+        """Return a document by ID. None if there is none. `name` is any text from a page, so it must be a valid ID
+        before it becomes part of a path."""
         return self._world.store.find(f"/{collection}/{name}") if ID_PATTERN.fullmatch(name) else None
 
     def _reusable_target(self, reference: str, page: Json) -> LinkTarget:
@@ -267,8 +267,8 @@ _ID_FIELDS = {
 
 
 def has_anchor(world: World, revision: Json, page: Json, anchor: str) -> bool:
-    """Return whether a page, or reusable content in it, may have this anchor. True for an empty anchor, and for a page
-    that is not a document."""
+    """Return whether a page or its included content may have this anchor. True for an empty anchor, and for other pages
+    than documents."""
     if not anchor or page["type"] != "document":
         return True
     parts, remaining, seen = [text_links(world, page).anchors], [page], set[str]()
@@ -329,8 +329,7 @@ def _list_of_change_request(op: links.ListOfChangeRequest, world: World) -> Json
 
 
 def _was_broken(resource: LinkedResource, before: set[tuple[str, str]]) -> bool:
-    """Return whether every page that links to a broken target already had this link in the base of the change request,
-    where it was broken, too."""
+    """Return whether each page with this broken link already had it in the base of the change request, broken too."""
     return all((location.page, resource.target.name) in before for location in resource.locations)
 
 
@@ -340,7 +339,8 @@ def _present_list(
     resources: list[LinkedResource],
     new_broken: list[LinkedResource] | None = None,
 ) -> Json:
-    """Return the links with the status that `op` requests. `new_broken` are the links that a change request breaks."""
+    """Return the links with the status that `op` requests. `new_broken` has the links that the change request
+    breaks."""
     matching = [resource for resource in resources if op.status in (None, resource.target.status)]
     response = paginate(op, ((each.sort_key, each) for each in matching), LinkPresenter(world, op.at).link)
     broken = [resource for resource in matching if resource.target.status == "broken"]

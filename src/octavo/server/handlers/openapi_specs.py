@@ -94,7 +94,7 @@ def _put(op: openapi.Put, world: World) -> BackgroundWork[SpecificationContent]:
 def _start_processing(
     op: openapi.Create | openapi.Put, world: World, path: str, slug: str
 ) -> BackgroundWork[SpecificationContent]:
-    """Save a specification with the state `progress`, and return the work to do. Its last version stays available."""
+    """Save a specification as being processed, and return the work to do. Its last version stays available."""
     now = world.timestamp()
     identity = {"id": world.new_id(), "slug": slug, "organization": op.at.organization_id, "createdAt": now}
     document = {**identity, "visibility": "private", **(world.store.find(path) or {}), "updatedAt": now}

@@ -1,7 +1,7 @@
 """Users and organizations, with their members, teams, merge rules, SAML providers and translation settings. Also the
 version of the API.
 
-Merge rules about features that the embedded platform does not have count as met: agent reviews and expressions.
+Merge rules about agent reviews and custom expressions count as met, because the embedded platform has neither.
 """
 
 from __future__ import annotations
@@ -268,7 +268,8 @@ def _fill_in_team(op: teams.Create | teams.Update, world: World, team: Json) -> 
 
 
 def _add_to_team(world: World, team: Json, user: str, role: str | None = None) -> None:
-    """Add a member of the organization to a team. Without `role`, the earlier role stays, or becomes “member”."""
+    """Add a member of the organization to a team. Without `role`, earlier members keep their role, others become
+    `member`."""
     world.store.get(f"/orgs/{team['organization']}/members/{user}")
     path = f"{team_path(team)}/members/{user}"
     membership = world.store.find(path) or {"role": "member"}
@@ -458,7 +459,7 @@ def _has_site(world: World, organization: Json, site: str) -> bool:
 
 
 def _refuse_taken_hostname(world: World, organization: Json, hostname: str) -> None:
-    """Raise Refusal if another organization has this hostname, or has it as its ID, which is the default hostname."""
+    """Raise Refusal if another organization has this hostname. The default hostname of an organization is its ID."""
     for other in world.store.all("/orgs"):
         if other["id"] != organization["id"] and hostname in (other.get("hostname"), other["id"]):
             raise Refusal(400, f"The subdomain {hostname} is already taken. Choose another.")
@@ -512,7 +513,7 @@ def present_provider(world: World, document: Json) -> Json:
 
 @before_save(sso.SamlProvider)
 def _fill_in_provider(op: sso.CreateProvider | sso.UpdateProvider, world: World, document: Json) -> Json:
-    """Return a provider with its status: active if all required fields are set, else pending. Raises MissingResource if
+    """Return a provider with its status: active if it has all required fields, else pending. Raises MissingResource if
     its default team does not exist."""
     organization = op.at.organization_id
     if op.default_team:
@@ -570,7 +571,8 @@ def _refuse_hidden_space(op: translations.Create, world: World, space_id: str) -
 
 
 def _translation_title(world: World, document: Json) -> str:
-    """Return the default title of translation settings: `SPACE (LANGUAGE)`, or only the language if the space is hidden."""
+    """Return the default title of translation settings: `SPACE (LANGUAGE)`. For a hidden space, return only the
+    language."""
     space = world.store.find(f"/spaces/{document['source']['space']}")
     language: str = document["language"]
     return f"{space['title']} ({language})"[:_TRANSLATION_TITLE_LIMIT] if space and can_see(world, space) else language

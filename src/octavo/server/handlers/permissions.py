@@ -1,8 +1,9 @@
 """Roles, and the actions that each role allows.
 
-A member's role in a space is the higher of two roles. One is the role in the organization, limited by the default level
-of the space. The other is the highest role that was granted to the member or their teams, on the space or on a
-collection that contains it. The default level `inherit` is that of the containing collection, and no limit at the root.
+A member's role in a space is the higher of two roles. The first is the role in the organization, limited by the default
+level of the space. The second is the highest role that was granted to the member or their teams, in the space or in a
+collection around it. With the default level `inherit`, the level of the collection applies. At the root, it sets no
+limit.
 
 Admins always have full access. Guests only have granted roles. Non-members and disabled members have no role.
 """
@@ -48,8 +49,8 @@ def organization_role(world: World, organization: str, user: str | None = None) 
 
 
 def membership(world: World, organization: str, user: str | None = None) -> Json | None:
-    """Return the membership of `user`, by default the caller. Guests have one too. None if the user is disabled or not
-    a member."""
+    """Return the membership of `user`, by default the caller. Guests have one too. None for non-members and disabled
+    members."""
     member = world.store.find(f"/orgs/{organization}/members/{user or world.caller}")
     return None if member is None or member.get("disabled") else member
 

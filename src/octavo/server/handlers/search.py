@@ -1,7 +1,7 @@
 """Full-text search in the main content of spaces and sites.
 
-The sections of a page are searched separately. The first section is the page title and the text before the first heading.
-A query is plain text, not a query language: all words must match, the last word as a prefix.
+The sections of a page are searched separately. The first section is the page title and the text before the first
+heading. All words of a query must match, the last word as a prefix. Queries have no operators.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ def _present_space(world: World, space: Json, sections: Iterable[SearchHit], que
 
 
 def _present_pages(world: World, space: Json, sections: Iterable[SearchHit], query_text: str) -> list[Json]:
-    """Return the matching pages of a space, ordered by their best section. Deleted pages that are still in the index are left
-    out."""
+    """Return the matching pages of a space, ordered by their best section. The index may have deleted pages, which are
+    left out."""
     revision = world.store.get(f"/spaces/{space['id']}/revisions/{space['revision']}")
     tree = {page["id"]: page for page in page_trees.walk(revision["pages"])}
     link_targets: links.SpaceIndex | None = None

@@ -1,4 +1,4 @@
-"""The structure of a site as the caller sees it. Also adds, changes, moves and removes site spaces, sections and groups.
+"""The structure of a site as the caller sees it, and changes to its site spaces, sections and groups.
 
 Changes require the Creator role.
 """
@@ -205,8 +205,8 @@ def _list_groups(op: structure.ListGroups, world: World) -> Json:
 
 
 def require_addable_space(world: World, organization: str, space_id: str) -> Json:
-    """Return the space with an ID. Raises MissingResource if the caller cannot see it, and Refusal if the caller may
-    not add it to a site."""
+    """Return a space that the caller may add to a site. Raises MissingResource if the space is hidden from the caller,
+    and Refusal if the caller lacks the role."""
     space = world.store.get(f"/spaces/{space_id}")
     if space["organization"] != organization or space.get("deletedAt") or role(world, space) is None:
         raise MissingResource(f"/spaces/{space_id}")
@@ -283,8 +283,8 @@ def _fill_in_section(op: structure.CreateSection | structure.UpdateSection, worl
 
 
 def _move_root_into_section(world: World, tree: SiteTree, section: str) -> SiteTree:
-    """Move the site spaces at the root into a section, and return the updated site. It is a new section, or
-    `section` itself if all their spaces are deleted."""
+    """Move the site spaces at the root into a new section, and return the updated site. Site spaces whose spaces are
+    all deleted move into `section` instead."""
     chosen = tree.default_space(None)
     if chosen:
         space = next(
@@ -451,7 +451,7 @@ def _without_null(document: Json, *fields: str) -> Json:
 
 
 def _parts_with_same_prefix(tree: SiteTree, kind: str, parent: str | None) -> list[Json]:
-    """Return the parts whose URLs share a prefix: all sections of a site, or the site spaces of a section."""
+    """Return the parts whose paths must differ: all sections of a site, or the site spaces of a section."""
     parts = tree.sections() if kind == "site-section" else tree.parts_in(kind, parent)
     return [part.document for part in parts]
 

@@ -1,13 +1,13 @@
 """The stored tree of a site, its audience, and its URLs.
 
 Sections and groups are at the root or in a group. Site spaces are in a section, or at the root of a site without
-sections. A deleted space keeps its position while it can be restored, but is hidden. One of several siblings is their
-default: the chosen sibling if it is visible, else the first visible sibling.
+sections. A deleted space is hidden, but keeps its position while it can be restored. One of several visible
+siblings is the default: the chosen one, else the first one.
 
-All members with a role can see every site of their organization. Guests can see a site if they have a role in one of
-its spaces. Published sites are also visible to their audience: everyone for public and unlisted sites, people with an
-active share link for sites shared by link. Sites with visitor authentication have no audience here, because their
-visitors sign in elsewhere and have no API key of this platform.
+Members with a role can see every site of their organization. Guests can see a site if they have a role in one of its
+spaces. Published sites are also visible to their audience. Public and unlisted sites are for everyone. Sites shared by
+link are for people with an active share link. Sites with visitor authentication have no audience here: their visitors
+sign in elsewhere, and have no API key of this platform.
 """
 
 from __future__ import annotations
@@ -151,8 +151,7 @@ def _site_space_paths(world: World, site: str, space: Json) -> list[str]:
 
 
 def can_see_site(world: World, tree: SiteTree) -> bool:
-    """Return whether the caller may see a site as a member or guest, whether or not it is published. A guest needs a
-    role in one of its spaces."""
+    """Return whether the caller may see a site, published or not. Guests need a role in one of its spaces."""
     organization = tree.site["organization"]
     if organization_role(world, organization):
         return True
@@ -172,7 +171,7 @@ def is_in_audience(world: World, tree: SiteTree, share_key: str | None) -> bool:
 
 
 def require_site_access(world: World, at: SiteRef, *, visits: bool, share_key: str | None) -> None:
-    """Raise MissingResource if the caller may not see a site. With `visits`, its audience may see it too.
+    """Raise MissingResource if the caller may not see a site. With `visits`, the audience of the site may see it too.
 
     A wrong or inactive share key always gives MissingResource, so that members can test share links.
     """
@@ -214,7 +213,7 @@ def section_url(world: World, tree: SiteTree, section: Json, share_key: str | No
 
 
 def site_space_url(world: World, tree: SiteTree, site_space: Json, share_key: str | None = None) -> str:
-    """Return the URL where a site space is or would be published. The default site space has the URL of its section or
+    """Return the URL where a site space is or would be published. A default site space has the URL of its section or
     site."""
     section = tree.section(site_space["section"]) if "section" in site_space else None
     if site_space["id"] == tree.default_space(site_space.get("section")):

@@ -1,8 +1,8 @@
 """Sites: creation, publishing, permissions, adaptive schema, share links, MCP servers and redirects.
 
-Permissions depend on the role in the organization. Creators can create sites and edit their structure. Settings, share
-links and publishing require an admin, because anyone who reads a share link can pass it on. Headers of MCP servers may
-contain secrets, so only people who may change a server can read it.
+Permissions depend on the role in the organization. Creators can create sites and edit their structure. Admins change
+settings, publish, and manage share links, which readers could pass on. Only creators can read MCP servers, whose
+headers may contain secrets.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ def _list_permissions(op: sites.ListPermissions, world: World) -> Json:
 
 
 def _highest_role(world: World, organization: Json, user: str, spaces: list[Json]) -> tuple[str, str, Json] | None:
-    """Return a user's highest role in an organization and in `spaces`, the ID of the user, and the organization or
-    space that gives the role. None if the user has no role."""
+    """Return a user's highest role in an organization and in `spaces`, with the user's ID and the source of the role.
+    None if the user has no role."""
     rows = [(organization_role(world, organization["id"], user), user, organization)]
     rows += [(role(world, space, user), user, space) for space in spaces]
     with_role = [(name, user, origin) for name, user, origin in rows if name]
@@ -193,8 +193,8 @@ def _refuse_taken_basename(world: World, site: Json) -> None:
 
 
 def _set_default_site_space(world: World, tree: SiteTree, site_space: str) -> Json:
-    """Make a site space the default of the default section, or of a site without sections. Return the site document to
-    save. Raises Refusal if the site space is elsewhere."""
+    """Make a site space the default of the default section, or of a site without sections. Return the site to save.
+    Raises Refusal if the site space is elsewhere."""
     section = tree.default_section()
     if site_space not in {part.document["id"] for part in tree.existing_site_spaces_in(section)}:
         where = (
@@ -277,8 +277,8 @@ def _list_template_conditions(op: adaptive_schema.ListTemplateConditions, world:
 
 
 def _conditions(expression: str, claim: Json) -> Iterator[Json]:
-    """Yield the template conditions for a visitor claim, each with its description. `expression` is the code that reads
-    the claim, such as `visitor.claims.plan`."""
+    """Yield the template conditions for a visitor claim. `expression` is the code for the claim, as in
+    `visitor.claims.plan`."""
     description = claim.get("description") or expression
     match claim["type"]:
         case "object":
@@ -367,7 +367,7 @@ def present_redirect(world: World, document: Json) -> Json:
 
 @before_save(redirects.Redirect)
 def _fill_in_redirect(op: redirects.Create | redirects.Update, world: World, document: Json) -> Json:
-    """Return a redirect with its source normalized. Raises MissingResource if its new destination does not exist."""
+    """Return a redirect with its source normalized. Raises MissingResource if a new destination does not exist."""
     site = _site_path(op)
     source = normalize_path(document["source"])
     other = world.store.find_by(f"{site}/redirects", "source", source)

@@ -1,6 +1,6 @@
-"""Spaces and collections, their order, and moves between collections and organizations. Also the revisions of their content.
+"""Spaces and collections, their order, and moves between collections and organizations. Also the revisions of content.
 
-A revision is a document with IDs, titles and hashes. Texts and files are blobs, which revisions share.
+A revision is a document with IDs, titles and hashes. Texts and files are blobs that revisions share.
 """
 
 from __future__ import annotations
@@ -92,10 +92,10 @@ def add_first_revision(world: World, space: Json, markdown: str = "") -> Json:
 def add_revision(
     world: World, space_id: str, fields: Json, *, type: str, parents: Sequence[str], merged_from: str | None = None
 ) -> Json:
-    """Create a revision from the `CONTENT_FIELDS` in `fields`.
+    """Create a revision from the `CONTENT_FIELDS` in `fields`, with new slugs and paths of pages.
 
-    `type` is edits, merge, rollback or update. `merged_from` is the ID of the merged change request. Slugs and paths of
-    pages are set here. The caller must make the space or change request refer to the revision.
+    `type` is edits, merge, rollback or update. `merged_from` is the ID of the merged change request. The caller must
+    make a space or change request refer to the revision.
     """
     revision: Json = {
         "id": world.new_id(),
@@ -161,7 +161,7 @@ RETENTION = timedelta(days=7)
 
 
 def list_ordered(world: World, collection: str, organization: str) -> list[tuple[tuple[int, int], Json]]:
-    """Return the spaces or collections of an organization in order, including deleted ones, with their sort keys."""
+    """Return the sort keys and documents of an organization's spaces or collections in order, also of deleted ones."""
     documents = world.store.items(collection)
     matching = [
         (order_key(position, each), each) for position, each in documents if each["organization"] == organization

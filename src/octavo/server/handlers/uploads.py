@@ -1,7 +1,7 @@
-"""Uploads, and the custom fonts and imports that use them. Also PDF exports, which are made when they are downloaded.
+"""Uploads, and the custom fonts and imports that use them. Also PDF exports.
 
 An upload URL contains a secret that replaces the API key. It works once and for 15 minutes. A storage key names the
-uploaded file.
+uploaded file. PDF files are made when they are downloaded.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _request_upload(op: storage.Upload, world: World) -> Json:
 
 
 def find_pending(world: World, organization: str, key: str, secret: str) -> Json:
-    """Return the description of a pending upload, with its `size` and `kind`. Raises Refusal if the URL does not work."""
+    """Return a pending upload with its `size` and `kind`. Raises Refusal if the URL does not work."""
     document = world.store.find(_upload_path(organization, key))
     is_authorized = document is not None and compare_digest(document["secret"].encode(), secret.encode())
     if document is None or not is_authorized:
@@ -91,8 +91,7 @@ def find_pending(world: World, organization: str, key: str, secret: str) -> Json
 
 
 def receive_file(world: World, organization: str, key: str, secret: str, data: bytes) -> None:
-    """Save an uploaded file. Raises Refusal if the URL does not work, or if the file has another size or kind than was
-    announced."""
+    """Save an uploaded file. Raises Refusal if the URL does not work, or if the announced size or kind is another."""
     with world.store.transaction():
         document = find_pending(world, organization, key, secret)
         if len(data) != document["size"]:
@@ -159,8 +158,8 @@ def _present_source(world: World, source: Json) -> Json:
 
 @before_save(fonts.Font)
 def _fill_in_font(op: fonts.Create | fonts.Update, world: World, document: Json) -> Json:
-    """Return the font with the files of the request. A weight in the request gets its new files instead of the old ones, or is
-    removed if its storage key is null. Other weights stay. Raises Refusal if the regular weight has no file."""
+    """Return the font with the files of the request. Files replace those of their weight. A weight whose storage key is
+    null is removed. Raises Refusal if the regular weight has no file."""
     new_faces: list[Json] = document.pop("fontFaces", [])
     weights = {str(face["weight"]) for face in new_faces}
     faces = {weight: sources for weight, sources in document.get("faces", {}).items() if weight not in weights}
@@ -208,7 +207,8 @@ def _create(op: imports.Create, world: World) -> BackgroundWork[Any]:
 
 
 def _fetcher(op: imports.Create, world: World) -> Fetcher:
-    """Return the fetcher for an import. Uploaded files come from the store, because an upload URL cannot be downloaded."""
+    """Return the fetcher for an import. For an upload URL, which cannot be downloaded, it returns the file in the
+    store."""
     fetcher = Fetcher(allows_private=world.allows_private_imports)
     if (key := upload_key(world, op.url)) is None:
         return fetcher
@@ -340,8 +340,8 @@ def _export_pdf(op: pdf.Get, world: World) -> Json:
 
 
 def pdf_maker(world: World, payload: str, signature: str) -> Callable[[], bytes]:
-    """Return a function that makes the PDF for a signed URL. Raises Refusal if the signature is wrong or has expired,
-    and MissingResource if there is no such space or revision."""
+    """Return a function that makes the PDF for a signed URL. Raises Refusal if the signature is wrong or expired, and
+    MissingResource if the space or revision is gone."""
     if not hmac.compare_digest(_signature(world, payload).encode(), signature.encode()):
         raise Refusal(404, "There is no PDF at this link. Export the PDF again.")
     export = json.loads(urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
