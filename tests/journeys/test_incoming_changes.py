@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from octavo.api import change_requests, content
+from octavo.api.content import UpdatePage
 from octavo.tui.review.checked_dialog import CheckedDialog
 from tests.journeys.contests import Contest, add_page, edit_page
 from tests.journeys.stage import Run, Stage
@@ -53,6 +54,35 @@ async def test_incoming_diff_that_could_not_be_loaded_is_loaded_by_r(stage: Stag
         run.accept()
         await run.press("r")
         await run.see("barn")
+
+
+async def test_unchanged_checks_of_an_update_are_confirmed_after_a_while(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        contest = Contest(run)
+        await contest.texts(BASE, MAIN, MINE)
+        await contest.open()
+        await run.press("U")
+        await run.see("Update  (y)", "d incoming changes")
+        await run.later(seconds=8)
+        await run.press("y")
+        await run.hear(f"Updated #{contest.number}.")
+
+
+async def test_incoming_changes_show_the_new_title_of_a_page(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        contest = Contest(run)
+        await contest.publish(add_page(BASE), add_page("# Yard\n\nBehind the house.\n"))
+        stores, yard = (await contest.page("Stores")).id, (await contest.page("Yard")).id
+        await contest.propose(edit_page(stores, MINE))
+        mine = contest.number
+        await contest.publish(UpdatePage(page=yard, title="Garden"))
+        contest.number = mine
+        await contest.open()
+        await run.press("U")
+        await run.see("Update #", "d incoming changes")
+        await run.press("d")
+        await run.see("INCOMING", "Garden")
+        await run.see("title", "Yard")
 
 
 @pytest.mark.before_release

@@ -238,6 +238,21 @@ async def test_same_remark_on_several_blocks_is_resolved_as_one(stage: Stage, si
         await run.see("● 1 open")
 
 
+async def test_undone_remark_keeps_the_draft_of_the_next_remark(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_change_request(run, "refused")
+        await run.see("− All times")
+        await run.press("enter")
+        await select_blocks_and_write(run, "Say which zone.")
+        await run.press("asterisk", "A")
+        await run.see("Remark on 1 block")
+        await run.type("Which unit?")
+        await run.press("escape", "u")
+        await run.hear("Removed 2 pending comments. Press A to continue the remark.")
+        await run.press("A")
+        await run.see("Say which zone.", "Which unit?")
+
+
 async def go_to_remark(run: Run) -> None:
     """Go to the first open thread with the remark."""
     while "The same remark" not in str(run.app.screen.page_discussion.selected_thread_line()):  # type: ignore[attr-defined]  # the view

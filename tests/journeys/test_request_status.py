@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.api import change_requests, comments, content, reviews
+from octavo.api import change_requests, comments, content, reviews, spaces
 from octavo.api.bodies import Markdown
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import DocumentBody, GetRawPage, UpdatePage
 from octavo.api.operation import ChangeRequestRef, SpaceRef
+from octavo.tui.review import request_preview
+from octavo.tui.review.request_comparison import PREDICTION_DELAY
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_reviewing import open_change_request, select_change_request
 
@@ -112,6 +114,36 @@ async def test_preview_shows_reviews_and_conflicts(stage: Stage) -> None:
         await run.press("escape")
         await select_change_request(run, "retry", "schedule")
         await run.see("✗ may conflict: Retries", "✗ outdated")
+
+
+async def test_late_changes_are_not_shown_in_the_preview_of_another_change_request(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with stage.play(start="changes") as run:
+        run.gate.shut(content.ListChanges)
+        await select_change_request(run, "refused")
+        await run.until(lambda: run.gate.waiting > 0, "load the changes of the selected change request")
+        monkeypatch.setattr(request_preview, "SELECTION_DELAY", 60)
+        await run.press("escape")
+        await select_change_request(run, "retry", "schedule")
+        run.gate.open()
+        await run.settle()
+        assert "Time and time zones" not in run.text
+
+
+async def test_prediction_that_failed_is_loaded_by_r(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await select_change_request(run, "retry", "schedule")
+        await run.see("✗ may conflict: Retries")
+        run.platform.refuse_next(spaces.Get, 500, "Out of order", times=99)
+        await run.press("enter")
+        await run.see("change 1 of")
+        await run.pilot.pause(2 * PREDICTION_DELAY)
+        await run.settle()
+        assert "possible conflict" not in run.text
+        run.accept()
+        await run.press("r")
+        await run.see("1 possible conflict")
 
 
 @pytest.mark.before_release

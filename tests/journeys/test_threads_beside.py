@@ -84,6 +84,25 @@ async def test_thread_dialog_is_beside_its_text_on_a_page(stage: Stage, size: tu
         )
 
 
+async def test_next_thread_is_beside_its_text_after_the_shown_thread_was_deleted(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.see("Your first tide")
+        await run.press("j", "j", "enter")
+        await run.see("› Quickstart", HERE)
+        screen = run.app.screen
+        assert isinstance(screen, ContentScreen)
+        pane = screen.page_view
+        await run.until(lambda: pane.contents.is_fully_parsed, "render the whole page")
+        await run.press("t", "enter")
+        await run.see("Is 09:06 the beginning", "1 of 2")
+        at = screen.page_discussion.selected_thread
+        assert at is not None
+        await run.ask(comments.Delete(at=at.at, comment_id=at.thread.id), at.thread.posted_by.id)
+        await run.press("r")
+        await run.see("My favourite hint", "1 of 1")
+        check_text_is_visible(run, pane, "back.")
+
+
 @pytest.mark.before_release("size0", "size2")
 @pytest.mark.parametrize("size", SIZES[:3])
 async def test_thread_dialog_is_beside_its_text_in_a_diff(stage: Stage, size: tuple[int, int]) -> None:

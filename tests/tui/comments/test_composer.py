@@ -406,6 +406,18 @@ async def test_editor_without_a_terminal_keeps_the_text() -> None:
         assert "Octavo cannot start an editor in this terminal." in shown(app)
 
 
+async def test_text_that_is_being_sent_cannot_be_edited_in_the_editor() -> None:
+    app = ComposerApp()
+    async with app.run_test() as pilot:
+        await app.open_composer("text")
+        app.disk.clear()
+        await pilot.press("ctrl+s", "ctrl+e")
+        await pilot.pause()
+        assert "cannot start an editor" not in shown(app)
+        app.disk.set()
+        await until(pilot, lambda: app.answers == ["text"])
+
+
 async def test_pasted_and_quoted_control_characters_are_shown_as_text() -> None:
     app = ComposerApp()
     async with app.run_test(size=(120, 30)) as pilot:

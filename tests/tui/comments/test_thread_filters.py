@@ -10,7 +10,14 @@ from octavo.api.operation import SpaceRef
 from octavo.api.users import User
 from octavo.documents.suggestions import mention_suffix, one_line_text
 from octavo.tui.comments.autocomplete import mention_markdown
-from octavo.tui.comments.thread_filters import ORDERS, Thread, available_filters, filter_threads, is_in_section
+from octavo.tui.comments.thread_filters import (
+    ORDERS,
+    Thread,
+    available_filters,
+    filter_threads,
+    is_in_section,
+    location_summaries,
+)
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 ADA, TOM = User(id="ada", display_name="Ada"), User(id="tom", display_name="Tom")
@@ -115,3 +122,11 @@ def test_list_shows_the_text_of_links_and_mentions() -> None:
         one_line_text("Why?\n\n> ```py\n> a = 1\n> b > 2\n> ```\n> said\n\nNot 3?") == "Why? a = 1 · b > 2 said Not 3?"
     )
     assert one_line_text("[" * 50_000) == "[" * 50_000
+
+
+def test_heading_of_threads_without_a_date_has_no_age() -> None:
+    dated, undated = thread("a", place="NEWS"), thread("b", days=None, place="NEWS")
+    assert location_summaries([undated]) == {"NEWS": "1 thread"}
+    assert location_summaries([dated, undated])["NEWS"].endswith(
+        location_summaries([dated])["NEWS"].partition(" · ")[2]
+    )

@@ -217,6 +217,26 @@ async def test_later_edits_are_kept(
         assert (await desk.page(page)).markdown == text
 
 
+async def test_new_page_is_deleted_after_a_page_with_subpages_was_moved_out_of_it(live: Live, desk: Desk) -> None:
+    before = await content_of_main(desk)
+    at = await desk.propose(insert("# New\n\nNew.\n"))
+    new = next(page.id for page in (await desk.tree(at)).walk() if page.title == "New")
+    await desk.edit(at, update((await ids_of(desk))["Gamma"], into=new))
+    await desk.merge(at)
+    plan, _ = await revert(live, desk, await desk.get(at))
+    assert (sorted(plan.lines), plan.not_reverted) == (["→ Gamma", "− New"], ())
+    assert await content_of_main(desk) == before
+
+
+async def test_page_is_restored_although_its_parent_was_deleted_after_the_merge(live: Live, desk: Desk) -> None:
+    ids = await ids_of(desk)
+    of = await merge_changes(desk, lambda ids: [DeletePage(page=ids["Below"]), update(ids["Alpha"], at=3)])
+    await merge_changes(desk, lambda ids: [DeletePage(page=ids["Gamma"])])
+    plan, _ = await revert(live, desk, of)
+    assert sorted(plan.lines) == ["+ Below", "→ Alpha"]
+    assert ids["Below"] in (await ids_of(desk)).values()
+
+
 async def test_files_cannot_be_reverted(live: Live, desk: Desk) -> None:
     file = InsertFiles(files=(NewFile(name="a.txt", content_type="text/plain", base64="YQ=="),))
     of = await merge_changes(desk, lambda ids: [file, update(ids["Beta"], "# Beta\n\nOther.\n")])

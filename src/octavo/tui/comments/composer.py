@@ -396,7 +396,7 @@ class Composer(Dialog[str | None]):
 
     def edit_in_editor(self) -> None:
         """Edit the text in the user's external editor."""
-        if self.editing_folder is None:
+        if self.editing_folder is None or self.text_area.read_only:
             return
         self.save_now()
         result = edit_text(

@@ -278,7 +278,8 @@ class SelectedBlocks:
             async def undo() -> bool:
                 if not any(each.id in added for each in outbox.pending_comments(at)):
                     return False
-                await app.session.drafts.save(draft_key, text)
+                newer = app.session.drafts.get(draft_key)
+                await app.session.drafts.save(draft_key, text if newer in (None, text) else f"{text}\n\n{newer}")
                 await outbox.remove_pending_comments(added)
                 self._blocks[:] = blocks
                 self._on_change()

@@ -156,15 +156,17 @@ class ThreadDialog(Dialog[None]):
     def _show_threads(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
         if snapshot.value is None:
             return
-        threads = {thread.id: thread for thread in snapshot.value.items}
+        threads, shown_before = {thread.id: thread for thread in snapshot.value.items}, self._current_id
         self._threads = {key: threads.get(key, thread) for key, thread in self._threads.items()}
         if not snapshot.loading and snapshot.value.next is None:
             for key in [key for key in self._threads if key not in threads]:
                 self._remove_thread(key, snapshot.value.items)
-        if self._current_id in self._threads:
-            self._draw()
-        else:
+        if self._current_id not in self._threads:
             self.dismiss(None)
+            return
+        if self._current_id != shown_before:
+            self._place_beside_block()
+        self._draw()
 
     def _remove_thread(self, key: str, items: Sequence[Comment]) -> None:
         """Remove a deleted thread. If it was pending and has been sent, the thread of the server with the same text

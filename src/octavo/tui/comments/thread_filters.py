@@ -140,14 +140,16 @@ def filter_threads(threads: Iterable[Thread], filters: Collection[ThreadFilter])
 
 def location_summaries(threads: Iterable[Thread]) -> dict[str, str]:
     """Return a summary of each space or change request, by its label: the number of its threads and the age of the
-    oldest thread."""
-    by_location: dict[str, list[datetime]] = {}
+    oldest dated thread."""
+    by_location: dict[str, list[datetime | None]] = {}
     for thread in threads:
-        by_location.setdefault(thread.location, []).append(thread.posted_at)
-    return {
-        location: f"{plural(len(times), 'thread')} · oldest {long_age(min(times))}"
-        for location, times in by_location.items()
-    }
+        by_location.setdefault(thread.location, []).append(thread.comment.posted_at)
+
+    def summary(times: list[datetime | None]) -> str:
+        age = long_age(min(filter(None, times), default=None))
+        return plural(len(times), "thread") + (f" · oldest {age}" if age else "")
+
+    return {location: summary(times) for location, times in by_location.items()}
 
 
 ORDERS: dict[str, tuple[str, Callable[[Thread], tuple[object, ...]]]] = {

@@ -4,7 +4,7 @@ before the write if they are older than `MAX_AGE`."""
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -28,7 +28,7 @@ ChecksT = TypeVar("ChecksT")
 
 @dataclass(frozen=True)
 class DialogContent:
-    """What the dialog shows once the checks are loaded."""
+    """Texts and actions that the dialog has once the checks are loaded. Contents with the same texts are equal."""
 
     facts: tuple[Fact, ...]
     intro: str | None = None
@@ -40,9 +40,9 @@ class DialogContent:
     typed: str = ""
     """Text that you have to type to confirm. Empty if a key is enough."""
     word_reason: str = ""
-    show_diff: Callable[[], None] | None = None
+    show_diff: Callable[[], None] | None = field(default=None, compare=False)
     """Opens the incoming changes in place of the dialog."""
-    archive: Callable[[], None] | None = None
+    archive: Callable[[], None] | None = field(default=None, compare=False)
     """Closes this dialog and opens the dialog that archives the change request."""
 
 

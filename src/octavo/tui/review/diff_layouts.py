@@ -142,7 +142,7 @@ class SinglePage:
                 self._take(change, compared)
 
     def _take(self, change: ChangedPage, compared: PageComparison) -> None:
-        compared = _with_settings(change, compared)
+        compared = with_settings(change, compared)
         self._anchors = TwoVersionAnchors((compared.old, compared.new))
         # The key contains no revision, so the position stays the same when the page is edited.
         sides = self._comparison.sides
@@ -158,7 +158,7 @@ class SinglePage:
             self.pane.set_threads(self._thread_rows(self._shown[0], self._anchors))
 
 
-def _with_settings(entry: ChangedPage, compared: PageComparison) -> PageComparison:
+def with_settings(entry: ChangedPage, compared: PageComparison) -> PageComparison:
     """Return a comparison that also shows the changed settings of the page."""
     return compared.with_settings((*entry.settings, *compared.diff.metadata)) if entry.settings else compared
 
@@ -486,7 +486,7 @@ class RequestScroll:
         self.load_near()
 
     def _take(self, section: PageSection, entry: ChangedPage, compared: PageComparison) -> None:
-        compared = _with_settings(entry, compared)
+        compared = with_settings(entry, compared)
         section.compared, section.note = compared, ""
         section.documents = (compared.old, compared.new)
         self._anchors[section.key] = TwoVersionAnchors(section.documents)

@@ -4,7 +4,7 @@ review."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -278,7 +278,11 @@ class _Planner:
         deleted = self._deletable_pages(by_kind.get("page_created", []), {page.id for page, _, _ in moved})
         if moved:  # A move can shift the restored pages beside it, so these are positioned again.
             before = self._before
-            restored_positions = [(before.pages[id], before.parents[id], before.position_of(id)) for id in restored]
+            restored_positions = [
+                (before.pages[id], before.parents[id], before.position_of(id))
+                for id in restored
+                if self._can_be_parent(before.parents[id], restored_ids)
+            ]
             positions = [*moved, *restored_positions]
             moved = tuple(sorted(positions, key=lambda each: list(self._before.pages).index(each[0].id)))
         return RevertPlan(
@@ -334,7 +338,7 @@ class _Planner:
             if parent_now != merged:
                 if parent_now != former:
                     self._not_reverted.append(f"{page.title}: moved after the merge")
-            elif former is not None and former not in self._now.pages and former not in restored_ids:
+            elif not self._can_be_parent(former, restored_ids):
                 self._not_reverted.append(f"{page.title}: its parent page was deleted after the merge")
             elif former is not None and page_id in self._now.path_to(former):
                 self._not_reverted.append(
@@ -343,13 +347,17 @@ class _Planner:
             else:
                 yield page, former, self._before.position_of(page_id)
 
+    def _can_be_parent(self, page_id: str | None, restored_ids: Collection[str]) -> bool:
+        """Return True if the page exists after the revert. None is the top level."""
+        return page_id is None or page_id in self._now.pages or page_id in restored_ids
+
     def _deletable_pages(self, pages: Iterable[str], moved_ids: set[str]) -> list[str]:
-        """Return the created pages to delete. They have no later edits, and no subpages remain. Pages below another
+        """Return the created pages to delete. Pages with later edits or remaining subpages are kept. Pages below another
         page to delete are left out."""
         created = [page for page in pages if page in self._now.pages]
         edited = {page for page in created if page in self._changed_later or not self._has_ids}
         remaining = set(self._now.pages) - set(created) - moved_ids | edited
-        needed = {parent for page in remaining for parent in self._now.path_to(page)[:-1] if parent in created}
+        needed = {parent for page in remaining for parent in self._remaining_ancestors(page, moved_ids)} & set(created)
         for page in created:
             if page in edited:
                 reason = "edited" if self._has_ids else "may have been edited"
@@ -358,6 +366,12 @@ class _Planner:
                 self._not_reverted.append(f"{self._now.pages[page].title}: it has subpages")
         deleted = set(created) - edited - needed
         return [page for page in created if page in deleted and self._now.parents[page] not in deleted]
+
+    def _remaining_ancestors(self, page_id: str, moved_ids: set[str]) -> list[str]:
+        """Return the ancestors that a page still has after the pages in `moved_ids` are moved back."""
+        ancestors = self._now.path_to(page_id)[:-1]
+        start = max((index + 1 for index, each in enumerate(ancestors) if each in moved_ids), default=0)
+        return ancestors[start:]
 
 
 class _Tree:

@@ -243,7 +243,10 @@ class Comparison:
             space = await self._view.live.fetch(spaces.Get(at=self.space))
             prediction = await predict_conflicts(self._view.live, self.at, change_request, listed, main=space.revision)
         except ApiError:
-            return  # The dialogs that need the prediction load it again and show the error.
+            # The dialogs that need the prediction show the error. Here, the next response starts another prediction.
+            if predicted_for == self._predicted_for:
+                self._predicted_for = ""
+            return
         if predicted_for == self._predicted_for:
             self.conflicting = frozenset(each.id for each in prediction.conflicts)
             self.is_on_main = prediction.is_on_main

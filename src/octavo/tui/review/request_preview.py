@@ -71,6 +71,8 @@ class RequestPreview(VerticalScroll, can_focus=False):
             self.scroll_home(animate=False)
             self._changes, self._reviews = Snapshot(loading=True), Snapshot(loading=True)
             self._requested = Snapshot(loading=True)
+            for slot in ("summary changes", "summary reviews", "summary requested"):
+                self.view.follow(slot, None)
             if self._timer is not None:
                 self._timer.stop()
             self._timer = self.set_timer(SELECTION_DELAY, self._load)

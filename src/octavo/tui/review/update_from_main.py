@@ -34,6 +34,7 @@ from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, Dialog
 from octavo.tui.review.conflict_choices import ConflictSource
 from octavo.tui.review.conflict_finder import find_conflicts
 from octavo.tui.review.conflicts import ConflictsScreen
+from octavo.tui.review.diff_layouts import with_settings
 from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, ARCHIVE_HINT
 from octavo.tui.review.status_changes import RequestTarget, offer_to_archive
 from octavo.tui.widgets.commands import Command, Commands
@@ -420,7 +421,7 @@ class IncomingChanges(View):
         self.show_location(
             f"Changes › #{self._change_request.number} {self._change_request.title} › Incoming changes", " ".join(facts)
         )
-        if page is not None and page.page is not None:
+        if page is not None and page.is_document:
             self.view.state.show_loading(page.title)
             self.run_worker(self._compare(page), exclusive=True, group="diff")
         elif page is not None:
@@ -438,7 +439,8 @@ class IncomingChanges(View):
         try:
             compared = await self._diffs.compare(page)
         except ApiError as error:
-            self.view.state.fail(f"Could not load the diff of {page.title}", str(error))
+            if self.rows.item is page:
+                self.view.state.fail(f"Could not load the diff of {page.title}", str(error))
             return
         if self.rows.item is page:
-            self.view.show(compared, title=page.title, key=page.key)
+            self.view.show(with_settings(page, compared), title=page.title, key=page.key)
