@@ -253,6 +253,7 @@ CASES = {
         "paragraph a\nembed [url=https://a.b html=iframe]\nparagraph <|c.mp4→c.mp4>\n"
         "table [header_hidden=True]\n  row\n    cell <|d.mp3→d.mp3>",
     ),
+    "media without a URL": ("<audio>\n<p>a</p>\n</audio>", "paragraph a"),
     "media without an end": (
         '<video src="a.mp4">\n<p>b</p>',
         "embed [url=a.mp4 html=video]\nparagraph b",
@@ -265,6 +266,11 @@ CASES = {
     "footnote": (
         "word[^1]\n\n[^1]: the *note*",
         "paragraph word <footnote;label=1|1>\nfootnotes\n  footnote [label=1]\n    paragraph the  <italic|note>",
+    ),
+    "text after code in a pre": ("<pre><code>a\n</code>b</pre>", "code 'a\\nb'"),
+    "two definitions of one footnote": (
+        "a[^1]\n\n[^1]: b\n[^1]: c",
+        "paragraph a <footnote;label=1|1>\nfootnotes\n  footnote [label=1]\n    paragraph b\n    paragraph c",
     ),
     "footnote only html refers to": (
         '<p>a <a data-footnote-ref href="#user-content-fn-1">word</a></p>\n\n[^1]: note',

@@ -239,7 +239,7 @@ class TokenStream:
             at, line = end, end_line
         self.rest = min(at, len(self._source))
         if self._notes or self._footnotes["list"]:
-            state = StateCore("", parser(), self._env, self._notes)
+            state = StateCore("", parser(), self._env, _join_definitions(self._notes))
             _append_footnotes(state)
             text_join(state)
             if state.tokens:
@@ -422,6 +422,19 @@ def parser() -> MarkdownIt:
     markdown.inline.ruler2.before("balance_pairs", "marked_as_written", markdown_rules.pair_delimiters)
     markdown.inline.ruler2.before("fragments_join", "bold_of_nothing", markdown_rules.drop_empty_bold)
     return markdown
+
+
+def _join_definitions(tokens: list[Token]) -> list[Token]:
+    """Return the tokens of footnote definitions with only one definition of each label. The plugin would drop all but the
+    last."""
+    definitions: dict[str, list[Token]] = {}
+    for token in tokens:
+        if token.type == "footnote_reference_open":
+            current = definitions.setdefault(token.meta["label"], [token])
+        elif token.type != "footnote_reference_close":
+            current.append(token)
+    closing = Token("footnote_reference_close", "", -1)
+    return [token for definition in definitions.values() for token in (*definition, closing)]
 
 
 def _append_footnotes(state: StateCore) -> None:

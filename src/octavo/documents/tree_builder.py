@@ -201,8 +201,9 @@ class HtmlReader:
         for inner in html_tokens(self._raw, piece.end, end):
             if not url and inner.tag and inner.tag.name == "source":
                 url = inner.tag.attrs.get("src")
-        if url:
-            self._add(DraftBlock("embed", {"url": url, "html": tag.name}))
+        if not url:
+            return None  # Then browsers show the content of the element.
+        self._add(DraftBlock("embed", {"url": url, "html": tag.name}))
         return after
 
 
@@ -247,7 +248,7 @@ def _html_code(inner: str, pre: HtmlTag) -> DraftBlock:
     code_tag = _CODE.match(inner)
     language = _LANGUAGE.search((code_tag[1] if code_tag else "") + " " + pre.attrs.get("class", ""))
     if code_tag:
-        inner = inner[code_tag.end() :].rsplit("</code>", 1)[0]
+        inner = inner[code_tag.end() :]
     texts: list[str] = []
     highlighted: set[int] = set()
     notes: list[tuple[int, str]] = []
