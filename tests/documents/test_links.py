@@ -256,6 +256,7 @@ def test_index_page_below_a_group_is_found_by_its_folder(href: str, page: str) -
         ("/broken/openapi/pets", "The OpenAPI specification no longer exists."),
         ("broken-reference", "The link target no longer exists."),
         ("nowhere.md", "There is no page at nowhere.md."),
+        ("/img/a.png", "There is no page or file at img/a.png."),
     ],
 )
 def test_broken_link_has_a_reason(href: str, reason: str) -> None:

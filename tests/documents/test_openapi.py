@@ -184,6 +184,7 @@ def test_swagger_2_is_read() -> None:
                             {"in": "body", "name": "pet", "required": True, "schema": {"$ref": "#/definitions/Pet"}},
                         ],
                         "responses": {"200": {"description": "ok", "schema": {"$ref": "#/definitions/Pet"}}},
+                        "produces": ["application/xml"],
                     }
                 }
             },
@@ -195,6 +196,10 @@ def test_swagger_2_is_read() -> None:
     assert (found.server, found.security) == ("https://api.example/v1", ("API key in header X-Key",))
     assert [each.field.type for each in found.parameters] == ["integer"]
     assert [body.schema and body.schema.type for body in (*found.bodies, *found.responses[0].bodies)] == ["Pet", "Pet"]
+    assert [body.media for body in (*found.bodies, *found.responses[0].bodies)] == [
+        "application/json",
+        "application/xml",
+    ]
     assert "-H 'X-Key: '\"$KEY\"" in found.curl
 
 
@@ -279,6 +284,16 @@ def test_growing_specification_hits_the_limits(name: str) -> None:
     fields = [field for body in found.bodies if body.schema for field in body.schema.children]
     assert all(len(field.note) < 500 for field in fields)
     assert sum(len(field.description) for field in fields) < 70_000
+
+
+@pytest.mark.parametrize(
+    ("server", "url"),
+    [("/api/v3", "https://…/api/v3/a"), ("//a.example/b", "https://a.example/b/a"), ("", "https://…/a")],
+)
+def test_curl_command_has_an_absolute_url(server: str, url: str) -> None:
+    found = Specification({"servers": [{"url": server}], "paths": {"/a": {"get": {}}}}).operation("get", "/a")
+    assert found is not None
+    assert shlex.split(found.curl) == ["curl", url]
 
 
 def test_curl_command_cannot_be_injected() -> None:

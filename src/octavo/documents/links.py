@@ -379,10 +379,12 @@ def _missing_page(href: str, path: str, full_path: str, targets: SpaceIndex) -> 
     """Return the target for a path that no page has: perhaps a file if the files are unknown, else a broken link."""
     name = posixpath.basename(path)
     suffix = posixpath.splitext(name)[1]
-    if targets.files is None and _SUFFIX.fullmatch(suffix) and suffix != ".md":
+    may_be_file = _SUFFIX.fullmatch(suffix) is not None and suffix != ".md"
+    if targets.files is None and may_be_file:
         return FileLink("", name, full_path)
+    missing = "page or file" if may_be_file else "page"
     is_outside = full_path.startswith("../")
-    return BrokenLink(href, f"There is no page at {path}.", is_outside_tree=is_outside, path=full_path)
+    return BrokenLink(href, f"There is no {missing} at {path}.", is_outside_tree=is_outside, path=full_path)
 
 
 def _marked_broken(href: str) -> BrokenLink:

@@ -139,7 +139,7 @@ class Specification:
         bodies = tuple(_bodies(reader, self._resolve(raw.get("requestBody"))))
         bodies += tuple(self._swagger_bodies(reader, list(by_name.values()), raw))
         responses = [
-            self._response(reader, status, self._resolve(each))
+            self._response(reader, status, self._resolve(each), self._media(raw, "produces", "application/json"))
             for status, each in first_items(raw.get("responses")).items()
         ]
         server = "" if is_webhook else self._server_url(item, raw)
@@ -158,26 +158,34 @@ class Specification:
         )
         return operation if is_webhook else _with_curl(operation, self, raw)
 
-    def _response(self, reader: SchemaReader, status: str, raw: Mapping[str, Any]) -> Response:
-        bodies = tuple(replace(body, description="") for body in _bodies(reader, raw))
-        return Response(as_line(status), reader.words(raw.get("description")), bodies)
+    def _response(self, reader: SchemaReader, status: str, raw: Mapping[str, Any], media: str) -> Response:
+        """Return a response. `media` is its media type in OpenAPI 2.0."""
+        bodies = [replace(body, description="") for body in _bodies(reader, raw)]
+        if "schema" in raw:
+            bodies.append(Body(media, reader.field("", raw["schema"], False)))
+        return Response(as_line(status), reader.words(raw.get("description")), tuple(bodies))
+
+    def _media(self, raw: Mapping[str, Any], name: str, default: str) -> str:
+        """Return the first media type that an operation or the specification names. `name` is consumes or produces."""
+        media = next((as_line(each) for each in as_list(raw.get(name) or self.spec.get(name))), "")
+        return media or default
 
     def _swagger_bodies(
         self, reader: SchemaReader, parameters_raw: list[Mapping[str, Any]], raw: Mapping[str, Any]
     ) -> Iterator[Body]:
-        media = next((as_line(each) for each in as_list(raw.get("consumes") or self.spec.get("consumes"))), "")
         for each in parameters_raw:
             if each.get("in") == "body":
                 schema = reader.field("", each.get("schema"), each.get("required") is True)
                 yield Body(
-                    media or "application/json",
+                    self._media(raw, "consumes", "application/json"),
                     schema,
                     each.get("required") is True,
                     reader.words(each.get("description")),
                 )
         form = [_parameter(reader, each).field for each in parameters_raw if each.get("in") == "formData"]
         if form:
-            yield Body(media or "application/x-www-form-urlencoded", SchemaField("", "object", children=tuple(form)))
+            media = self._media(raw, "consumes", "application/x-www-form-urlencoded")
+            yield Body(media, SchemaField("", "object", children=tuple(form)))
 
     def _server_url(self, *levels: Mapping[str, Any]) -> str:
         for level in (*reversed(levels), self.spec):
@@ -242,8 +250,6 @@ def _bodies(schemas: SchemaReader, raw: Mapping[str, Any]) -> Iterator[Body]:
         yield Body(
             as_line(media), schemas.field("", schema, required) if schema is not None else None, required, description
         )
-    if "schema" in raw and "in" not in raw:
-        yield Body("application/json", schemas.field("", raw["schema"], False))
 
 
 def _with_curl(operation: Operation, specification: Specification, raw: Mapping[str, Any]) -> Operation:
@@ -252,9 +258,7 @@ def _with_curl(operation: Operation, specification: Specification, raw: Mapping[
         for parameter in operation.parameters
         if parameter.location == "query" and parameter.field.required
     ]
-    # With a leading hyphen, the URL would be an option of curl.
-    server = "https://…" if operation.server.startswith("-") else operation.server or "https://…"
-    url = f"{server}{operation.path}" + (f"?{'&'.join(query)}" if query else "")
+    url = f"{_absolute_url(operation.server)}{operation.path}" + (f"?{'&'.join(query)}" if query else "")
     words = [f"curl{'' if operation.method == 'get' else f' -X {operation.method.upper()}'} {_shell_quote(url)}"]
     requirements = as_list(raw["security"] if "security" in raw else specification.spec.get("security"))
     for name in first_items(next((each for each in requirements if isinstance(each, dict)), {})):
@@ -279,6 +283,16 @@ def _with_curl(operation: Operation, specification: Specification, raw: Mapping[
             words.append(f"-d {_shell_quote(json.dumps(example(body.schema), indent=2, ensure_ascii=False))}")
     curl = " \\\n  ".join(words)
     return replace(operation, curl=curl if len(curl) <= _MAX_CURL else " \\\n  ".join(words[:-1]))
+
+
+def _absolute_url(server: str) -> str:
+    """Return the URL of a server for curl, with `…` for a host that the specification does not have."""
+    if server.startswith("//"):
+        return f"https:{server}"
+    if server.startswith("/"):
+        return f"https://…{server}"
+    # With a leading hyphen, the URL would be an option of curl.
+    return "https://…" if server.startswith("-") else server or "https://…"
 
 
 def _is_bearer(scheme: Mapping[str, Any]) -> bool:
