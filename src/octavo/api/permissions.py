@@ -46,8 +46,7 @@ class Grant(AtShared, Operation[None], post="/permissions", success=204, nullabl
 
 
 class ListUsers(AtShared, Listing[UserPermission], get="/permissions/users"):
-    """List the members with a role of their own in a space or collection, without roles from teams and parent
-    collections."""
+    """List the members with a role of their own in a space or collection, not through a team or a collection."""
 
 
 class UpdateUser(AtShared, Operation[None], patch="/permissions/users/{user_id}", success=204, nullable=("role",)):

@@ -422,12 +422,11 @@ class _Converter(MarkdownConverter):
     def escape(self, text: str, parent_tags: set[str]) -> str:
         return _MARKDOWN_SYNTAX.sub(r"\\\g<0>", text)
 
-    # The stubs of markdownify lack its methods.
     def convert_td(self, el: Tag, text: str, parent_tags: set[str]) -> str:
-        return str(super().convert_td(el, _PIPE.sub(r"\|", text), parent_tags))  # type: ignore[misc]
+        return str(super().convert_td(el, _PIPE.sub(r"\|", text), parent_tags))  # type: ignore[misc]  # not in its stubs
 
     def convert_th(self, el: Tag, text: str, parent_tags: set[str]) -> str:
-        return str(super().convert_th(el, _PIPE.sub(r"\|", text), parent_tags))  # type: ignore[misc]
+        return str(super().convert_th(el, _PIPE.sub(r"\|", text), parent_tags))  # type: ignore[misc]  # not in its stubs
 
 
 class _Soup(BeautifulSoup):
