@@ -178,3 +178,23 @@ async def test_more_matches_than_are_counted_are_not_called_all() -> None:
         while app.pane.find_bar.has_work:
             await pilot.pause()
         assert app.pane.find_bar.search_status == "1 of 10000+"
+
+
+LINES = "\n".join(f"line {number}" for number in range(30))
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        f'{{% code expandable="true" %}}\n```js\n{LINES}\n```\n{{% endcode %}}\n',
+        '{% prompt description="Ask" %}\n' + LINES.replace("\n", "\n\n") + "\n{% endprompt %}\n",
+    ],
+    ids=["code", "prompt"],
+)
+async def test_match_in_collapsed_lines_is_shown(page: str) -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show(parse(page), key="p")
+        assert "line 25" not in screen(app.pane)
+        await pilot.press("slash", *"line 25", "enter")
+        assert "│ line 25" in screen(app.pane)

@@ -7,8 +7,11 @@ from rich.style import Style
 
 from octavo.documents.source_reader import parse
 from octavo.tui.reader.block_cursor import label_position, labels
+from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.render.comparison import compare
+from octavo.tui.render.layout import LinkFollowed
 from tests.tui.reader.panes import PaneApp, links, screen
 
 TWO_LINKS = "See [the guide](guide.md), or the [list](list.md).\n"
@@ -131,3 +134,32 @@ def test_hint_has_blanks_around_it_and_covers_little(text: str, link: str, label
     start = text.index(link)
     at, chip = label_position([char == " " for char in text], start, start + len(link), label)
     assert text[:at] + chip + text[at + len(chip) :] == shown
+
+
+async def test_text_of_a_link_on_two_lines_has_its_spaces() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(60, 20)) as pilot:
+        page = (
+            "word " * 10 + "[bank.example is safe, https://bank.example/" + "long" * 20 + " too](https://a.example/x)"
+        )
+        app.pane.show(parse(page), key="p")
+        await pilot.press("f", "a")
+        (followed,) = [each for each in app.said if isinstance(each, LinkFollowed)]
+        assert followed.text == f"bank.example is safe, https://bank.example/{'long' * 20} too"
+
+
+async def test_link_in_a_table_row_or_a_diff_has_its_text() -> None:
+    row = "| Name |\n|-|\n| [bank.example](https://a.example/x) |\n"
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show(parse(row), key="p")
+        await pilot.press("right_parenthesis", "enter")
+        await pilot.pause()
+        await pilot.press("f", "a")
+        await pilot.pause()
+        assert [each.text for each in app.said if isinstance(each, LinkFollowed)] == ["bank.example"]
+    diff = PaneApp(DiffView())
+    async with diff.run_test(size=(80, 20)) as pilot:
+        diff.pane.show(compare("old", "[bank.example](https://a.example/x)"), key="p")
+        await pilot.press("f", "a")
+        assert [each.text for each in diff.said if isinstance(each, LinkFollowed)] == ["bank.example"]

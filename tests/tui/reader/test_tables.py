@@ -378,3 +378,14 @@ def test_merged_cells_are_copied_in_their_columns() -> None:
     table = parse(MERGED).blocks[0]
     assert copied_text(table).split("\n") == ["A\tB\tC", "tall\tbroad\t", "\tone\ttwo"]
     assert copied_text(table.children[1], table) == "\tone\ttwo"
+
+
+async def test_click_on_the_sticky_head_selects_no_covered_row() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(60, 12)) as pilot:
+        app.pane.show(parse(LONG), key="p")
+        await pilot.press(*["ctrl+d"] * 3)
+        before = bar_column(app.pane)
+        assert screen(app.pane).split("\n")[0].split() == ["Name", "Value"]
+        await pilot.click(offset=(10, 0))
+        assert bar_column(app.pane) == before

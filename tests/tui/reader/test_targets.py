@@ -332,3 +332,28 @@ async def test_long_specification_is_laid_out_between_keys() -> None:
     assert passes > 10
     assert "field0" in "".join(line.text for line in await work)
     assert (await work)[-1].text == "The rest of this block is too long to show."
+
+
+async def test_match_beside_a_title_that_arrives_later_is_marked() -> None:
+    async def find_slowly(query: TitleQuery) -> LinkTitle | None:
+        await arrived.wait()
+        return await find(query)
+
+    arrived = asyncio.Event()
+    app = PaneApp(PageView())
+    context = LinkContext(TREE, SpaceRef(space_id="here"))
+    titles = AsyncCache(find_slowly)
+    app.pane.contents.deferred = replace(
+        deferred_content(), titles=titles, targets=LinkTargets(context, "guides", titles)
+    )
+    async with app.run_test(size=(80, 20)) as pilot:
+        address = "https://app.gitbook.com/s/s2/other"
+        app.pane.show(parse(f"See [{address}]({address}) for more."), key="p")
+        await pilot.press("slash", *"more", "enter")
+        arrived.set()
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert "Opening hours for more." in screen(app.pane)
+        marked = app.pane.viewport.text_styles.hit_now.bgcolor
+        strips = [app.pane.render_line(row) for row in range(3)]
+        assert [text for strip in strips for text, style, _ in strip if style and style.bgcolor == marked] == ["more"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
+from itertools import groupby, repeat
+from operator import attrgetter
 
 from rich.cells import split_graphemes
 from rich.style import Style
@@ -358,6 +359,14 @@ def label_position(free: Sequence[bool], start: int, end: int, label: str) -> tu
     return first - room, label + (" " if after < end or after >= len(free) or free[after] else "")
 
 
+def _link_texts(block: Block, target: str) -> Iterator[str]:
+    """Yield the texts of the links to `target` in a block."""
+    for each in block.walk():
+        for link, runs in groupby(each.runs, key=attrgetter("link")):
+            if link == target:
+                yield " ".join("".join(run.text for run in runs).split())
+
+
 class Clickables(PanePart):
     """Clickable spans of a pane: links, expandable blocks, tabs, files, images and buttons."""
 
@@ -415,10 +424,20 @@ class Clickables(PanePart):
         )
 
     def link_text(self, clickable: ClickableSpan) -> str:
-        """Return the text of a link, joined over its visible lines."""
-        rows = self.viewport.visible_rows
-        pieces = (piece for _, _, line in rows for piece in line.pieces)
-        return " ".join("".join(piece.text for piece in pieces if piece.clickable is clickable.clickable).split())
+        """Return the visible text of a link, without line breaks."""
+        rows = [
+            "".join(
+                piece.text
+                for piece in line.pieces
+                if piece.clickable is clickable.clickable and not piece.is_decoration
+            )
+            for _, _, line in self.viewport.visible_rows
+        ]
+        # Lines break at spaces and inside words: the block says which.
+        block = self.block_of(clickable)
+        texts = _link_texts(block, clickable.target) if block is not None else ()
+        shown = "".join("".join(rows).split())
+        return next((text for text in texts if text.replace(" ", "") == shown), " ".join(" ".join(rows).split()))
 
     def open_one(self, clickables: list[ClickableSpan], *, outside: bool = False) -> None:
         """Open the link if all spans belong to one link, else show hints at the links."""
@@ -477,7 +496,8 @@ class Clickables(PanePart):
         if clickable is not None:
             self._open(clickable, event.ctrl)
             return
-        if event.y < len(self.viewport.visible_rows):
+        covered = self.viewport.contents.sticky_rows(self.viewport.top)
+        if covered <= event.y < len(self.viewport.visible_rows):
             unit, _, line = self.viewport.visible_rows[event.y]
             block = self.viewport.contents.block_at(line, event.x - self.viewport.contents.margin_of(unit))
             spans = self.cursor.spans_of(unit)

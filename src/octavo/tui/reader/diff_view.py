@@ -337,7 +337,8 @@ class DiffView(Reader):
                 self.viewport.lay_out_again(unit)
             self.find_bar.content_changed()
         elif clickable.kind in ("link", "image", "file"):
-            self.post_message(LinkFollowed(clickable.target, outside, clickable.kind))
+            text = self.clickables.link_text(clickable)
+            self.post_message(LinkFollowed(clickable.target, outside, clickable.kind, text))
 
     def on_pane_moved(self) -> None:
         self.navigation.store_position()

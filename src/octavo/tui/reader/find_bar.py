@@ -33,7 +33,7 @@ from octavo.tui.render.painting import (
     restyle,
     text_between,
 )
-from octavo.tui.render.styled_lines import cells
+from octavo.tui.render.styled_lines import Line, cells
 from octavo.tui.widgets.commands import Command, Commands
 
 FIRST_SEARCH_SECONDS = 0.012
@@ -56,7 +56,8 @@ class FindBar(PanePart):
         self.cursor = cursor
         self._typed: str | None = None
         """Text in the find bar while it has the focus, else None."""
-        self._spans: dict[int, list[MatchSpan]] = {}
+        self._spans: dict[int, tuple[list[Line], list[MatchSpan]]] = {}
+        """Visible matches of each unit, with its lines in which they were found."""
         self._text_finder: BlockTextFinder | None = None
         self._position_before = START
         """Top of the pane when the find bar was opened."""
@@ -229,9 +230,12 @@ class FindBar(PanePart):
         self.viewport.notify_moved()
 
     def _match_spans(self, unit_index: int) -> list[MatchSpan]:
-        if unit_index not in self._spans:
-            self._spans[unit_index] = match_spans(self.viewport.virtual_lines.lines(unit_index), self.needle)
-        return self._spans[unit_index]
+        lines = self.viewport.virtual_lines.lines(unit_index)
+        searched_lines, spans = self._spans.get(unit_index, (None, []))
+        if searched_lines is not lines:
+            spans = match_spans(lines, self.needle)
+            self._spans[unit_index] = lines, spans
+        return spans
 
     @property
     def unit_of_match(self) -> int:
@@ -252,7 +256,7 @@ class FindBar(PanePart):
                 self._match = None
 
     def lines_changed(self) -> None:
-        self._spans = {}
+        self._spans = {}  # Frees the lines.
 
     def _find_bar_changed(self) -> None:
         """Update the pane after the find bar opened or closed."""

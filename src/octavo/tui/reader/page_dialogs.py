@@ -116,6 +116,8 @@ class TableRowResult(NamedTuple):
 
     row: Block
     opened: ClickableSpan | None = None
+    text: str = ""
+    """Text of the link."""
     outside: bool = False
     comment: bool = False
 
@@ -130,7 +132,7 @@ def open_row(app: App[Any], wanted: PageView.TableRowRequested) -> None:
             return
         page.navigation.go_to_block(result.row.key, "near")
         if result.opened is not None:
-            page.open_clickable(result.opened, outside=result.outside)
+            page.links.open(result.opened, outside=result.outside, text=result.text)
         elif result.comment:
             page.post_message(Reader.CommentRequested(result.row))
 
@@ -197,7 +199,8 @@ class TableRowDialog(Dialog[TableRowResult]):
         self.call_after_refresh(_fit_height, self._view, 3)
 
     def _close_with_clickable(self, clickable: ClickableSpan, outside: bool) -> None:
-        self.dismiss(TableRowResult(self._row, clickable, outside))
+        text = self._view.clickables.link_text(clickable)
+        self.dismiss(TableRowResult(self._row, clickable, text, outside))
 
     @on(Reader.ThreadRequested)
     def _explain_missing_link(self) -> None:

@@ -52,8 +52,9 @@ class PageLinks:
     def __init__(self, pane: PageView) -> None:
         self.pane, self.contents, self.clickables = pane, pane.contents, pane.clickables
 
-    def open(self, clickable: ClickableSpan, *, outside: bool) -> None:
-        """Expand a block, switch a tab or go to an anchor. Post `LinkFollowed` for other links."""
+    def open(self, clickable: ClickableSpan, *, outside: bool, text: str) -> None:
+        """Expand a block, switch a tab or go to an anchor. Post `LinkFollowed` for other links. `text` is the text of
+        the link."""
         target = clickable.target
         match clickable.kind:
             case "fold" | "tab":
@@ -66,7 +67,6 @@ class PageLinks:
                     self.pane.navigation.report_missing(anchor)
             case _:
                 outside = outside or self._destination(target) in (LinkDestination.OUTSIDE, LinkDestination.MAIL)
-                text = self.clickables.link_text(clickable)
                 self.pane.post_message(LinkFollowed(target, outside, clickable.kind, text))
 
     def _destination(self, address: str) -> LinkDestination:
@@ -386,7 +386,7 @@ class PageView(Reader):
         if self.excerpt is not None and self.excerpt.open_clickable is not None:
             self.excerpt.open_clickable(clickable, outside)
         else:
-            self.links.open(clickable, outside=outside)
+            self.links.open(clickable, outside=outside, text=self.clickables.link_text(clickable))
 
 
 def preview(text: str) -> PageView:

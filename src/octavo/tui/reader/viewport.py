@@ -631,8 +631,9 @@ class BackgroundLayout:
         viewport = self.viewport
         virtual_lines, total = viewport.virtual_lines, viewport.virtual_lines.total
         self._forget_outdated()
-        for index in {row[0] for row in viewport.visible_rows if row[0] < len(virtual_lines)}:
+        for index in {row[0] for row in viewport.visible_rows}:
             virtual_lines.lines(index)
+        viewport.contents.lines_changed()
         if virtual_lines.total != total:
             viewport.lines_changed()
             viewport.layout_changed()

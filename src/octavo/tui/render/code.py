@@ -11,7 +11,7 @@ from rich.style import Style
 from octavo.documents.blocks import Block
 from octavo.tui.render.block_slices import first_index, has_end, has_start, slice_bounds, whole_block
 from octavo.tui.render.deferred import RecentResults, Tokens, code_query
-from octavo.tui.render.layout_context import LayoutContext, superscript
+from octavo.tui.render.layout_context import Folds, LayoutContext, superscript
 from octavo.tui.render.styled_lines import (
     Clickable,
     Line,
@@ -57,12 +57,13 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
     whole = CodeSize(len(rows), 0, {}) if bounds is None else code_size(bounds.whole_block)
     count = whole.rows
     fold = None
+    is_collapsed = hides_rows(block, count, context.folds)
     if attrs.get("expandable") and count > COLLAPSED_LINES + 2:
         fold = Clickable("fold", block.key)
-        rows = rows if context.folds.is_open(block) else rows[: max(0, COLLAPSED_LINES - first)]
+        rows = rows[: max(0, COLLAPSED_LINES - first)] if is_collapsed else rows
         if not rows:
             return []
-    hidden = count - COLLAPSED_LINES if fold is not None and not context.folds.is_open(block) else 0
+    hidden = count - COLLAPSED_LINES if is_collapsed else 0
     gutter = len(str(count)) + 1 if attrs.get("numbers") else 0
     # A row in several slices is too long to be scrolled.
     is_part = bounds is not None and bounds.is_partial_row
@@ -122,6 +123,11 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
         background=styles.surface,
         edges=(has_start(block), has_end(block) or bool(hidden)),
     )
+
+
+def hides_rows(block: Block, row_count: int, folds: Folds) -> bool:
+    """Return True if a code block with `row_count` rows is collapsed."""
+    return bool(block.attrs.get("expandable")) and row_count > COLLAPSED_LINES + 2 and not folds.is_open(block)
 
 
 def code_size(block: Block) -> CodeSize:

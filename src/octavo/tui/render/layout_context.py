@@ -352,6 +352,8 @@ class Folds:
         """Return True if `parent` hides `child`: it is collapsed, or `child` is a tab that is not selected."""
         if parent.kind == "expandable":
             return not self.is_open(parent)
+        if parent.kind == "prompt":
+            return not self.opened.get(parent.key, parent.attrs.get("expanded") == "full")
         return parent.kind == "tabs" and parent.children[self.chosen_tab(parent)] is not child
 
     def hides(self, path: Sequence[Block]) -> bool:
@@ -365,10 +367,10 @@ class Folds:
         for parent, child in pairwise(path):
             if self.is_closed(parent, child):
                 changed = True
-                if parent.kind == "expandable":
-                    self.opened[parent.key] = True
-                else:
+                if parent.kind == "tabs":
                     self.choose_tab(child)
+                else:
+                    self.opened[parent.key] = True
         return changed
 
 
