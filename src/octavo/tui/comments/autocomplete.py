@@ -46,8 +46,7 @@ AUTOCOMPLETE: Commands[Autocomplete[Any]] = Commands(
 
 
 def emoji_prefix(text_before: str) -> str:
-    """Return the end of the text before the cursor if this is a `:` and letters of an emoji name. Empty if it is not, or
-    if it is in code."""
+    """Return the unfinished emoji name before the cursor, such as `:tad`. Empty if there is none, or in code."""
     match = _EMOJI.search(text_before)
     return match[1] if match is not None and not ends_in_code(text_before[: match.start()]) else ""
 
@@ -96,8 +95,8 @@ class Suggestions(ABC, Generic[T]):
 
     @abstractmethod
     def final_value(self, typed: str) -> T | str | None:
-        """Return the result with which the typed text closes the list. This is a suggestion whose name is complete, or
-        the typed text if no suggestion can match any more. None to keep the list open."""
+        """Return the result that closes the list: the suggestion whose whole name was typed, or `typed` if nothing can
+        match any more. None to keep the list open."""
 
 
 class Autocomplete(Chooser["T | str", T]):
@@ -159,8 +158,7 @@ class MemberSuggestions(Suggestions[User]):
             self.empty = f"Could not load the members: {self._members.load_error}"
 
     def choices(self, query: str) -> list[tuple[Choice[User], FuzzyMatch | None]]:
-        """Return the members whose names match. Equal matches keep the order of the members, because a shorter name is
-        not a better match."""
+        """Return the members whose names match, best first. Equally good matches keep the order of the members."""
         members = [Choice(user, user.name, right=user.email or "") for user in self._members.cached_people()]
         if not query.strip():
             return [(each, None) for each in members]
@@ -194,8 +192,8 @@ class EmojiSuggestions(Suggestions[NamedEmoji]):
         return [(Choice(each, emoji_label(each.character, each.name)), None) for each in self.matching(query)]
 
     def final_value(self, typed: str) -> NamedEmoji | str | None:
-        """Return the emoji if its whole name and a second `:` were typed, or the typed text if it ends otherwise or
-        matches no emoji. None while more letters may follow, or the names are not loaded."""
+        """Return the emoji if `typed` is its name and a `:`. Return `typed` if no emoji can match any more. None while
+        an emoji can match, or while the names are not loaded."""
         name = typed.removesuffix(":")
         if not self._is_loaded:
             return None

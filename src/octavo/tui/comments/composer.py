@@ -115,8 +115,8 @@ class Composer(Dialog[str | None]):
         `is_saved` is True if the draft is on disk. `preview` returns a widget that shows the rendered text.
         `editing_folder` is the folder for files of the external editor. None disables this editor. `file_note`
         describes the text in such a file. `save_error` returns why nothing can be saved or sent. `members` can be
-        mentioned. With `can_add_to_review`, the comment can be added to the pending review, which sets `is_pending`.
-        `suggestion` is the Markdown that starts a suggested change. `replies` are quick replies."""
+        mentioned. With `can_add_to_review`, the comment can be added to the pending review. `suggestion` is the Markdown
+        that starts a suggested change. `replies` are quick replies."""
         super().__init__()
         self._title, self._quoted, self._verb = title, quoted, verb
         self._initial_text = self._last_text = draft
@@ -371,8 +371,8 @@ class Composer(Dialog[str | None]):
             self._queued_keys.append(event)
 
     async def _send(self, text: str, saving: Awaitable[None]) -> None:
-        """Save the text as the draft, then close with it as the result. Until the outbox has the text, only the draft
-        has it."""
+        """Save the text as the draft, then close with the text as the result. Without the draft, a crash would lose the
+        text."""
         saved = await self._finish_saving(text, saving)
         queued_keys, self._queued_keys = self._queued_keys, []
         if self._is_closed:
@@ -469,8 +469,8 @@ def open_composer(
     verb: str = "send",
     is_recoverable: bool = True,
 ) -> None:
-    """Open a composer that quotes `excerpt`. When the user sends the text, call `send` with it, or `add_to_review` if
-    the user adds it to the pending review.
+    """Open a composer that quotes `excerpt`. Call `send` with the text that the user sends, or `add_to_review` with the
+    text that the user adds to the pending review.
 
     While the composer is open, the text is stored as the draft `draft_key`. A new draft begins with `start`.
     `added_text` is appended to the draft. `source` is the Markdown that a suggested change starts with. With

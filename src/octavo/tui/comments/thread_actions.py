@@ -131,8 +131,8 @@ def toggle_resolved(app: Shell, at: Discussion, comment: Comment) -> None:
 
 
 def _resolutions(app: Shell, at: Discussion, comment: Comment) -> list[NewWrite]:
-    """Return the writes that resolve an open thread or reopen a resolved one, and the linked threads with the same
-    status."""
+    """Return the writes that resolve an open thread, or reopen a resolved thread. Linked threads with the same status
+    are included."""
     action = "resolve" if comment.is_open else "reopen"
     return [
         NewWrite(
@@ -157,7 +157,7 @@ _NOT_IN_NAMES = re.compile(r"[^\w\s.,;:()%/+=-]|://")
 
 
 def remark_on_blocks(remark: str, block_texts: Sequence[str]) -> str:
-    """Return a remark, followed by a line that names the other blocks with the same remark, if there are any."""
+    """Return a remark. If it is on several blocks, a line below it names the blocks."""
     if len(block_texts) < 2:
         return remark
     names = [short_quote(_NOT_IN_NAMES.sub("", text)) for text in block_texts[:_MAX_NAMED_BLOCKS]]
@@ -167,16 +167,15 @@ def remark_on_blocks(remark: str, block_texts: Sequence[str]) -> str:
 
 
 def _named_blocks(text: str) -> str:
-    """Return the line of a comment that names the other blocks with the same remark. Empty if there is none."""
+    """Return the line of a comment that names the blocks of a remark. Empty if there is none."""
     line = text.rpartition("\n")[2]
     return line if line.startswith(_SAME_REMARK) else ""
 
 
 def linked_threads(app: Shell, at: Discussion, comment: Comment) -> list[Comment]:
-    """Return the loaded threads that have the same remark on other blocks, without comments that are pending or were
-    refused.
+    """Return the loaded threads of the same remark on other blocks, without pending and refused comments.
 
-    The text of the comments links them: they have the same author and the same text, which names the blocks.
+    Linked comments have the same author and the same text, which names the blocks.
     """
     text = normalized(comment.body.text)
     if not _named_blocks(text):

@@ -98,8 +98,8 @@ class BulkSelection(NamedTuple):
 
 
 def select_actionable(app: Shell, action: str, selected: Sequence[Thread]) -> BulkSelection:
-    """Return the selected threads that `action` applies to. If any of them is open, resolved threads are not resolved
-    again."""
+    """Return the selected threads that `action` applies to. If one of them is open, an action that resolves threads
+    leaves out the resolved threads."""
     candidates = list(selected)
     if action in ("resolve", "reply_resolve"):
         candidates = [each for each in selected if each.comment.is_open] or candidates
@@ -115,8 +115,8 @@ def why_not_any(app: Shell, action: str, selected: Sequence[Thread]) -> str | No
 
 
 def why_not_single(selected: Collection[Hashable], current_key: Hashable) -> str | None:
-    """Return why a command for one thread cannot act on the previewed one: other threads are selected. None if none
-    are."""
+    """Return a reason if threads other than `current_key` are selected: a command for one thread is then disabled.
+    None if no other thread is selected."""
     if set(selected) <= {current_key}:
         return None
     is_or_are = "thread is" if len(selected) == 1 else "threads are"
@@ -229,7 +229,7 @@ class ThreadTarget:
 
 
 def _why_others_selected(target: ThreadTarget) -> str | None:
-    """Return why a command for one thread is disabled: other threads are selected. None if none are."""
+    """Return a reason if threads other than `target.thread` are selected, else None."""
     if not target.selected or [(each.at, each.comment.id) for each in target.selected] == [
         (target.at, target.thread.id)
     ]:

@@ -169,8 +169,8 @@ class ThreadDialog(Dialog[None]):
         self._draw()
 
     def _remove_thread(self, key: str, items: Sequence[Comment]) -> None:
-        """Remove a deleted thread. If it was pending and has been sent, the thread of the server with the same text
-        takes its place."""
+        """Remove a deleted thread. A pending thread that was sent is replaced by the thread on the server with the same
+        text."""
         removed = self._threads.pop(key)
         index = self._order.index(key)
         self._order.remove(key)

@@ -180,8 +180,8 @@ class ThreadSearchText:
         return " ".join((_own_text(thread), _quoted_text(thread), *self._replies_to(thread)))
 
     def match_outside(self, thread: Thread, words: Sequence[str]) -> str:
-        """Return the location and the text of a match that is not visible, such as `in a reply: …`. `words` are
-        case-folded. Empty if the visible text has all words."""
+        """Return the location and the text of a match that the row does not show, such as `in a reply: …`. Empty if
+        there is none. `words` are case-folded."""
         own_text = fold(_own_text(thread))
         missing = [word for word in words if word not in own_text]
         candidates = [("in a reply", each) for each in self._replies_to(thread)] + [
@@ -198,9 +198,8 @@ class ThreadSearchText:
         return ""
 
     def load_replies(self, rows: RowList[Thread]) -> None:
-        """If the list is filtered, load the replies from the search index in the background, then filter again if they
-        have changed. They are loaded once until the filter is cleared. Meanwhile, the replies loaded before are
-        used."""
+        """Load the replies from the search index in the background, then filter again. They are loaded once until the
+        filter is cleared. Does nothing if the list is not filtered."""
         if not rows.query_text:
             self._is_current = False
         elif not (self._is_current or self._is_loading):

@@ -76,8 +76,8 @@ class ThreadLoader:
     """Loads the threads of an organization, source by source."""
 
     def __init__(self, view: View, show: Callable[[], None], update_status: Callable[[], None]) -> None:
-        """`show` is called when new threads must be shown. If rebuilding a long list is not worth it for a few new
-        threads, `update_status` is called instead."""
+        """`show` rebuilds the list with the new threads. `update_status` is called instead if a long list has only a few
+        new threads."""
         self._view, self._show, self._update_status = view, show, update_status
         self._change_requests: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
         """Open and draft change requests, by status."""
@@ -154,8 +154,8 @@ class ThreadLoader:
 
     @property
     def _is_worth_showing(self) -> bool:
-        """True if the list is rebuilt with the threads that have arrived. If it has thousands of threads, only after
-        many new ones and at the end."""
+        """True if the list must be rebuilt now. A list of thousands of threads waits for many new threads, for a write
+        of the user, or for the end of loading."""
         snapshots = self._threads.values()
         count = sum(len(snapshot.value.items) for snapshot in snapshots if snapshot.value is not None)
         has_many_new = count < LONG_LIST or abs(count - self._shown_count) * 8 >= self._shown_count
@@ -221,7 +221,7 @@ class PageWords:
 
     def change_of(self, thread: Thread) -> WordChange:
         """Return `changed` if the text of the thread's block was edited, or `gone` if the block was deleted. Empty if
-        neither happened, if the thread is not outdated or not in a change request, or if its page is not loaded."""
+        neither is known to have happened. Only outdated threads in change requests are checked."""
         at, page = thread.at, thread.comment.target.page
         if not isinstance(at, ChangeRequestRef) or page is None or not thread.is_outdated:
             return ""

@@ -190,9 +190,8 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
     ) -> None:
         """Show a thread below `title`. If it is shown already, the selected message stays selected.
 
-        Without `is_page_visible`, the text of its block is quoted, and `outdated_note` is shown if it is outdated. With
-        `is_page_visible`, `title` is the note about an outdated block, and the text is quoted only if `title` ends with
-        a colon.
+        The text of its block is quoted below `title`. With `is_page_visible`, this is done only if `title` ends with a
+        colon. `outdated_note` is shown for an outdated thread if the page is not visible.
         """
         if self.comment is None or self.comment.id != comment.id:
             self._cursor = 0
@@ -337,8 +336,8 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         return lines
 
     def _first_new_index(self, messages: Sequence[Comment | Reply]) -> int:
-        """Return the index of the first message that the inbox counts as new: by someone else, after your last message
-        in an open thread. If none is new, return the number of messages."""
+        """Return the index of the first message after your last message, if the thread is open. If there is none, return
+        the number of messages."""
         me = self.shell.workspace.me.id if self.shell.workspace.me is not None else ""
         own_indexes = [index for index, each in enumerate(messages) if each.posted_by.id == me]
         is_open = self.comment is not None and self.comment.is_open_thread

@@ -154,8 +154,7 @@ def _deleted_by_parent(
 
 
 def _position_after(siblings: Sequence[str], placed: Sequence[tuple[str, Sequence[TreeNode]]]) -> int:
-    """Return the position in `placed` directly after the nearest of the earlier `siblings`, which are sorted nearest
-    first. 0 if `placed` has none of them."""
+    """Return the position in `placed` after the first of the `siblings` that it contains. 0 if it contains none."""
     keys = [key for key, _ in placed]
     return next((keys.index(key) + 1 for key in siblings if key in keys), 0)
 
@@ -298,7 +297,7 @@ class DiffCache:
         self._shown: DiffKey | None = None
         self._is_reduced = False
         self._measured_keys: dict[str, DiffKey] = {}
-        """By page key: key of the diff that gave the page its `sizes`."""
+        """Key of the diff that each entry of `sizes` comes from, by page key."""
         self.sizes: dict[str, ChangeSize] = {}
         """Numbers of added and removed words of the compared pages, by page key."""
         self.kind_counts: dict[str, Mapping[ChangeKind, int]] = {}

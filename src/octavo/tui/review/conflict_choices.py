@@ -221,7 +221,7 @@ def _save_resolved_pages(
     chosen: dict[str, MergeChoice],
     head: str | None = None,
 ) -> None:
-    """Store which resolved pages had no conflict markers: the server does not know that their conflicts are
+    """Store the IDs of the resolved pages that had no conflict markers, because the server does not know that they are
     resolved."""
     pages = {page.page for page in open_conflicts.resolved_pages(chosen) if page.is_unmarked}
     fact = f"update {change_request.id}"

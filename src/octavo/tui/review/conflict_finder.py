@@ -211,9 +211,8 @@ def stored_revisions(fact: Any) -> MergeRevisions | None:
 async def _last_update_or_first(
     live: Live, at: ChangeRequestRef, start: str | None, first: str | None
 ) -> Revision | None:
-    """Search the revisions before `start` for the last update from main, and return its revision. The search also ends
-    at the revision `first` or at one without parents, and returns that one. None if a revision cannot be read, or after
-    `MAX_ANCESTORS` revisions."""
+    """Search back from the revision `start`. Return the first revision that is an update from main, is `first`, or has no
+    parents. None if a revision cannot be read, or after `MAX_ANCESTORS` revisions."""
     name = start
     for _ in range(MAX_ANCESTORS):
         if (revision := await _revision(live, at, name)) is None:
@@ -254,8 +253,8 @@ async def find_conflicts(
     `revisions` are the revisions of the merge, if they are known. `server_revisions` are the revisions for which the
     server reported conflicts, or None if it reported none. They are used if `revisions` is None or has no base.
 
-    A page with conflict markers has conflicts. A page without markers may have some too: then it is merged again if the
-    base is known, unless the page is in `resolved_pages`.
+    A page without conflict markers is merged again to find its conflicts. This needs the base, and is not done for the
+    pages in `resolved_pages`.
     """
     tree = await live.fetch(content.ListPages(at=at))
     changed_ids = {change.page.id for change in changed.changes if change.page}
@@ -312,7 +311,7 @@ class _PageReader:
     async def page(
         self, page: Page, fields: FieldSides, *, is_merged: bool, is_reported: bool
     ) -> ConflictedPage | None:
-        """Return the page with its conflicts. None if it has none. If it has no conflict markers, it is checked only if
+        """Return the page with its conflicts. None if it has none. A page without conflict markers is checked only if
         `is_merged`. `is_reported` is True if the server reported conflicts."""
         source = await self._text(self.at, page.id)
         markers = find_markers(source)

@@ -253,8 +253,8 @@ class RequestScroll:
     # The page that commands act on
 
     def follow(self) -> str | None:
-        """Return the key of the page that commands act on. None if the tree is empty or one page is shown. The tree and
-        the cursor of the diff select the same page: if one moves, the other follows."""
+        """Let the tree and the cursor of the diff select the same page: if one moves, the other follows. Return the key of
+        the page. None if the tree is empty, or if one page is shown."""
         tree, navigation = self._pages.widget, self.navigation
         if not self.is_on or not tree.keys:
             return None

@@ -68,7 +68,7 @@ class Checks:
     with_markers: tuple[str, ...]
     """Titles of pages with new conflict markers in their text."""
     publication: str
-    """Sentence that names the sites with the merged content. If there are none, it says that the main content changes."""
+    """Sentence that says where the merged content is published."""
     is_on_main: bool = False
     """True if main already has all changes."""
     must_be_current: bool = False
@@ -121,7 +121,7 @@ def why_number_required(checks: Checks) -> str:
 
 
 async def run_checks(live: Live, at: ChangeRequestRef, linters: Sequence[Linter] = ()) -> Checks:
-    """Load all facts that a merge depends on, and run those of the `linters` that block merges. Raises ApiError."""
+    """Load all facts that a merge depends on. Only `linters` that block merges run. Raises ApiError."""
     change_request, space, reviews, threads = await asyncio.gather(
         live.fetch(change_requests.Get(at=at)),
         live.fetch(spaces.Get(at=at.space)),

@@ -206,8 +206,8 @@ def why_not_in_bulk(checks: Checks) -> str:
 async def check_queued(
     live: Live, queued: QueuedMerge, earlier: CheckedMerges = (), linters: Sequence[Linter] = ()
 ) -> MergeReadiness:
-    """Check whether a queued merge can run after the `earlier` merges, with those of the `linters` that block merges.
-    If the checks cannot be loaded, the result has the error."""
+    """Check whether a queued merge can run after the `earlier` merges. Only `linters` that block merges run. If the
+    checks cannot be loaded, the result has the error."""
     try:
         checks = await run_checks(live, queued.at, linters)
         reason = why_not_in_bulk(checks) or await _why_not_merge_after(live, queued, checks, earlier)

@@ -185,8 +185,8 @@ async def check_reverts(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, trees: MergeTrees, changed: Sequence[str]
 ) -> tuple[Fact, ...]:
     """Return the row of the lines that the merge would revert without a conflict. Main changed them after the change
-    request was created, but the change request still has the old lines. Empty if the pages that are read have none, or
-    if a revision cannot be read."""
+    request was created, but the change request still has the old lines. Empty if there are none, or if a revision
+    cannot be read."""
     if change_request.revision_initial in (None, change_request.base):
         return ()  # The change request was never updated from main, or its first revision is unknown.
     started = RevisionRef(space_id=at.space_id, revision_id=change_request.revision_initial or "")
@@ -265,8 +265,8 @@ async def published_sites(live: Live, space: Space) -> tuple[Site, ...] | None:
 
 
 def publication_sentence(space: Space, published_on: Sequence[Site] | None) -> str:
-    """Return a sentence that names the sites with the merged content, else its URL. If there is neither, it says that the
-    main content changes."""
+    """Return a sentence that says where the merged content is published: on sites, else at a URL. Without both, it names
+    the space."""
     if published_on:
         names = [f"{site.title} ({_address(site)})" if _address(site) else site.title for site in published_on]
         return f"The merged changes will go live immediately on {list_first_names(names)}."

@@ -225,8 +225,8 @@ class RevertPlan:
 
 
 async def load_sides(live: Live, space: SpaceRef, change_request: ChangeRequest, now: str | None) -> MergeSides | None:
-    """Load the revisions before and after a merge, and the one in which it is reverted: `now`, or main if `now` is
-    None. Return None if the server does not name the merge or the revision before it. Raises ApiError."""
+    """Load the revisions before a merge, after the merge, and now. The last is `now`, or main if `now` is None. Return
+    None if the server does not name the merge or the revision before it. Raises ApiError."""
     if change_request.revision_merged is None:
         return None
     merged = await live.cached_or_fetch(content.Get(at=_ref(space, change_request.revision_merged)))
@@ -446,8 +446,8 @@ async def revert_edits(live: Live, space: SpaceRef, sides: MergeSides, plan: Rev
 async def _merge_later_text(
     live: Live, space: SpaceRef, sides: MergeSides, page: str, label: str
 ) -> tuple[DocumentBody | None, bool]:
-    """Return the text of a page without the merge but with the later edits, and True if they conflict. The text is None
-    if the page needs no edit, or is missing in a revision."""
+    """Return the text of a page with the later edits but without the merge. Also return True if it has conflicts. The
+    text is None if the page needs no edit, or is missing in a revision."""
     revisions = (sides.merged, sides.now, sides.before)
     base, main, proposed = await asyncio.gather(*(page_source(live, _ref(space, each.id), page) for each in revisions))
     if base is None or main is None or proposed is None:

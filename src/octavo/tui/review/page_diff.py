@@ -50,8 +50,7 @@ _UNKNOWN = "Words changed or are gone since this comment."
 
 
 class WordChanges:
-    """Finds whether the words that a thread is about have changed since it was written. A pending comment moves with
-    its words."""
+    """Finds changes of the words that threads are about. A pending comment moves with its words."""
 
     def __init__(self, view: View, threads: DiffThreads, pages: ChangedTree) -> None:
         self._view, self._threads, self._pages = view, threads, pages
@@ -59,18 +58,17 @@ class WordChanges:
         self._added_texts: dict[str, tuple[str, frozenset[str]]] = {}
         """Title and added texts of each compared page, by page ID."""
         self._moves: set[tuple[str, str]] = set()
-        """Key of the new block of each pending comment that was moved, by the ID of the comment."""
+        """The moves that were started. Each has the ID of a pending comment and the key of its new block."""
 
     def add_page(self, page_id: str, title: str, anchors: TwoVersionAnchors) -> bool:
-        """Store the added texts of a page. Return True if this changes the page to which the words of a thread have
-        moved."""
+        """Store the added texts of a page. Return True if this changes the result of `moved_to` for a thread."""
         earlier = list(map(self.moved_to, self._threads.comments))
         self._added_texts[page_id] = title, anchors.added_texts()
         return earlier != list(map(self.moved_to, self._threads.comments))
 
     def moved_to(self, thread: Comment) -> str:
-        """Return the title of the changed page that has the words of a thread now. Empty if they are not gone, or if no
-        compared page has them."""
+        """Return the title of the page to which the words of a thread have moved. Empty if they have not moved, or if the
+        page is not compared yet."""
         if self._by_thread.get(thread.id) != "gone":
             return ""
         quote = quoted_text(thread)
@@ -78,8 +76,8 @@ class WordChanges:
         return next((title for title, added in texts if quote in added), "")
 
     def update(self, page_id: str, anchors: TwoVersionAnchors) -> None:
-        """Find out how the words that each thread on the page is about have changed. If those of a pending comment have
-        changed, move the comment to the block that has the changed words."""
+        """Find the changed words of the threads on a page. Move each pending comment with changed words to the block that
+        has these words now."""
         for thread in self._threads.on_page(page_id):
             self._by_thread[thread.id] = anchors.word_change(thread)
             entry = self._view.shell.workspace.pending_entry(thread.id)
@@ -101,8 +99,8 @@ class WordChanges:
             await self._view.shell.session.outbox.move_pending_comment(entry_id, op)
 
     def note(self, thread: Comment, head: str | None) -> str:
-        """Return a sentence about changes of the words of a thread, or "". If the old words follow, it ends with a
-        colon. `head` is the current revision."""
+        """Return a sentence that says how the words of a thread have changed. It ends with a colon if the old words must
+        follow. Empty if there is nothing to say. `head` is the current revision."""
         node, page = thread.target.node, thread.target.page
         if node is None or page is None:
             return ""
@@ -117,8 +115,8 @@ class WordChanges:
         return "Words have not changed since this comment." if is_earlier else ""
 
     def pending_note(self, entry: OutboxEntry) -> str:
-        """Return a note if the words that a pending comment is about have changed, such as “words are gone”. Empty if
-        the words have not changed."""
+        """Return a note about changed words of a pending comment, such as “words are gone”. Empty if the words have not
+        changed."""
         change = self._by_thread.get(entry.created_id)
         thread = next((each for each in self._threads.comments if each.id == entry.created_id), None)
         if thread is not None and (title := self.moved_to(thread)):
@@ -151,8 +149,8 @@ class PageDiff:
         self.word_changes = WordChanges(view, threads, pages)
         """Word changes of the threads on the compared pages."""
         self._pending_step: tuple[str, int | str | Comment] | None = None
-        """Key of an entry, and the target to go to when the entry is loaded: a thread, the key of a block, or 1 for the
-        first and -1 for the last open thread."""
+        """Key of an entry, and where to go when the entry is loaded. This is a thread, the key of a block, 1 for the first
+        open thread, or -1 for the last."""
         self._wanted_thread, self._wanted_block = thread, block
         """Thread and block that the view was opened for, until their entries are known."""
         parts = view, comparison, pages
@@ -254,8 +252,8 @@ class PageDiff:
     # Threads
 
     def note_compared(self, change: ChangedPage, compared: PageComparison) -> None:
-        """Find out whether the words of the threads on a page have changed, now that the page is compared. Draw the
-        threads again if this changes the page to which the words of a thread have moved."""
+        """Find the changed words of the threads on a page that was compared. Draw the threads again if words of a thread
+        have moved to this page."""
         if change.page is not None:
             anchors = TwoVersionAnchors((compared.old, compared.new))
             self.word_changes.update(change.page.id, anchors)
@@ -433,8 +431,8 @@ class PageDiff:
         return self.pane.cursor.current()
 
     def _row_block(self, row: Block) -> str | None:
-        """Return the key of the block that the draft or finding in `row` is on. Empty if it is on no block. None if the
-        row shows something else."""
+        """Return the block key of the draft or finding in `row`. Empty if it is on no block. None if the row shows
+        something else."""
         if (found := self._findings.finding_of_row(row)) is not None:
             return found.finding.block
         draft_key = row.key.removeprefix(DRAFT)

@@ -91,8 +91,8 @@ class Comparison:
         """True if another old revision was chosen and its changes are still loading."""
         self._listed: Changes | None = None
         self._complete_changes: tuple[ComparedSides, Changes, tuple[ChangedPage, ...]] | None = None
-        """The compared revisions, an incomplete list from the server, and all changes that Octavo found instead. Used
-        only while the revisions and the list are the same. None before Octavo has found them."""
+        """The compared revisions, an incomplete list from the server, and all changes that Octavo found for these two.
+        None if Octavo has found none."""
         self.conflicting: frozenset[str] = frozenset()
         """Keys of the pages with predicted conflicts with main."""
         self.is_on_main = False
@@ -130,8 +130,8 @@ class Comparison:
             self.diffs.drop_hidden()
 
     def replace_worker(self, group: str, work: WorkType[None]) -> None:
-        """Run `work`, and cancel the other workers of the group. `work` is a function, because Python warns about a
-        coroutine that is never awaited, and the worker may be canceled before it starts."""
+        """Run `work`, and cancel the other workers of the group. `work` is not a coroutine, because Python would warn
+        about it if the worker is canceled before it starts."""
         self._view.run_worker(work, exclusive=True, group=group)
 
     @property

@@ -72,7 +72,7 @@ def matching_requests(
 def undecided_requests(
     items: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf
 ) -> list[ChangeRequest]:
-    """Return the change requests that may match all filters, but of which facts are missing."""
+    """Return the change requests that may match all filters once missing facts about them are loaded."""
     return [
         item
         for item in items
@@ -82,7 +82,8 @@ def undecided_requests(
 
 
 def can_still_match(undecided: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf) -> bool:
-    """Return True if no fact that the filters need has failed to load for one of the `undecided` change requests."""
+    """Return True if one of the `undecided` change requests may still match: none of the facts that the filters need
+    failed to load."""
     return any(all(each.needs not in status(item).load_errors for each in filters) for item in undecided)
 
 
@@ -517,8 +518,8 @@ def _space_of(request: ChangeRequest) -> SpaceRef | None:
 
 
 def _count(snapshot: Snapshot[ListPage[ChangeRequest]] | None) -> int | None:
-    """Return the number of change requests in a list: the count of the server if there are more pages, else that of the
-    loaded ones. None while the list is loading."""
+    """Return the number of change requests in a list. If not all are loaded, this is the count of the server. None while
+    the list is loading."""
     if snapshot is None or snapshot.value is None:
         return None
     return max(snapshot.value.count or 0 if snapshot.value.next else 0, len(snapshot.value.items))

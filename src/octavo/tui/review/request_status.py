@@ -95,9 +95,8 @@ def request_status(
 
 
 def needs_prediction(change_request: ChangeRequest) -> bool:
-    """Return True if only a predicted merge shows the conflicts, and whether main has the changes. If main has not
-    changed since the change request was created, neither is possible. A merged or archived change request needs no
-    prediction."""
+    """Return True if the merge of a change request must be predicted. A prediction is needed only if main has changed
+    since the change request was created, and never after a merge or archive."""
     return change_request.status in UNDECIDED and (
         change_request.outdated or change_request.revision_merged_ancestor is not None
     )
@@ -391,9 +390,8 @@ class StatusLoader:
         self._follow_threads(request_id)
 
     def _follow_threads(self, request_id: str) -> None:
-        """Load the open threads and keep them current, if the comment count does not give their number. This is so if a
-        review has an open comment, or if the change request is merged or archived. Without comments, nothing is
-        loaded."""
+        """Follow the open threads if their number can differ from the number of comments. It can if a review has an open
+        comment, or if the change request is merged or archived."""
         change_request, facts = self._followed[request_id], self._facts.get(request_id)
         counts_threads = change_request.status not in UNDECIDED or any(
             each.comment is not None and each.comment.is_open for each in (facts and facts.reviews) or ()

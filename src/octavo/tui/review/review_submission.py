@@ -103,7 +103,8 @@ def why_no_review(app: Shell, target: RequestTarget) -> str | None:
 
 
 def is_review_offered(app: Shell, target: RequestTarget) -> bool:
-    """Return True if the key bar offers a review: not for your own change request, although the server accepts one."""
+    """Return True if the key bar offers a review. It offers none of your own change request, although the server accepts
+    one."""
     me, author = app.workspace.me, target.change_request.created_by
     return has_status(*UNDECIDED)(app, target) and (me is None or author is None or author.id != me.id)
 

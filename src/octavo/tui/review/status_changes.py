@@ -62,8 +62,8 @@ def why_not_toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> str 
 
 
 def toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> None:
-    """Mark drafts as ready for review, or convert open change requests to drafts. The first one decides which of the
-    two happens. Others with another status stay as they are."""
+    """Mark drafts as ready for review, or convert open change requests to drafts. The status of the first change request
+    decides. Change requests with another status stay as they are."""
     if requests:
         same_status = [each for each in requests if each.status == requests[0].status]
         action, message = _messages(app, same_status)
@@ -228,8 +228,8 @@ class RequestTarget:
     titles: Callable[[], Mapping[str, str]] = dict
     """Returns the page titles by page ID, as far as they are loaded."""
     pending_note: Callable[[OutboxEntry], str] = lambda entry: ""
-    """Returns a note if the words that a pending comment is about have changed, such as “words are gone”. Empty if the
-    words have not changed."""
+    """Returns a note about changed words of a pending comment, such as “words are gone”. Empty if the words have not
+    changed."""
     show_pending_comment: Callable[[OutboxEntry], None] | None = None
     """Shows a pending comment in the view. None if Octavo has to open the change request first."""
     show_block: Callable[[str, str], None] | None = None
@@ -263,13 +263,12 @@ def why_not_allowed(app: Shell, target: RequestTarget, permission: str, *states:
 
 
 def requires(permission: str, *states: str) -> WhyNot:
-    """Return a function that returns why a command is disabled, for a command that needs `permission` and a change
-    request in one of `states`."""
+    """Return the `why_not` of a command that needs `permission` and one change request in one of `states`."""
     return for_one_request(lambda app, target: why_not_allowed(app, target, permission, *states))
 
 
 def for_one_request(why_not: WhyNot) -> WhyNot:
-    """Return a function like `why_not` for a command on one change request: it is also disabled while others are
+    """Return the `why_not` of a command on one change request. The command is also disabled while others are
     selected."""
     return lambda app, target: why_not_single(target) or why_not(app, target)
 
@@ -280,7 +279,7 @@ def has_status(*states: str) -> Callable[[Shell, RequestTarget], bool]:
 
 
 def why_not_single(target: RequestTarget) -> str | None:
-    """Return why a command for one change request is disabled: others are selected. None if no others are selected."""
+    """Return a reason if other change requests are selected: a command for one is then disabled. Else return None."""
     if not acts_on_selection(target):
         return None
     selected = plural(len(target.selected), "change request is", "change requests are")
@@ -293,7 +292,7 @@ MAX_REQUESTS = 50
 
 @dataclass(frozen=True)
 class PlannedWrite:
-    """What a command will do with one of the selected change requests."""
+    """Planned effect of a command on one of the selected change requests."""
 
     change_request: ChangeRequest
     name: str
@@ -325,15 +324,14 @@ class BulkAction:
 
 
 def acts_on_selection(target: RequestTarget) -> bool:
-    """Return True if commands act on other change requests than the one under the cursor."""
+    """Return True if commands act on the selection, not only on the change request under the cursor."""
     selected = target.selected
     return len(selected) > 1 or (len(selected) == 1 and selected[0].id != target.change_request.id)
 
 
 def for_one_or_several(why_not: WhyNot) -> WhyNot:
-    """Return a function that returns why a command for one or several change requests is disabled. Without a selection,
-    it returns the reason of `why_not`. With a selection, only the number is limited: the confirmation says which change
-    requests cannot change."""
+    """Return the `why_not` of a command on one or several change requests. With a selection, it limits only their number.
+    The confirmation says which of them cannot change."""
 
     def reason(app: Shell, target: RequestTarget) -> str | None:
         if not acts_on_selection(target):

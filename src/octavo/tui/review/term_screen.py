@@ -1,5 +1,5 @@
-"""The list of the places in a space that still have a term which a change request replaces. Commands replace the term
-there, or suggest this in pending comments."""
+"""The list of the places in a space that still have an old term. A change request replaces this term elsewhere.
+Commands replace the term in these places, or suggest the replacement in pending comments."""
 
 from __future__ import annotations
 
@@ -541,8 +541,8 @@ class PageTerms:
         return None if compared is not None and compared.diff.entries else f"{change.title} has no changed text."
 
     def choose(self, app: Shell) -> None:
-        """Show the places that still have the old term that the selected block, else the page, replaces. If it replaces
-        several terms, ask for one."""
+        """Show the places that still have a term that the selected block replaces. If the block replaces no term, use
+        the whole page. If there are several terms, ask for one."""
         app.background(self._choose(app))
 
     async def _choose(self, app: Shell) -> None:
