@@ -258,8 +258,8 @@ class BlockChange:
 
 
 def block_changes(diff: Diff) -> Iterator[BlockChange]:
-    """Yield the blocks of both versions in reading order. A container whose blocks changed is followed by them, or
-    replaced by them if nothing else about it changed."""
+    """Yield the blocks of both versions in reading order. A container with changed blocks comes before them. If nothing
+    else about the container changed, only its blocks are listed."""
     yield from _changes(diff.entries)
 
 

@@ -28,7 +28,7 @@ _MIN_ROW_SIMILARITY = 0.5
 TITLED_KINDS = kinds_with("titled")
 
 _MIN_COPIED_SIMILARITY = 0.75
-"""Minimum similarity of two blocks below the same heading to be paired if one of them has an equal block elsewhere."""
+"""Minimum similarity of a block that was copied elsewhere, and then edited in place, to its old version."""
 
 MIN_MOVED_LENGTH = 25
 """Minimum length in characters for two equal blocks to count as one moved block."""
@@ -342,8 +342,8 @@ def _pair_values(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]
 
 
 def _best_totals(worth: Sequence[dict[int, float]], width: int) -> list[list[float]]:
-    """Return a table whose cell [i][j] is the highest total value of pairs among the blocks from `i` and from `j` on.
-    `worth` and `width` are as in `best_pairs`."""
+    """Return a table. Its cell [i][j] is the highest total value of pairs from the old block `i` and the new block `j`
+    on. `worth` and `width` are as in `best_pairs`."""
     best = [[0.0] * (width + 1)]
     for row_values in reversed(worth):
         below = best[-1]

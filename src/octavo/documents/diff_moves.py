@@ -42,7 +42,7 @@ _MIN_TEXT_SIMILARITY = 0.85
 _MIN_CONTAINER_SIMILARITY = 0.75
 """Minimum similarity of two containers of the same kind to count as one container that was moved and edited."""
 _MIN_LENGTH_RATIO = 0.4
-"""Two blocks are compared only if the length of the shorter is at least this share of that of the longer."""
+"""Two blocks are compared only if the shorter one has at least this share of the length of the longer one."""
 _MAX_PAIRS = 4000
 
 
@@ -471,7 +471,7 @@ _MIN_RENAMED_SHARE = 0.3
 """If more than this share of a heading has changed, from 0 to 1, its section may be about another topic."""
 
 _MIN_SHARE_OF_SAME_WORDS = 0.75
-"""Share of the words, from 0 to 1, above which a section has another layout, and was not replaced."""
+"""A section that keeps a larger share of its words, from 0 to 1, got another layout, and was not replaced."""
 
 
 def join_replaced_sections(steps: Sequence[DiffStep]) -> list[DiffStep]:

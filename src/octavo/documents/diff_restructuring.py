@@ -14,7 +14,7 @@ from octavo.documents.diff_model import AttributeChange
 from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node, changed_attributes, leaf_node, runs_key
 from octavo.documents.diff_operations import join_rewritten_operations
 from octavo.documents.diff_splits import join_split_texts
-from octavo.documents.diff_tables import count_kinds, join_converted_tables
+from octavo.documents.diff_tables import count_kinds, join_converted_tables, rearrangement_note
 from octavo.documents.diff_text import diff_runs
 from octavo.documents.sequences import most_similar, text_similarity
 
@@ -25,7 +25,7 @@ _MIN_SHARE_KEPT = 0.5
 _MIN_CONTAINER_SIMILARITY = 0.7
 """Minimum similarity of two containers of the same kind to count as one container that changed."""
 _MIN_LENGTH_RATIO = 0.4
-"""Two containers are paired only if the length of the shorter is at least this share of that of the longer."""
+"""Two containers are paired only if the shorter one has at least this share of the length of the longer one."""
 _MAX_NAMES = 3
 _MAX_PAIRS = 20_000
 _MAX_COMPARED = 4_000
@@ -315,7 +315,7 @@ def _restructured_step(
     if old_containers is None:
         step.note = _restructuring_note(old, new, pairs, step.inside or ())
     elif not crossings:
-        step.note = _rearrangement_note(old, new)
+        step.note = rearrangement_note(old, new)
     return step
 
 
@@ -436,12 +436,7 @@ def _restructuring_note(
         return f"wrapped in {_names(added)}"
     if not added:
         return f"unwrapped from {_names([node for node in old if id(node) in removed])}"
-    return _rearrangement_note(old, new)
-
-
-def _rearrangement_note(old: Sequence[Node], new: Sequence[Node]) -> str:
-    before, after = count_kinds(old), count_kinds(new)
-    return f"{before} → {after}" if before != after else f"{before} rearranged"
+    return rearrangement_note(old, new)
 
 
 def _names(nodes: Sequence[Node]) -> str:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from octavo.documents.blocks import Block, Run
 from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node, compared_attributes, leaf_node
-from octavo.documents.diff_tables import compare_texts, count_kinds, text_blocks
+from octavo.documents.diff_tables import compare_texts, rearrangement_note, text_blocks
 from octavo.documents.diff_text import Token, join_words, split_words
 from octavo.documents.sequences import DiffRange, diff_ranges
 
@@ -164,8 +164,8 @@ def _groups(pairs: Collection[tuple[int, int]]) -> list[tuple[range, range]]:
 def _steps_around(
     steps: Sequence[DiffStep], old: Sequence[Node], old_range: range, new: Sequence[Node], new_range: range
 ) -> tuple[list[DiffStep] | None, list[DiffStep]]:
-    """Return the steps of the blocks before and after two ranges of blocks. Instead of the first, return None if a pair
-    of blocks is before one range and after the other."""
+    """Return the steps of the blocks before two ranges of blocks, and of those after them. The first value is None if a
+    pair of blocks is before one range and after the other."""
     old_places = {id(node): position for position, node in enumerate(old)}
     new_places = {id(node): position for position, node in enumerate(new)}
     before: list[DiffStep] = []
@@ -228,5 +228,4 @@ def _note(old: Sequence[Node], new: Sequence[Node]) -> str:
     if len(kinds) == 1 and 1 in (len(old), len(new)):
         kind = kinds.pop()
         return f"1 {kind} split into {len(new)}" if len(old) == 1 else f"{len(old)} {kind}s joined into 1"
-    before, after = count_kinds(old), count_kinds(new)
-    return f"{before} → {after}" if before != after else f"{before} rearranged"
+    return rearrangement_note(old, new)

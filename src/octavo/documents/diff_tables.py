@@ -443,3 +443,9 @@ def count_kinds(nodes: Iterable[Node]) -> str:
     """Return the kinds of some blocks with their numbers, such as `paragraph ×2, list`."""
     kinds = Counter(node.kind for node in nodes)
     return ", ".join(f"{kind} ×{count}" if count > 1 else kind for kind, count in kinds.items())
+
+
+def rearrangement_note(old: Iterable[Node], new: Iterable[Node]) -> str:
+    """Return the kinds of some blocks before and after, such as `list → hint`."""
+    before, after = count_kinds(old), count_kinds(new)
+    return f"{before} → {after}" if before != after else f"{before} rearranged"

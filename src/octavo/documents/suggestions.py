@@ -381,9 +381,9 @@ class TwoVersionAnchors:
     def is_outdated(self, thread: Comment) -> bool:
         """Return whether a thread is outdated.
 
-        It is not if the new version has its block. Otherwise, it is outdated if the server says so, or if neither
-        version has the block or its text. The server does not know pending comments. They were written on the new
-        version, so without their block they are outdated.
+        A thread is not outdated if the new version has its block. Otherwise, it is outdated if the server says so, or
+        if neither version has the block or its text. The server does not know pending comments: without a block in the
+        new version, they are outdated.
         """
         if thread.target.node is None or self._new.has_block_of(thread):
             return False

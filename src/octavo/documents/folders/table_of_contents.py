@@ -64,8 +64,8 @@ def read_folder(folder: Path) -> Folder:
 
 
 def _read_configuration(folder: Folder) -> tuple[Path, str | None]:
-    """Set the root of the folder from `.gitbook.yaml`. Return the path of the first page, and the configured path of
-    the table of contents, or None if there is none."""
+    """Set the root of the folder from `.gitbook.yaml`. Return the path of the first page, and the path of the table of
+    contents. The second is None if the file does not name it."""
     text = folder.text(Path(".gitbook.yaml")) if folder.has_file(Path(".gitbook.yaml")) else None
     try:
         configuration = front_matter.parse(text or "")

@@ -27,7 +27,7 @@ from octavo.documents.source_blocks import (
 )
 
 Context = tuple[str, str]
-"""Text before and after a conflict without which it cannot be understood, such as the head of its table."""
+"""Text before and after a conflict that a reader needs to understand it, such as the head of its table."""
 NO_CONTEXT: Context = ("", "")
 _TOKEN = re.compile(rf"\s+|#+|\]\[[^\[\]\n]*\]|{WORD.pattern}|.", re.S)
 """A part of a text that is never divided: a word, the target of a reference link, white space or a sign."""

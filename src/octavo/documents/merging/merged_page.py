@@ -140,7 +140,7 @@ class MergedPage:
 
     @cached_property
     def conflict_places(self) -> list[tuple[str, Conflict]]:
-        """Return all conflicts in order, each with its name, which follows from the text of both sides. A conflict of
+        """Return all conflicts in order with their names. A name follows from the text of both sides. A conflict of
         moved text occurs once for each of its places."""
         seen, names, conflicts_in_order = Counter[str](), dict[Conflict, str](), list(conflicts_in(self.root))
         for conflict in (each for each in conflicts_in_order if each.deciding_conflict is None):

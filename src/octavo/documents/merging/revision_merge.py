@@ -131,8 +131,8 @@ def _nearest_kept(side: TreeVersion, page: str | None, deciding_sides: dict[str,
 def _break_cycles(
     main: TreeVersion, deciding_sides: dict[str, TreeVersion], parents: dict[str, str | None], result_order: PageOrder
 ) -> None:
-    """Move a page back to its place on main for each cycle that the moves of both sides make together. Every cycle
-    contains a page that the change request moved, because each tree alone has none."""
+    """Break each cycle that the moves of both sides make together: move a page that the change request moved back to
+    its place on main. Every cycle has such a page, because no tree alone has a cycle."""
     acyclic: set[str] = set()
     for start in parents:
         path: list[str] = []
@@ -295,22 +295,22 @@ class _RevisionMerger:
         timestamps = [each["updatedAt"] for each in (main, proposed) if "updatedAt" in each]
         if timestamps:
             merged["updatedAt"] = max(timestamps)
-        if name := self._text(node_id, base, main, proposed, conflicting):
-            merged["text"] = name
+        if key := self._text(node_id, base, main, proposed, conflicting):
+            merged["text"] = key
         return merged
 
     def _text(self, node_id: str, base: Json, main: Json, proposed: Json, conflicting: Json) -> str | None:
-        """Return the name of the merged text, or None if no text is left. Fields in conflict are added to the text
-        between conflict markers."""
-        base_name, main_name, proposed_name = (each.get("text") for each in (base, main, proposed))
+        """Return the key of the merged text. None if no text is left. Fields in conflict are added to the text between
+        conflict markers."""
+        base_key, main_key, proposed_key = (each.get("text") for each in (base, main, proposed))
         if not conflicting or main.get("type") != "document":
             conflicting = {}
-            if main_name == proposed_name or proposed_name == base_name:
-                return main_name
-            if main_name == base_name:
-                return proposed_name
+            if main_key == proposed_key or proposed_key == base_key:
+                return main_key
+            if main_key == base_key:
+                return proposed_key
         base_text, main_text, proposed_text = (
-            self._read_text(each) if each else "" for each in (base_name, main_name, proposed_name)
+            self._read_text(each) if each else "" for each in (base_key, main_key, proposed_key)
         )
         merged = page_merge.merge(base_text, main_text, proposed_text)
         if merged.conflicts:
