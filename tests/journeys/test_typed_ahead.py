@@ -12,7 +12,9 @@ from octavo.api import teams
 from octavo.tui.resources.form import FormDialog
 from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.stage import MAX_WAIT_SECONDS, Run, Stage
+from tests.journeys.terminals import terminal
 from tests.journeys.test_access import open_item
+from tests.journeys.test_editors import saved_drafts
 from tests.journeys.test_resources import open_table
 
 
@@ -158,3 +160,11 @@ async def test_text_typed_into_a_closed_field_is_ignored(stage: Stage) -> None:
         assert len(run.app.screen_stack) == 1, run.text
         await run.press("a")
         await run.see("Approve")
+
+
+def test_text_typed_right_before_quit_is_saved_as_a_draft(stage: Stage) -> None:
+    with terminal(stage, "octavo", "demo") as running:
+        running.wait_for("Harbour API › Welcome", "how deep is the water now")
+        running.write(b"Csquid\x11")
+        running.end()
+    assert saved_drafts(stage) == ["squid"]

@@ -86,6 +86,7 @@ def _try_to_save_drafts(app: Octavo) -> None:
 
 async def _end_work(app: Octavo) -> None:
     """Send the writes that wait for their undo delay, and cancel all background work."""
+    app.session.connect()  # The app may end before the files of a folder are read.
     await app.writes.flush()
     workers = tuple(app.workers)
     app.workers.cancel_all()

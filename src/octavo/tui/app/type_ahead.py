@@ -17,7 +17,7 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
 
-from octavo.tui.terminal.textual_internals import is_whole
+from octavo.tui.terminal.textual_internals import has_priority, is_whole
 from octavo.tui.widgets.commands import HostApp
 
 Input: TypeAlias = Key | Paste | MouseEvent
@@ -141,6 +141,8 @@ class TypeAhead:
                 await self._handle_mouse(event, may_change=may_change)
             elif may_change or self._screen is None or self._app.focused is None:
                 self._enqueue(event)
+            elif isinstance(event, Key) and has_priority(self._screen, event.key):
+                self._enqueue(event)  # It would overtake the keys that the focused widget has not handled yet.
             else:
                 await self._dispatch(event)
 

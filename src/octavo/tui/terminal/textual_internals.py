@@ -55,9 +55,6 @@ class CachedStylesheet(Stylesheet):
             super().update_nodes(nodes, animate)
 
 
-# Timers and workers
-
-
 def is_being_removed(node: DOMNode) -> bool:
     """Return whether a node is being removed or was removed, so that its children and its key bindings may be gone."""
     return node._pruning or node._closing  # Textual sets only `_closing` for scroll bars.
@@ -87,9 +84,6 @@ def _close_unstarted_work(original: Callable[..., None], worker: Worker[Any]) ->
     original(worker)
     if iscoroutine(work := worker._work) and getcoroutinestate(work) == CORO_CREATED:
         work.close()
-
-
-# Widgets
 
 
 def is_whole(widget: Widget) -> bool:
@@ -198,9 +192,6 @@ def watchers_of(app: App[Any]) -> Iterable[list[tuple[DOMNode, object]]]:
     return watchers.values()
 
 
-# Screens
-
-
 @replaces(Screen, "_compositor_refresh", 0xEA0E41F0)
 def _paint_unless_batched(original: Callable[..., None], screen: Screen[Any]) -> None:
     """Paint nothing while the app batches updates. Textual would render the frame and throw it away, and not paint its
@@ -227,6 +218,12 @@ def _add_fallback_bindings(original: Callable[..., Any], screen: Screen[Any]) ->
         bindings.apply_keymap(screen.app._keymap)
         chain.insert(len(chain) - 1, (pane, bindings))
     return chain
+
+
+def has_priority(screen: Screen[Any], key: str) -> bool:
+    """Return whether a key runs a command of `screen` or the app before the focused widget receives it."""
+    found = (bindings.key_to_bindings.get(key, ()) for _, bindings in screen._binding_chain)
+    return any(binding.priority for each in found for binding in each)
 
 
 def painted_rows(screen: Screen[Any]) -> list[Strip]:
