@@ -559,3 +559,20 @@ async def test_changes_built_too_late_do_not_replace_a_note() -> None:
         await app.workers.wait_for_complete()
         await pilot.pause()
         assert "Could not load the page." in screen(app.pane)
+
+
+async def test_split_layout_pairs_the_changes_of_all_pages() -> None:
+    sections = []
+    for key in ("p", "q"):
+        section = PageSection(key)
+        section.compared = compare("Some words that go.\n\nsame\n", "```\ncode = 1\n```\n\nsame\n")
+        sections.append(section)
+    app = PaneApp(DiffView(several_pages=True))
+    async with app.run_test(size=(160, 30)) as pilot:
+        navigation = app.pane.navigation
+        assert isinstance(navigation, ScrollNavigation)
+        navigation.contents.sections = tuple(sections)
+        navigation.build_all()
+        await pilot.press("vertical_line")
+        rows = [row for row in screen(app.pane).split("\n") if "Some words that go." in row]
+        assert ["╭" in row for row in rows] == [True, True]

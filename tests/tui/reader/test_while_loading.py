@@ -570,6 +570,13 @@ async def test_late_matches_are_found_without_scrolling() -> None:
         assert "Paragraph 79" in screen(app.pane)
 
 
+async def test_search_of_a_removed_page_has_ended() -> None:
+    async with loading_page() as (app, pilot):
+        await pilot.press("slash", *"graph 79")
+        app.pane.clear()
+        assert app.pane.find_bar.search_status == "no matches"
+
+
 class HeldBuilder(DiffBuilder):
     """A builder of diffs that builds nothing while `held` is set."""
 

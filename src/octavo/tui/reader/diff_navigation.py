@@ -128,7 +128,7 @@ class DiffNavigation:
         return -1 if step > 0 else len(self.pane.viewport.virtual_lines)
 
     def build_all(self) -> None:
-        """Build all units again."""
+        """Build the units of all pages again."""
         self.builder.build()
 
     def open_row(self, unit_index: int, target: str) -> bool:
@@ -436,7 +436,7 @@ class DiffNavigation:
     def switch_layout(self) -> None:
         """Switch to the next layout."""
         self.contents.choose_next_layout()
-        self.builder.build()
+        self.build_all()
 
     def toggle_source(self) -> None:
         """Switch between the diff of the Markdown source and the diff of blocks."""

@@ -344,6 +344,7 @@ class PageView(Reader):
         self.selection.cancel_copy()
         self.loader.free_page()
         self.contents.document, self.contents.key, self.contents.page_units = None, "", ()
+        self.contents.is_fully_parsed = True
         self.threads.clear()
         self.navigation.pending_jump = None
         self.find_bar.page_changed()
