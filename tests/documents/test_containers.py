@@ -237,6 +237,10 @@ CASES = {
         "<ul><li>a <b>b</b></li><li>c</li></ul>",
         "list\n  item\n    paragraph a  <bold|b>\n  item\n    paragraph c",
     ),
+    "html list without end tags of items": (
+        "<ul>\n<li>a\n<ol><li>b</ol>\n<li>c\n</ul>",
+        "list\n  item\n    paragraph a\n    list [ordered=1]\n      item\n        paragraph b\n  item\n    paragraph c",
+    ),
     "html heading": ('<h2 align="center">T</h2>', "heading [level=2] T"),
     "html heading around markdown": ('<h2 align="center">\n\nT\n\n</h2>', "heading [level=2] T"),
     "html with indented lines": (

@@ -7,6 +7,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
@@ -139,6 +140,7 @@ def _html_ids(document: Document) -> Iterator[tuple[str, Block]]:
             yield match[1], here or by_line[lines[min(bisect_left(lines, line), len(lines) - 1)]]
 
 
+@lru_cache(10_000)  # A page with many headings may have many links to missing ones.
 def _comparison_key(anchor: str, *, without_signs: bool) -> str:
     """Return the letters and digits of an anchor, without case and accents. With `without_signs`, the words for `&`,
     `<` and `>` are left out too."""

@@ -364,13 +364,13 @@ class BlockTree:
         self.root.last = line
         return self.root
 
-    def open_sibling(self, name: str, parent: str) -> DraftBlock | None:
-        """Return the innermost open tag called `name`. None if there is none, or if a `parent` tag or a Markdown
-        container is open inside it."""
-        for key, draft in reversed(self._open):
-            if key == f"tag:{name}":
+    def open_sibling(self, key: str, *parents: str) -> DraftBlock | None:
+        """Return the innermost open block with a key. None if there is none, or if a Markdown container or a block with
+        the key of one of the `parents` is open inside it."""
+        for open_key, draft in reversed(self._open):
+            if open_key == key:
                 return draft
-            if key == f"tag:{parent}" or key.startswith("markdown:"):
+            if open_key in parents or open_key.startswith("markdown:"):
                 return None
         return None
 

@@ -13,7 +13,7 @@ from octavo.documents.markdown_to_json import to_json_document
 from octavo.untrusted_input import is_too_deep
 
 _ESCAPE = re.compile(r"\\([^A-Za-z0-9\s])")
-_AUTOLINK = re.compile(r"\[(\S+)\]\(<(?:mailto:|https?://)?\1>\)")
+_AUTOLINK = re.compile(r"\[([^\s\[\]]++)\]\(<(?:mailto:|https?://)?\1>\)")
 _IGNORED_FIELDS = ("key", "isVoid", "selections")
 """Fields of nodes that do not affect the content."""
 

@@ -217,7 +217,7 @@ def open_parent(tree: BlockTree, tag: Tag, line: int) -> None:
     """Prepare the tree for a tag that needs a parent: close an open sibling, and open the parent if it is missing."""
     parent = PARENTS[tag.name]
     start = f"{{% {tag.name}"
-    if (sibling := tree.open_sibling(tag.name, parent)) is not None:
+    if (sibling := tree.open_sibling(f"tag:{tag.name}", f"tag:{parent}")) is not None:
         tree.report(sibling.first, f"{start} %}} is not closed before the next {start} %}} begins.", start)
         tree.close(f"tag:{tag.name}", line)
     if tree.top.kind != parent:

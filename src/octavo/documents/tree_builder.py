@@ -164,6 +164,8 @@ class HtmlReader:
             return
         if tag.is_self_closing:
             return
+        if tag.name == "li" and self._tree.open_sibling(key, "html:ul", "html:ol") is not None:
+            self._tree.close(key, self._line)  # The end tag of an item is optional.
         self._tree.open(key, DraftBlock(*_container_kind(tag), first=self._line))
 
     def _read_table(self, piece: HtmlToken, tag: HtmlTag, end: int) -> None:
