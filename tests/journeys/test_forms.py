@@ -19,7 +19,7 @@ from octavo.client.responses import Application
 from octavo.tui.resources import resource
 from octavo.tui.resources.form import FormDialog, open_form
 from octavo.tui.resources.form_inputs import FieldRow
-from octavo.tui.resources.form_state import FormRequest
+from octavo.tui.resources.form_state import FormRequest, SubmittedForm
 from octavo.tui.resources.resource import ReferenceList
 from octavo.tui.widgets.chooser import Choice
 from tests.journeys.faulty_server import Fault
@@ -48,8 +48,8 @@ class FormOpener:
             **more,
         }
 
-        def on_sent(op: Any, answer: Any) -> None:
-            self.sent.append((op, answer))
+        def on_sent(sent: SubmittedForm) -> None:
+            self.sent.append((sent.operation, sent.response))
 
         open_form(FormRequest(self.run.app, operation, on_sent=on_sent, **keywords))
         await self.run.settle()

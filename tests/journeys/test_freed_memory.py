@@ -69,7 +69,7 @@ async def open_team_form(run: Run) -> None:
             arguments=known,
             reference_lists=picked,
             draft_name="a form",
-            on_sent=lambda op, answer: None,
+            on_sent=lambda sent: None,
         )
     )
     await run.see("New team")

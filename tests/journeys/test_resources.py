@@ -487,6 +487,21 @@ async def test_renaming_a_team_can_be_undone(stage: Stage) -> None:
         await run.until(lambda: "Harbour software" in titles(run), "list the old name")
 
 
+async def test_undo_of_a_change_restores_the_value_that_another_user_set_meanwhile(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        await open_table(run, "teams")
+        await run.press("e")
+        await run.see("Title", "Harbour software")
+        here = OrganizationRef(organization_id=ORGANIZATION)
+        await run.ask(teams.Update(at=here, team_id="software", title="Theirs"), NOOR)
+        await run.press("ctrl+u", *"Mine", "ctrl+s")
+        await run.see("Someone else changed this field to “Theirs”.")
+        await run.press("ctrl+s")
+        await run.until(lambda: "Mine" in titles(run), "list the new name")
+        await run.press("u")
+        await run.until(lambda: "Theirs" in titles(run), "list the name that was replaced")
+
+
 @pytest.mark.before_release
 async def test_change_of_several_roles_can_be_undone(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:

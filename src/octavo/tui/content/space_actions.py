@@ -24,7 +24,7 @@ from octavo.tui.editing import target_request
 from octavo.tui.editing.target_request import TargetRequest
 from octavo.tui.resources import resource_forms
 from octavo.tui.resources.form import open_form
-from octavo.tui.resources.form_state import FormRequest
+from octavo.tui.resources.form_state import FormRequest, SubmittedForm
 from octavo.tui.resources.organization_resources import COLLECTIONS
 from octavo.tui.resources.space_resources import MANAGED_SPACES
 from octavo.tui.widgets.chooser import Choice, Picker
@@ -249,7 +249,8 @@ def _show_import_form(
         except ApiError:
             return  # Without the page IDs, no imported page is opened.
 
-    def on_sent(op: Operation[imports.Imported], imported: imports.Imported | None) -> None:
+    def on_sent(sent: SubmittedForm) -> None:
+        imported: imports.Imported | None = sent.response
         count = imported.imported_resources if imported is not None else 0
         failed_count = imported.total_resources - count if imported is not None else 0
         imported_label = (

@@ -403,7 +403,7 @@ class FormDialog(Dialog[None]):
         if isinstance(outcome, SubmittedForm):
             self._clock.mark_saved()
             self._close()
-            form.on_sent(outcome.operation, outcome.response)
+            form.on_sent(outcome)
         elif self not in self.app.screen_stack:
             self._shell.say(f"{form.title}: {outcome} Your text is saved as a draft.", tone="failed")
         else:

@@ -216,8 +216,8 @@ class FormRequest:
     """Arguments that the form does not ask for, such as `at`."""
     draft_name: str
     """Name under which the unsent text is saved."""
-    on_sent: Callable[[Any, Any], None]
-    """Called with the operation that was sent and its response. The response is None if it was lost."""
+    on_sent: Callable[[SubmittedForm], None]
+    """Called after the form was sent."""
     item: Model | None = None
     """The item to change. Only changed fields are sent. None if the form creates an item."""
     item_reader: Callable[[], Awaitable[Model | None]] | None = None
@@ -250,6 +250,8 @@ class SubmittedForm:
     operation: Operation[Any]
     response: Any
     """Response of the server. None if the response was lost, but the change was made."""
+    replaced: Model | None = None
+    """The item just before the change. None if the form created an item."""
 
 
 class FormState:
@@ -257,6 +259,8 @@ class FormState:
 
     def __init__(self, form: FormRequest) -> None:
         self.form = form
+        self._item = form.item
+        """The item as it was loaded last before the change."""
         self.fields: tuple[FormField, ...] = fields_of(
             form.operation, leave_out=frozenset(form.arguments), required_fields=form.required_fields
         )
@@ -421,7 +425,7 @@ class FormState:
                 return self._add_error(f"{cause_of(error)} {_MAYBE_SENT}", for_whole_form=True)
         self._was_sent = True
         self.form_draft.delete()
-        return SubmittedForm(operation, response)
+        return SubmittedForm(operation, response, self._item)
 
     def _add_error(self, sentence: str, *, for_whole_form: bool = False) -> str:
         active_fields = [each for each in self.fields if each.is_active(self.texts)]
@@ -441,6 +445,7 @@ class FormState:
             )
         if current is None:
             return self._add_error("The item was deleted, so nothing was sent.", for_whole_form=True)
+        self._item = current
         previous, self.initial_texts = self.initial_texts, initial_texts(self.fields, current)
         conflicts: dict[str, str] = {}
         for each in self.fields:

@@ -19,7 +19,7 @@ from octavo.tui.core.permissions import why_no_permission
 from octavo.tui.core.shell import Shell
 from octavo.tui.core.write_queue import DirectUndo
 from octavo.tui.resources.form import open_form
-from octavo.tui.resources.form_state import FormRequest
+from octavo.tui.resources.form_state import FormRequest, SubmittedForm
 from octavo.tui.resources.resource import (
     Action,
     Arguments,
@@ -41,7 +41,8 @@ def open_create_form(
     live = app.session.live
     undo_factory = resource.prepare_undo(live, arguments) if resource.prepare_undo is not None else None
 
-    def on_sent(operation: Operation[Any], response: Any) -> None:
+    def on_sent(sent: SubmittedForm) -> None:
+        operation, response = sent.operation, sent.response
         name = _of_response(resource.title, response)
         undo = (
             _undo_creation(live, resource, arguments, operation, response)
@@ -89,11 +90,11 @@ def open_action_form(app: Shell, resource: Resource[Any], arguments: Arguments, 
     """Open the form of an action, for example of an upload."""
     item_arguments, name = resource.arguments_for(arguments, item), resource.title(item)
 
-    def on_sent(operation: Operation[Any], response: Any) -> None:
+    def on_sent(sent: SubmittedForm) -> None:
         app.say(f"{name} {action.done_text}.")
         app.writes.forbid_undo(f"You cannot undo “{action.name}” by pressing u.")
         if resource.after_write is not None:
-            app.background(resource.after_write(app, item_arguments, operation, response))
+            app.background(resource.after_write(app, item_arguments, sent.operation, sent.response))
 
     open_form(
         FormRequest(
@@ -121,8 +122,8 @@ def open_edit_form(app: Shell, resource: Resource[Any], arguments: Arguments, it
         current = await load_item(live, resource, arguments, item)
         return None if current is None else resource.as_update(current)
 
-    def on_sent(operation: Operation[Any], response: Any) -> None:
-        undo = _reverse_edit(operation, resource.as_update(item), item_arguments)
+    def on_sent(sent: SubmittedForm) -> None:
+        undo = None if sent.replaced is None else _reverse_edit(sent.operation, sent.replaced, item_arguments)
         app.say(f"Changed {name}.", undo=undo is not None)
         if undo is None:
             app.writes.forbid_undo(
@@ -162,7 +163,8 @@ def open_bulk_edit_form(
     item_arguments = resource.arguments_for(arguments, first)
     count = plural(len(items), resource.singular, resource.plural)
 
-    def on_sent(operation: Operation[Any], response: Any) -> None:
+    def on_sent(sent: SubmittedForm) -> None:
+        operation = sent.operation
         values = {name: getattr(operation, name) for name in operation.model_fields_set if name not in item_arguments}
         clear_selection()
         app.writes.send(
