@@ -204,6 +204,16 @@ async def test_conflict_in_a_draft_for_a_merged_change_request_opens_in_the_edit
         assert opened == [marked]
 
 
+@pytest.mark.parametrize("key", ["X", "ctrl+n"])
+async def test_key_pressed_twice_opens_one_dialog(stage: Stage, key: str) -> None:
+    async with stage.play() as run:
+        screens = len(run.app.screen_stack)
+        run.send_key(key)
+        run.send_key(key)
+        await run.see("Choose a change request")
+        assert len(run.app.screen_stack) == screens + 1
+
+
 async def test_draft_of_a_page_that_cannot_be_discarded_is_reported(stage: Stage) -> None:
     async with stage.play() as run:
         page = run.app.screen.open_space.page.id  # type: ignore[attr-defined]  # The content view starts on a page.

@@ -157,6 +157,16 @@ async def test_server_error_is_shown_at_its_field_and_text_is_kept(stage: Stage)
         assert form.sent[0][1].basename == "sea-2"
 
 
+async def test_key_pressed_twice_sends_the_form_once(stage: Stage) -> None:
+    async with stage.play(NOOR, start="changes") as run:
+        await FormOpener(run).open(teams.Create, arguments={"at": AT})
+        await run.press(*"Divers")
+        run.send_key("ctrl+s")
+        run.send_key("ctrl+s")
+        await run.gone("A form")
+        assert len(run.gate.sent(teams.Create)) == 1
+
+
 @pytest.mark.before_release
 async def test_change_by_another_user_is_reported_before_sending(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:

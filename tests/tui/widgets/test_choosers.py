@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 import pytest
 from textual.binding import Binding, BindingType
+from textual.events import Key
 from textual.widget import Widget
 
 from octavo.tui.widgets.chooser import Choice, Picker, ThemePicker
@@ -67,6 +68,33 @@ async def test_palette_runs_a_command_in_its_view() -> None:
         assert page.done == ["thread"]
         assert not isinstance(app.screen, PaletteScreen)
         assert page.has_focus
+
+
+@pytest.mark.parametrize("key", [":", "?"])
+async def test_enter_pressed_twice_runs_the_command_once(key: str) -> None:
+    page = ReviewPage()
+    app = ChooserApp(page)
+    async with app.run_test(size=(90, 18)) as pilot:
+        await pilot.press(key, *"thr")
+        await wait_idle(app)
+        for _ in range(2):
+            app.post_message(Key("enter", None))
+        await wait_idle(app)
+        assert page.done == ["thread"]
+        assert page.has_focus
+
+
+async def test_enter_pressed_twice_closes_only_the_picker() -> None:
+    app = ChooserApp()
+    answers: list[str | None] = []
+    async with app.run_test(size=(80, 24)):
+        await app.push_screen(Picker("Below", PEOPLE))
+        await app.push_screen(Picker("Who", PEOPLE), answers.append)
+        for _ in range(2):
+            app.post_message(Key("enter", None))
+        await wait_idle(app)
+        assert answers == ["ada"]
+        assert len(app.screen_stack) == 2
 
 
 class MergeList(RowList[int]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Protocol
 
 from octavo.data.queries import UNDECIDED
@@ -59,7 +59,7 @@ class PageEditing:
     def __init__(self, view: View, pages: EditablePages) -> None:
         self._view, self.pages = view, pages
         self._is_opening = False
-        """True while a page is being loaded for the editor."""
+        """True while an edit is being loaded, until its editor was closed or its dialog is open."""
 
     def disabled_reason(self) -> str | None:
         """Return the reason why pages cannot be edited here, or None."""
@@ -77,15 +77,19 @@ class PageEditing:
     def edit(self) -> None:
         """Open the selected page in the editor."""
         page, space = self.pages.selected_page, self.pages.space_ref
-        if page is not None and space is not None and not self._is_opening:
+        if page is not None and space is not None:
             app, target, block = self._view.shell, self.pages.change_request, self.pages.selected_block
-            self._is_opening = True
-            edit = _page_edit(app, space, page[0], page[1], target, self._on_editing_ended, block)
-            app.background(self._run_editor(edit.start()))
+            self._open(_page_edit(app, space, page[0], page[1], target, self._on_editing_ended, block).start)
 
-    async def _run_editor(self, opening: Coroutine[Any, Any, None]) -> None:
+    def _open(self, start: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Call `start` in the background. Does nothing while another edit is being opened: the key was pressed twice."""
+        if not self._is_opening:
+            self._is_opening = True
+            self._view.shell.background(self._run(start))
+
+    async def _run(self, start: Callable[[], Coroutine[Any, Any, None]]) -> None:
         try:
-            await opening
+            await start()
         finally:
             self._is_opening = False
             if is_whole(self._view):
@@ -103,11 +107,11 @@ class PageEditing:
 
     def delete(self) -> None:
         """Delete the selected page."""
-        self._view.shell.background(self._tree_edit().delete())
+        self._open(self._tree_edit().delete)
 
     def insert(self) -> None:
         """Add a page next to the selected page."""
-        self._view.shell.background(self._tree_edit().insert())
+        self._open(self._tree_edit().insert)
 
     def _tree_edit(self) -> TreeEdit:
         page, space = self.pages.selected_page, self.pages.space_ref

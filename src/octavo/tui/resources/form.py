@@ -385,6 +385,7 @@ class FormDialog(Dialog[None]):
             self._show_message(NOTHING_CHANGED)
         else:
             self._save_draft()
+            self.state.is_sending = True  # Set before the task starts, because the key may be pressed twice.
             self._show_message(self.state.form.progress_notice)
             self._send_task = self._shell.background(self._send_and_report())
 

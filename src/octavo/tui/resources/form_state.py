@@ -276,6 +276,7 @@ class FormState:
         self.was_attempted = False
         """True if the user tried to send the form. After that, errors in all fields are shown."""
         self.is_sending = False
+        """True from the key press that sends the form until the response."""
         self.is_uploading = False
         """True if files are being uploaded. The user can cancel an upload."""
         self._was_sent = False
@@ -391,7 +392,6 @@ class FormState:
     async def send(self, report_progress: Callable[[str], None]) -> SubmittedForm | str:
         """Send the form. If that fails, return the error. An error of the server is also added to `server_errors`.
         `report_progress` is called with the progress."""
-        self.is_sending = True
         try:
             return await self._send(report_progress)
         finally:

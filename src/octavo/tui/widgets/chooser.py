@@ -274,7 +274,9 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         self.query_one(FilterInput).call_later(self.choose)
 
     def choose(self) -> None:
-        """Take the selected choice, or show why it cannot be chosen."""
+        """Take the selected choice, or show why it cannot be chosen. Does nothing if the dialog is closed."""
+        if not self.is_active:
+            return  # Enter was pressed twice.
         if (typed := self.query_one(FilterInput).value) != self._listed_query:
             self._list_matches(typed)
         selected = self.rows.item

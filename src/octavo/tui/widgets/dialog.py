@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 from textual import on
 from textual.app import ComposeResult, RenderResult
+from textual.await_complete import AwaitComplete
 from textual.containers import Vertical
 from textual.content import Content
 from textual.events import Click, Compose, Event, Resize
@@ -101,6 +102,10 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
             if isinstance(screen, Dialog):
                 super(Dialog, screen).refresh(*regions)
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+    def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
+        """Close this dialog if it is the top screen. Textual would close the top screen, whichever it is."""
+        return super().dismiss(result) if self.is_active else AwaitComplete()
 
     @property
     def hidden_keys(self) -> frozenset[str]:
