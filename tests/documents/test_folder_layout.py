@@ -249,6 +249,17 @@ def test_links_to_a_page_and_its_heading_are_read_as_the_server_has_them(tmp_pat
     assert structure(read) == structure(entries)
 
 
+@pytest.mark.parametrize(
+    ("url", "path"),
+    [("/", "README.md"), ("./", "README.md"), ("#a", "README.md"), ("v1.2/", "v1.2/README.md"), ("b.c", "b.c.md")],
+)
+def test_entry_for_a_folder_leads_to_its_index_page(tmp_path: Path, url: str, path: str) -> None:
+    (tmp_path / "v1.2").mkdir()
+    for name in ("README.md", "v1.2/README.md", "b.c.md"):
+        (tmp_path / name).write_text("# A\n")
+    assert [each.path for each in read_summary(tmp_path, f"* [A]({url})\n")] == [Path(path)]
+
+
 def test_repeated_page_is_a_link_and_its_entries_stay_after_it(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# A\n")
     entries = read_summary(tmp_path, "* [A](a.md)\n  * C\n* B\n* [A](a.md)\n  * C\n")

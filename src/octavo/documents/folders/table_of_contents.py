@@ -293,11 +293,11 @@ class _SummaryReader:
         if path is None:
             self._folder.report(unquote(url), "points outside the folder, so its page is empty.")
             return Entry("document", title, target=title)
+        if not self._folder.has_file(path):
+            tries = [path / "README.md", path / "index.md", *([path.with_name(f"{path.name}.md")] if path.name else [])]
+            path = next((each for each in map(self._folder.actual_path, tries) if self._folder.has_file(each)), path)
         if path.suffix.lower() not in (*PAGE_SUFFIXES, ""):
             return Entry("link", title, target=url, link_title=short)
-        if not self._folder.has_file(path):
-            tries = (path / "README.md", path / "index.md", path.with_name(f"{path.name}.md"))
-            path = next((each for each in map(self._folder.actual_path, tries) if self._folder.has_file(each)), path)
         anchor = url.partition("#")[2]
         return Entry("document", title, path=path, target=f"#{anchor}" if anchor else "", link_title=short)
 
