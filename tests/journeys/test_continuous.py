@@ -312,6 +312,23 @@ async def test_pages_without_a_diff_say_what_happened(stage: Stage) -> None:
         assert "No changes on this page." in seen or "Created." in seen
 
 
+async def test_entry_whose_new_title_is_cut_is_not_loading(stage: Stage) -> None:
+    async with stage.play(start="changes", size=(120, 60)) as run:
+        at = await find_refused(run)
+        tree = await run.ask(content.ListPages(at=at), MARA)
+        group = next(page for page in tree.walk() if page.type == "group")
+        title = "A title that is longer than the sixty characters of a line of changes"
+        await run.ask(
+            content.Edit(at=at, changes=(content.UpdatePage(page=group.id, title=title),), compat=False), "tomas-okafor"
+        )
+        screen = await open_refused(run)
+        await run.press("v")
+        await run.see("A title that is longer")
+        assert screen.changed_tree.select_entry(group.id)
+        await run.settle()
+        assert not screen.page_diff.is_comparing
+
+
 @pytest.mark.before_release
 async def test_new_revision_is_loaded_at_the_same_place(stage: Stage) -> None:
     async with stage.play(start="changes") as run:

@@ -208,6 +208,22 @@ async def test_merge_of_several_stops_if_main_changed_after_the_checks(stage: St
         assert not run.gate.sent(change_requests.Merge)
 
 
+async def test_merge_of_several_in_another_order_waits_for_its_checks(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        contest, _ = await open_change_request(run)
+        await contest.propose(add_page("# Depots\n\nThere are two depots.\n"), subject="Recount the depots")
+        await run.press("3", "r", "/", *"recount", "enter")
+        await run.see("Recount the depots", "Recount the stores")
+        await run.press("j", "k", "x", "x", "m")
+        await run.see("Merge 2  (y)")
+        await run.later(seconds=1)
+        dialog = run.app.screen
+        assert isinstance(dialog, MergeSeveralDialog)
+        assert dialog.why_not_confirm() is None
+        dialog.move(1)
+        assert dialog.why_not_confirm() == "The checks are still running."
+
+
 def dialog_of(run: Run) -> CheckedDialog[object]:
     assert isinstance(run.app.screen, CheckedDialog)
     return run.app.screen

@@ -229,6 +229,17 @@ async def test_filter_by_status_shows_matching_change_requests(stage: Stage) -> 
             await run.see("7 of 7")
 
 
+async def test_filters_count_only_your_change_requests_while_others_are_hidden(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await run.press("at")
+        await run.see("· mine")
+        assert {each.number for each in run.app.screen.rows.items} == {2, 6}  # type: ignore[attr-defined]  # The screen is the list of change requests.
+        await run.press("F")
+        await run.see("Filter change requests")
+        await run.type("outdated")
+        await run.gone("▌ outdated")
+
+
 async def test_status_shows_loading_and_unknown_parts(stage: Stage) -> None:
     async with stage.play(start="changes", size=(80, 24)) as run:
         await run.see("Open 7", "○ your review requested")

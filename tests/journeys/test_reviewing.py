@@ -34,6 +34,21 @@ async def open_refused(run: Run) -> ChangeRequestScreen:
     return screen
 
 
+async def test_revert_dialog_does_not_open_over_another_view(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_refused(run)
+        await run.see("− All times")
+        await run.press("enter")
+        run.gate.shut(content.GetRawPage)
+        await run.press("Q")
+        await run.until(lambda: run.gate.waiting > 0, "load the page")
+        await run.press("escape", "escape")
+        await run.see("Open 7")
+        run.gate.open()
+        await run.settle()
+        assert "Revert the changes" not in run.text
+
+
 @pytest.mark.before_release
 async def test_viewed_pages_of_a_change_request_are_kept_after_a_restart(stage: Stage) -> None:
     async with stage.play() as run:

@@ -244,6 +244,17 @@ def test_viewed_marks_last_until_the_page_changes() -> None:
     state.close()
 
 
+def test_viewed_marks_are_kept_without_a_revision() -> None:
+    state = StateDb(None, "ada@test")
+    marks = ViewedMarks(state, "cr")
+    assert marks.load("") is None
+    marks.toggle("a")
+    reloaded = ViewedMarks(state, "cr")
+    assert reloaded.load("") is None
+    assert reloaded.keys == {"a"}
+    state.close()
+
+
 async def test_diff_requested_after_a_cancel_is_loaded(review: Review) -> None:
     page = review.pages["Page 2"]
     review.gate.hold()

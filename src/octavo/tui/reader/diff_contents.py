@@ -68,9 +68,14 @@ class PageSection:
         return self.documents is not None
 
     @property
+    def is_loading(self) -> bool:
+        """True if the changes are shown as soon as they are loaded."""
+        return not self.is_loaded and self.note.startswith("Loading ")
+
+    @property
     def is_missing(self) -> bool:
         """True if the changes are not loaded, or could not be loaded."""
-        return not self.is_loaded and (self.note.endswith("…") or self.note.startswith("Could not"))
+        return self.is_loading or (not self.is_loaded and self.note.startswith("Could not"))
 
     @property
     def size(self) -> int:

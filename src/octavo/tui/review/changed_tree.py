@@ -333,7 +333,7 @@ class ViewedMarks:
         positions = {str(key): position_from_json(fact) for key, fact in by_page.items()}
         self.positions = {key: position for key, position in positions.items() if position is not None}
         """Reading positions by page key."""
-        self._revision = ""
+        self._revision: str | None = None
         self._needs_renewal = False
         """True if the stored marks belong to an earlier revision, so `keep_unchanged` must be called."""
         self.keys: frozenset[str] = frozenset()

@@ -324,7 +324,7 @@ class RequestScroll:
     def is_described(self, key: str) -> bool:
         """Return True if a page has a sentence in place of a diff, or is not shown because it has no changes."""
         section = self._sections.get(key)
-        return section is None or (not section.is_loaded and not section.note.endswith("…"))
+        return section is None or not (section.is_loaded or section.is_loading)
 
     def show(self) -> None:
         """Show the headings of all changed pages, and load the pages near the cursor."""

@@ -378,10 +378,10 @@ class MergeSeveralDialog(ConfirmDialog):
     def _start_checks(self) -> None:
         if not self._is_merging:
             self._has_checks = False
+            self.update(blocked=_CHECKING)
             self.run_worker(self._load_checks(), exclusive=True, group="checks")
 
     async def _load_checks(self) -> None:
-        self.update(blocked=_CHECKING)
         earlier: list[tuple[QueuedMerge, Checks]] = []
         is_stopped = False
         for number, queued in enumerate([each.queued for each in self._readiness]):

@@ -233,6 +233,7 @@ def _ask_to_revert(app: Shell, selected: SelectedChange) -> None:
 
 
 async def _ask_to_revert_block(app: Shell, revert: PageRevert, block: Block) -> None:
+    screen = app.screen
     try:
         refs = [RevisionRef(space_id=revert.at.space_id, revision_id=each) for each in (revert.base, revert.head)]
         old, new = await asyncio.gather(*(page_source(app.session.live, each, revert.page) for each in refs))
@@ -252,6 +253,8 @@ async def _ask_to_revert_block(app: Shell, revert: PageRevert, block: Block) -> 
             tone="care",
         )
         return
+    if app.screen is not screen:
+        return  # The user left the view while the page loaded.
     if after == new.text:
         app.say("This block has no changes.")
         return

@@ -201,9 +201,7 @@ def _scroll_or_move(view: RequestListScreen, step: int) -> None:
 
 
 def _choose_filter(_: Shell, view: RequestListScreen) -> None:
-    snapshot = view.lists.get(view.sections.current, Snapshot())
-    items = list(snapshot.value.items) if snapshot.value is not None else []
-    offered = offered_filters(items, view.filters.filters, view.space_title, view.statuses.status_of)
+    offered = offered_filters(view.unfiltered_requests, view.filters.filters, view.space_title, view.statuses.status_of)
     choices = [(each, f"{matches} so far" if unknown else str(matches)) for each, matches, unknown in offered]
     view.filters.open_picker("Filter change requests", choices)
 
@@ -323,15 +321,18 @@ class RequestListScreen(ListView[ChangeRequest]):
         if status == self.sections.current:
             self.redraw_list()
 
+    @property
+    def unfiltered_requests(self) -> list[ChangeRequest]:
+        """The loaded change requests of the tab. With `only_mine`, only yours."""
+        page, me = self.lists.get(self.sections.current, Snapshot()).value, self.shell.workspace.me
+        return [each for each in (page.items if page else ()) if not self.only_mine or _is_author(me, each)]
+
     @on(SectionTabs.Switched)
     def redraw_list(self) -> None:
         self._progress = ""
-        status = self.sections.current
-        snapshot = self.lists.get(status, Snapshot())
+        snapshot = self.lists.get(self.sections.current, Snapshot())
         if snapshot.value is not None:
-            items = [
-                each for each in snapshot.value.items if not self.only_mine or _is_author(self.shell.workspace.me, each)
-            ]
+            items = self.unfiltered_requests
             checked = len(items) if all(each.needs is None for each in self.filters.filters) else self._checked_count
             undecided = undecided_requests(items[:checked], self.filters.filters, self.statuses.status_of)
             self._has_unchecked = checked < len(items)

@@ -554,6 +554,8 @@ class PageTerms:
         entries = compared.diff.entries
         terms = await asyncio.to_thread(changed_terms, entries, keys) if keys else ()
         terms = terms or await asyncio.to_thread(changed_terms, entries)
+        if app.screen is not self._view:
+            return  # The user left the view meanwhile.
         if not terms:
             app.explain("This page replaces no words or numbers by others, so there is no old term to look for.")
         elif len(terms) == 1:
@@ -571,7 +573,7 @@ class PageTerms:
 
     def _show(self, app: Shell, term: TermChange) -> None:
         request = self._comparison.change_request
-        if app.screen is not self._view or request.revision is None:
+        if request.revision is None:
             return
         changed = frozenset(each.key for each in self._comparison.changed or () if each.page is not None)
         revision = RevisionRef(space_id=self._comparison.space.space_id, revision_id=request.revision)
