@@ -171,6 +171,20 @@ async def test_trash_says_that_it_could_not_be_loaded(stage: Stage) -> None:
         await run.see("Harbour API", "7 days left", "Restore by ID")
 
 
+@pytest.mark.parametrize(
+    "entered",
+    [
+        "Ab12",
+        "https://app.gitbook.com/o/Or1/s/Ab12",
+        "https://app.gitbook.com/o/Or1/s/Ab12/",
+        "https://app.gitbook.com/o/Or1/s/Ab12/guides/start?q=1#top",
+        "https://app.gitbook.com/s/Ab12/~/changes/7/",
+    ],
+)
+def test_space_to_restore_is_read_from_any_link_in_the_space(entered: str) -> None:
+    assert space_changes.space_id_in(entered) == "Ab12"
+
+
 async def test_failed_load_of_the_collections_is_shown_below_the_spaces(stage: Stage) -> None:
     def refuse(platform: Platform) -> None:
         platform.refuse_next(collections.List, 500, "The shelves are being painted.", times=9)

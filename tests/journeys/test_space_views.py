@@ -106,12 +106,29 @@ async def test_stopped_export_leaves_no_files(stage: Stage) -> None:
         await run.press("enter")
         await run.hear("To stop the export, open Export again.")
         await run.until(lambda: any(folder.iterdir()), "write the first file")
+        await run.press("ctrl+e", *["down"] * 4, "enter", "ctrl+u")
+        await run.type(str(folder / "again"))
+        await run.press("enter")
+        await run.until(lambda: len(list(folder.iterdir())) == 2, "write the first file again")
         await run.press("ctrl+e")
         await run.see("Stop saving Harbour API", "0 of ")
         await run.press("enter")
         await run.hear("Stopped saving Harbour API. Nothing was saved.")
-        assert not list(folder.iterdir())
+        await run.press("ctrl+e")
+        await run.see("Stop saving Harbour API")
+        await run.press("enter")
+        await run.until(lambda: not list(folder.iterdir()), "delete the unfinished files")
         await run.press("ctrl+e")
         await run.see("This page as Markdown")
         assert "Stop saving" not in run.text
         run.gate.open()
+
+
+async def test_exported_space_has_its_pages_and_table_of_contents(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("ctrl+e", "down", "down", "down", "enter", "ctrl+u")
+        await run.type(str(stage.folder / "space"))
+        await run.press("enter")
+        await run.hear("Saved Harbour API to")
+    assert "[Quickstart](get-started/quickstart.md)" in (stage.folder / "space" / "SUMMARY.md").read_text()
+    assert "From nothing to a water level" in (stage.folder / "space" / "get-started" / "quickstart.md").read_text()

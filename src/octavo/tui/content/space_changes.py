@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
@@ -321,9 +322,16 @@ def _ask_id(app: Shell, target: SpaceTarget) -> None:
     def on_decided(response: Confirmed | None) -> None:
         if response is not None:
             draft.delete()
-            restore(app, target, response.text.rstrip("/").rpartition("/")[2], f"space {response.text}")
+            space_id = space_id_in(response.text)
+            restore(app, target, space_id, f"space {space_id}")
 
     app.push_screen(ConfirmDialog("Restore a deleted space?", verb="Restore", intro=intro, field=field), on_decided)
+
+
+def space_id_in(text: str) -> str:
+    """Return the ID of the space in a link to the space or to one of its pages. Any other text is an ID itself."""
+    match = re.search(r"/s/([^/?#]+)", text)
+    return match[1] if match else text.strip().rstrip("/").rpartition("/")[2]
 
 
 def restore(app: Shell, target: SpaceTarget, space_id: str, title: str) -> None:

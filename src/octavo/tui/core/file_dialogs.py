@@ -33,7 +33,9 @@ from octavo.tui.widgets.short_texts import plural
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
 
-_space_reader = lazy("octavo.files.pulled_folder:SpaceReader")  # lazy: for exports only
+# lazy: for exports only
+_space_reader = lazy("octavo.files.pulled_folder:SpaceReader")
+_write_summary = lazy("octavo.documents.folders.table_of_contents:write_summary")
 
 
 T = TypeVar("T")
@@ -257,7 +259,6 @@ def choose_export(app: Shell, at: SpaceRef | ChangeRequestRef, title: str, page:
     """Ask what to export and in which format. `page` is the id and title of the current page. `title` is the title of
     the space or change request."""
     scope = "The whole space" if isinstance(at, SpaceRef) else "The whole change request"
-    stops = {f"Stop saving {each.export.title}": each for each in _running.get(app, ())}
     exports: dict[str, Export] = {}
     if page is not None:
         page_id, name = page
@@ -273,17 +274,17 @@ def choose_export(app: Shell, at: SpaceRef | ChangeRequestRef, title: str, page:
     )
     exports[f"{scope} as PDF"] = Export(title, f"{slug(title)}.pdf", lambda: _pdf(app, pdf.Get(at=at)))
 
-    def on_chosen(choice: str | None) -> None:
-        if choice in stops:
-            stops[choice].task.cancel()
+    def on_chosen(choice: Export | RunningExport | None) -> None:
+        if isinstance(choice, RunningExport):
+            choice.task.cancel()
         elif choice is not None:
-            ask_for_path(app, exports[choice])
+            ask_for_path(app, choice)
 
-    choices = [
-        Choice(choice, choice, detail=each.progress or "deletes the unfinished export")
-        for choice, each in stops.items()
+    choices: list[Choice[Export | RunningExport]] = [
+        Choice(each, f"Stop saving {each.export.title}", detail=each.progress or "deletes the unfinished export")
+        for each in _running.get(app, ())
     ]
-    choices += [Choice(choice, choice, detail=export.title) for choice, export in exports.items()]
+    choices += [Choice(export, name, detail=export.title) for name, export in exports.items()]
     app.push_screen(Picker("Export", choices), on_chosen)
 
 
@@ -315,7 +316,7 @@ async def _space_files(app: Shell, at: ContentRef, report: Report) -> AsyncItera
     layout = load("octavo.documents.folders.layout:FolderLayout").of(await reader.revision(), at.space_id)
     pages = [page for page in layout.pages.values() if page.type == "document" and page.id in layout.paths]
     app.say(f"Exporting {plural(len(pages), 'page')}… To stop the export, open Export again.")
-    yield (load("octavo.documents.folders.layout:SUMMARY"),), layout.summary().encode()
+    yield (load("octavo.documents.folders.layout:SUMMARY"),), _write_summary(layout.entries).encode()
     for first in range(0, len(pages), PARALLEL_PAGES):
         group = pages[first : first + PARALLEL_PAGES]
         report(f"{first} of {plural(len(pages), 'page')}")
@@ -424,7 +425,7 @@ def ask_for_file(
     """Ask for a local file and call `on_path` with the path as typed. `kind` is the kind of upload, or `text`. `problem`
     is the reason why the path `path_text` was rejected."""
     folder = app.session.state.get_fact(_UPLOAD_FOLDER)
-    initial = path_text or (folder if isinstance(folder, str) else "~/")
+    initial = path_text or (isinstance(folder, str) and folder) or "~/"
 
     def on_answer(result: Confirmed | None) -> None:
         if result is not None:
@@ -448,5 +449,6 @@ async def _check_upload(app: Shell, title: str, kind: str, on_path: Callable[[st
     except NotSendable as error:
         ask_for_file(app, title, kind, on_path, path_text=path_text, problem=str(error))
         return
-    app.session.state.set_fact(_UPLOAD_FOLDER, f"{path_text.rpartition('/')[0]}/")
+    folder, slash, _ = path_text.rpartition("/")
+    app.session.state.set_fact(_UPLOAD_FOLDER, f"{folder}{slash}")
     on_path(path_text)
