@@ -348,6 +348,10 @@ class SpaceRef(Ref, path="/spaces/{space_id}", content="/content"):
 
     space_id: Id
 
+    def revision_ref(self, revision_id: str) -> "RevisionRef":
+        """Return the reference to a revision of the space."""
+        return RevisionRef(space_id=self.space_id, revision_id=revision_id)
+
 
 class ChangeRequestRef(Ref, path="/spaces/{space_id}/change-requests/{change_request_id}", content="/content"):
     """A reference to a change request, by its id or number. Its content is the proposed content."""
@@ -358,6 +362,10 @@ class ChangeRequestRef(Ref, path="/spaces/{space_id}/change-requests/{change_req
     @property
     def space(self) -> SpaceRef:
         return SpaceRef(space_id=self.space_id)
+
+    def revision_ref(self, revision_id: str) -> "RevisionRef":
+        """Return the reference to a revision of the space of the change request."""
+        return RevisionRef(space_id=self.space_id, revision_id=revision_id)
 
 
 class RevisionRef(Ref, path="/spaces/{space_id}/revisions/{revision_id}"):

@@ -81,22 +81,22 @@ async def find_versions(live: Live, target: Target, against: str) -> ComparedVer
             raise Failure(f"Could not compare {target.ref}: it is not a change request. Use --against REVISION.", USAGE)
         return ComparedVersions(RevisionRef(space_id=space.id, revision_id=against), space.ref)
     at = change_request.ref(space.ref)
-    new: ContentRef = _at(at, change_request.revision) if change_request.revision else at
+    new: ContentRef = at.revision_ref(change_request.revision) if change_request.revision else at
     if against == "main":
         main = (await live.fetch(spaces.Get(at=space.ref))).revision
-        return ComparedVersions(_at(at, main) if main else space.ref, new)
+        return ComparedVersions(at.revision_ref(main) if main else space.ref, new)
     if against == "my-review":
-        return ComparedVersions(_at(at, await reviewed_revision(live, target)), new)
+        return ComparedVersions(at.revision_ref(await reviewed_revision(live, target)), new)
     if against != "base":
-        return ComparedVersions(_at(at, against), new)
+        return ComparedVersions(at.revision_ref(against), new)
     if change_request.status == "merged" and change_request.revision_merged is not None:
-        merged = _at(at, change_request.revision_merged)
+        merged = at.revision_ref(change_request.revision_merged)
         # One parent of a merge is the change request, the other is main before the merge.
         parents = (await load_revision(live, merged)).parents
         before = next((each for each in parents if each != change_request.revision), None)
         if before is not None:
-            return ComparedVersions(_at(at, before), merged)
-    return ComparedVersions(_at(at, change_request.base) if change_request.base else None, new)
+            return ComparedVersions(at.revision_ref(before), merged)
+    return ComparedVersions(at.revision_ref(change_request.base) if change_request.base else None, new)
 
 
 async def reviewed_revision(live: Live, target: Target) -> str:
@@ -172,10 +172,6 @@ async def load_revision(live: Live, at: ContentRef) -> Revision:
     op = content.Get(at=at)
     found: Revision = await (live.cached_or_fetch(op) if isinstance(at, RevisionRef) else live.fetch(op))
     return found
-
-
-def _at(at: ChangeRequestRef, revision: str) -> RevisionRef:
-    return RevisionRef(space_id=at.space_id, revision_id=revision)
 
 
 def remember_viewed(session: Session, change_request: ChangeRequest) -> None:

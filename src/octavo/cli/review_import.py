@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from octavo.api.content import ListPages, Page, PageTree
-from octavo.api.operation import RevisionRef
 from octavo.api.safety import safe_line
 from octavo.cli.comparisons import ComparedVersions, find_versions
 from octavo.cli.refs import Target
@@ -155,7 +154,7 @@ class NoteImport:
         key = (page.id, note.revision)
         if key not in self._read_versions:
             try:
-                at = RevisionRef(space_id=self._at.space_id, revision_id=note.revision)
+                at = self._at.revision_ref(note.revision)
             except ValueError:
                 return None
             found = await find_page(self._live, get_page_source(at, page.id))

@@ -104,14 +104,14 @@ class PageBlame:
         for _ in range(BATCH):
             if not self.has_older:
                 return
-            await self._check(RevisionRef(space_id=self._space.space_id, revision_id=self._next))
+            await self._check(self._space.revision_ref(self._next))
             yield
 
     async def _start(self) -> None:
         """Load the newest version of the page. In a change request, find the blocks that it proposes."""
         if isinstance(self._at, SpaceRef):
             self._next = await load_current_revision(self._live, self._at)
-            document = await self._document(self._revision(self._next), self._page_id)
+            document = await self._document(self._space.revision_ref(self._next), self._page_id)
             self._blame = Blame(self._page_id, document or EMPTY_PAGE)
             return
         change_request, document = await asyncio.gather(
@@ -122,9 +122,9 @@ class PageBlame:
         version = ContentVersion(self._at, change_request.updated_at, "", change_request)
         if base:
             changes = await self._live.fetch(content.ListChanges(at=self._at, limit=1000))
-            before = await self._document(self._revision(base), self._page_id)
+            before = await self._document(self._space.revision_ref(base), self._page_id)
             if await asyncio.to_thread(blame.compare, version, {self._page_id: before}):
-                await self._search_elsewhere(blame, changes, self._at, self._revision(base))
+                await self._search_elsewhere(blame, changes, self._at, self._space.revision_ref(base))
         self._blame, self._next = blame, base
         self.known_since = version.created_at
 
@@ -138,7 +138,7 @@ class PageBlame:
         revision = summary.revision
         merged = change_request_in(revision.merged_from) or change_request_in(summary.changes.merged_from)
         version = ContentVersion(at, revision.created_at, revision.type, merged, is_first=not summary.parent)
-        before = self._revision(summary.parent) if summary.parent else None
+        before = self._space.revision_ref(summary.parent) if summary.parent else None
         if self._compared is None or self._compared[0] != version:
             older = await self._load_older_pages(summary, before)
             has_new = await asyncio.to_thread(self._blame.compare, version, older)
@@ -191,9 +191,6 @@ class PageBlame:
         """Load and parse a page. None if the page does not exist there."""
         page = await find_page(self._live, get_page_source(at, page_id))
         return await asyncio.to_thread(parse, page_markdown(page)) if page is not None else None
-
-    def _revision(self, revision_id: str) -> RevisionRef:
-        return RevisionRef(space_id=self._space.space_id, revision_id=revision_id)
 
 
 def _changes_text(change: Change) -> bool:

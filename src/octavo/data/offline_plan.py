@@ -22,7 +22,6 @@ from octavo.api.operation import (
     Listing,
     ListPage,
     Operation,
-    RevisionRef,
     SpaceRef,
 )
 from octavo.api.spaces import Space
@@ -226,10 +225,10 @@ def revisions_compared(space: SpaceRef, listed: ChangeRequest) -> tuple[ContentR
     """Return the revisions on both sides of a change request: its base and its head. Empty if the base is unknown."""
     if not listed.base:
         return ()
-    old = RevisionRef(space_id=space.space_id, revision_id=listed.base)
+    old = space.revision_ref(listed.base)
     if not listed.revision:
         return old, listed.ref(space)
-    return old, RevisionRef(space_id=space.space_id, revision_id=listed.revision)
+    return old, space.revision_ref(listed.revision)
 
 
 def _threads(owner: str, at: Discussion, stamp: str, label: str, *, has_stamp: bool = True) -> Want:

@@ -17,7 +17,7 @@ from octavo.api import change_requests, content, reviews, spaces
 from octavo.api.change_requests import ChangeRequest, MergeResult
 from octavo.api.content import DeletePage, InsertFiles, InsertPage, Page, Revision, UpdatePage
 from octavo.api.errors import ApiError
-from octavo.api.operation import SPECS, ChangeRequestRef, Operation, RevisionRef, read
+from octavo.api.operation import SPECS, ChangeRequestRef, Operation, read
 from octavo.api.reviews import RequestedReviewer, RequestedReviewers
 from octavo.api.safety import safe_line
 from octavo.data.access import Send
@@ -79,7 +79,7 @@ async def _change_request_merged_as(send: Send, at: ChangeRequestRef, main: str 
     if main is None:
         return None
     try:
-        revision = await send(content.Get(at=revision_ref(at, main)))
+        revision = await send(content.Get(at=at.revision_ref(main)))
     except ApiError:
         return None
     return change_request_in(revision.merged_from)
@@ -267,11 +267,11 @@ async def _find_edit(send: Send, attempt: Attempt[content.Edit]) -> AlreadyDone 
     head = (await send(change_requests.Get(at=op.at))).revision
     if head is None or head == expected:
         return None
-    after = await send(get_revision(op.at, head))
+    after = await send(content.Get(at=op.at.revision_ref(head)))
     for _ in range(MAX_REVISIONS):
         before: Revision | None = None
         if after.parents:
-            before = await send(get_revision(op.at, after.parents[0]))
+            before = await send(content.Get(at=op.at.revision_ref(after.parents[0])))
         if await _is_made_by(send, op, before, after):
             return AlreadyDone(after.id, FoundEdit(head, after))
         if before is None or before.id == expected:
@@ -317,7 +317,7 @@ async def _equals(send: Send, op: content.Edit, change: UpdatePage, page: Page, 
             return False
     if change.document is None or change.document.markdown is None:
         return True
-    stored = await send(content.GetRawPage(at=revision_ref(op.at, after.id), page_id=page.id, format="markdown"))
+    stored = await send(content.GetRawPage(at=op.at.revision_ref(after.id), page_id=page.id, format="markdown"))
     # Compare words, because a server may change the line breaks of a text.
     return stored.markdown is not None and stored.markdown.text.split() == change.document.markdown.split()
 
@@ -336,15 +336,6 @@ def _page_state(page: Page | None) -> tuple[str | None, ...]:
 
 def _pages(revision: Revision | None) -> dict[str, Page]:
     return {page.id: page for page in revision.walk()} if revision is not None else {}
-
-
-def revision_ref(at: ChangeRequestRef, revision: str) -> RevisionRef:
-    return RevisionRef(space_id=at.space_id, revision_id=revision)
-
-
-def get_revision(at: ChangeRequestRef, revision: str) -> content.Get:
-    """Return the operation that reads a revision of the space of a change request."""
-    return content.Get(at=revision_ref(at, revision))
 
 
 def _lock_name(verb: str) -> Callable[[Any, Basis], str]:

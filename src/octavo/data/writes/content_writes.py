@@ -16,7 +16,7 @@ from octavo.api.text import Raw
 from octavo.data.access import Send
 from octavo.data.live import Live
 from octavo.data.queries import UNDECIDED
-from octavo.data.writes.change_request_kinds import FoundEdit, get_revision, revision_ref
+from octavo.data.writes.change_request_kinds import FoundEdit
 from octavo.data.writes.direct import SendResult, send_direct
 from octavo.data.writes.machine import Basis, NewWrite
 from octavo.lazy_import import lazy
@@ -87,7 +87,7 @@ async def _find_replaced(
     try:
         head = head or (await send(change_requests.Get(at=at))).revision
         if created is None and head is not None:
-            created = await send(get_revision(at, head))
+            created = await send(content.Get(at=at.revision_ref(head)))
     except ApiError:
         pass  # The edit is saved nevertheless.
     parents = created.parents if created is not None else ()
@@ -139,7 +139,7 @@ async def save_on_newest_head(
                 return SendResult("refused", f"the change request is now {request.status}.")
             if request.revision is None:
                 return SendResult("refused", "the server did not return the current revision.")
-            texts = await edited_texts(revision_ref(at, request.revision))
+            texts = await edited_texts(at.revision_ref(request.revision))
         except ApiError as error:
             return SendResult("refused", str(error))
         if not texts:
@@ -164,7 +164,7 @@ async def _merge_overwritten(
     if sent.replaced is None or sent.revision is None:
         return SavedTexts(sent.revision, written)
     texts, conflicts, repairs = dict(written), dict[str, Raw](), dict[str, WrittenText]()
-    overwritten = revision_ref(at, sent.replaced)
+    overwritten = at.revision_ref(sent.replaced)
     for page, mine in written.items():
         theirs = await page_source(live, overwritten, page)
         if theirs is None or theirs in (mine.before, mine.after):
@@ -211,7 +211,7 @@ async def _all_pages_exist(send: Send, op: content.Edit) -> bool:
         # Pages that the change request deleted exist in its base.
         base = (await send(change_requests.Get(at=op.at))).base
         revisions = {getattr(change, "revision", None) or base for change in op.changes}
-        places: list[ContentRef] = [op.at, *(revision_ref(op.at, revision) for revision in revisions if revision)]
+        places: list[ContentRef] = [op.at, *(op.at.revision_ref(revision) for revision in revisions if revision)]
         for place in places if named else ():
             existing |= {page.id for page in (await send(content.ListPages(at=place))).walk()}
     except ApiError:
@@ -265,8 +265,8 @@ async def _edit_instead_of_revert(live: Live, at: ChangeRequestRef, head: str, c
     """Return an edit with the same effect as `change`, without reverting a page. Raises ApiError, _CannotRestore."""
     if not isinstance(change, RevertPage) or change.revision is None:
         return change
-    earlier_revision = await live.cached_or_fetch(content.Get(at=revision_ref(at, change.revision)))
-    head_revision = await live.cached_or_fetch(content.Get(at=revision_ref(at, head)))
+    earlier_revision = await live.cached_or_fetch(content.Get(at=at.revision_ref(change.revision)))
+    head_revision = await live.cached_or_fetch(content.Get(at=at.revision_ref(head)))
     earlier, current = earlier_revision.find(change.page), head_revision.find(change.page)
     if earlier is None:
         return content.DeletePage(page=change.page)
@@ -284,7 +284,7 @@ async def _edit_instead_of_revert(live: Live, at: ChangeRequestRef, head: str, c
         if current is None:
             raise _CannotRestore(f"this server cannot restore {earlier.title}, which is not a page")
         return content.UpdatePage(page=earlier.id, **fields)
-    text = await page_source(live, revision_ref(at, change.revision), earlier.id)
+    text = await page_source(live, at.revision_ref(change.revision), earlier.id)
     if text is None:
         raise _CannotRestore("the earlier text is not available")
     document = content.DocumentBody(markdown=text.text)

@@ -20,7 +20,6 @@ from octavo.api.text import Raw
 from octavo.concurrency import gather_bounded
 from octavo.data.live import Live
 from octavo.data.state_db import NotSaved
-from octavo.data.writes.change_request_kinds import revision_ref
 from octavo.data.writes.content_writes import (
     CHANGES_OF_ONE_EDIT,
     WrittenText,
@@ -165,7 +164,7 @@ async def preview_suggestions(
     old_pages: dict[tuple[str, str | None], Raw | None] = {}
     for suggestion in suggestions:
         if suggestion.page not in texts:
-            source = await page_source(live, revision_ref(at, revision), suggestion.page)
+            source = await page_source(live, at.revision_ref(revision), suggestion.page)
             if source is None:
                 results.append((suggestion, "gone"))
                 continue
@@ -185,7 +184,7 @@ async def preview_suggestions(
 async def _load_old_page(live: Live, at: ChangeRequestRef, suggestion: SuggestedText) -> Raw | None:
     if suggestion.revision is None:
         return None
-    return await page_source(live, revision_ref(at, suggestion.revision), suggestion.page)
+    return await page_source(live, at.revision_ref(suggestion.revision), suggestion.page)
 
 
 @dataclass(frozen=True)

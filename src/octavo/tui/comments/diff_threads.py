@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from octavo.api import content
 from octavo.api.comments import Comment, Reply
 from octavo.api.errors import ApiError
-from octavo.api.operation import Discussion, ListPage, RevisionRef
+from octavo.api.operation import Discussion, ListPage
 from octavo.data.drafts import UnsentText
 from octavo.data.live import Snapshot
 from octavo.data.queries import replies_of
@@ -100,7 +100,7 @@ class SuggestionDiffs:
     async def _compare(self, at: Discussion, block: BlockId, texts: list[str]) -> None:
         page, revision, key = block
         live = self._shell().session.live
-        ref = RevisionRef(space_id=at.space_id, revision_id=revision) if revision else at
+        ref = at.revision_ref(revision) if revision else at
         op = content.GetPage(at=ref, page_id=page, format="markdown")
         try:
             loaded_page = await (live.cached_or_fetch(op) if revision else live.fetch(op))

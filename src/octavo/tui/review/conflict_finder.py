@@ -13,7 +13,7 @@ from octavo.api import content
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import ContentEdit, DocumentBody, Page, Revision, UpdatePage
 from octavo.api.errors import Forbidden, NotFound
-from octavo.api.operation import ChangeRequestRef, ContentRef, RevisionRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, ContentRef, SpaceRef
 from octavo.concurrency import gather_bounded
 from octavo.data.live import Live
 from octavo.data.writes.content_writes import page_source
@@ -227,14 +227,10 @@ async def _revision(live: Live, at: ChangeRequestRef | SpaceRef, name: str | Non
     if name is None:
         return None
     try:
-        found: Revision = await live.cached_or_fetch(content.Get(at=_ref(at, name)))
+        found: Revision = await live.cached_or_fetch(content.Get(at=at.revision_ref(name)))
     except (NotFound, Forbidden):
         return None
     return found
-
-
-def _ref(at: ChangeRequestRef | SpaceRef, revision: str) -> RevisionRef:
-    return RevisionRef(space_id=at.space_id, revision_id=revision)
 
 
 async def find_conflicts(
@@ -319,7 +315,7 @@ class _PageReader:
             return None
         if self.revisions is None or self.revisions.base is None:
             return await self._marked_page(page, source) if markers else None
-        refs = [_ref(self.at, each) for each in (self.revisions.base, self.revisions.main, self.revisions.mine)]
+        refs = [self.at.revision_ref(each) for each in (self.revisions.base, self.revisions.main, self.revisions.mine)]
         base, main, mine = await asyncio.gather(*(self._text(ref, page.id) for ref in refs))
         merged = await asyncio.to_thread(merge, base, main, mine)
         if deleted := [each for _, each in merged.named_conflicts if each.base and each.main is None]:
@@ -355,7 +351,7 @@ class _PageReader:
         """Return the conflicts between the markers of a page whose base is unknown."""
         main = None
         if self.revisions is not None:
-            main = await self._text(_ref(self.at, self.revisions.main), page.id)
+            main = await self._text(self.at.revision_ref(self.revisions.main), page.id)
         elif isinstance(self.at, ChangeRequestRef):
             main = await self._text(self.at.space, page.id)
         marked = await asyncio.to_thread(read_marked_page, source)
@@ -367,7 +363,7 @@ class _PageReader:
         if self.revisions is None or page is None or page.type != "document" or not conflict.can_choose:
             return replace(conflict, main_revision=self.revisions.main if self.revisions is not None else "")
         main, mine = await asyncio.gather(
-            self._text(_ref(self.at, self.revisions.main), page.id), self._text(self.at, page.id)
+            self._text(self.at.revision_ref(self.revisions.main), page.id), self._text(self.at, page.id)
         )
         return replace(conflict, main_revision=self.revisions.main, main=main, text=mine)
 
@@ -384,7 +380,7 @@ class _PageReader:
         before = {page.id: page.document_id for page in base.walk()}
         pages = [page for page in main.walk() if page.type == "document" and page.id != except_page]
         changed = [page.id for page in pages if page.id not in before or before[page.id] != page.document_id]
-        ref = _ref(self.at, main.id)
+        ref = self.at.revision_ref(main.id)
         texts = await gather_bounded(lambda page: self._text(ref, page), changed[:MAX_TARGET_PAGES], MAX_PARALLEL)
         return dict(zip(changed, texts, strict=False))
 

@@ -252,8 +252,8 @@ async def _load_trees(
     """Return the page trees before and after the merge. None if a revision cannot be read."""
     if not (change_request.base and change_request.revision):
         return None
-    before = RevisionRef(space_id=at.space_id, revision_id=change_request.base)
-    after = RevisionRef(space_id=at.space_id, revision_id=change_request.revision)
+    before = at.revision_ref(change_request.base)
+    after = at.revision_ref(change_request.revision)
     try:
         trees = await asyncio.gather(*(live.cached_or_fetch(content.ListPages(at=ref)) for ref in (before, after)))
     except ApiError:
@@ -309,7 +309,7 @@ async def predict_conflicts(
     if not change_request.base:
         return ConflictPrediction(is_known=False)
     sides = tuple(
-        RevisionRef(space_id=at.space_id, revision_id=revision) if revision else ref
+        at.revision_ref(revision) if revision else ref
         for revision, ref in ((change_request.base, at.space), (main, at.space), (change_request.revision, at))
     )
     try:

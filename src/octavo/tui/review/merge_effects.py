@@ -14,7 +14,7 @@ from octavo.api import content, links, redirects, sites
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import Page, PageTree
 from octavo.api.errors import ApiError, Forbidden, NotFound
-from octavo.api.operation import ChangeRequestRef, ContentRef, OrganizationRef, RevisionRef, SiteRef
+from octavo.api.operation import ChangeRequestRef, ContentRef, OrganizationRef, SiteRef
 from octavo.api.safety import safe_line
 from octavo.api.sites import Site
 from octavo.api.spaces import Space
@@ -189,7 +189,7 @@ async def check_reverts(
     cannot be read."""
     if change_request.revision_initial in (None, change_request.base):
         return ()  # The change request was never updated from main, or its first revision is unknown.
-    started = RevisionRef(space_id=at.space_id, revision_id=change_request.revision_initial or "")
+    started = at.revision_ref(change_request.revision_initial or "")
     titles = {page.id: page.title or "Untitled" for page in trees.new_tree.walk()}
     read = [page for page in changed if page in titles][:MAX_CHECKED_PAGES]
     try:

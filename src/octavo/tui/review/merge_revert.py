@@ -12,7 +12,7 @@ from octavo.api import change_requests, content
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import Change, ContentEdit, DeletePage, DocumentBody, Page, RevertPage, Revision, UpdatePage
 from octavo.api.errors import ApiError
-from octavo.api.operation import ChangeRequestRef, RevisionRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.data.live import Live
 from octavo.data.writes.change_request_writes import create
 from octavo.data.writes.content_writes import CHANGES_OF_ONE_EDIT, FIELDS, NEVER_NONE, page_source, restore_pages
@@ -229,13 +229,13 @@ async def load_sides(live: Live, space: SpaceRef, change_request: ChangeRequest,
     None if the server does not name the merge or the revision before it. Raises ApiError."""
     if change_request.revision_merged is None:
         return None
-    merged = await live.cached_or_fetch(content.Get(at=_ref(space, change_request.revision_merged)))
+    merged = await live.cached_or_fetch(content.Get(at=space.revision_ref(change_request.revision_merged)))
     # A merge has two parents: main before the merge, and the change request.
     parents = [parent for parent in merged.parents if parent != change_request.revision]
     if not parents:
         return None
-    last = live.cached_or_fetch(content.Get(at=_ref(space, now))) if now else live.fetch(content.Get(at=space))
-    before, current = await asyncio.gather(live.cached_or_fetch(content.Get(at=_ref(space, parents[0]))), last)
+    last = live.cached_or_fetch(content.Get(at=space.revision_ref(now))) if now else live.fetch(content.Get(at=space))
+    before, current = await asyncio.gather(live.cached_or_fetch(content.Get(at=space.revision_ref(parents[0]))), last)
     return MergeSides(before, merged, current)
 
 
@@ -243,7 +243,7 @@ async def load_changes(live: Live, space: SpaceRef, sides: MergeSides) -> tuple[
     """Return the changes of the merge. Raises ApiError."""
     if has_document_ids(sides.merged):
         return await asyncio.to_thread(changes_between, sides.before, sides.merged)
-    listed = await live.cached_or_fetch(content.ListChanges(at=_ref(space, sides.merged.id), limit=1000))
+    listed = await live.cached_or_fetch(content.ListChanges(at=space.revision_ref(sides.merged.id), limit=1000))
     return listed.changes
 
 
@@ -409,10 +409,6 @@ def _ids(changes: Iterable[Change]) -> set[str]:
     return {change.page.id for change in changes if change.page is not None}
 
 
-def _ref(space: SpaceRef, revision: str) -> RevisionRef:
-    return RevisionRef(space_id=space.space_id, revision_id=revision)
-
-
 @dataclass(frozen=True)
 class RevertEdits:
     """Edits of a plan, in an order in which each can be applied."""
@@ -449,7 +445,9 @@ async def _merge_later_text(
     """Return the text of a page with the later edits but without the merge. Also return True if it has conflicts. The
     text is None if the page needs no edit, or is missing in a revision."""
     revisions = (sides.merged, sides.now, sides.before)
-    base, main, proposed = await asyncio.gather(*(page_source(live, _ref(space, each.id), page) for each in revisions))
+    base, main, proposed = await asyncio.gather(
+        *(page_source(live, space.revision_ref(each.id), page) for each in revisions)
+    )
     if base is None or main is None or proposed is None:
         return None, False
     merged = await asyncio.to_thread(_merge_texts, base.text, main.text, proposed.text)

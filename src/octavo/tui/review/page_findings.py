@@ -11,7 +11,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Create
 from octavo.api.content import ContentEdit, DocumentBody, RevertPage, UpdatePage
 from octavo.api.errors import ApiError
-from octavo.api.operation import ChangeRequestRef, RevisionRef
+from octavo.api.operation import ChangeRequestRef
 from octavo.data.queries import UNDECIDED
 from octavo.data.writes.content_writes import page_source, restore_pages
 from octavo.data.writes.machine import Basis, NewWrite, OutboxEntry
@@ -235,7 +235,7 @@ def _ask_to_revert(app: Shell, selected: SelectedChange) -> None:
 async def _ask_to_revert_block(app: Shell, revert: PageRevert, block: Block) -> None:
     screen = app.screen
     try:
-        refs = [RevisionRef(space_id=revert.at.space_id, revision_id=each) for each in (revert.base, revert.head)]
+        refs = [revert.at.revision_ref(each) for each in (revert.base, revert.head)]
         old, new = await asyncio.gather(*(page_source(app.session.live, each, revert.page) for each in refs))
     except ApiError as error:
         app.say(f"Could not load {revert.title}: {error}", tone="failed")

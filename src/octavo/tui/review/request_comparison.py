@@ -218,10 +218,7 @@ class Comparison:
     def head(self) -> ContentRef:
         """The reference of the current revision. If it is unknown, that of the change request."""
         revision = self.change_request.revision
-        return self._ref(revision) if revision else self.at
-
-    def _ref(self, revision: str) -> RevisionRef:
-        return RevisionRef(space_id=self.space.space_id, revision_id=revision)
+        return self.space.revision_ref(revision) if revision else self.at
 
     def _predict_soon(self) -> None:
         """Predict the merge after a delay, unless the merge of these revisions is already predicted."""
@@ -268,7 +265,7 @@ class Comparison:
             self.replace_worker("changes", partial(self._compare_revisions, self._base, is_merged))
             return
         self._show_listed_changes(
-            ComparedSides(self._ref(change_request.base) if change_request.base else None, self.head)
+            ComparedSides(self.space.revision_ref(change_request.base) if change_request.base else None, self.head)
         )
 
     def _show_listed_changes(self, sides: ComparedSides) -> None:
@@ -350,25 +347,25 @@ class Comparison:
         if base == "review":
             review = self.my_review
             if review is not None and review.revision is not None:
-                return ComparedSides(self._ref(review.revision), self.head, _OLD_REVISION_NAMES["review"])
+                return ComparedSides(self.space.revision_ref(review.revision), self.head, _OLD_REVISION_NAMES["review"])
         if base == "main":
             space = await self._view.live.fetch(spaces.Get(at=self.space))
             if space.revision is not None:
-                return ComparedSides(self._ref(space.revision), self.head, _OLD_REVISION_NAMES["main"])
+                return ComparedSides(self.space.revision_ref(space.revision), self.head, _OLD_REVISION_NAMES["main"])
         if is_merged and change_request.revision_merged is not None:
-            new = self._ref(change_request.revision_merged)
+            new = self.space.revision_ref(change_request.revision_merged)
             parents = (await load_revision(self._view.live, new)).parents
             # One parent of a merge is the change request, the other is main before the merge.
             old = next((each for each in parents if each != change_request.revision), None)
             if old is not None:
-                return ComparedSides(self._ref(old), new)
-        return ComparedSides(self._ref(change_request.base) if change_request.base else None, self.head)
+                return ComparedSides(self.space.revision_ref(old), new)
+        return ComparedSides(self.space.revision_ref(change_request.base) if change_request.base else None, self.head)
 
     async def changed_since(self, revision: str) -> tuple[ChangedPage, ...] | None:
         """Return the changed pages since a revision. None if edited pages cannot be recognized, because a revision has
         no document IDs. Raises ApiError."""
         before, after = await asyncio.gather(
-            load_revision(self._view.live, self._ref(revision)), load_revision(self._view.live, self.head)
+            load_revision(self._view.live, self.space.revision_ref(revision)), load_revision(self._view.live, self.head)
         )
         if not (has_document_ids(before) and has_document_ids(after)):
             return None

@@ -408,7 +408,7 @@ class TermScreen(ListView[TermRow]):
             return self.source.revision
         if request.revision is None:
             return self.source.revision
-        return RevisionRef(space_id=self.source.space.space_id, revision_id=request.revision)
+        return self.source.space.revision_ref(request.revision)
 
     def _show(self, results: TermResults) -> None:
         if not results.is_complete and len(results.pages) < len(self._results.pages):
@@ -576,7 +576,7 @@ class PageTerms:
         if request.revision is None:
             return
         changed = frozenset(each.key for each in self._comparison.changed or () if each.page is not None)
-        revision = RevisionRef(space_id=self._comparison.space.space_id, revision_id=request.revision)
+        revision = self._comparison.space.revision_ref(request.revision)
         app.push_screen(TermScreen(TermSource(request, self._comparison.space, term, revision, changed)))
 
 

@@ -18,7 +18,7 @@ from octavo.api import change_requests, content, spaces
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import Change
 from octavo.api.errors import ApiError, Forbidden, NotFound
-from octavo.api.operation import ChangeRequestRef, RevisionRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.data.queries import UNDECIDED
 from octavo.data.writes.change_request_kinds import MergeBasis, changes_since
 from octavo.data.writes.change_request_writes import create, update
@@ -96,7 +96,7 @@ async def _incoming_changes(
     read. Raises ApiError."""
     if not change_request.outdated or change_request.base is None or main is None:
         return ()
-    sides = [RevisionRef(space_id=at.space_id, revision_id=each) for each in (change_request.base, main)]
+    sides = [at.revision_ref(each) for each in (change_request.base, main)]
     try:
         before, after = await asyncio.gather(*(live.cached_or_fetch(content.Get(at=each)) for each in sides))
     except (NotFound, Forbidden):
@@ -164,7 +164,7 @@ def _show_diff(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, reopen:
     base, main = preview.change_request.base, preview.basis.main
     if base is None or main is None:
         return
-    old, new = (RevisionRef(space_id=at.space_id, revision_id=each) for each in (base, main))
+    old, new = (at.revision_ref(each) for each in (base, main))
     conflicting = {key for each in preview.prediction.conflicts for key in entry_keys(each.kind, each.id)}
     app.push_screen(
         IncomingChanges(preview.change_request, preview.incoming, ComparedSides(old, new), conflicting, reopen)
@@ -263,7 +263,7 @@ async def _resolve_merged(app: Shell, target: RequestTarget) -> None:
     if merged.revision_merged is None:
         app.say(f"The server did not return the revision created by merging {target.name}.", tone="care")
         return
-    revision = RevisionRef(space_id=space.space_id, revision_id=merged.revision_merged)
+    revision = space.revision_ref(merged.revision_merged)
     try:
         if (request := await _find_resolving_request(app, merged, space)) is not None:
             _open_conflicts_view(app, target, request, merged)
