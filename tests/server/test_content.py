@@ -195,8 +195,14 @@ async def test_metadata_can_be_omitted(ask: Ask) -> None:
     path = f"/spaces/{desk.space.space_id}/revisions/{(await ask(content.Get(at=desk.space))).id}"
     revision = store.get(path)
     revision["pages"][0]["git"] = {"oid": "abc", "path": "README.md"}
+    revision["reusableContents"] = [{"id": "note", "title": "Note", "git": {"oid": "def", "path": "note.md"}}]
     store.put(path, revision)
     with_git, without = [await ask(content.ListPages(at=desk.space, metadata=flag)) for flag in (True, False)]
     assert with_git.pages[0].git is not None
     assert with_git.pages[0].git.path == "README.md"
     assert without.pages[0].git is None
+    for metadata in (True, False):
+        whole = await ask(content.Get(at=desk.space, metadata=metadata))
+        note = await ask(content.GetReusableContent(at=desk.space, reusable_content_id="note", metadata=metadata))
+        assert whole.reusable_contents == (note,)
+        assert (note.git is not None) == metadata

@@ -143,7 +143,7 @@ class Update(InOrganization, Operation[Organization], patch="", nullable=("defau
     logo: WebAddress | None = None
     """A link to an image."""
     sso: bool | None = None
-    """Whether members can sign in through a SAML provider."""
+    """Whether all members must sign in through a SAML provider."""
     ai: bool | None = None
     """Whether AI features are on."""
     invite_links: bool | None = None

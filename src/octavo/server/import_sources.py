@@ -55,7 +55,7 @@ _IMPLIED_ENDS = {
 """By element: the open elements that its start tag closes, and the ancestors at which the search for them ends. For
 example, `<li>` closes an open `<li>` of the same list."""
 _OPEN_ELEMENT_LIMIT = 30
-"""Maximum number of open elements that are checked for those that a start tag ends."""
+"""Maximum number of open elements that a start tag can close."""
 _MARKDOWN_SYNTAX = re.compile(
     r"""[*_<`]|\\(?=[!-/:-@\[-`{-~]|$)|&(?=#?\w+;)|~(?=~)|\[(?=[^\]\n]*\]\()"""
     r"""|^(?:[>+-]|#{1,6})(?=[ \t]|$)|^(?:-(?=-+$)|=(?==*$))|^\[(?=[^\]\n]*\]:)"""

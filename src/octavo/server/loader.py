@@ -196,7 +196,7 @@ class _FolderReader:
     _bodies: dict[Path, tuple[Json, str]] = field(default_factory=dict)
     """Front matter and text of each page, by path."""
     _unreadable: set[Path] = field(default_factory=set)
-    """Files that cannot be read now. What they contained at the last load stays."""
+    """Files that cannot be read now. Their content from the last load stays."""
     _included: dict[Path, tuple[Json, str]] = field(default_factory=dict)
     """Front matter and text of included content, by path."""
     _key_counts: Counter[str] = field(default_factory=Counter)

@@ -49,7 +49,7 @@ LEAST_SPACES, OPEN_THREADS, CHANGE_REQUESTS = 200, 5000, 600
 """Minimum numbers of spaces, open threads and change requests."""
 _MONTHS_OF_SPACE = 46
 _DISCUSSED_MONTHS = 8
-"""Number of the last months of a space whose pages have threads."""
+"""Number of months at the end of a space whose pages have threads."""
 _FIRST_YEAR = 2023
 _STATION_SPACES_AGE = timedelta(days=110)
 _ACTIVITY_DAYS = timedelta(days=90)
@@ -358,7 +358,7 @@ TODAY = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
 _FOLDER = Path(__file__).parent
 _SPACES_AGE = timedelta(days=1300)
 _PAGES_AGE = timedelta(days=120)
-"""How old the spaces are, and how long ago their pages were last loaded completely."""
+"""Age of the spaces, and of the last complete load of their pages."""
 
 
 @dataclass(frozen=True)

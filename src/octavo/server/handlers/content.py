@@ -79,7 +79,7 @@ def present_revision(world: World, revision: Json, at: ContentRef, *, metadata: 
         "createdAt": revision["createdAt"],
         "pages": [present_page(page, app, metadata=metadata) for page in revision["pages"]],
         "files": [present_file(world, file, metadata=metadata) for file in revision["files"]],
-        "reusableContents": [present_reusable(each) for each in revision["reusableContents"]],
+        "reusableContents": [present_reusable(each, metadata=metadata) for each in revision["reusableContents"]],
         "variables": revision["variables"],
         "urls": {"app": world.url(f"/o/{_organization(world, at)}/s/{at.space_id}/~/revisions/{revision['id']}")},
     }
@@ -119,10 +119,11 @@ def _link_url(target: Any) -> str | None:
     return target.get("url") if is_address else None
 
 
-def present_reusable(item: Json) -> Json:
+def present_reusable(item: Json, *, metadata: bool = True) -> Json:
     """Return a piece of reusable content as an API resource."""
     document = document_id(item)
-    result: Json = {name: item[name] for name in ("id", "title", "git") if name in item}
+    names = ("id", "title", *(("git",) if metadata else ()))
+    result: Json = {name: item[name] for name in names if name in item}
     return {**result, **({"document": document} if document else {})}
 
 
@@ -176,7 +177,7 @@ def _get_reusable_content(op: content.GetReusableContent, world: World) -> Json:
     item = next((each for each in items if each["id"] == op.reusable_content_id), None)
     if item is None:
         raise Refusal(404, f"This space has no reusable content “{op.reusable_content_id}”.")
-    return present_reusable(item)
+    return present_reusable(item, metadata=op.metadata)
 
 
 @handle.register

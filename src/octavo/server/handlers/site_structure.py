@@ -92,7 +92,7 @@ class SiteView:
                 return self.group(document)
 
     def site_space(self, document: Json) -> Json:
-        """Return the API resource of a site space, which contains that of its space."""
+        """Return the API resource of a site space, with the resource of its space."""
         space = self.tree.spaces[document["space"]]
         return {
             **_public_fields(document),
@@ -103,7 +103,7 @@ class SiteView:
         }
 
     def section(self, document: Json) -> Json:
-        """Return the API resource of a section, which contains those of its site spaces."""
+        """Return the API resource of a section, with the resources of its site spaces."""
         return {
             **_public_fields(document),
             "default": document["id"] == self.tree.default_section(),

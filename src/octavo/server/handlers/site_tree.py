@@ -54,7 +54,7 @@ class SiteTree:
     """Spaces of the site that are not deleted, by ID."""
 
     def walk(self, group: str | None = None, above: tuple[int, ...] = ()) -> Iterator[SitePart]:
-        """Yield all sections and groups in the order of the site. Their sort keys are those of the whole site."""
+        """Yield all sections and groups in the order of the site. Their sort keys are valid for the whole site."""
         for part in self.parts.get(group, ()):
             key = above + part.key
             yield part._replace(key=key)
