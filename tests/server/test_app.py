@@ -47,6 +47,14 @@ async def test_unknown_path_is_404_and_unknown_method_405(ask: Ask) -> None:
     assert ask.last.headers["allow"] == "GET, PATCH, HEAD, OPTIONS"
 
 
+@pytest.mark.parametrize("name", ["none", "x" * 257, "a%2Fb", "%2E%2E", "%00"])
+@pytest.mark.parametrize("path", ["/v1/spaces/{}", "/v1/spaces/{}/comments/c", "/v1/orgs/acme/teams/{}"])
+async def test_delete_of_a_resource_that_does_not_exist_succeeds(ask: Ask, path: str, name: str) -> None:
+    answer = await ask.http("DELETE", path.format(name))
+    assert (answer.status_code, answer.content) == (204, b"")
+    assert (await ask.http("DELETE", path.format(name), None)).status_code == 401
+
+
 async def test_head_has_no_body_and_options_lists_methods(ask: Ask) -> None:
     head = await ask.http("HEAD", "/v1/user")
     assert (head.status_code, head.content) == (200, b"")

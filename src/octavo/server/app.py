@@ -200,6 +200,8 @@ class Platform:
         body = await self._body(request, lock_stack)
         await self._simulate_failure()
         op = _decode(request, body)
+        if op is None:
+            return Response(status_code=204, headers=_request_id())
         if self.read_only and not SPECS[type(op)].is_read:
             raise Refusal(403, self.read_only)
         if refusals := self._refusals[type(op)]:
@@ -337,8 +339,9 @@ def _parse_body(body: bytes) -> Json:
     return value
 
 
-def _decode(request: Request, body: Json | None) -> Operation[Any]:
-    """Return the operation that a request asks for. Raises Refusal if there is none or if its values are invalid."""
+def _decode(request: Request, body: Json | None) -> Operation[Any] | None:
+    """Return the operation that a request asks for. None if it deletes a resource with an ID that none can have. Raises
+    Refusal if there is no such operation or if its values are invalid."""
     method = "GET" if request.method == "HEAD" else request.method
     try:
         return wire.decode(wire.Request(method, _url(request), body))
@@ -350,6 +353,8 @@ def _decode(request: Request, body: Json | None) -> Operation[Any]:
     except wire.NothingChanged:
         raise Refusal(400, "The body contains no changes. Give at least one field.") from None
     except ValidationError as invalid:
+        if request.method == "DELETE":  # All its values are IDs.
+            return None
         raise invalid_body(invalid, body) from None
 
 
