@@ -31,8 +31,8 @@ Opened from a page:
 
 How a page of 1 MB gets on screen:
 
-1. `PageView.show_markdown` calls `PageLoader.load`. `PageLoad.steps` parses the Markdown block by block in a thread, which
-   pauses from each key, and when the first screen is ready, until a frame is written (`terminal/polite_thread.py`).
+1. `PageView.show_markdown` calls `PageLoader.load`. `PageLoad.steps` parses the Markdown block by block in a thread. The
+   thread pauses after each key and after the first screen, until a frame is written (`terminal/polite_thread.py`).
    Pages below 6 KB are parsed without the thread.
 2. After 24 blocks, the first screen is ready: `PageLoader._show` gives its units to `PageContents` and calls
    `Reader.reset_lines`. The event loop waits at most 20 ms for this. After that, `LinePainter.keep_frame` keeps the old

@@ -166,9 +166,8 @@ class BlockCursor(PanePart):
         self.viewport.notify_moved()
 
     def scroll_into_view(self) -> None:
-        """Scroll as little as needed to show the whole selected block. A block taller than the pane stays in place if
-        it begins in the first two rows or above, and reaches below the upper third of the pane, because the user is
-        reading it."""
+        """Scroll as little as needed to show the whole selected block. A block taller than the pane stays in place
+        while the user reads it: if it begins in the second row or above, and ends below the upper third of the pane."""
         if (selected := self.current()) is None:
             return
         unit, first, last, block = selected
@@ -515,8 +514,8 @@ class Clickables(PanePart):
         return self.hints.with_labels(strip, row, line, margin, viewport.text_styles, viewport.base_style)
 
     def help_row(self) -> tuple[int, Strip] | None:
-        """Return the help for hints as a strip, and the number of the row that shows it, which has no links. None
-        without hints, or if every row has a link."""
+        """Return the number of a row without links, and the help for hints as its strip. None without hints, or if every
+        row has a link."""
         if self.hints is None:
             return None
         rows_with_links, height = self.hints.rows, self.viewport.widget.size.height

@@ -87,8 +87,8 @@ class PageSection:
         self.compared, self.diff, self.note = None, DiffUnits(), note
 
     def rows(self, *, is_first: bool) -> Sequence[DiffUnit]:
-        """Return a unit for the heading, and one for the note if the section is not folded and has no changes to show.
-        A unit that stays the same is the same object as before, so that its lines are kept."""
+        """Return a unit for the heading, and a unit for the note if the expanded section has no changes to show. A unit
+        that did not change is the same object as before, so that its lines are kept."""
         heading = DiffUnit("page", Block(PAGE_ROW, key=f"{PAGE_ROW} {self.key}"), page=self.heading, is_tight=is_first)
         heading_unit = self._heading_unit
         if heading_unit is None or heading_unit.page != heading.page or heading_unit.is_tight != heading.is_tight:
@@ -102,8 +102,8 @@ class PageSection:
         return [heading_unit, self._note_unit]
 
     def find(self, block: Block) -> tuple[PageComparison, Document] | None:
-        """Return the comparison, and its old or new version: the one that contains `block`. None if the block is on
-        another page."""
+        """Return the comparison of the page, and the version that contains `block`. None if the block is on another
+        page."""
         compared, whole = self.compared, whole_block(block)
         if compared is None:
             return None
@@ -153,7 +153,7 @@ class DiffContents(Contents):
         return self._page
 
     def open(self, page: PageSection) -> None:
-        """Replace the page, of which no units are built yet."""
+        """Replace the page. Its units are not built yet."""
         self._page = page
 
     @property
@@ -377,8 +377,8 @@ class DiffBuilder:
         self._on_shown: Callable[[], object] | None = None
 
     def build(self, on_shown: Callable[[], object] | None = None) -> None:
-        """Build all units, and call `on_shown` when they are shown. If it is None, the callback of an unfinished build
-        is called instead."""
+        """Build all units, and call `on_shown` when they are shown. With None, keep the callback of an unfinished
+        build."""
         self._on_shown = on_shown or self._on_shown
         self.stop()
         changes, size = self.contents.diff_to_build(), self.contents.size

@@ -40,9 +40,10 @@ def change_indexes(units: Sequence[DiffUnit], *, by_risk: bool) -> list[int]:
 
 
 def following_changes(units: Sequence[DiffUnit], index: int, step: int, *, by_risk: bool) -> list[int]:
-    """Return the indexes of the units with the changes that follow the unit `index`, or precede it if `step` is -1,
-    nearest first. By risk, the order of importance decides. `index` may be -1 (above all units) or the number of units
-    (below them)."""
+    """Return the indexes of the units whose changes follow the unit `index`, nearest first. With `step` -1, return those
+    that precede it. With `by_risk`, the changes are in the order of importance.
+
+    `index` is -1 above all units, and the number of units below them."""
     order = change_indexes(units, by_risk=by_risk)
     if not by_risk or not 0 <= index < len(units):
         return [at for at in order if at > index] if step > 0 else [at for at in reversed(order) if at < index]

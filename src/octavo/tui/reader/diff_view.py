@@ -85,7 +85,7 @@ class DiffBlockCommands(BlockCommands):
     @property
     def nearest_block(self) -> Block | None:
         """The selected block if it is a block of the page, else one of the same unit. None if there is none. In a
-        source diff, it has only the number of the changed line."""
+        source diff, the block has only the number of the changed line."""
         selected = self.pane.cursor.current()
         if selected is None:
             return None

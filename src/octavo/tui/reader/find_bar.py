@@ -80,10 +80,8 @@ class FindBar(PanePart):
         """Top when `_waiting_steps` was set. If the user scrolls, the steps are dropped."""
 
     def page_changed(self, *, was_awaited: bool = False) -> None:
-        """End the search before another page is shown.
-
-        The new page is searched if the find bar is still open, or if the pane was empty until now (`was_awaited`).
-        """
+        """End the search, because another page is shown. If the find bar is open, or if the page `was_awaited` in an
+        empty pane, the text is searched on the new page."""
         needle = self.needle if was_awaited or self._typed is not None else ""
         self._end_search()
         self._position_before, self._text_finder, self._spans = START, None, {}
@@ -194,8 +192,8 @@ class FindBar(PanePart):
         self.viewport.notify_moved()
 
     def step(self, step: int) -> None:
-        """Go to the next match, or to the previous one if `step` is negative. The first match follows the last. But
-        while the rest of the page is loading, wait for it at the last match. Steps back then cancel steps that wait."""
+        """Go to the next match, or to the previous one if `step` is negative. After the last match comes the first.
+        While the rest of the page is loading, steps beyond the last match wait for it, and steps back cancel them."""
         self._goes_to_first_match = False
         if self.viewport.top != self._waiting_since:
             self._waiting_steps = 0

@@ -127,13 +127,12 @@ class PageThreads:
         self.drafts = ThreadMarks(document.blocks, self.drafts.counts)
 
     def block_at(self, span: BlockSpan) -> Block | None:
-        """Return the first visible block with an open thread whose mark is at `span`: its block, or a block inside it.
-        None if there is none."""
+        """Return the first visible block with an open thread whose mark is at `span`. None if there is none."""
         return next(iter(self.marked_blocks(span, hidden=False)), None)
 
     def marked_blocks(self, span: BlockSpan, *, hidden: bool) -> list[Block]:
-        """Return the blocks with open threads whose mark is shown at the block of `span`. With `hidden`, return the
-        collapsed blocks among them, else the visible ones."""
+        """Return the blocks with open threads whose mark is at `span`: the visible blocks, or with `hidden` the
+        collapsed ones. They are the block of the span or inside it."""
         paths = self.paths_by_block(span.unit_index, self.marks).get(span.block.key, ())
         return [path[-1] for path in paths if self.viewport.folds.hides(path) == hidden]
 
@@ -194,8 +193,8 @@ class PageContents(Contents):
         self.ages = AgeGutter(viewport, threads.cursor)
         self.document: Document | None = None
         self.markdown: str | None = None
-        """Markdown of the page as the server sent it, unlike the source of the document, which is sanitized. None until
-        the whole page is parsed."""
+        """Markdown of the page as the server sent it. The source of `document` is sanitized. None until the whole page
+        is parsed."""
         self.key = ""
         """Key of the page that is shown."""
         self.head: PageHead = ("", "")
@@ -387,8 +386,8 @@ class PageContents(Contents):
 
 def blocks_with_title(blocks: Sequence[Block], head: PageHead, *, is_complete: bool) -> list[Block]:
     """Return `blocks` with a block in front that has the title and description of the page. A first heading that
-    repeats the title is left out. Without a title, return `blocks` unchanged. Empty if the page `is_complete` and has
-    only a title, because it then counts as empty."""
+    repeats the title is left out. Without a title, return `blocks` unchanged. Return no blocks if the page
+    `is_complete` and has only a title."""
     title, description = head
     if not title:
         return list(blocks)
@@ -486,8 +485,8 @@ def sticky_head(viewport: Viewport, top: LinePosition) -> TableHead:
 
 
 def _unit_with_head(viewport: Viewport, unit_index: int) -> int:
-    """Return the index of the unit with the first slice of a table, which has the head. If the unit does not begin with
-    a slice of a table, return `unit_index`."""
+    """Return the index of the unit with the head of the table that a unit begins with. Return `unit_index` if it begins
+    with another block, or if the table is not in slices."""
     bounds = _table_bounds(viewport, unit_index)
     if bounds is None:
         return unit_index

@@ -76,8 +76,8 @@ class PageNavigation:
         self._waiting_since = self.position()
 
     def joins_waiting_moves(self, step: int, move: Callable[[], object]) -> bool:
-        """If moves wait until the page is parsed, let a move down wait too and return True, or cancel them for a move
-        up. Return False if none wait."""
+        """Let a move down wait if earlier moves wait until the page is parsed, and return True. A move up cancels the
+        moves that wait. Return False if the move can be made now."""
         if step < 0:
             self.cancel_waiting_moves()
         elif self.waiting_moves():
@@ -376,7 +376,7 @@ class PageNavigation:
             self.pane.refresh_bindings()
 
     def _source_line(self) -> int:
-        """Return the number of the source line at the top, counted from 0. On the rendered page, that of the first line
+        """Return the number of the source line at the top, counted from 0. On the rendered page, return the first line
         of the unit at the top."""
         if not len(self.pane.viewport.virtual_lines):
             return 0
@@ -390,7 +390,7 @@ class PageNavigation:
         return next(((index, first) for index, (first, end) in enumerate(spans) if end > line), (0, 0))
 
     def show_whole_source(self) -> None:
-        """Show the source of the whole page, in place of that of its beginning."""
+        """Show the source of the whole page instead of its beginning."""
         self.contents.discard_source_units()
         line = self._source_line()
         unit_index, first = self._unit_at_source_line(line)

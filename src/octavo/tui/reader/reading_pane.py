@@ -238,8 +238,8 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
         return strips
 
     def render_line(self, y: int) -> Strip:
-        # The offsets are added only here, not in `render_lines`, because Textual asks for them only in the row under
-        # the mouse. Adding them to all rows would take as long as painting.
+        # The offsets for text selection are not added in `render_lines`, because Textual needs them only in the row
+        # under the mouse. Adding them to all rows would take as long as painting.
         return self.painter.paint()[y].apply_offsets(0, self.viewport.lines_above + y)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
@@ -450,8 +450,8 @@ class BlockCommands:
         are allowed."""
 
     def open(self) -> None:
-        """Open the thread on the block, else the link in it, or hints if it has several links. Without either, post
-        `ThreadRequested`, because the block may have an unsent comment."""
+        """Open the thread on the block, else its link. If it has several links, show hints. If it has neither, post
+        `ThreadRequested`, because it may have an unsent comment."""
         span = self.pane.cursor.current()
         if span is None:
             return

@@ -31,7 +31,7 @@ class ReadingPosition(NamedTuple):
     below: int = 0
     """Rows between the top of the pane and `block`."""
     unit: int = 0
-    """Index of the unit at the top of the pane. At the start of the page, this field and `top` to `width` have their
+    """Index of the unit at the top of the pane. At the start of a page, this and the next four fields have their
     defaults."""
     top: str = ""
     """Key of the block at the top."""
@@ -203,8 +203,8 @@ def top_showing_at(lines: Lines, position: LinePosition, row: int, rows: int) ->
 def scrolled_top(
     lines: Lines, top: LinePosition, rows: int, position: LinePosition, height: int, scroll_to: ScrollTo
 ) -> LinePosition:
-    """Return the top of a pane after scrolling to `height` lines from `position` on, or `top` if that is not needed.
-    `scroll_to` is the row."""
+    """Return the top of a pane that is scrolled to `height` lines from `position` on. Return `top` if the lines need not
+    move for `scroll_to`."""
     first_row = lines_between(lines, top, position, 2 * rows)
     if scroll_to == "third":
         if first_row < 0 or first_row + height > 2 * rows // 3:

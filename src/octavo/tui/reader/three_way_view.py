@@ -336,8 +336,8 @@ class ThreeWayView(Reader):
         self.find_bar.content_changed()
 
     def go_to_unresolved(self) -> bool:
-        """Go to the next conflict without a choice or a suggestion: first from the selected one on, then from the top.
-        Return False if there is none. Then the first conflict is selected if none was."""
+        """Go to the next conflict without a choice or a suggestion, from the selected one on and then from the top.
+        Return False if there is none. In this case, the first conflict is selected if no conflict was."""
         every = self.contents.conflicts
         at = self.contents.index_of(self.selected_conflict) if self.cursor.selected is not None else 0
         unresolved = [each for each in every if each.name not in self.contents.choices and not each.is_suggested]

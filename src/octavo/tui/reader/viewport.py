@@ -1,5 +1,5 @@
-"""`Viewport`, the lines of a pane and its scroll position, and `BackgroundLayout`, which lays out lines in a thread
-before they come into view. `Contents` is the base of the contents of a pane.
+"""`Viewport`: the lines of a pane and its scroll position. `BackgroundLayout` lays out lines in a thread before they
+come into view. `Contents` is the base of the contents of a pane.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ class Contents:
         return ()
 
     def take_units(self) -> Sequence[Any]:
-        """Return the units for the lines that replace all others. Subclasses can switch to newly built units here.
-        Called once for each replacement."""
+        """Return the units to show from now on. Called once when all lines are replaced: subclasses switch to newly
+        built units here."""
         return self.units()
 
     def layout_for(self, width: int, folds: Folds) -> UnitLayout:
@@ -115,7 +115,7 @@ class Contents:
         return block_ranges(lines)
 
     def has_spans(self, unit_index: int) -> bool:
-        """Return False if a unit certainly has no selectable blocks, so that the cursor skips it without layout."""
+        """Return False if the cursor can skip a unit without layout, because it has no selectable blocks."""
         return True
 
     def block_at(self, line: Line, cell: int) -> Block | None:
@@ -128,7 +128,7 @@ class Contents:
         return -2 if id(line.block) in block_ids else None
 
     def reachable_spans(self, spans: list[BlockSpan]) -> list[BlockSpan]:
-        """Return the visible blocks among `spans` that scrolling may select."""
+        """Return those of the visible `spans` that scrolling may select."""
         return spans
 
     def block_with_thread(self, span: BlockSpan) -> Block | None:
@@ -235,11 +235,10 @@ def explain(widget: Widget, sentence: str) -> None:
 
 
 class Viewport:
-    """Lines of a pane, and `top`, the position of the line in its first row, which alone decides which lines are
-    visible.
+    """Lines of a pane and its scroll position.
 
-    Textual's `scroll_y` follows `top`, for the scroll bar. If the user drags the bar, `Reader.watch_scroll_y` sets
-    `top`.
+    `top` is the position of the line in the first row. It alone decides which lines are visible. Textual's `scroll_y`
+    follows `top`, for the scroll bar. If the user drags the bar, `Reader.watch_scroll_y` sets `top`.
     """
 
     def __init__(self, widget: ScrollWidget, *, ascii: bool) -> None:
@@ -253,7 +252,7 @@ class Viewport:
         self.layout_width = 0
         """Width of the pane in cells for which the lines are laid out."""
         self.paint_version = 0
-        """Changed when the visible rows look different in the same place. Then a frame is painted again."""
+        """Number that changes if the visible rows look different at the same `top`. Then a frame is painted again."""
         self.was_painted = False
         """True after the first frame is painted. Before that, only visible units are laid out."""
         self.top = START
@@ -437,8 +436,8 @@ class Viewport:
         return max(0, lines - lines_between(self.virtual_lines, before, self.top, lines)) if lines > 0 else 0
 
     def row_of(self, position: LinePosition, max_rows: int | None = None) -> int:
-        """Return the row of a position, negative above the first row. At most about `max_rows`, by default the number
-        of visible rows."""
+        """Return the row of a position, negative above the first row. Counting stops at about `max_rows`, by default
+        the number of visible rows."""
         return lines_between(self.virtual_lines, self.top, position, self.row_count if max_rows is None else max_rows)
 
     def show_in_row(self, position: LinePosition, row: int) -> None:
@@ -533,8 +532,7 @@ class BackgroundLayout:
             self.viewport.virtual_lines.lay_out_some(FEW_LINES)
 
     def begin(self) -> None:
-        """Lay out the units with an estimated height: those of a short page now, those of a longer page in the
-        background thread."""
+        """Lay out all units with an estimated height: now on a short page, in the background thread on a longer one."""
         virtual_lines, layout = self.viewport.virtual_lines, self._layout
         if self.is_busy or not virtual_lines.estimated_count or layout is None:
             return

@@ -43,7 +43,7 @@ class CodeSize(NamedTuple):
     longest: int
     """Width in cells of the longest row."""
     note_widths: Mapping[int, int]
-    """Width in cells, without the note, of each row that has a note, by row number."""
+    """Width in cells of each row with a note, by row number. The note is not counted."""
 
 
 _sizes: RecentResults[Block, CodeSize] = RecentResults()

@@ -237,8 +237,8 @@ def _split_table(entry: ChangedBlock | MovedBlock, table: TableChange) -> Iterat
 
 
 def _versions_of(row: Entry) -> tuple[Block | None, Block | None]:
-    """Return the old row that a change of a table removes, and the new row that it adds. None for one that is missing:
-    a row that moved is removed at its old position, and added at its new one."""
+    """Return the old and the new row of a change in a table. None for a row that was added or removed. A row that moved
+    is removed at its old position, and added at its new one."""
     match row:
         case ChangedBlock(old=old, new=new):
             return old, new
@@ -544,8 +544,8 @@ def _distances(placed: Iterable[PlacedUnit | CollapsedBlocks]) -> list[int]:
 
 
 def _show_single_blocks(placed: Sequence[PlacedUnit | CollapsedBlocks], limits: list[int | None]) -> list[int | None]:
-    """Return `limits` with a change: a single collapsed block of prose gets the limit `_CLIPPED_LINES`, because the
-    line that replaces it would take as much space."""
+    """Return `limits`, but with `_CLIPPED_LINES` for a single collapsed block of prose, because the line that replaces
+    it would take as much space."""
     shown_limits = list(limits)
     for index, each in enumerate(placed):
         is_single = limits[index] is None and None not in (

@@ -440,8 +440,8 @@ def _shorten(lines: list[Line], source: str, styles: Styles, width: int) -> list
 
 
 def _against_base(piece: Piece) -> Piece:
-    """Return a piece with its number of unchanged lines, if it has one, followed by “from the base”. A side of a
-    conflict is not compared with main."""
+    """Return a piece, but with “from the base” after a number of unchanged lines: a side of a conflict is compared with
+    the base, not with main."""
     return (
         piece._replace(text=_UNCHANGED_COUNT.sub(r"\1 \2 unchanged from the base", piece.text))
         if piece.is_decoration

@@ -135,7 +135,7 @@ class AsyncCache(Generic[K, V]):
         self._requested.clear()
 
     async def load_requested(self) -> bool:
-        """Load queued keys, and return whether any result is new, also if another call has loaded it meanwhile."""
+        """Load queued keys. Return True if there are new results, also those that another call has loaded meanwhile."""
         count = self._result_count
         async with self._lock:
             started = time.monotonic()

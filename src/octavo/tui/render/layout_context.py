@@ -299,8 +299,8 @@ class Folds:
 
     opened: dict[str, bool] = field(default_factory=dict)
     tabs: dict[str, int] = field(default_factory=dict)
-    """By slug of each tab: number of the selection that last selected it. The highest number is the tab selected last.
-    Tabs with the same slug are selected together."""
+    """Number of the selection that last selected a tab, by the slug of the tab. The tab selected last has the highest
+    number. Tabs with the same slug are selected together."""
     panned: dict[str, int] = field(default_factory=dict)
     """Number of cells by which each wide block is scrolled to the right."""
     hidden: dict[str, int] = field(default_factory=dict)

@@ -129,8 +129,8 @@ def render_operation_details(
 
 
 def _known_operation(deferred: DeferredContent | None, query: OperationQuery | None) -> tuple[Operation | None, bool]:
-    """Return the operation of a query and True, or None and True if it does not exist. Return None and False if it is
-    not loaded yet."""
+    """Return the operation of a query, and True once it is known. The operation is None if it does not exist, or if it
+    is not loaded yet."""
     if query is None or query.variant in ("schemas", "file"):
         return None, True
     cache = deferred.operations if deferred is not None else None

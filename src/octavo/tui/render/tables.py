@@ -74,8 +74,7 @@ class _Limits(NamedTuple):
     longest: int
     """A wider column shrinks to its longest word, or to this width if the word is longer."""
     prose: int
-    """The limits are used if the table then fits with columns of at most this width, apart from those that `whole` and
-    `longest` keep wider."""
+    """Width of all other columns with which the table must fit. If it does not, the next limits are tried."""
     longest_word_index: Literal[1, 2]
     """Index in the result of `_longest_words`: 1 if URLs count as words, 2 if not."""
 
@@ -192,7 +191,7 @@ def _widths_around_words(
     rows: list[list[list[Piece]]], widths: list[int], broken: dict[int, int], available_width: int
 ) -> list[int]:
     """Return column widths that break fewer words than `widths`, and are as small as possible without more lines in any
-    cell. `broken` has the width of the longest word of each column in which it is broken.
+    cell. `broken` has the width of the longest word of each column that is too narrow for it.
 
     Such a word stays whole if the other columns can spare the cells for it. Otherwise it is broken into parts of equal
     length.
@@ -475,8 +474,8 @@ def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]
 def _fit_table(
     context: LayoutContext, block: Block, columns: Sequence[tuple[int, TableColumn]], width: int, available_width: int
 ) -> tuple[TableGrid, bool]:
-    """Return the grid of a table, and whether any row has several lines. Only if the table does not fit otherwise, or
-    has such rows, the grid is wider than `width`."""
+    """Return the grid of a table, and True if any row has several lines. The grid is wider than `width` only if the
+    table would not fit, or would have such rows."""
     grid = grid_for(block, columns, context.styles, context.link_targets)
     table_grid = grid(width - 2)
     if available_width > width and (
