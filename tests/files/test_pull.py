@@ -73,6 +73,23 @@ async def test_changes_of_both_sides_are_merged(docs: PulledSide, desk: Desk) ->
     assert docs.status() == ["M setup.md", "M usage.md"]
 
 
+@pytest.mark.parametrize("is_renamed", [False, True])
+async def test_edit_during_a_pull_is_merged(docs: PulledSide, desk: Desk, is_renamed: bool) -> None:
+    await desk.publish(update(await desk.id("Setup"), SETUP.replace("start", "run")))
+
+    def edit(progress: str) -> None:
+        if "it first" not in docs.read("setup.md"):
+            docs.edit("setup.md", "Install it.", "Install it first.")
+            if is_renamed:
+                (docs.top / "usage.md").rename(docs.top / "keys.md")
+                docs.edit("SUMMARY.md", "usage.md", "keys.md")
+
+    result = await pull(docs.folder, docs.reader(desk.space), report=edit)
+    assert result.merged == ["setup.md"]
+    assert docs.read("setup.md") == "# Setup\n\nInstall it first.\n\nThen run it.\n"
+    assert (docs.top / "usage.md").exists() is not is_renamed
+
+
 async def test_conflict_is_marked_and_the_file_is_copied(docs: PulledSide, desk: Desk) -> None:
     await desk.publish(update(await desk.id("Setup"), SETUP.replace("Install it.", "Download it.")))
     docs.edit("setup.md", "Install it.", "Compile it.")

@@ -349,6 +349,11 @@ async def export_changes(folder: PulledFolder, reader: SpaceReader) -> tuple[lis
     pages = [page for page in revision.walk() if page.type == "document" and page.id in layout.paths]
     texts = await reader.texts(pages)
     changes: list[ExportChange] = []
+    for file in revision.files:
+        path = layout.paths.get(file.id, "")
+        if path and folder.data(path) is None and (content := await reader.file(file)) is not None:
+            changes.append(ExportChange("A", path, content))
+    # From here on, nothing waits for the server, so the user cannot change the folder in between.
     for page in pages:
         path = layout.paths[page.id]
         data = folder.data(path)
@@ -365,10 +370,6 @@ async def export_changes(folder: PulledFolder, reader: SpaceReader) -> tuple[lis
         path = entry.path.as_posix() if entry.path is not None else ""
         if path and path not in layout_paths and folder.data(path) is not None:
             changes.append(ExportChange("D", path))
-    for file in revision.files:
-        path = layout.paths.get(file.id, "")
-        if path and folder.data(path) is None and (content := await reader.file(file)) is not None:
-            changes.append(ExportChange("A", path, content))
     if (summary := _summary_change(folder, layout, source.entries)) is not None:
         changes.append(summary)
     return sorted(changes, key=lambda change: change.path), layout.skipped
@@ -409,11 +410,16 @@ async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = la
     if revision.id == folder.revision and folder.files:
         return PullResult(revision.id, is_current=True)
     proposed = await finish_proposal(folder, reader.send)
-    local = LocalFiles.read(folder)
     before = await _revision_before(folder, reader)
-    layout, server_paths = _layout(folder, local, revision)
-    space_files = _SpaceFiles(folder, local, layout, server_paths, before, proposed)
-    wanted = await space_files.read(reader, report)
+    local = LocalFiles.read(folder)
+    while True:
+        layout, server_paths = _layout(folder, local, revision)
+        space_files = _SpaceFiles(folder, layout, server_paths, before, proposed)
+        wanted = await space_files.read(reader, report)
+        # The user may have changed files during the requests. New paths can change the layout.
+        earlier, local = local, LocalFiles.read(folder)
+        if (earlier.data.keys(), earlier.renamed) == (local.data.keys(), local.renamed):
+            break
     skipped = [*layout.skipped, *_missing_includes(folder, layout), *space_files.skipped]
     result = PullResult(revision.id, skipped=skipped)
     FolderMerge(folder, local, layout, wanted, result).apply()
@@ -489,7 +495,6 @@ class _SpaceFiles:
     """Reads the files of a revision that may differ from the last pull."""
 
     folder: PulledFolder
-    local: LocalFiles
     layout: FolderLayout
     server_paths: Mapping[str, str]
     before: Revision | None
