@@ -48,6 +48,10 @@ In the tab.
 print("<hello>")  # a comment that is so long that it has to be broken because no sheet of paper is as wide as this one
 ```
 
+{% openapi-operation spec="tides" path="/v2/levels" method="post" %}
+[A file](https://a.example/tides.json)
+{% endopenapi-operation %}
+
 | Name | What |
 |------|------|
 | Apple | A fruit \\<para> |
@@ -83,14 +87,14 @@ async def test_all_kinds_of_blocks_are_printed(ask: Ask) -> None:
     for words in (
         "All of it", "bold", "slanted", "struck", "code <b>", "A list", "1. First", "Below", "[x] Done", "[ ] Open",
         "Quoted words", "Warning", "Mind the step.", "One tab", "In the tab.", 'print("<hello>")', "as this one",
-        "Apple", "A fruit <para>", "x^2", "世界", "</para> end.", "Handbook & more",
+        "POST /v2/levels", "A file", "Apple", "A fruit <para>", "x^2", "世界", "</para> end.", "Handbook & more",
     ):  # fmt: skip
         assert words in said, words
     assert reader.metadata is not None
     assert reader.metadata.title == "Handbook & more"
     notes = [note.get_object() for note in reader.pages[0].annotations or ()]
     addresses = [note["/A"]["/URI"] for note in notes if "/URI" in note.get("/A", {})]
-    assert addresses == ['https://a.example/?a=1&b="2"']
+    assert addresses == ['https://a.example/?a=1&b="2"', "https://a.example/tides.json"]
 
 
 async def test_code_is_printed_in_all_scripts_and_within_the_sheet(ask: Ask) -> None:

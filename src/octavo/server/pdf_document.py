@@ -310,6 +310,8 @@ class PdfBook:
         title = attrs.get("title") or attrs.get("name") or attrs.get("summary") or attrs.get("description")
         if title and block.kind not in ("paragraph", "unknown"):
             yield Paragraph(f"<b>{typeset(str(title))}</b>", _TEXT)
+        if attrs.get("path"):  # The block documents an endpoint of an API.
+            yield Paragraph(typeset(f"{attrs.get('method') or 'get'} ".upper() + str(attrs["path"]), mono=True), _TEXT)
         address = attrs.get("url") or attrs.get("src") or attrs.get("target")
         if block.runs:
             text = self._markup(block.runs)
