@@ -230,6 +230,21 @@ def test_cells_with_pipes_stay_in_their_columns() -> None:
     assert page.markdown(str).splitlines()[::2] == ["| a\\|b | c |", "| d | `e\\|f` |"]
 
 
+def test_cells_beside_a_cell_of_several_rows_stay_in_their_columns() -> None:
+    page = read_html(
+        "<table><tr><th>A<th>B<th>C<tr><td rowspan=2>1<td>2<td rowspan=3>3<tr><td>4<tr><td colspan=2>5<tr><td>6<td>7</table>"
+    )
+    assert page.markdown(str).splitlines()[2:] == ["| 1 | 2 | 3 |", "|  | 4 |  |", "| 5 | |  |", "| 6 | 7 |"]
+
+
+@pytest.mark.parametrize(
+    "span", ["rowspan=65535 colspan=1000", "colspan=1000", "rowspan=0", "rowspan=-1", "rowspan=9999999999"]
+)
+def test_hostile_spans_of_cells_are_limited(span: str) -> None:
+    page = read_html(f"<table><tr><td {span}>a{'<tr><td>b' * 3000}</table>")
+    assert page.markdown(str).count("b") == 3000
+
+
 async def test_links_with_spaces_are_imported(local_ask: Ask, web: Web) -> None:
     desk = await Desk.open(local_ask, "# Before")
     url = web.put("/", "<h1>Home</h1><a href=' a b.html '>next</a>")

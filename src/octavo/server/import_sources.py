@@ -67,6 +67,8 @@ _PIPE = re.compile(r"(?<!\\)\|")
 _BLANK_LINES = re.compile(r"\n{3,}")
 RewriteUrl = Callable[[str], str]
 """Function that maps a URL in the source to the URL in the Markdown."""
+_ADDED_CELL_LIMIT = 10_000
+"""Maximum number of cells that are added to the tables of a page."""
 PAGE_LIMIT = 100
 """Maximum number of pages that are imported from a website."""
 TIME_LIMIT = 25.0
@@ -345,6 +347,7 @@ class HtmlPage:
         for name, attribute in (("a", "href"), ("img", "src")):
             for tag in self._main.find_all(name):
                 _rewrite_link(tag, attribute, rewrite)
+        _fill_rowspans(self._main)
         converter = _Converter(heading_style="ATX", bullets="-", code_language_callback=_code_language)
         try:
             text: str = converter.convert_soup(self._main)
@@ -466,6 +469,39 @@ def _rewrite_link(tag: Tag, attribute: str, rewrite: RewriteUrl) -> None:
         tag.unwrap()
     else:
         tag[attribute] = rewrite(address)
+
+
+def _fill_rowspans(main: Tag) -> None:
+    """Add empty cells below cells that span several rows, which Markdown tables cannot do."""
+    budget = _ADDED_CELL_LIMIT
+    for table in main.find_all("table"):
+        rows_below: list[int] = []  # By column: the number of rows that the last cell still spans.
+        for row in table.find_all("tr"):
+            if row.find_parent("table") is not table:
+                continue
+            cells, column = list(row.find_all(["td", "th"], recursive=False)), 0
+            while (cells or column < len(rows_below)) and budget:
+                if column < len(rows_below) and rows_below[column]:
+                    rows_below[column] -= 1
+                    column, budget, empty_cell = column + 1, budget - 1, Tag(name="td")
+                    if cells:
+                        cells[0].insert_before(empty_cell)
+                    else:
+                        row.append(empty_cell)
+                elif cells:
+                    cell = cells.pop(0)
+                    width = _span(cell, "colspan")
+                    rows_below[column : column + width] = [_span(cell, "rowspan") - 1] * width
+                    column += width
+                else:
+                    column += 1
+            while rows_below and not rows_below[-1]:
+                rows_below.pop()
+
+
+def _span(cell: Tag, attribute: str) -> int:
+    value = str(cell.get(attribute, ""))
+    return max(1, min(int(value), 1000)) if value.isascii() and value.isdecimal() and len(value) < 10 else 1
 
 
 def _code_language(tag: Tag) -> str | None:
