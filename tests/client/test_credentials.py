@@ -54,9 +54,9 @@ def test_key_is_stored_returned_and_deleted() -> None:
     assert store.get(ORIGIN, "work") is None
     store.put(ORIGIN, "work", KEY)
     assert text_of(store.get(ORIGIN, "work")) == KEY_TEXT
-    assert store.delete(ORIGIN, "work")
+    store.delete(ORIGIN, "work")
     assert store.get(ORIGIN, "work") is None
-    assert not store.delete(ORIGIN, "work")
+    store.delete(ORIGIN, "work")
 
 
 def test_key_belongs_to_its_origin_and_profile() -> None:
@@ -241,8 +241,8 @@ def test_key_file_belongs_to_its_origin(tmp_path: Path) -> None:
     files.put(ORIGIN, "work", KEY)
     assert text_of(files.get(ORIGIN, "work")) == KEY_TEXT
     assert files.get("https://evil.example", "work") is None
-    assert files.delete(ORIGIN, "work")
-    assert not files.delete(ORIGIN, "work")
+    files.delete(ORIGIN, "work")
+    files.delete(ORIGIN, "work")
     assert list(tmp_path.iterdir()) == []
 
 

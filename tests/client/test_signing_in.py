@@ -171,7 +171,7 @@ async def test_sign_out_deletes_the_key_and_then_the_profile(sign_in: SignIn, ho
     await sign_in("mia")
     await sign_in("ada")
     out = logout(home)
-    assert (out.profile.user_id, out.had_key, out.current_profile) == ("ada", True, "default")
+    assert (out.profile.user_id, out.current_profile) == ("ada", "default")
     assert logout(home, "default").current_profile == ""
     assert memory.kept == {}
     with pytest.raises(ValueError, match="You are not signed in"):

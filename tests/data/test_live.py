@@ -72,7 +72,7 @@ async def test_unchanged_response_updates_only_its_time_on_disk(
         live.release(op)
         cache.flush()
         (kept,) = cache.responses_after(0, 10)
-        assert kept.stored_at == clock()
+        assert kept.requested_at == clock()
         assert live.peek(op).value == value
         live.release(op)
         return kept
@@ -735,7 +735,7 @@ async def test_unchanged_response_is_not_stored_again(
     await live.refresh(op)
     cache.flush()
     (after,) = cache.responses_after(0, 10)
-    assert (after.number, after.stored_at) == (before.number, clock())
+    assert (after.number, after.requested_at) == (before.number, clock())
     await ask(new_comment(here))
     await live.refresh(op)
     cache.flush()

@@ -283,7 +283,7 @@ def test_unchanged_response_updates_only_its_time(tmp_path: Path, clock: Clock) 
     clock.forward(hours=1)
     put(cache, (op(1), SPACE))
     (after,) = cache.responses_after(0, 10)
-    assert (after.number, after.body, after.stored_at) == (before.number, before.body, clock())
+    assert (after.number, after.body, after.requested_at) == (before.number, before.body, clock())
     put(cache, (op(1), SPACE.model_copy(update={"title": "Another"})))
     assert value(cache.get(op(1))) != SPACE
     cache.close()

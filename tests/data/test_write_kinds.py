@@ -140,7 +140,6 @@ CASES: dict[str, Case] = {
         lambda world: change_requests.Update(at=world.at, status="draft"),
         lambda world: Basis(status="open"),
         lambda world: world.send_as(change_requests.Update(at=world.at, status="archived"), "ada"),
-        lambda world: change_requests.Get(at=world.at),
         is_done_once=False,
     ),
     "review request": Case(

@@ -100,16 +100,14 @@ class Keyring:
                 "Octavo could not read the API key back from the keyring, so the API key is not stored there."
             )
 
-    def delete(self, origin: str, profile: str) -> bool:
-        """Delete the token. Return False if there was none."""
+    def delete(self, origin: str, profile: str) -> None:
+        """Delete the token if there is one."""
 
-        def forget(backend: KeyringBackend) -> bool:
-            if backend.get_password(_service(origin), profile) is None:
-                return False
-            backend.delete_password(_service(origin), profile)
-            return True
+        def forget(backend: KeyringBackend) -> None:
+            if backend.get_password(_service(origin), profile) is not None:
+                backend.delete_password(_service(origin), profile)
 
-        return self._ask(forget)
+        self._ask(forget)
 
     def how_to_delete(self, origin: str, profile: str) -> str:
         """Return a sentence that says how to delete the token without Octavo."""
@@ -253,15 +251,12 @@ class KeyFiles:
                 f"Could not write to {path} ({error.strerror}). Check the permissions of its folder."
             ) from None
 
-    def delete(self, origin: str, profile: str) -> bool:
+    def delete(self, origin: str, profile: str) -> None:
         path = self._path(profile)
         try:
-            path.unlink()
-        except FileNotFoundError:
-            return False
+            path.unlink(missing_ok=True)
         except OSError as error:
             raise StoreUnavailable(f"Could not delete {path} ({error.strerror}). Delete the file yourself.") from None
-        return True
 
     def _path(self, profile: str) -> Path:
         return self._folder / f"{profile}.json"

@@ -90,7 +90,6 @@ class SignedOut:
     """Result of a sign-out. `profile` was removed. The caller must delete its cached responses and drafts."""
 
     profile: Profile
-    had_key: bool
     current_profile: str
     """Name of the profile that is now current. Empty if there is none."""
     key_left: str = ""
@@ -178,7 +177,7 @@ async def login(
     await run_in_thread(lambda: home.write(home.read().with_current(profile)))
     key_left = ""
     if before is not None and before.store != store:
-        _, key_left = await run_in_thread(lambda: _delete_key(home, before))
+        key_left = await run_in_thread(lambda: _delete_key(home, before))
     return SignedIn(profile, identity, notice, key_left)
 
 
@@ -190,10 +189,10 @@ def logout(home: Home, name: str | None = None) -> SignedOut:
     """
     known = home.read()
     profile = _existing_profile(known, name or known.current)
-    had_key, key_left = _delete_key(home, profile)
+    key_left = _delete_key(home, profile)
     left = home.read().without(profile.name)
     home.write(left)
-    return SignedOut(profile, had_key, left.current, key_left)
+    return SignedOut(profile, left.current, key_left)
 
 
 def switch(home: Home, name: str) -> Profile:
@@ -314,16 +313,18 @@ def why_not_kept(error: StoreUnavailable) -> str:
     return NOT_KEPT.format(cause=error.cause, step=_as_clause(error.step or "use a computer that has a keyring."))
 
 
-def _delete_key(home: Home, profile: Profile) -> tuple[bool, str]:
-    """Delete the token of a profile from its store. Return whether there was a token, and sentences that say why it
-    could not be deleted and how to delete it."""
+def _delete_key(home: Home, profile: Profile) -> str:
+    """Delete the token of a profile from its store. If that fails, return sentences that say why, and how to delete the
+    token. Otherwise return an empty text."""
     store = home.store_of(profile)
     try:
-        return store is not None and store.delete(profile.origin, profile.name), ""
+        if store is not None:
+            store.delete(profile.origin, profile.name)
+        return ""
     except StoreUnavailable as error:
         how = f"\n{store.how_to_delete(profile.origin, profile.name)}" if isinstance(store, Keyring) else ""
         cause = _as_clause(str(error))
-        return False, f"Could not delete the API key of {_profile_phrase(profile, 'from')}: {cause}{how}"
+        return f"Could not delete the API key of {_profile_phrase(profile, 'from')}: {cause}{how}"
 
 
 def _existing_profile(known: Profiles, name: str) -> Profile:

@@ -71,7 +71,7 @@ class StoredResponse(NamedTuple):
     op: Operation[Any] | None
     """None if this version of Octavo does not know the operation."""
     body: bytes
-    stored_at: datetime
+    requested_at: datetime
 
 
 class ResponseCache:
@@ -246,11 +246,11 @@ class ResponseCache:
         query = "SELECT rowid, url, body, kept_at FROM answers WHERE namespace = ? AND rowid > ? ORDER BY rowid LIMIT ?"
         with self._connection_of_thread() as db:
             rows = db.execute(query, (self._namespace, number, limit)).fetchall()
-        for row_number, url, body, stored_at in rows:
+        for row_number, url, body, requested_at in rows:
             op = None
             with suppress(NoSuchOperation, ValueError):
                 op = decode(Request("GET", url))
-            yield StoredResponse(row_number, op, body, moment(stored_at))
+            yield StoredResponse(row_number, op, body, moment(requested_at))
 
     def clear(self) -> None:
         """Delete everything in this namespace."""

@@ -464,10 +464,10 @@ class SearchIndex:
             return
         responses = list(self._read_cached(after, FILL_BATCH))
         last = responses[-1].number if responses else after
-        for _, op, body, kept_at in responses:
+        for _, op, body, requested_at in responses:
             if op is not None and SPECS[type(op)].name in _INDEXED_OPERATIONS:
                 with suppress(ValueError):  # skip unreadable responses: the cache deletes them at their next use
-                    self._update(db, _index_update(op, read(SPECS[type(op)].codec, body)), kept_at.timestamp())
+                    self._update(db, _index_update(op, read(SPECS[type(op)].codec, body)), requested_at.timestamp())
         db.execute("UPDATE filling SET done = ?, after = ?", (last == after, last))
         if last != after:
             self._submit(self._fill)

@@ -192,12 +192,6 @@ async def _find_status(send: Send, attempt: Attempt[change_requests.Update]) -> 
     return AlreadyDone(result=now) if now.status == attempt.op.status else None
 
 
-def _undo_status(op: change_requests.Update, basis: Basis) -> Operation[Any] | str:
-    if basis.status == "open" or basis.status == "draft":
-        return change_requests.Update(at=op.at, status=basis.status)
-    return "Could not undo: the previous status is unknown."
-
-
 def status_name(status: str) -> str:
     """Return the name of a status for messages."""
     return {"open": "ready for review", "draft": "a draft"}.get(status, status)
@@ -364,7 +358,7 @@ CHANGE_REQUEST_WRITES: Mapping[type[Operation[Any]], WriteKind[Any]] = {
     change_requests.Create: WriteKind(
         _find_creation, _check_creation, lock_name=lambda op, basis: f"create {op.at.space_id} {op.subject}"
     ),
-    change_requests.Update: WriteKind(_find_status, _check_status, undo=_undo_status, lock_name=_lock_name("status")),
+    change_requests.Update: WriteKind(_find_status, _check_status, lock_name=_lock_name("status")),
     reviews.Request: WriteKind(_find_request, _check_request, lock_name=_lock_name_of_request),
     reviews.Submit: WriteKind(
         _find_review,

@@ -194,7 +194,7 @@ def no_undo(reason: str) -> Callable[[Operation[Any], Basis], str]:
     return lambda op, basis: reason
 
 
-_NO_UNDO = no_undo("You cannot undo this change by pressing u.")
+_NO_UNDO = no_undo("")
 
 
 def _path(op: Operation[Any], basis: Basis) -> str:
@@ -211,8 +211,10 @@ class WriteKind(Generic[W]):
     check: Callable[[Send, Attempt[W]], Awaitable[Check]] = _no_check
     """Compares the target with the basis before the write is sent. Raises ApiError."""
     facts: Callable[[W], WriteFacts] = _no_facts
+    """Returns the properties of the write. Needed only for durable writes."""
     undo: Callable[[W, Basis], Operation[Any] | str] = _NO_UNDO
-    """Returns the operation that undoes the write, or a sentence that says why it cannot be undone."""
+    """Returns the operation that undoes the write, or a sentence that says why it cannot be undone. Called only for
+    durable writes."""
     is_durable: bool = False
     """True if the write can wait in the outbox."""
     lock_name: Callable[[W, Basis], str] = _path
