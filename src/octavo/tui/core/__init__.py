@@ -1,1 +1,1 @@
-"""Shared base of all views: the `Shell` protocol of the app, the `View` class, routes, and the state of the session."""
+"""Shared base of all views: the app as views see it (`Shell`), the class `View`, routes, and the state of the session."""

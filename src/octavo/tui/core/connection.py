@@ -1,4 +1,4 @@
-"""The responses that widgets show, and the connection to the server: its status, and the age of the data on screen."""
+"""The responses that widgets show, the status of the connection to the server, and the age of the data on screen."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ T = TypeVar("T")
 Item = TypeVar("Item")
 
 MAX_ITEMS = 2000
-"""Maximum number of items that are loaded of one list. Longer lists show that there are more."""
+"""Maximum number of items that are loaded of a list."""
 SLOW_SECONDS = 5.0
-"""Seconds without a response after which the top bar shows how long the app has been waiting."""
+"""Seconds without a response after which the top bar shows the waiting time."""
 KEY_ERROR_SECONDS = 15.0
 """Seconds for which the notification about an unreadable API key is shown."""
 _NO_API_KEY, _KEY_REJECTED = "no API key", "API key rejected"
@@ -40,7 +40,7 @@ _NO_API_KEY, _KEY_REJECTED = "no API key", "API key rejected"
 
 @dataclass(eq=False)
 class _ResponseSlot:
-    """The operation of a slot, its response, and the callback that stops following it."""
+    """The operation of a slot, its response, and a function that ends the subscription."""
 
     op: Operation[Any]
     response: LiveResponse
@@ -48,16 +48,17 @@ class _ResponseSlot:
 
 
 class Subscriptions:
-    """The API responses that a screen or widget shows, each in a named slot with one operation. Nothing is shown any
-    more when `owner` is being removed, because its child widgets are already gone."""
+    """The API responses that a screen or widget shows. Each named slot follows one operation.
+
+    While `owner` is being removed, its callbacks are not called, because its child widgets are already gone.
+    """
 
     def __init__(self, owner: Widget, connection: Connection) -> None:
         self._owner, self._connection = owner, connection
         self._slots: dict[str, _ResponseSlot] = {}
         self._dependencies: tuple[LiveResponse, ...] = ()
         self._patient: set[str] = set()
-        """Names of slots that load with low priority, and whose responses do not count for the age of the data on
-        screen."""
+        """Names of slots with low priority. Their responses do not count for the age of the data on screen."""
 
     def follow(
         self,
@@ -80,8 +81,8 @@ class Subscriptions:
             return
         (self._patient.discard if rank is Rank.NOW else self._patient.add)(slot)
         self._connection.subscriptions.add(self)
-        # `watch` may call `show` before it returns, and `show` may let this slot follow another operation. Then `op` is
-        # not needed any more, so its subscription ends at once.
+        # `watch` may call `show` before it returns, and `show` may let this slot follow another operation. In that case,
+        # the subscription to `op` ends at once.
         live = self._connection.live
         followed = self._slots[slot] = _ResponseSlot(op, live.watched_response(op))
         leave = live.watch(op, partial(self._show, show), rank=rank, refetch=refetch, min_items=min_items)
@@ -91,13 +92,13 @@ class Subscriptions:
             leave()
 
     def depend_on(self, *ops: Operation[Any]) -> None:
-        """Let the age of the data of this widget include the responses to `ops`, which other widgets follow."""
+        """Include the responses to `ops`, which other widgets follow, in the age of the data of this widget."""
         self._connection.subscriptions.add(self)
         self._dependencies = tuple(map(self._connection.live.watched_response, ops))
 
     def _show(self, show: Callable[[Snapshot[T]], None], snapshot: Snapshot[T]) -> None:
         if internals.is_being_removed(self._owner):
-            return  # the widgets that show the response have been removed
+            return
         self._connection.update()
         show(with_age(snapshot))
 
@@ -122,7 +123,7 @@ class Subscriptions:
         return tuple(each.op for each in self._slots.values())
 
     def awaited_responses(self) -> Iterator[LiveResponse]:
-        """Yield the responses that determine the age of the data of this widget."""
+        """Yield the responses on which the age of the data of this widget depends."""
         yield from (each.response for slot, each in self._slots.items() if slot not in self._patient)
         yield from self._dependencies
 
@@ -195,8 +196,8 @@ class Connection:
 
     @property
     def data_as_of(self) -> datetime | None:
-        """Time of the oldest response on the current screen. For an empty screen, the time at which the account was
-        loaded. None if nothing was loaded."""
+        """Time of the oldest response on the current screen. If the screen shows no response, the time at which the
+        account was loaded. None if nothing was loaded."""
         if self._session is None:
             return None
         visible = (each for each in tuple(self.subscriptions) if each.is_on_current_screen)
@@ -207,8 +208,10 @@ class Connection:
 
     @property
     def status(self) -> tuple[str, str, str]:
-        """Connection status with the age of the data, a short form of it, and its style. The texts have a fixed width,
-        so that the top bar does not move while the age grows."""
+        """Connection status with the age of the data as a long text, as a short text, and its style.
+
+        The texts have a fixed width, so that the top bar does not move while the age grows.
+        """
         if self._session is None:
             return "not signed in", "not signed in", "$octavo-muted"
         if (seconds := self._session.response_wait()) >= SLOW_SECONDS:
@@ -243,7 +246,7 @@ class Connection:
         return self._session is not None and self.status[-1] == "$octavo-muted"
 
     def update(self) -> None:
-        """Update the top bar if the connection status has changed. Report an unreadable or rejected API key once."""
+        """Update the top bar if the style of the status has changed. Report an unreadable or rejected API key once."""
         if (last := self._last_request) is not None and last.method == KEY and last.error not in self._reported:
             self._reported.add(last.error)
             self._app.say(last.error, tone="failed", seconds=KEY_ERROR_SECONDS)
@@ -261,7 +264,7 @@ def _padded_age(moment: datetime) -> str:
 
 
 def _connection_problem(last: Activity) -> str:
-    """Return the problem of the connection that the `last` request shows. Empty if there is none."""
+    """Return the problem of the `last` request in two words. Empty if there is none."""
     if last.status is None:
         return _NO_API_KEY if last.method == KEY else "offline"
     return "server error" if last.status >= 500 else {401: _KEY_REJECTED, 429: "rate limited"}.get(last.status, "")

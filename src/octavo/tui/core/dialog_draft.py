@@ -12,7 +12,7 @@ DRAFT_SAVED = "Saved as a draft. Open this dialog again to continue."
 
 
 class DialogDraft:
-    """The draft of one dialog, stored under `key`. A text equal to `initial` is not stored."""
+    """The draft of a dialog, stored under `key`. A text that equals `initial` is not stored."""
 
     def __init__(self, app: Shell, key: str, initial: str = "") -> None:
         self._app, self.key, self._initial = app, key, initial

@@ -1,4 +1,4 @@
-"""Copies text to the clipboard, and asks for confirmation with the full URL before the browser opens a link. Start at `open_link`."""
+"""Copies text to the clipboard, and opens links in the browser after a confirmation. Start at `open_link`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _find_browser = lazy("octavo.tui.terminal.external_editor:find_browser")
 _confirm_dialog = lazy("octavo.tui.widgets.confirm:ConfirmDialog")
 
 BROWSER_EXIT_SECONDS = 10.0
-"""If a browser exits with an error within this time, in seconds, it has failed to open the link."""
+"""Seconds after the start within which an exit with an error means that the browser did not open the link."""
 COPIED_BYTES = 74_000
 """Longest text that is copied, in bytes. Terminals cut longer texts, or hang."""
 
@@ -49,8 +49,10 @@ def is_too_long_to_copy(text: str) -> bool:
 
 
 def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> None:
-    """Show the full URL of a link and ask whether to open or copy it. `text` is the label of the link. With `problem`,
-    the reason why the browser could not open it, the dialog only offers to copy it."""
+    """Show the full URL of a link, and offer to open it in the browser. `text` is the label of the link.
+
+    If `problem` says why the browser could not open the link, offer only to copy it.
+    """
     target = links.external_target(url)
     if not isinstance(target, links.UrlLink):
         app.say("Could not open the link: only http, https, and mailto links are supported.", tone="care")

@@ -1,5 +1,5 @@
-"""Dialogs that ask for the path of an export, or for a file to upload. An export writes complete files only, and replaces a
-file only on request.
+"""Dialogs that ask for the path of an export, or for a file to upload. An export writes complete files only. It replaces a
+file only after a confirmation.
 """
 
 from __future__ import annotations
@@ -85,11 +85,11 @@ def destination(entered: str, name: str) -> Path:
 
 
 async def save(path: Path, chunks: AsyncIterator[bytes], *, replace: bool = False) -> int:
-    """Write `chunks` to `path`, readable by its owner only. Return the number of bytes. The file appears or changes
-    only when all are written.
+    """Write `chunks` to a file that only its owner can read, and return the number of bytes. The file appears or changes
+    only when all chunks are written.
 
-    Raises FileExists if the file exists and `replace` is False, FileNotSaved if it cannot be written, and every error
-    that `chunks` raises.
+    Raises FileExists if the file exists and `replace` is False, FileNotSaved if the file cannot be written, and the
+    errors of `chunks`.
     """
     if not replace and await asyncio.to_thread(os.path.lexists, path):
         raise _exists_error(path)
@@ -160,8 +160,8 @@ async def _run_to_completion(step: Callable[[], T]) -> T:
 
 
 def _unused_path(segments: tuple[str, ...], path_counts: dict[tuple[str, ...], int]) -> tuple[str, ...]:
-    """Return the path `segments`, with a number added to the name if it is used already. Case is ignored, because some
-    file systems ignore it. `path_counts` counts the uses of each path."""
+    """Return the path `segments`. If the path is used already, a number is added to its name. Paths that differ only in
+    case are equal, as on some file systems. `path_counts` counts the uses of each path."""
     *folder, name = segments
     stem, dot, ending = name.partition(".")
     wanted = tuple(fold(step) for step in segments)
@@ -187,7 +187,7 @@ def _write_all(handle: int, content: bytes) -> None:
 
 
 def _move_into_place(temporary: str, path: Path, replace: bool) -> None:
-    """Rename the written file to `path`. Without `replace`, never overwrite a file that another program has created."""
+    """Rename the written file to `path`. Without `replace`, raise FileExists if another program has created a file."""
     if replace:
         os.replace(temporary, path)
         return
@@ -225,7 +225,7 @@ class Export:
     """Suggested name of the file or folder."""
     content: Callable[[], AsyncIterator[bytes]] | None = None
     files: Callable[[Report], AsyncIterator[tuple[tuple[str, ...], bytes]]] | None = None
-    """Yields the path and the bytes of each file of a folder, and reports progress. Replaces `content`."""
+    """Yields the path and the bytes of each file of a folder, and reports progress. None if the export is one file."""
     intro: str = ""
 
 
@@ -256,8 +256,8 @@ def save_file(app: Shell, file: File) -> None:
 
 
 def choose_export(app: Shell, at: SpaceRef | ChangeRequestRef, title: str, page: tuple[str, str] | None) -> None:
-    """Ask what to export and in which format. `page` is the id and title of the current page. `title` is the title of
-    the space or change request."""
+    """Ask for the scope and the format of an export. `page` is the id and title of the current page. `title` is the title
+    of the space or change request."""
     scope = "The whole space" if isinstance(at, SpaceRef) else "The whole change request"
     exports: dict[str, Export] = {}
     if page is not None:
@@ -311,7 +311,7 @@ async def _pdf(app: Shell, op: pdf.Get) -> AsyncGenerator[bytes, None]:
 
 
 async def _space_files(app: Shell, at: ContentRef, report: Report) -> AsyncIterator[tuple[tuple[str, ...], bytes]]:
-    """Yield the path and bytes of the file of every page of a space, and of its table of contents `SUMMARY.md`."""
+    """Yield the path and bytes of each file: the table of contents `SUMMARY.md`, then the pages."""
     reader = _space_reader(app.session.live.send, app.session.download, at)
     layout = load("octavo.documents.folders.layout:FolderLayout").of(await reader.revision(), at.space_id)
     pages = [page for page in layout.pages.values() if page.type == "document" and page.id in layout.paths]
@@ -329,7 +329,7 @@ async def _space_files(app: Shell, at: ContentRef, report: Report) -> AsyncItera
 
 
 def ask_for_path(app: Shell, export: Export, *, path_text: str = "", problem: str = "") -> None:
-    """Ask where to save `export`, and save it. `problem` is the reason why the path `path_text` was rejected."""
+    """Ask where to save `export`, and save it. After a rejected path, `path_text` is this path and `problem` the reason."""
     name = safe_name(export.file_name)
     initial = path_text or short_path(_initial_folder(app) / name)
     label = "Save to a new folder" if export.files else "Save to a file or folder"
@@ -422,8 +422,8 @@ _UPLOAD_HINTS = {
 def ask_for_file(
     app: Shell, title: str, kind: str, on_path: Callable[[str], None], *, path_text: str = "", problem: str = ""
 ) -> None:
-    """Ask for a local file and call `on_path` with the path as typed. `kind` is the kind of upload, or `text`. `problem`
-    is the reason why the path `path_text` was rejected."""
+    """Ask for a local file and call `on_path` with the path as typed. `kind` is the kind of upload, or `text`. After a
+    rejected path, `path_text` is this path and `problem` the reason."""
     folder = app.session.state.get_fact(_UPLOAD_FOLDER)
     initial = path_text or (isinstance(folder, str) and folder) or "~/"
 

@@ -65,8 +65,11 @@ class _Field(NamedTuple):
 def field_details(
     model: Model, excluded: Collection[str] = (), labels: Mapping[str, str] = MappingProxyType({})
 ) -> list[tuple[str, str]]:
-    """Return the label and value of every field of an API model that has a value. `labels` maps dotted paths to labels.
-    Other fields get their short label, or their long label if two short labels are equal."""
+    """Return the label and value of each field of an API model. Fields without a value are omitted.
+
+    `labels` maps dotted paths to labels. Other fields get their short label, or their long label if two short labels
+    are equal.
+    """
     fields = list(_iter_fields(model, excluded))
     count = Counter(labels.get(each.path, each.short) for each in fields)
     return _as_text(
@@ -77,7 +80,7 @@ def field_details(
 def _iter_fields(
     model: Model, excluded: Collection[str], path: str = "", short: str = "", long: str = ""
 ) -> Iterator[_Field]:
-    """Yield the fields of an API model at `path`. `short` and `long` are the prefixes of their labels."""
+    """Yield the fields of an API model at `path`. Their labels begin with `short` and `long`."""
     for name, value in model:
         if name in excluded or name == "object" or value is None:
             continue
@@ -243,7 +246,7 @@ def show_info(view: View) -> None:
 
 
 class InfoScreen(Chooser[str | None, str]):
-    """Dialog with details of items, followed by the disabled keys of the screen below. `enter` copies a detail."""
+    """Dialog with details of items and the disabled keys of the screen below. `enter` copies a detail."""
 
     PLACEHOLDER: ClassVar[str] = "Find a detail or a keyboard shortcut"
     FOOT: ClassVar[str] = "enter copy · esc close"

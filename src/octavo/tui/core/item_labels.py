@@ -1,4 +1,4 @@
-"""Texts that describe files, types of revisions, and the offline status of spaces, and rows for the trees of spaces and pages."""
+"""Texts that describe files, revisions and offline copies, and the rows of the trees of spaces and pages."""
 
 from __future__ import annotations
 
@@ -104,7 +104,8 @@ def offline_mark(space: OfflineSpace) -> str:
 
 
 def offline_summary(space: OfflineSpace) -> str:
-    """Return the offline status of a space with size and age: `available offline, 12 MB, updated 3 minutes ago`."""
+    """Return the offline status of a space with its size and age, such as `available offline, 12 MB, updated 3 minutes
+    ago`."""
     size, age = format_megabytes(space.bytes), long_age(space.read_at)
     updated = f"updated {age}" if age else ""
     failed = f"{plural(len(space.failed), 'item')} could not be downloaded" if space.failed else ""
@@ -121,7 +122,7 @@ def offline_summary(space: OfflineSpace) -> str:
 
 
 def format_megabytes(size: int) -> str:
-    """Return a size in MB, such as `12 MB` or `1.2 MB`. Below 1 MB, in kB, such as `340 kB`."""
+    """Return a size in MB or kB, such as `12 MB`, `1.2 MB` or `340 kB`."""
     return (
         f"{size / 1_000_000:.0f} MB"
         if size >= 10_000_000
@@ -138,10 +139,10 @@ MAX_DEPTH = 40
 def space_nodes(
     collections: Sequence[Collection], spaces: Iterable[Space], offline_marks: Mapping[str, str] = MappingProxyType({})
 ) -> list[TreeNode]:
-    """Return the rows of collections with their content, then those of spaces without a collection. `offline_marks` has
-    the offline status of spaces by id.
+    """Return the rows of collections with their content, then the rows of other spaces. `offline_marks` has the offline
+    status of spaces by id.
 
-    Each item appears once: a collection that contains itself, or is nested too deep, moves to the top level.
+    A collection that contains itself, or is nested too deep, moves to the top level.
     """
     parents = {each.id: each.parent for each in collections}
     folders: defaultdict[str | None, list[Collection]] = defaultdict(list)
@@ -201,8 +202,8 @@ def page_nodes(
 
 
 def adjacent_page(tree: PageTree, page: Page | None, step: int) -> Page | None:
-    """Return the page after `page` if `step` is 1, or the page before it if `step` is -1. None if there is none. If `page` is
-    None or not in the tree, return the first page."""
+    """Return the next page if `step` is 1, or the previous page if `step` is -1. None at the end of the tree. Without a
+    `page` that is in the tree, return the first page."""
     pages = [each for each in tree.walk() if each.type == "document"]
     position = next((index for index, each in enumerate(pages) if page is not None and each.id == page.id), None)
     index = position + step if position is not None else 0

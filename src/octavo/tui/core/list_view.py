@@ -1,5 +1,4 @@
-"""Base class of views with a list and a preview of the selected row. Also the commands that open the selected item in
-the browser, or copy its title or link."""
+"""Base class of views with a list and a preview. Also the commands that copy the selected item or open its link."""
 
 from __future__ import annotations
 
@@ -106,8 +105,8 @@ class Preview:
 
 
 class ListView(View, Generic[T]):
-    """A view with a list of `T`, optional tabs, and a preview of the selected row. Subclasses call `list_with_preview`
-    in `body`, and add `TAB_COMMANDS` and `PREVIEW_COMMANDS` to their commands."""
+    """A view with a list of `T`, optional tabs, and a preview of the selected row. Its `body` calls `list_with_preview`,
+    and its commands include `TAB_COMMANDS` and `PREVIEW_COMMANDS`."""
 
     LIST_ORDERS: ClassVar[Mapping[str, str]] = {}
     """Sort orders of the list with their labels. The first is the default."""
@@ -137,7 +136,7 @@ class ListView(View, Generic[T]):
         return self.rows.selection.items
 
     def why_not(self, id: str) -> str | None:
-        """Return the reason why a command is disabled, or None. While an empty list is loading, the reason says so."""
+        """Return the reason why a command is disabled, or None. For an empty list that is loading, this is the reason."""
         reason = super().why_not(id)
         is_loading = reason is not None and self.rows.state.is_waiting and not self.rows.keys
         return STILL_LOADING if is_loading else reason
@@ -157,8 +156,7 @@ class ListView(View, Generic[T]):
             self.rows.state.fail(f"Could not load {as_clause(items_name)}", str(snapshot.error))
 
     def show_list_page(self, page: ListPage[Any], items: Sequence[T]) -> None:
-        """Show `items`, which were loaded as `page` or made from it. If `page` is only a part of the list, show a
-        note."""
+        """Show `items`, which come from `page`. If `page` is only a part of the list, show a note."""
         loaded = len(page.items) + page.unreadable
         is_counted = page.next is not None and (page.count or 0) > loaded
         has_uncounted = page.next is not None and not is_counted

@@ -31,9 +31,8 @@ _PERMISSION_PHRASES = {
 
 
 def why_no_permission(owners: Sequence[Any], permission: str, action: str, kind: str) -> str | None:
-    """Return the reason why the user cannot do `action`: an item in `owners` denies `permission`. None if no item does.
-    An item without a list of permissions denies nothing, because the server decides. `kind` names an item without a
-    title."""
+    """Return the reason why the user cannot do `action`: an item in `owners` does not grant `permission`. None if all
+    grant it, or do not list it. `kind` names an item without a title."""
     for owner in owners if permission else ():
         if not has_permission(owner, permission):
             name = getattr(owner, "title", "") or f"this {kind}"
@@ -46,7 +45,7 @@ def why_no_permission(owners: Sequence[Any], permission: str, action: str, kind:
 
 
 def has_permission(owner: Any, permission: str) -> bool:
-    """True if an item grants a permission, or if it does not list the permission."""
+    """True if an item grants a permission. Also true if the item does not list it, because the server decides then."""
     permissions = getattr(owner, "permissions", None)
     return permissions is None or bool(getattr(permissions, permission, True))
 
@@ -64,8 +63,8 @@ def why_not_in_space(app: Shell, space_id: str, permission: str) -> str | None:
 def why_not_in_change_request(
     app: Shell, change_request: ChangeRequest, space: SpaceRef | None, permission: str, *states: str
 ) -> str | None:
-    """Return the reason why an action on a change request is disabled, or None. The action needs `permission` and a
-    change request in one of `states`. Without `states`, the status does not matter."""
+    """Return the reason why an action on a change request is disabled, or None. The action needs `permission`, and one of
+    `states` if there are any."""
     if space is None:
         return unknown_space_sentence(change_request)
     if states and change_request.status not in states:
@@ -74,7 +73,7 @@ def why_not_in_change_request(
 
 
 def unknown_space_sentence(change_request: ChangeRequest) -> str:
-    """Return a sentence that says that a change request cannot be opened because its space is unknown."""
+    """Return the sentence for a change request that cannot be opened, because its space is unknown."""
     return f"Could not open #{change_request.number}: the server does not say which space it belongs to. Open the change request from its space."
 
 

@@ -66,7 +66,7 @@ class ToSearch(Route):
 
 @dataclass(frozen=True)
 class ToThread(Route):
-    """The place of a comment or reply: its thread if that is loaded, else the page and block."""
+    """A comment or reply: its thread if the thread is loaded, else its page and block."""
 
     at: SpaceRef | ChangeRequestRef
     thread: Comment | None
@@ -84,8 +84,7 @@ class ToActivity(Route):
 MAX_STOPS = 200
 """Maximum number of stops in the history."""
 MAX_SCREENS = 4
-"""Maximum number of screens that are kept in memory. An older stop in the history has only its view, without the
-screens that were on top."""
+"""Maximum number of screens that the history keeps in memory. Older stops have only their view, without screens on top."""
 
 
 class Stop(NamedTuple):
@@ -95,7 +94,7 @@ class Stop(NamedTuple):
     screens: tuple[Screen[Any], ...]
     """Screens on top of the view. The topmost screen is last."""
     visit: object | None
-    """State of the view that its method `restore_visit` restores, such as the open page. None if the view has none."""
+    """State of the view, such as the open page, for its method `restore_visit`. None if the view has none."""
 
 
 class Step(NamedTuple):
@@ -121,8 +120,8 @@ class NavigationHistory:
         return any(screen in step.stop.screens for step in (*self._behind, *self._ahead))
 
     def record(self, *, is_opened: bool = True) -> None:
-        """Add the current location to the history before the app navigates, and close all dialogs. `is_opened` is True
-        if the user opens an item there."""
+        """Add the current location to the history, and close all dialogs. Called before the app navigates. `is_opened` is
+        True if the user opens an item of the current location."""
         current = self._current_stop()
         if current is None or self._is_paused:
             return
@@ -138,7 +137,7 @@ class NavigationHistory:
             self._app.pop_screen()
 
     def why_not(self, step: object) -> str | None:
-        """Return the reason why `go` cannot go in the direction `step`, or None."""
+        """Return the reason why `go(step)` is not possible, or None."""
         current = self._current_stop()
         if step == -1 and all(each.stop == current for each in self._behind):
             return "You cannot go back any further."
@@ -155,8 +154,7 @@ class NavigationHistory:
             self._move(self._ahead, self._behind)
 
     def go_up(self) -> bool:
-        """Go back to the list from which the current item was opened. Return False if the item was not opened from a
-        list, or if the user has navigated since."""
+        """Go back to the list from which the current item was opened. Return False if there is no such list."""
         self._drop_current()
         current, previous = self._current_stop(), self._behind[-1] if self._behind else None
         if current is None or previous is None or not previous.is_opened:
@@ -220,7 +218,7 @@ class NavigationHistory:
             base.restore_visit(stop.visit)  # type: ignore[attr-defined]  # screens with `current_visit` have `restore_visit`
 
     def _pop_to(self, screens: tuple[Screen[Any], ...]) -> None:
-        """Close the topmost screens until all open screens are in `screens`, in the same order."""
+        """Close the topmost screens until the open screens are the first of `screens`."""
         stack = self._app.screen_stack
         while len(stack) > 1 and tuple(stack[1:]) != screens[: len(stack) - 1]:
             self._app.pop_screen()

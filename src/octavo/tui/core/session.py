@@ -1,5 +1,5 @@
-"""The session that the app shows, the ways to sign in, its inbox, drafts and pending comments, and the marks of rows.
-The package `cli` creates sessions.
+"""The session that the app shows, with its inbox and its unsent texts, and the ways to sign in. The package `cli` creates
+sessions.
 """
 
 from __future__ import annotations
@@ -105,10 +105,9 @@ class Session:
     reopen: Callable[[], Session] | None = None
     """Opens a new session with the same account or folder. None if that is not possible. Raises OSError or ValueError."""
     connect: Callable[[], None] = lambda: None
-    """Allows requests. Commands that do not show the app call this instead of `on_first_paint`, which also starts
-    background work."""
+    """Allows requests without background work. Commands that do not show the app call this function."""
     on_first_paint: Callable[[], None] = lambda: None
-    """Called after the first paint, to start the work that can wait until then."""
+    """Allows requests, and starts background work. Called after the first paint."""
     folder_warnings: Callable[[], Awaitable[Sequence[str]]] | None = None
     """Returns warnings about files of the folder that could not be loaded. None if the session shows no folder."""
 
@@ -117,11 +116,11 @@ class Session:
     load_progress: Callable[[], str] = lambda: ""
     """Returns the progress of loading a folder as a sentence. Empty when loading is complete."""
     first_titles: Callable[[], Sequence[str]] = tuple
-    """Returns the first titles of the table of contents of the folder, indented. They are known before the folder is
-    loaded. Empty if the session shows no folder."""
+    """Returns the first titles of the folder's table of contents, indented, before the folder is loaded. Empty if the
+    session shows no folder."""
     reload_files: Callable[[], Awaitable[bool]] | None = None
-    """Reloads the changed files of the folder, and returns True if there were any. None if the session shows no folder.
-    Raises OSError."""
+    """Reloads the changed files of the folder. Returns True if files have changed. Raises OSError. None if the session
+    shows no folder."""
 
     async def disconnect(self) -> None:
         """Send the changes that wait for their undo delay, and end all requests."""
@@ -138,8 +137,8 @@ class Session:
         await asyncio.gather(*(run_in_thread(each.close) for each in files))
 
     def finish_writing(self) -> None:
-        """Wait until everything is on disk, because the process ends. The caches stay open, because closing takes
-        milliseconds: SQLite then copies the newest rows and deletes a file, which can wait until the next start."""
+        """Wait until everything is on disk, because the process ends. The caches stay open: closing an SQLite file takes
+        milliseconds, because SQLite copies its newest rows."""
         self.live.cache.flush()
         self.state.close()
 
@@ -187,10 +186,10 @@ class SignInMethods(NamedTuple):
     """Returns sign-in methods that ask for a new API key for the server of the given session. The first argument is the
     reason that the sign-in screen shows."""
     switch_account: Callable[[str], SignInState]
-    """Makes another account the current account and connects to it. The session is None if its API key is missing."""
+    """Switches to another account, and connects to its server. The session is None if the API key is missing."""
     sign_out: Callable[[ServerAccount], Awaitable[Callable[[], SignInState]]]
-    """Deletes an account and its API key. When the session of the account has ended, call the returned function: it
-    deletes the cached pages and returns the next session, if any."""
+    """Deletes an account and its API key. Call the returned function after the session of the account has ended: it
+    deletes the cached pages, and returns the next session."""
 
 
 SignInState = tuple[SignInMethods, Session | None]
@@ -269,8 +268,8 @@ class UnsentTexts:
 
 
 def unsent_mark(texts: Iterable[UnsentText], *, tight: bool = False) -> Content:
-    """Return the mark of a row with drafts or pending comments: a symbol and a word. With `tight`, only the symbol.
-    Empty if `texts` is empty."""
+    """Return the mark of a row with drafts or pending comments: symbols with words, or only symbols if `tight`. Empty
+    without `texts`."""
     all_texts = tuple(texts)
     pending, unsaved = sum(bool(each.entry_id) for each in all_texts), sum(each.is_late for each in all_texts)
     return _mark_content(len(all_texts) - pending - unsaved, pending, unsaved, tight) if all_texts else Content("")
@@ -298,20 +297,19 @@ _COUNT_FACT = "count of the inbox"
 class InboxFeed:
     """Loads the inbox of the current organization until the session ends.
 
-    Loading starts when the user opens the inbox, or with the first background refresh if the user opened it in an
-    earlier run. Until then, the inbox shows the count of that run.
+    Loading starts when the user opens the inbox. If the user opened it in an earlier run, loading starts with the first
+    background refresh. Until then, `count` is the count of that run.
     """
 
     def __init__(self, app: HostApp[Any], on_comments_read: Callable[[str, ListPage[Comment]], None]) -> None:
-        """When the open comments of a change request are read, `on_comments_read` is called with them and the id of the
-        change request."""
+        """`on_comments_read` is called with the id of a change request and its open comments when these are read."""
         self._on_comments_read = on_comments_read
         self._reported_comments: dict[ChangeRequestRef, tuple[Comment, ...]] = {}
-        """Comments of each change request that were passed to `on_comments_read` last."""
+        """Comments of each change request in the last call of `on_comments_read`."""
         self.changed: Signal[None] = app.signal("inbox")
         """Published when the rows or their data have changed."""
         self.loader: InboxLoader | None = None
-        """Loads the rows. None until the inbox is first opened, and without an organization."""
+        """Loads the rows. None before loading starts, and without an organization."""
         self.marks: InboxMarks | None = None
         self.snapshot: InboxSnapshot | None = None
         """All rows, including done and snoozed rows."""
@@ -345,7 +343,7 @@ class InboxFeed:
         self._unsubscribe = self.loader.subscribe(self._on_snapshot)
 
     async def poll(self) -> None:
-        """Fetch changes in the background. If the user has never opened the inbox, nothing is fetched."""
+        """Fetch changes in the background, if the user has ever opened the inbox."""
         if self._last_count is not None:
             self.start()
         if self.loader is not None:
@@ -358,7 +356,7 @@ class InboxFeed:
 
     @property
     def as_of(self) -> datetime | None:
-        """When the data of the inbox was read. None if it was never read."""
+        """Time at which the data of the inbox was read. None if it was never read."""
         return self.loader.as_of if self.loader is not None else None
 
     @property

@@ -1,4 +1,4 @@
-"""Base class of the app with all parts that views use. Only the package `octavo.tui.app` uses the complete app class."""
+"""Base class of the app, with all parts that views use. Only `octavo.tui.app` imports the complete class."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Shell(HostApp[int]):
     """The app as views see it. It shows one session at a time."""
 
     open_next: Callable[[], SignInState] | None
-    """Called after the app has ended. Returns the sign-in methods and the session with which the app starts again. None if
-    Octavo quits. Raises OSError, ValueError or NotSaved."""
+    """Called after the app has ended. Returns the sign-in methods and the session for the next start of the app. Raises
+    OSError, ValueError or NotSaved. None if Octavo quits."""
     stylesheet: CachedStylesheet
     _is_switching_back = False
     """True while the app switches to a view that has a screen already."""
@@ -46,8 +46,7 @@ class Shell(HostApp[int]):
     show_help: Callable[[], None]
     """Shows the help of the focused widget in a dialog."""
     note_page_shown: Callable[[Screen[Any]], None]
-    """Called when a view shows another page, or another state of the inbox. The app then takes the picture for its next
-    start."""
+    """Takes the picture for the next start. Views call it when they show another page or another state of the inbox."""
     why_not_apply: Callable[[Discussion | None, Comment, Comment | Reply, bool], str | None]
     """Returns the reason why the suggestion in a message of a thread cannot be applied, or None. The last argument is
     True if the thread will be resolved too."""
@@ -93,7 +92,7 @@ class Shell(HostApp[int]):
     # Painting
 
     def delay_paint(self) -> None:
-        """Paint nothing until `paint_first_screen`, and compute no styles, because the focus and CSS classes change often
+        """Paint nothing and compute no styles until `paint_first_screen`, because the focus and CSS classes change often
         while the first screen is built."""
         self.stylesheet.is_frozen = True
         # From Python 3.12 on, Textual starts tasks eagerly. Input would then be handled before its screen exists, and

@@ -1,5 +1,6 @@
-"""Base class of all views, and the frame around them: the top bar with the tabs of the views, the next step of the
-tour, and the status bar. Start at `View`."""
+"""Base class of all views, and the frame around them: the top bar, the next step of the tour, and the status bar. Start at
+`View`.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +55,7 @@ _LAYOUTS = (
     (False, True, 8),
     (False, True, 0),
 )
-"""Layouts of the top bar, widest first: whether all tabs have names, whether there are no gaps between tabs, and the
+"""Layouts of the top bar, the widest first: True if all tabs have names, True if tabs have no gaps between them, and the
 maximum number of letters of the organization's title."""
 
 _ACCOUNT_LAYOUTS = ((True, False, 24), (True, False, 14), (True, False, 8))
@@ -141,9 +142,8 @@ class TopBar(_Bar):
         return left.truncate(width, ellipsis=True)
 
     def _left_part(self, title_length: int, *, has_all_names: bool, is_tight: bool) -> Content:
-        """Return the left part of the bar: the title of the organization, shortened to `title_length` letters, and the
-        tabs. Without `has_all_names`, only the current tab has a name. With `is_tight`, only the current tab has gaps
-        around it."""
+        """Return the title of the organization, shortened to `title_length` letters, and the tabs. Without
+        `has_all_names`, only the current tab has a name. With `is_tight`, only the current tab has gaps around it."""
         is_after_current = False
         left = Content.assemble(" ", ("◆", "$primary"), " ")
         title = self.shell.workspace.organization.title if self.shell.workspace.organization else "Octavo"
@@ -170,8 +170,8 @@ class TopBar(_Bar):
     def _right_part(
         self, link: tuple[str, str, str], *, show_account: bool = False, is_short: bool = False, show_user: bool = False
     ) -> Content:
-        """Return the connection status, then the account if `show_account` is set. With `show_user`, the demo also
-        shows the name of the user. The label of the demo is always shown."""
+        """Return the connection status and the label of the demo. With `show_account`, also return the account. With
+        `show_user`, also return the name of the user of the demo."""
         text, short_text, style = link
         pieces: list[TextPiece | Content] = [(short_text if is_short else text, style), " "]
         if self._is_demo:
@@ -262,8 +262,8 @@ class StatusBar(_Bar):
 
 
 def shorten_path(crumbs: str, width: int) -> str:
-    """Shorten a path such as "Handbook › Guides › Alerts" to `width` cells, longest names first. Each shortened name
-    ends in `…`."""
+    """Shorten a path such as `Handbook › Guides › Alerts` to `width` cells, beginning with the longest name. Each shortened
+    name ends in `…`."""
     names, separator_width = crumbs.split(_PATH_SEPARATOR), cell_len(_PATH_SEPARATOR)
     while (excess := sum(map(cell_len, names)) + separator_width * (len(names) - 1) - width) > 0:
         longest = max(range(len(names)), key=lambda index: cell_len(names[index]))
@@ -296,7 +296,7 @@ def report_missing_parts(rows: RowList[Any], items_name: str, snapshots: Sequenc
 
 
 def is_covered(view: View, pane: Widget) -> bool:
-    """True if the terminal is so narrow that it shows one pane, and that pane is not `pane`."""
+    """True if another pane than `pane` fills the terminal, because the terminal is very narrow."""
     if not view.has_class("-tiny"):
         return False
     ancestors = [each for each in pane.ancestors_with_self if isinstance(each, Widget)]
@@ -340,8 +340,8 @@ class View(HasCommands, Screen[None]):
 
     @property
     def fallback_pane(self) -> Widget | None:
-        """The main pane, which receives keys that the focused list does not handle. None if no list has the focus, or if
-        the pane is not visible."""
+        """The pane for keys that the focused list does not handle. None if no list has the focus, or if the pane is not
+        visible."""
         pane = self.main_pane if isinstance(self.focused, LineList) else None
         return None if pane is None or is_covered(self, pane) else pane
 
@@ -389,15 +389,14 @@ class View(HasCommands, Screen[None]):
         *,
         refetch: bool = True,
     ) -> None:
-        """Call `show` with the response to `op`, now and whenever the response changes. `slot` names the
-        subscription. It ends when the view follows another operation, or None, with the same `slot`. Without
-        `refetch`, a response that another widget follows is not fetched again."""
+        """Call `show` with the response to `op`, now and whenever the response changes, until `slot` follows another
+        operation or None. Without `refetch`, a response that another widget follows is not fetched again."""
         if op is not None and not self.shell.has_session:
             return  # A late callback was called after the end of the session.
         self.subscriptions.follow(slot, op, show, refetch=refetch)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
-        """Remember whether the focus is in the left pane, because a narrow terminal shows only one pane."""
+        """Show the pane that has the focus, if the terminal is so narrow that it shows only one pane."""
         on_left = any(
             isinstance(ancestor, Widget) and ancestor.has_class("hairline")
             for ancestor in event.widget.ancestors_with_self
@@ -426,7 +425,8 @@ class View(HasCommands, Screen[None]):
             self.shell.history.close_screen()
 
     def show_no_organization(self, rows: RowList[Any] | Tree, items_name: str) -> bool:
-        """Show in a list that the organizations are loading, or why none is selected. Return False if one is selected."""
+        """Return False if an organization is selected. If not, show in the list that the organizations are loading, or
+        the reason."""
         if self.shell.workspace.organization is not None:
             return False
         if rows.keys:

@@ -147,7 +147,7 @@ class RemoteNews:
         self._on_change()
 
     def dismiss(self) -> None:
-        """Clear the news because the user pressed a key, unless the news has just arrived."""
+        """Clear the news because the user pressed a key. News that has just arrived stays."""
         if self._shown_since is not None and short_texts.clock() - self._shown_since >= MIN_SHOWN:
             self.clear()
 
@@ -199,15 +199,14 @@ class Workspace:
         self._summary_counts: dict[str, int] = {}
         """Number of open comments that are summaries of reviews, by id of the change request."""
         self._cached_counts: tuple[Snapshot[ListPage[Space]], dict[str, int]] | None = None
-        """The counts of the views, and the spaces from which they were computed. The top bar needs them often, and an
-        organization can have thousands of spaces."""
+        """The spaces for which the counts of the views were computed, and these counts. The top bar needs the counts
+        often, and an organization can have thousands of spaces."""
         self._first_downloads: set[str] = set()
         """Ids of the spaces that are being downloaded for the first time."""
         self._counted_organization: Organization | None = None
         """Organization for which `follow_comment_counts` has run."""
         self._counts_comments = False
-        """True once `follow_comment_counts` has been called: open threads are counted after the first screen is
-        painted."""
+        """True after the first call of `follow_comment_counts`, once the first screen is painted."""
 
     def follow(self, session: Session) -> None:
         """Subscribe to the data of `session`, until `reset`."""
@@ -268,8 +267,8 @@ class Workspace:
             action(organization)
 
     def follow_comment_counts(self) -> None:
-        """Follow the change requests of the organization, to count their open threads. The first screen does not need
-        them. Calling this method twice for one organization has no effect."""
+        """Follow the change requests of the organization, to count their open threads. Called after the first paint. A
+        second call for the same organization has no effect."""
         self._counts_comments = True
         session, organization = self._session, self.organization
         if session is None or organization is None or organization == self._counted_organization:
@@ -289,15 +288,15 @@ class Workspace:
             self._publish_frame()
 
     def open_thread_count(self, change_request: ChangeRequest) -> int:
-        """Return the number of open threads of a change request. The open comments that the server counts include
-        summaries of reviews, which are subtracted as soon as they are loaded."""
+        """Return the number of open threads of a change request. The server also counts the summaries of reviews. Their
+        number is subtracted once it is known."""
         return max(0, change_request.comments - self._summary_counts.get(change_request.id, 0))
 
     def record_open_comments(
         self, change_request_id: str, comments: ListPage[Comment], counted: int | None = None
     ) -> None:
-        """Note the open comments of a change request, if the list is complete. `counted` is the count of the server,
-        for a change request that is not in the lists of this workspace."""
+        """Count the summaries of reviews in the open comments of a change request, if the list is complete. `counted` is
+        the server's number of open comments, for a change request that this workspace does not list."""
         if comments.next is not None:
             return
         open_comments = [item for item in comments.items if item.is_open and not self._is_not_on_server(item.id)]
@@ -318,7 +317,7 @@ class Workspace:
         self._publish_frame()
 
     def call_with_organization(self, action: Callable[[Organization], object]) -> None:
-        """Call `action` with the current organization, or wait until the organization is loaded."""
+        """Call `action` with the current organization as soon as it is loaded."""
         if self.organization is not None:
             action(self.organization)
         else:
@@ -326,8 +325,8 @@ class Workspace:
 
     @property
     def operations(self) -> tuple[Operation[Any], ...]:
-        """Operations whose responses this workspace follows: the user, the organizations, and the spaces and the open
-        and draft change requests of the current organization."""
+        """Operations that this workspace follows: the user, the organizations, and the spaces and undecided change
+        requests of the current organization."""
         if self._session is None:
             return ()
         account = (Me(), ListOrganizations())
@@ -347,8 +346,8 @@ class Workspace:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of items that need attention in each view. The number of open threads is left out until Octavo knows
-        how many comments of each change request are summaries of reviews."""
+        """Number of items that need attention in each view. The number of open threads is missing until the summaries of
+        reviews are counted."""
         if self._cached_counts is None or self._cached_counts[0] is not self.spaces:
             items = self.spaces.value.items if self.spaces.value else ()
             counts = {"changes": sum(space.change_requests_open for space in items)}
@@ -385,7 +384,7 @@ class Workspace:
 
     def sending_status(self, message_id: str) -> str:
         """Return the status of an unsent message: `PENDING` for a pending comment, `NOT_SENT` or `MAY_BE_SENT` if the
-        user must decide, otherwise “queued”. Empty if the server has the message."""
+        user must decide, else `queued`. Empty if the server has the message."""
         entry = self._entry(message_id)
         if entry is not None and entry.needs_user:
             return MAY_BE_SENT if entry.state == "unknown" else NOT_SENT
@@ -424,8 +423,7 @@ class Workspace:
         return " · ".join(part for part in parts if part)
 
     def _report_review(self, entry: OutboxEntry) -> None:
-        """Show that a review was submitted. This may be long after the command, because the comments of the review are
-        sent first."""
+        """Show that a review was submitted. Its comments are sent first, so this may be long after the command."""
         if entry.facts.is_review:
             self._app.say(f"Submitted your review: {entry.action}.")
 
@@ -461,8 +459,8 @@ class Workspace:
                 self._app.say(message, tone="care" if left_out else "done")
 
     def _report_unreadable(self, op: Operation[Any], parts: int) -> None:
-        """Show that Octavo could not read some parts of a response. `parts` is their number, which is shown only once
-        for each area of the API."""
+        """Show that Octavo could not read `parts` parts of a response. The same number is shown once for each area of the
+        API."""
         area = SPECS[type(op)].name.partition(".")[0].replace("_", " ")
         if (key := f"unreadable {area} {parts}") not in self._reported:
             self._reported.add(key)
@@ -492,8 +490,11 @@ class Workspace:
         if self.organization is not None and self._has_left(self.organization):
             self.organization, self.spaces = None, Snapshot()
             self.inbox.clear_organization()
-            if unsubscribe := self._unsubscribe.pop("spaces", None):
-                unsubscribe()
+            self._counted_organization = None
+            self._change_requests.clear()
+            for name in ("spaces", *(f"{status} change requests" for status in UNDECIDED)):
+                if unsubscribe := self._unsubscribe.pop(name, None):
+                    unsubscribe()
         if not organizations:
             self.spaces_changed.publish(None)
         elif self.organization is None and self._session is not None:
@@ -502,16 +503,15 @@ class Workspace:
         self._publish_frame()
 
     def _has_left(self, organization: Organization) -> bool:
-        """True if the user is no longer a member of an organization. A partial or old list of organizations proves
-        nothing."""
+        """True if the complete and current list of organizations does not contain `organization`."""
         value, snapshot = self.organizations.value, self.organizations
         is_complete = value is not None and not (value.unreadable or value.next or snapshot.error or snapshot.loading)
         return is_complete and value is not None and organization.id not in [each.id for each in value.items]
 
     @property
     def no_organization_reason(self) -> tuple[str, str] | None:
-        """Title and text of the reason why no organization is selected. None if an organization is selected, or while
-        the organizations are loading."""
+        """Title and text of the reason why no organization is selected. None if one is selected, or while they are
+        loading."""
         snapshot = self.organizations
         if self.organization is not None or (snapshot.value is None and snapshot.error is None):
             return None

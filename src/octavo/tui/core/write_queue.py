@@ -53,10 +53,10 @@ class LocalChange(NamedTuple):
     action: str
     """Words that follow “Could not”, such as “snooze it”."""
     apply: Callable[[], Awaitable[object]]
-    """Makes the change. Returns False if a comment is no longer pending, so it cannot be changed."""
+    """Makes the change. Returns False if it cannot be made, because a comment is no longer pending."""
     undo: Callable[[], Awaitable[object]] | None = None
-    """Undoes the change. Returns False if its comments are no longer pending, so nothing can be undone. None if the
-    change cannot be undone."""
+    """Undoes the change. Returns False if that is not possible, because its comments are no longer pending. None if the
+    change can never be undone."""
     undo_message: str = ""
 
 
@@ -97,8 +97,7 @@ class WriteQueue:
         the undo delay."""
         self._app, self._session, self._go, self._undo_seconds = app, session, go, undo_seconds
         self._lock = asyncio.Lock()
-        """Makes each write wait for the one before, so that a command starts from the result of the previous
-        command."""
+        """Makes each write wait for the previous write, so that a command starts from the result of the last command."""
         self._steps: list[_UndoStep] | None = None
         """The undo history of the session, the newest step last. None until the first write or undo of the session."""
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -121,8 +120,8 @@ class WriteQueue:
 
     @_in_background
     async def queue(self, *writes: NewWrite, message: str = "", in_review: bool = False) -> None:
-        """Add writes to the outbox, then show `message`. They are sent after the undo delay. With `in_review`, the writes
-        are pending comments, which are sent with a review."""
+        """Add writes to the outbox, then show `message`. They are sent after the undo delay. With `in_review`, they become
+        pending comments, which are sent with a review."""
         app, outbox = self._app, self._session().outbox
         async with self._lock:
             try:
@@ -151,8 +150,8 @@ class WriteQueue:
         message: str,
         on_success: Callable[[], None] | None = None,
     ) -> None:
-        """Submit a review with its pending comments after the undo delay, and show `message`. `sending` returns their
-        entries."""
+        """Submit a review with its pending comments after the undo delay, and show `message`. `sending` returns the
+        entries of the outbox."""
         app = self._app
         async with self._lock:
             result = await sending
@@ -179,9 +178,12 @@ class WriteQueue:
         make_undo: Callable[[T], DirectUndo] | None = None,
         is_visible: bool = False,
     ) -> None:
-        """Send a write directly, and show its result. `failure_hint` is added to the error message. `make_undo` returns
-        the undo of the write, or `no_undo_reason` says why there is none. With `is_visible`, the screen shows the write
-        already, so no progress is shown."""
+        """Send a write directly, and show its result. With `is_visible`, the screen shows the write already, so no progress
+        is shown.
+
+        `make_undo` returns the undo of the write. Without it, `no_undo_reason` is the sentence that `undo` shows.
+        `failure_hint` is added to the error message.
+        """
         app, running = self._app, _RunningWrite(action)
         if is_visible:
             async with self._lock:
@@ -237,7 +239,7 @@ class WriteQueue:
             app.say(message, seconds=max(self._undo_seconds, NOTICE_SECONDS), undo=True)
 
     def _history(self) -> list[_UndoStep]:
-        """Return the undo history of the session. At first it has the writes that earlier instances left unsent."""
+        """Return the undo history of the session. It begins with the writes that earlier instances left unsent."""
         if self._steps is None:
             self._steps = list(self._session().outbox.unsent_groups)
         return self._steps
@@ -289,7 +291,7 @@ class WriteQueue:
                     app.say(f"Could not undo your last change: {error}", tone="failed")
                     return
                 if undone is not None:
-                    # The message names the writes that were undone, so remove other steps that have them.
+                    # The message names all writes that were undone. Steps that have only such writes are removed.
                     ended = undone.ended
                     history[:] = [
                         each for each in history if not (isinstance(each, WriteGroup) and ended.issuperset(each.ids))
