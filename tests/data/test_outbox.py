@@ -200,6 +200,17 @@ async def test_sending_the_draft_of_a_refused_comment_replaces_it(
     assert drafts.all() == ()
 
 
+async def test_other_text_for_the_same_block_keeps_the_refused_comment(
+    outbox: ManualOutbox, here: SpaceRef, platform: Platform, drafts: Drafts, clock: Clock
+) -> None:
+    platform.refuse_next(comments.Create, 400, "Too long.")
+    refused = await add_write(outbox, comment(here), action="comment", draft_key="a")
+    await deliver(outbox, clock)
+    await outbox.add_all((NewWrite(comment(here, "No such page."), "comment", "a", used_draft_keys=()),))
+    assert refused.id in [entry.id for entry in outbox.entries]
+    assert drafts.get("a") == "Hello"
+
+
 async def test_discarded_comment_becomes_a_draft(
     outbox: ManualOutbox, here: SpaceRef, drafts: Drafts, gate: RequestGate
 ) -> None:

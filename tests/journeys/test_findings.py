@@ -52,6 +52,20 @@ async def test_finding_becomes_a_pending_suggestion_and_another_is_dismissed(
         assert isinstance(entry.op, comments.Create)
 
 
+async def test_unsent_draft_on_the_block_of_a_finding_is_kept(stage: Stage) -> None:
+    async with stage.play() as run:
+        await open_request(run)
+        await run.press(";", "c")
+        await run.see("Comment on Stores")
+        await run.type("Do they close at noon?")
+        await run.press("escape")
+        await run.see("draft")
+        await run.press("'")
+        await run.hear("Added a pending comment.")
+        texts = [draft.text for draft in run.app.session.drafts.all()]
+        assert texts == ["Do they close at noon?"]
+
+
 @pytest.mark.before_release
 async def test_merge_checks_count_findings_and_do_not_block(stage: Stage) -> None:
     async with stage.play() as run:

@@ -427,13 +427,11 @@ class Outbox:
         ]
         self._account.entries_of_instance.update(entry.id for entry in entries)
         new = {entry.id: write for entry, write in zip(entries, writes, strict=True)}
-        removals = {
-            entry_id: [
-                self._drafts.removal(key)
-                for key in filter(None, (write.draft_key,) if write.used_draft_keys is None else write.used_draft_keys)
-            ]
-            for entry_id, write in new.items()
+        used_keys = {
+            entry_id: [*filter(None, (each.draft_key,) if each.used_draft_keys is None else each.used_draft_keys)]
+            for entry_id, each in new.items()
         }
+        removals = {entry_id: [self._drafts.removal(key) for key in keys] for entry_id, keys in used_keys.items()}
         failed = [(entry.id, entry.draft_key) for entry in self.entries if entry.state == "failed" and entry.draft_key]
 
         def is_wanted(db: sqlite3.Connection, entry: OutboxEntry) -> bool:
@@ -445,7 +443,7 @@ class Outbox:
                 removal.work(db)
             for entry_id, key in failed:
                 # The new entry contains the text of the failed entry. So delete the failed entry.
-                if key == entry.draft_key and (entry.facts.text or entry.facts.is_review):
+                if key in used_keys[entry.id] and (entry.facts.text or entry.facts.is_review):
                     delete_returned(db, self.state.namespace, key, entry_id)
                     db.execute("DELETE FROM outbox WHERE id = ? AND state = 'failed'", (entry_id,))
 

@@ -159,7 +159,9 @@ def pending_comment(at: ChangeRequestRef, page: str, block: str, text: str) -> N
     """Return the write of a pending comment on a block, or on the page if `block` is empty."""
     node = {"node": block} if block else {}
     op = Create(at=at, body=Markdown(markdown=text), page=page, **node)
-    return NewWrite(op, "comment", f"comment {at.space_id} {at.change_request_id} {page} {block}", Basis())
+    draft_key = f"comment {at.space_id} {at.change_request_id} {page} {block}"
+    # An unsent draft on the block has another text and must not be deleted.
+    return NewWrite(op, "comment", draft_key, Basis(), used_draft_keys=())
 
 
 FINDING_COMMANDS: Commands[PageFindings] = Commands(
