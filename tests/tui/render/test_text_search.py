@@ -38,3 +38,28 @@ def test_text_across_a_line_break_is_found() -> None:
     lines = render_unit(context, unit, 30)
     finds = [find for find in BlockTextFinder(enumerate(blocks)).find("GROSSE STRASSE") if find is not None]
     assert len(finds) == len({mark.nth for mark in match_spans(lines, "GROSSE STRASSE")}) == 20
+
+
+@pytest.mark.parametrize(
+    ("page", "needle"),
+    [
+        ('<figure><img src="a.png" alt="The map."><figcaption><p>The map</p></figcaption></figure>\n', "map"),
+        (
+            "<table><thead><tr><th>Name</th><th data-hidden>Other</th></tr></thead><tbody><tr><td>map</td><td>map</td></tr>"
+            "</tbody></table>\n",
+            "map",
+        ),
+        (
+            '{% openapi-operation spec="s" path="/map" method="get" %}\n[OpenAPI map](https://a.example)\n'
+            "{% endopenapi-operation %}\n",
+            "map",
+        ),
+    ],
+    ids=["caption", "hidden column", "openapi"],
+)
+def test_only_visible_text_is_found(page: str, needle: str) -> None:
+    blocks = parse(page).blocks
+    finds = [find for find in BlockTextFinder(enumerate(blocks)).find(needle) if find is not None]
+    context = LayoutContext(Styles.plain(), Folds(), render_block)
+    lines = [line for unit in split_into_units(blocks) for line in render_unit(context, unit, 76)]
+    assert len(finds) == len({mark.nth for mark in match_spans(lines, needle)}) == 1

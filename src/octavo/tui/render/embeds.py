@@ -409,7 +409,7 @@ def _image_frame(context: LayoutContext, block: Block, width: int, least: int = 
     title = [sign, Piece(_shown_name(src, width) or "image", styles.muted, clickable, True)]
     right = [Piece(facts, styles.muted, None, True)] if facts else []
     result = box(rows, width, styles, title=title, right=right)
-    caption = [] if _is_caption_in_frame(block) else wrap(_caption(context, block), width - 4)
+    caption = [] if is_caption_in_frame(block) else wrap(_caption(context, block), width - 4)
     return result + [Line([Piece("  ", PLAIN, None, True), *line]) for line in caption if line]
 
 
@@ -417,9 +417,9 @@ def _caption(context: LayoutContext, block: Block) -> list[Piece]:
     return context.inline(block.runs, context.styles.muted + Style(italic=True))
 
 
-def _is_caption_in_frame(block: Block) -> bool:
-    """Return True if the caption is shown inside the frame, because the image has no alternative text, or the same
-    text."""
+def is_caption_in_frame(block: Block) -> bool:
+    """Return True if the caption of an image is shown inside its frame, in place of the alternative text. This is so if
+    there is no alternative text, or if it is the same."""
     alt, caption = (_ONLY_WORDS.sub("", fold(text)) for text in (_alternative_text(block), plain_text(block.runs)))
     return bool(caption) and (not alt or alt == caption)
 
@@ -442,7 +442,7 @@ def _frame_lines(context: LayoutContext, block: Block, width: int, clickable: Cl
     image without text has a muted line with its file name or “no alternative text”."""
     styles, src = context.styles, str(block.attrs.get("src") or "")
     alt = _alternative_text(block)
-    if _is_caption_in_frame(block):
+    if is_caption_in_frame(block):
         pieces = [
             piece if piece.clickable else piece._replace(clickable=clickable) for piece in _caption(context, block)
         ]

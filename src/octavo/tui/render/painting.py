@@ -14,7 +14,8 @@ from textual.strip import Strip
 
 from octavo.api.folding import FoldedText, fold
 from octavo.documents.blocks import Block, Run, plain_text
-from octavo.tui.render.block_slices import has_start
+from octavo.tui.render.block_slices import cells_by_column, has_start
+from octavo.tui.render.embeds import is_caption_in_frame
 from octavo.tui.render.styled_lines import Line, Piece, cells, crop, segments, width_of
 from octavo.tui.render.styles import Styles
 
@@ -104,7 +105,7 @@ def bottom_line(
     return Strip(segments(pieces, style)).extend_cell_length(width, style)
 
 
-_SEARCHED_ATTRIBUTES = ("title", "description", "path", "name", "date", "summary", "url", "alt")
+_SEARCHED_ATTRIBUTES = ("title", "description", "path", "name", "date", "summary", "url")
 MOST_MATCHES = 10_000
 """Maximum number of matches that a search returns."""
 _SECTION_LETTERS, _SECTION_BLOCKS = 10_000, 200
@@ -217,17 +218,29 @@ class BlockTextFinder:
         self, unit_index: int, block: Block, ancestors: tuple[Block, ...]
     ) -> Iterator[tuple[_BlockText, str]]:
         path = (*ancestors, block)
-        own = [self._text_of(block.runs), block.text]
+        # The runs of an OpenAPI block are its text for apps that cannot show it.
+        own = [self._text_of(block.runs) if block.kind != "openapi" else "", block.text]
         if has_start(block):
             own += [value for name in _SEARCHED_ATTRIBUTES if isinstance(value := block.attrs.get(name), str)]
+            own += [str(alt)] if (alt := block.attrs.get("alt")) and not is_caption_in_frame(block) else []
             if block.kind in ("table", "cards"):
                 own += [plain_text(column.title) for column in block.attrs.get("columns") or () if not column.hidden]
         entry = _BlockText(unit_index, block, path)
         for text in own:
             if text:
                 yield entry, text
-        for child in block.children:
+        for child in _visible_children(block, ancestors):
             yield from self._block_texts(unit_index, child, path)
+
+
+def _visible_children(block: Block, ancestors: tuple[Block, ...]) -> Sequence[Block]:
+    """Return the children of a block. The cells in hidden columns are left out."""
+    columns = ancestors[-1].attrs.get("columns") if ancestors and block.kind in ("row", "card") else None
+    if not any(column.hidden for column in columns or ()):
+        return block.children
+    (cells_of_row,) = cells_by_column([block])
+    hidden = {index for index, column in enumerate(columns or ()) if column.hidden}
+    return [cell for index, cell in enumerate(cells_of_row) if cell is not None and index not in hidden]
 
 
 def match_spans(lines: Sequence[Line], needle: str) -> list[MatchSpan]:
