@@ -68,8 +68,8 @@ class Anchors:
 def match_anchor(wanted: str, anchors: Iterable[str]) -> str | None:
     """Return the anchor that a link to `wanted` leads to. None if no anchor matches.
 
-    An identical anchor comes first, then an anchor that differs only in punctuation, case and accents. In the last
-    choice, the words for `&`, `<` and `>` may be missing too, because some programs leave them out.
+    An identical anchor comes first, then an anchor that differs only in punctuation, case and accents. If there is
+    neither, the words for `&`, `<` and `>` are ignored too, because some programs leave them out.
     """
     candidates = list(anchors)
     if wanted in candidates:

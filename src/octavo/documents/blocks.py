@@ -365,8 +365,8 @@ class BlockTree:
         return self.root
 
     def open_sibling(self, key: str, *parents: str) -> DraftBlock | None:
-        """Return the innermost open block with a key. None if there is none, or if a Markdown container or a block with
-        the key of one of the `parents` is open inside it."""
+        """Return the innermost open block with a key. None if there is none, or if a Markdown container or one of the
+        `parents` was opened inside it. `parents` are keys."""
         for open_key, draft in reversed(self._open):
             if open_key == key:
                 return draft
@@ -439,8 +439,7 @@ def max_table_rows(columns: int) -> int:
 
 
 def count_parts(tokens: Iterable[Token]) -> int:
-    """Return the number of parts of the tokens of a block. Tags and HTML count several times, because they take
-    longer."""
+    """Return the number of tokens of a block. Tags and HTML count several times, because reading them takes longer."""
     return sum(
         6 if token.type == "platform_tag" else 1 + 3 * token.content.count("<") if token.type == "platform_html" else 1
         for token in tokens

@@ -1,4 +1,4 @@
-"""Reads the YAML front matter of a page. It supports strings, booleans, lists of strings, and mappings of these."""
+"""Reads the YAML front matter of a page: strings, booleans, lists of strings, and mappings of these."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_DEPTH = 60
 """Maximum number of nested levels. Octavo itself uses at most three."""
 _BOOLEANS = {"true": True, "false": False}
 _NULLS = ("null", "~")
-"""YAML values that are read as an empty mapping."""
+"""YAML values that count as missing."""
 
 ESCAPES = {
     "\0": "0",

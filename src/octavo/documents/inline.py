@@ -314,8 +314,8 @@ def _add_mark(marks: frozenset[str], mark: str) -> frozenset[str]:
 def _is_part_of_list(text: str, start: int, end: int) -> bool:
     """Return whether a text like `:name:` is part of a list such as `a:b:c`, and not an emoji.
 
-    Then a letter or digit touches a short name on one side, or a longer name on both sides. For the two letters of a
-    flag, another colon is enough.
+    In a list, a letter or digit touches a short name on one side, or a longer name on both sides. For the two letters
+    of a flag, another colon is enough.
     """
     neighbors = (text[max(0, start - 1) : start], text[end : end + 1])
     sides = [side.isascii() and side.isalnum() for side in neighbors]

@@ -78,8 +78,8 @@ class _Replacement(NamedTuple):
 
 
 def changed_terms(entries: Iterable[Entry], keys: Collection[str] | None = None) -> tuple[TermChange, ...]:
-    """Return the replaced terms in the order of the page, each once. Each term is followed by longer terms, which
-    include the word before or after it. `keys` limits the result to changes of these blocks."""
+    """Return the replaced terms in the order of the page, each once. Beside each term are longer terms, which include
+    the word before or after it. `keys` limits the result to changes of these blocks."""
     found: dict[tuple[str, str, bool], TermChange] = {}
     for parts, block in _texts(entries, keys, is_wanted=keys is None):
         lines = [parts.words] if isinstance(parts, TextChange) else [line.words for line in parts.lines]

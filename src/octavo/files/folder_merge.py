@@ -167,8 +167,8 @@ class FolderMerge:
             self._put(SUMMARY, encode_like(new, data), self.result.merged if is_mine else self.result.edited)
 
     def _server_entries(self, base: Entries) -> Entries:
-        """Return the table of contents of the space. If the title of a page has not changed since the last pull, its
-        entry keeps the title that it had there. An entry without a short title keeps its last one."""
+        """Return the table of contents of the space. An entry keeps its title of the last pull if the title of its page
+        has not changed since. An entry without a short title keeps that of the last pull."""
         base_by_id = {entry.id: entry for entry in walk_entries(base)}
         files = {file.id: file for file in self.folder.files.values() if file.kind == "page"}
         for entry in walk_entries(self.layout.entries):
@@ -353,7 +353,7 @@ async def export_changes(folder: PulledFolder, reader: SpaceReader) -> tuple[lis
         path = layout.paths.get(file.id, "")
         if path and folder.data(path) is None and (content := await reader.file(file)) is not None:
             changes.append(ExportChange("A", path, content))
-    # From here on, nothing waits for the server, so the user cannot change the folder in between.
+    # Files are read after the last request, because the user may change them while it waits.
     for page in pages:
         path = layout.paths[page.id]
         data = folder.data(path)

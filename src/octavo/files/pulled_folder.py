@@ -332,7 +332,7 @@ class SpaceReader:
 
     async def texts(self, pages: Iterable[Page], report: Callable[[int], object] = lambda done: None) -> dict[str, str]:
         """Return the Markdown of pages by their IDs, without pages whose Markdown the server does not return. `report` gets
-        the number of pages read so far. Raises ApiError."""
+        the number of texts read so far. Raises ApiError."""
         found: dict[str, str] = {}
 
         async def read(page: Page) -> None:
