@@ -72,6 +72,18 @@ def test_example_has_the_first_allowed_value_with_its_type() -> None:
     assert example(schema) == {"a": 3, "b": "x, y", "c": True}
 
 
+def test_example_has_no_choices_among_its_properties_and_nested_lists() -> None:
+    point = {"type": "object", "properties": {"x": {"type": "integer"}}}
+    schema = {"properties": {"a": {"type": "string"}}, "oneOf": [{"type": "object"}, {"type": "string"}]}
+    lists = {"type": "array", "items": {"type": "array", "items": {"$ref": "#/components/schemas/Point"}}}
+    found = with_schemas(A=schema, B=lists, Point=point)
+    choice, nested = found.schema("A"), found.schema("B")
+    assert choice is not None
+    assert nested is not None
+    assert example(choice) == {"a": "string"}
+    assert (nested.type, example(nested)) == ("list of list of Point", [[{"x": 0}]])
+
+
 def test_names_of_authentication_schemes_have_any_case() -> None:
     document = {
         "paths": {"/a": {"get": {"security": [{"key": []}]}}},

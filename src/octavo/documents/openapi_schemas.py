@@ -18,6 +18,8 @@ _MAX_REFERENCES, _MAX_PARTS = 20, 1000
 """Limits: references followed in a row, and `allOf` parts merged for one operation."""
 _MAX_VALUES, _MAX_VALUE_LENGTH = 12, 100
 """Limits for quoted values: number of items, and characters of each text."""
+_CHOICE_NAMES = "", "or "
+"""Names of the fields of `oneOf` and `anyOf`: of the first choice, and of the others."""
 _COMPOSITE_KEYS = frozenset({"$ref", "properties", "oneOf", "anyOf", "allOf", "items", "enum"})
 
 
@@ -149,6 +151,8 @@ class SchemaReader:
             inside = (
                 item_names[-1].rpartition("/")[2]
                 if item_names
+                else self._kind(item, "")
+                if item.get("type") == "array"
                 else as_line(item.get("type"))
                 if isinstance(item.get("type"), str)
                 else ""
@@ -176,7 +180,7 @@ def _child_schemas(raw: Mapping[str, Any]) -> list[tuple[str, Any, bool]]:
         inner.append(("any other name", raw["additionalProperties"], False))
     for key in ("oneOf", "anyOf"):
         choices = as_list(raw.get(key))[:MAX_ITEMS]
-        inner += [("or " if number else "", each, False) for number, each in enumerate(choices)]
+        inner += [(_CHOICE_NAMES[number > 0], each, False) for number, each in enumerate(choices)]
     return inner[:MAX_ITEMS]
 
 
@@ -228,11 +232,13 @@ def example(schema: SchemaField, depth: int = 0) -> Any:
     """Return an example value for a schema."""
     kind = schema.type
     if kind.startswith("list"):
-        return [example(replace(schema, type="object"), depth + 1)] if schema.children and depth < 4 else []
+        item = kind.removeprefix("list of ") if kind.startswith("list of ") else "object"
+        return [example(replace(schema, type=item), depth + 1)] if schema.children and depth < 4 else []
     if schema.children and depth < 4:
-        if all(child.name in ("", "or ") for child in schema.children):
+        properties = [child for child in schema.children if child.name not in _CHOICE_NAMES]
+        if not properties:
             return example(schema.children[0], depth + 1)
-        return {child.name: example(child, depth + 1) for child in schema.children}
+        return {child.name: example(child, depth + 1) for child in properties}
     if schema.first_value is not None:
         return schema.first_value
     for words, value in (("integer", 0), ("number", 0), ("boolean", True), ("string", "string")):
