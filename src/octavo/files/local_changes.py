@@ -8,6 +8,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
@@ -411,34 +412,66 @@ def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
         return
     old_positions = _positions(base_entries(folder))
     positions = _positions(files.entries)
-    titles = {
-        path: PageFile(folder.base_text(file.base_sha256)).title for path, file in missing.items() if file.is_text
+    old_texts = {
+        path: _TextTraits(folder.base_text(file.base_sha256)) for path, file in missing.items() if file.is_text
     }
+    new_texts = {path: _TextTraits(files.text(path)) for path in new if path.endswith(PAGE_SUFFIXES)}
 
     def same_text(old: TrackedFile, path: str) -> bool:
         if not old.is_text:
             return old.base_sha256 == sha256(files.data[path]).hexdigest()
-        return old.base_sha256 == text_digest(files.text(path)) and bool(files.data[path])
+        return old.base_sha256 == new_texts[path].digest and bool(files.data[path])
 
     def same_position(old: TrackedFile, path: str) -> bool:
         return old.path in old_positions and path in positions and old_positions[old.path] == positions[path]
 
     def same_title(old: TrackedFile, path: str) -> bool:
-        return bool(titles.get(old.path)) and titles[old.path] == PageFile(files.text(path)).title
+        return old.is_text and old_texts[old.path].title == new_texts[path].title != ""
 
     def similar_text(old: TrackedFile, path: str) -> bool:
         if not old.is_text:
             return False
-        words = [Counter(text.split()) for text in (folder.base_text(old.base_sha256), files.text(path))]
-        return (words[0] & words[1]).total() >= SIMILAR * max(1, *(each.total() for each in words))
+        return old_texts[old.path].is_similar(new_texts[path])
 
     for is_same in (same_text, same_position, same_title, similar_text):
         for old in list(missing.values()):
-            found = [path for path in new if path.endswith(PAGE_SUFFIXES) == old.is_text and is_same(old, path)]
-            if found:
+            candidates = (path for path in new if path.endswith(PAGE_SUFFIXES) == old.is_text)
+            found = next((path for path in candidates if is_same(old, path)), None)
+            if found is not None:
                 del missing[old.path]
-                new.remove(found[0])
-                yield old.path, found[0]
+                new.remove(found)
+                yield old.path, found
+
+
+@dataclass(frozen=True)
+class _TextTraits:
+    """The properties by which a text is recognized. Each is computed once, for comparisons with many texts."""
+
+    text: str
+
+    @cached_property
+    def digest(self) -> str:
+        return text_digest(self.text)
+
+    @cached_property
+    def title(self) -> str:
+        return PageFile(self.text).title
+
+    @cached_property
+    def words(self) -> Counter[str]:
+        return Counter(self.text.split())
+
+    @cached_property
+    def repeats(self) -> int:
+        """Number of words that also occur earlier in the text."""
+        return self.words.total() - len(self.words)
+
+    def is_similar(self, other: _TextTraits) -> bool:
+        """Return whether most words of both texts are equal."""
+        least = SIMILAR * max(1, self.words.total(), other.words.total())
+        # Almost all pairs differ. The number of distinct shared words rejects them ten times faster than the counts.
+        shared = len(self.words.keys() & other.words.keys())
+        return shared + min(self.repeats, other.repeats) >= least and (self.words & other.words).total() >= least
 
 
 def _positions(entries: Entries, above: str = "") -> dict[str, tuple[str, str, str]]:
