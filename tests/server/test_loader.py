@@ -168,6 +168,14 @@ def test_files_shown_by_pages_are_loaded(world: World) -> None:
     assert world.store.blob(files[1]["blob"]) == b"data\n"
 
 
+def test_files_without_a_suffix_are_loaded(world: World, tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "LICENSE").write_text("MIT")
+    (tmp_path / "README.md").write_text("# Home\n\n[License](LICENSE) [folder](sub) [none](gone)")
+    loaded = load(world, tmp_path)
+    assert [file["name"] for file in get_current(world, loaded.space_id)["files"]] == ["LICENSE"]
+
+
 async def test_included_content_is_loaded_in_its_place(ask: Ask, world: World, folder: Path, tmp_path: Path) -> None:
     write(
         folder,

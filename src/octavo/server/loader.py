@@ -414,7 +414,7 @@ class _FolderReader:
         if not address or address.startswith("#") or EXTERNAL_URL.match(address):
             return
         path = self.folder.resolve(address, start)
-        if path is not None and path.suffix and path not in self._bodies and self.folder.has_file(path):
+        if path is not None and path not in self._bodies and self.folder.has_file(path):
             file_paths.setdefault(path)
 
     def _file(self, path: Path, data: bytes, before: Json) -> Json:
