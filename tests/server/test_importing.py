@@ -295,6 +295,13 @@ async def test_archive_becomes_a_page_tree_with_files(local_ask: Ask, web: Web) 
     assert await _broken_links(local_ask, desk.space) == []
 
 
+async def test_table_of_contents_of_an_archive_is_not_counted_as_a_page(local_ask: Ask, web: Web) -> None:
+    desk = await Desk.open(local_ask, "# Before")
+    data = archive({"SUMMARY.md": "* [A](a.md)\n* [B](b.md)", "a.md": "# A", "b.md": "# B"})
+    made = await _import(local_ask, desk.space, web.put("/all.zip", data), "zip")
+    assert (await desk.outline(), made.imported_resources, made.total_resources) == ("Before A B", 2, 2)
+
+
 async def test_pages_of_an_archive_with_the_same_name_are_all_imported(local_ask: Ask, web: Web) -> None:
     desk = await Desk.open(local_ask, "# Before")
     files: dict[str, str | bytes] = {

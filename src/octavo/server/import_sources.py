@@ -287,7 +287,7 @@ def _add_archived_file(imported: ImportedFiles, path: str, content: bytes) -> No
         imported.files.update(converted.files)
         imported.add(f"{stem}.md", converted.markdown)
     else:
-        if posixpath.basename(path).lower() == "summary.md":
+        if _is_table_of_contents(path):
             content = rewrite_links(content.decode("utf-8", "replace"), _markdown_link).encode()
         imported.files[path] = content
         imported.pages_read += _is_page(path)
@@ -306,7 +306,11 @@ def _markdown_link(address: str) -> str:
 
 
 def _is_page(path: str) -> bool:
-    return _is_converted(path) or bool(_MARKDOWN.search(path))
+    return _is_converted(path) or (bool(_MARKDOWN.search(path)) and not _is_table_of_contents(path))
+
+
+def _is_table_of_contents(path: str) -> bool:
+    return posixpath.basename(path).lower() == "summary.md"
 
 
 def _is_converted(path: str) -> bool:
