@@ -1,5 +1,4 @@
-"""Autocompletion in the composer: members after `@`, emoji after `:`. Closing the list keeps the typed text. Also the
-picker of reactions, which finds emoji by name or as pasted text."""
+"""Autocompletion of members after `@` and of emoji after `:` in the composer. Also the picker of emoji reactions."""
 
 from __future__ import annotations
 

@@ -318,7 +318,7 @@ class CommentsScreen(ListView[Thread]):
         )
 
     def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
-        """Select a thread in the tab that has it, without filters that hide it. Return False if it is not loaded."""
+        """Select a thread. If it is hidden, switch the tab and clear the filters. Return False if it is not loaded."""
         self.threads.show_new_threads()
         thread = next(
             (each for each in self.threads.loaded() if comment is not None and each.comment.id == comment.id), None

@@ -43,7 +43,7 @@ class SuggestionDiffs:
     def __init__(self, shell: Callable[[], Shell], on_change: Callable[[], None]) -> None:
         self._shell, self._on_change = shell, on_change
         self._diffs: dict[tuple[BlockId, str], PageComparison | None] = {}
-        """By block and suggestion: their diff, or None while it is loading or if it could not be loaded."""
+        """Diff of each suggestion, by block and text. None while it is loading, or if it could not be loaded."""
         self._sources: dict[BlockId, str] = {}
         self._page_text = ""
         """Current text of the page of the thread. Empty until it is loaded."""
@@ -234,7 +234,7 @@ def thread_summaries(
     """Return the summaries of threads, by the key of their block. Threads on no block have the key "".
 
     `sending_status` returns the sending status of an unsent message by its ID. `unsent` returns the mark of unsent
-    drafts in a thread. `moved_to` returns the title of the other page that has the words of a thread now. All return ""
+    drafts in a thread. `moved_to` returns the title of the page to which the words of a thread have moved. All return ""
     if there is none.
     """
 

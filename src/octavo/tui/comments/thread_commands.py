@@ -115,8 +115,7 @@ def why_not_any(app: Shell, action: str, selected: Sequence[Thread]) -> str | No
 
 
 def why_not_single(selected: Collection[Hashable], current_key: Hashable) -> str | None:
-    """Return a reason if threads other than `current_key` are selected: a command for one thread is then disabled.
-    None if no other thread is selected."""
+    """Return why a command for one thread is disabled while threads other than `current_key` are selected, else None."""
     if set(selected) <= {current_key}:
         return None
     is_or_are = "thread is" if len(selected) == 1 else "threads are"
@@ -156,8 +155,7 @@ def reply(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -
     def send(text: str) -> None:
         writes = []
         for number, (each, draft_key) in enumerate(zip(threads, draft_keys, strict=True)):
-            # The sent text uses up the draft of a thread if the draft is that text or the text that all drafts had in
-            # common. Other drafts are kept.
+            # A draft is deleted only if it is the sent text, or the text with which the composer began.
             draft_keys_of_thread = (draft_key,) if drafts.get(draft_key) in (text, initial_text or None) else ()
             used_keys = (shared_key, *draft_keys_of_thread) if number == 0 else draft_keys_of_thread
             label, ids = thread_actions.thread_label(each.comment), {"at": each.at, "comment_id": each.comment.id}

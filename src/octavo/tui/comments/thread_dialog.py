@@ -95,9 +95,9 @@ class ThreadDialog(Dialog[None]):
         pane: Reader,
         select_block: Callable[[Comment], bool],
     ) -> None:
-        """`threads` are the threads to step through, and one of them is shown. `pane` shows the page. `select_block`
-        selects the block of a thread there, and returns False if it is missing. `outdated_note` returns a note about an
-        outdated block, else ""."""
+        """`threads` are the threads to step through, and `comment_id` is the first to show. `pane` shows the page.
+        `select_block` selects the block of a thread in `pane`, or returns False if it is missing. `outdated_note`
+        returns a note about an outdated block, else ""."""
         super().__init__()
         self._pane, self._select_block = pane, select_block
         self._placement: Placement | None = None

@@ -221,7 +221,7 @@ class PageWords:
 
     def change_of(self, thread: Thread) -> WordChange:
         """Return `changed` if the text of the thread's block was edited, or `gone` if the block was deleted. Empty if
-        neither is known to have happened. Only outdated threads in change requests are checked."""
+        neither is known. Only outdated threads in change requests are checked."""
         at, page = thread.at, thread.comment.target.page
         if not isinstance(at, ChangeRequestRef) or page is None or not thread.is_outdated:
             return ""

@@ -216,7 +216,7 @@ class ChangedTree:
         return key in self._reading_order and self.widget.select_hidden(key)
 
     def select_first_change(self) -> None:
-        """Select the first changed page, unless a changed page is selected."""
+        """Select the first changed page if no changed page is selected."""
         if self.changing and self.key not in self.changing:
             self.widget.select_hidden(next(iter(self.changing)))
 
@@ -342,8 +342,8 @@ class ViewedMarks:
         """Keys of the pages that changed after you viewed them."""
 
     def load(self, revision: str) -> str | None:
-        """Load the marks for `revision`. Return None if they are valid. If they were stored for an earlier revision,
-        return that revision: the caller must then call `keep_unchanged`."""
+        """Load the marks for `revision`. Return None if they are valid, else the earlier revision for which they were
+        stored. The caller must then call `keep_unchanged`."""
         before = self._state.get_fact(self._marks_key)
         before = before if isinstance(before, dict) else {}
         earlier = str(before.get("revision", ""))

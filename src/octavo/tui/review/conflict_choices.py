@@ -221,7 +221,7 @@ def _save_resolved_pages(
     chosen: dict[str, MergeChoice],
     head: str | None = None,
 ) -> None:
-    """Store the IDs of the resolved pages that had no conflict markers, because the server does not know that they are
+    """Store the IDs of the resolved pages that had no conflict markers. Their texts do not show that they are
     resolved."""
     pages = {page.page for page in open_conflicts.resolved_pages(chosen) if page.is_unmarked}
     fact = f"update {change_request.id}"
@@ -274,8 +274,8 @@ class ConflictSource:
         on_written: Callable[[ChangeRequest, tuple[str, ...]], None] = lambda change_request, pages: None,
     ) -> None:
         """`merged_request` is the merged change request whose conflicts are resolved in `change_request`. If it is
-        None, `load` searches for it in the stored facts. `on_written` is called with the edited change request and the
-        IDs of its pages, if the view closes after saving."""
+        None, `load` searches for it in the stored facts. `on_written` is called if the view closes after saving. It
+        gets the edited change request and the IDs of its pages."""
         self.app, self.change_request, self.space = app, change_request, space
         self.at: ChangeRequestRef = change_request.ref(space)
         self._merged_request, self._on_written = merged_request, on_written

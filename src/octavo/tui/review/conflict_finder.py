@@ -247,10 +247,9 @@ async def find_conflicts(
     ApiError.
 
     `revisions` are the revisions of the merge, if they are known. `server_revisions` are the revisions for which the
-    server reported conflicts, or None if it reported none. They are used if `revisions` is None or has no base.
+    server reported conflicts, or None if it reported none. They replace `revisions` that are None or have no base.
 
-    A page without conflict markers is merged again to find its conflicts. This needs the base, and is not done for the
-    pages in `resolved_pages`.
+    Pages without conflict markers are merged again if the base is known, except the pages in `resolved_pages`.
     """
     tree = await live.fetch(content.ListPages(at=at))
     changed_ids = {change.page.id for change in changed.changes if change.page}
@@ -358,8 +357,7 @@ class _PageReader:
         return ConflictedPage(page.id, page.title, marked, source, main=main)
 
     async def with_texts(self, conflict: TreeConflict, page: Page | None) -> TreeConflict:
-        """Return a tree conflict with the revision of main. If it can be resolved by a choice, also with the texts of
-        its page in main and in the change request."""
+        """Return a tree conflict with the revision of main, and with both texts of its page if there is a choice."""
         if self.revisions is None or page is None or page.type != "document" or not conflict.can_choose:
             return replace(conflict, main_revision=self.revisions.main if self.revisions is not None else "")
         main, mine = await asyncio.gather(
@@ -413,8 +411,8 @@ def _find_moved(deleted: Iterable[Conflict], pages: Mapping[str, str]) -> None:
 
 
 def _field_lines(text: str, markers: ConflictMarkers) -> tuple[str, str] | None:
-    """Return the field lines of both sides from the markers at the top of a text. None if the markers are not at the
-    top, or contain other text."""
+    """Return the lines of fields, such as `title: Home`, of both sides of the markers at the top of a text. None if the
+    markers are elsewhere or contain other text."""
     lines = text.split("\n")
     sides = lines[markers.first + 1 : markers.middle], lines[markers.middle + 1 : markers.last]
     filled = [line for side in sides for line in side if line.strip()]
@@ -425,7 +423,7 @@ def _field_lines(text: str, markers: ConflictMarkers) -> tuple[str, str] | None:
 
 
 def _read_conflicts(source: str, merged: MergedPage, label: str) -> MergedPage:
-    """Return `merged` if `source` is still its text. If it was edited, return the conflicts between its markers."""
+    """Return `merged` if `source` is its text. Otherwise the text was edited: return the conflicts between its markers."""
     return merged if merged.text(request=label) == source else read_marked_page(source, merged)
 
 

@@ -582,7 +582,7 @@ class DraftConflictsScreen(ConflictsScreen):
 
 
 def _read_draft(source: str, base: Raw | None, theirs: Raw | None) -> MergedPage:
-    """Return the page of a draft with its conflicts. The conflicts have a base if both other versions are loaded."""
+    """Return the page of a draft with its conflicts. The conflicts have a base if `base` and `theirs` are known."""
     merged = read_marked_page(source)
     if base is None or theirs is None:
         return merged

@@ -322,7 +322,7 @@ class RequestScroll:
         return self._anchors.get(key) if self.documents(key) is not None else None
 
     def is_described(self, key: str) -> bool:
-        """Return True if a page has a sentence in place of a diff, or is not shown because it has no changes."""
+        """Return True if a page has no diff: it is described in a sentence, or it has no changes."""
         section = self._sections.get(key)
         return section is None or not (section.is_loaded or section.is_loading)
 

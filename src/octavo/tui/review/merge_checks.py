@@ -346,8 +346,8 @@ class ListPrediction:
 async def predict_for_list(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, *, main: str | None, since: datetime
 ) -> ListPrediction | None:
-    """Predict the merge of a change request, for its row in the list of change requests. Its list of changes is not
-    requested again if it was requested after `since`. None if a revision cannot be read. Raises ApiError."""
+    """Predict the merge of a change request, for its row in a list. A list of changes that was requested after `since` is
+    reused. None if a revision cannot be read. Raises ApiError."""
     changed = await live.fetch(content.ListChanges(at=at, limit=1000), since=since)
     prediction = await predict_conflicts(live, at, change_request, changed, main=main)
     if not prediction.is_known:
@@ -430,7 +430,7 @@ def merged_text_facts(prediction: ConflictPrediction) -> list[Fact]:
 
 
 def same_name_facts(change_request: ChangeRequest, duplicates: tuple[DuplicatePage, ...]) -> tuple[Fact, ...]:
-    """Return the row of the pages that would get a sibling of the same name, with the paths of both."""
+    """Return the row about pages that would get a sibling of the same name."""
     sentences = []
     for each in duplicates[:3]:
         own_page = f"the page in #{change_request.number}"
@@ -484,8 +484,8 @@ def sign_of(change: content.Change) -> str:
 
 
 def rule_facts(rules: MergeRules, candidate: MergeCandidate) -> Iterator[Fact]:
-    """Yield a row with the number of met rules, then one for each unmet rule, then one for each rule that could not be
-    decided. If the rules are unknown or none are set, yield a single row."""
+    """Yield a row with the number of met rules, then the unmet rules, then the undecided rules. If the rules are unknown
+    or none are set, yield a single row."""
     if not rules.is_known:
         yield Fact("care", "merge rules", "unknown: the server will check the rules when you merge")
         return

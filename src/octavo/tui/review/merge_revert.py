@@ -107,8 +107,8 @@ def facts(planned: RevertPlan) -> tuple[Fact, ...]:
 
 
 async def revert_merge(app: Shell, space: SpaceRef, merged: ChangeRequest) -> None:
-    """Create a change request that reverts the pages, open it for review, and show it. If a revert was interrupted,
-    Octavo finds its draft by the title and continues there."""
+    """Create a change request that reverts the pages, open it for review, and show it. An interrupted revert continues in
+    its draft, which has the same title."""
     with show_progress(app, f"Reverting #{merged.number}…"):
         try:
             sentence, at = await _write_revert(app, space, merged)

@@ -176,8 +176,8 @@ class BlameScreen(ListView[BlamedBlock]):
         self._load_people_soon()
 
     def _select_target_block(self) -> None:
-        """Select the block from which this view was opened, or the first block inside it if the list does not have
-        it."""
+        """Select the block from which this view was opened. If the list has only blocks inside it, select the first of
+        these."""
         if (block := self.target.block) is not None:
             keys = {each.key for each in self.blame.blocks}
             self.rows.go_to(next((each.key for each in block.walk() if each.key in keys), None))

@@ -1,5 +1,5 @@
-"""The diff of a page of a change request, with the threads between its lines. Each thread says whether the words that
-it is about have changed since. This needs no request, because the diff has both versions."""
+"""The diff of a page of a change request, with the threads between its lines. A note says how the words of a thread
+have changed since."""
 
 from __future__ import annotations
 

@@ -221,7 +221,7 @@ class Comparison:
         return self.space.revision_ref(revision) if revision else self.at
 
     def _predict_soon(self) -> None:
-        """Predict the merge after a delay, unless the merge of these revisions is already predicted."""
+        """Predict the merge after a delay if the revisions to merge have changed."""
         change_request, space = self.change_request, self._view.shell.workspace.space(self.space.space_id)
         predicted_for = ""
         if needs_prediction(change_request) and self._listed is not None:

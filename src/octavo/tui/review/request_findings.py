@@ -106,8 +106,8 @@ class RequestFindings:
         return [str(each) for each in stored] if isinstance(stored, list) else []
 
     def set_revisions(self, sides: ComparedSides | None, tree: PageTree | None) -> None:
-        """Set the compared revisions and the page tree. Drop the findings if the revisions have changed, and the loaded
-        pages if either has changed."""
+        """Set the compared revisions and the page tree. New revisions drop the findings. New revisions or a new tree drop
+        the loaded pages."""
         self._compared_sides = sides
         context = _link_context(tree, sides.new) if sides is not None and tree is not None else None
         compared = (sides, context) if sides is not None and context is not None else None
@@ -119,7 +119,7 @@ class RequestFindings:
             self._start()
 
     def check(self, page: ChangedPage, compared: PageComparison) -> None:
-        """Check a page in the background, unless it is deleted or longer than `MAX_TEXT`."""
+        """Check a page in the background. Deleted pages and pages longer than `MAX_TEXT` are not checked."""
         if page.is_document and page.exists_after and len(compared.new.source) <= MAX_TEXT:
             self._waiting[page.key] = _Job(page, compared.old.source, compared.new, self._compared_sides)
             self._start()
@@ -255,7 +255,7 @@ async def _load_headings(
 
 async def check_findings(live: Live, trees: MergeTrees, changed: Sequence[str]) -> tuple[Fact, ...]:
     """Return the row of the findings on added words, which never blocks a merge. `changed` has the IDs of the changed
-    pages. Empty if all were checked and have no findings. Raises ApiError."""
+    pages. Empty if all pages were checked and have no findings. Raises ApiError."""
     context = _link_context(trees.new_tree, trees.after)
     loaded_pages: dict[str, CheckedPage] = {}
     titles: list[str] = []

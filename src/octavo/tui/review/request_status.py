@@ -95,8 +95,8 @@ def request_status(
 
 
 def needs_prediction(change_request: ChangeRequest) -> bool:
-    """Return True if the merge of a change request must be predicted. A prediction is needed only if main has changed
-    since the change request was created, and never after a merge or archive."""
+    """Return True if main has changed since an open or draft change request was created. Only then can the merge have
+    conflicts, or can main already have the changes."""
     return change_request.status in UNDECIDED and (
         change_request.outdated or change_request.revision_merged_ancestor is not None
     )

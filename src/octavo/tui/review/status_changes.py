@@ -1,7 +1,7 @@
 """The change requests that commands act on, and commands that change their status. Also the results of writes that were
 interrupted when Octavo was closed.
 
-The confirmation of a command on several change requests says for each what will happen, or why nothing will happen.
+The confirmation of a command on several change requests names the effect on each of them.
 """
 
 from __future__ import annotations
