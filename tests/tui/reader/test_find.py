@@ -198,3 +198,23 @@ async def test_match_in_collapsed_lines_is_shown(page: str) -> None:
         assert "line 25" not in screen(app.pane)
         await pilot.press("slash", *"line 25", "enter")
         assert "│ line 25" in screen(app.pane)
+
+
+async def test_match_beyond_the_edge_of_wide_code_is_shown_and_marked() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(60, 20)) as pilot:
+        wide = f"run first --option {'x' * 60} run second {'y' * 60} run third"
+        app.pane.show(parse(f"```\n{wide}\nrun fourth\n```\n"), key="p")
+        await pilot.press("slash", *"run", "enter")
+        marked = app.pane.viewport.text_styles.hit_now.bgcolor
+        for name in ("first", "second", "third", "fourth", "first"):
+            strips = [app.pane.render_line(row) for row in range(10)]
+            after = [
+                strip.crop(column).text
+                for strip in strips
+                for column in range(60)
+                if strip.crop(column, column + 3).text == "run"
+                and all(style and style.bgcolor == marked for _, style, _ in strip.crop(column, column + 3))
+            ]
+            assert [text.split()[1].rstrip("…") for text in after] == [name]
+            await pilot.press("n")

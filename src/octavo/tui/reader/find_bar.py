@@ -209,9 +209,7 @@ class FindBar(PanePart):
     def _go_to_match(self, match: Match) -> None:
         self.viewport.contents.expand_to(match)
         matches_in_unit = [each for each in self.matches if each.unit_index == match.unit_index]
-        one_of_each_path = {id(each.path): each for each in matches_in_unit}
-        hidden_paths = {path for path, each in one_of_each_path.items() if self.viewport.contents.is_hidden(each)}
-        visible_matches = [each for each in matches_in_unit if id(each.path) not in hidden_paths]
+        visible_matches = self.viewport.contents.visible_matches(matches_in_unit)
         nth = visible_matches.index(match) if match in visible_matches else 0
         spans = self._match_spans(match.unit_index)
         span = next((span for span in spans if span.nth == min(nth, spans[-1].nth)), None) if spans else None

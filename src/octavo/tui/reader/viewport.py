@@ -178,11 +178,11 @@ class Contents:
         return BlockTextFinder(((unit, shown_text(unit)) for unit in units), section_letters=1)
 
     def expand_to(self, match: Match) -> None:
-        """Expand blocks that hide a match."""
+        """Expand blocks that hide a match, and scroll wide code to it."""
 
-    def is_hidden(self, match: Match) -> bool:
-        """Return True if a collapsed block hides a match."""
-        return False
+    def visible_matches(self, matches: list[Match]) -> list[Match]:
+        """Return the matches of a unit that are visible."""
+        return matches
 
 
 WORK_SECONDS = 0.004

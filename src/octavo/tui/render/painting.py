@@ -121,6 +121,9 @@ class Match(NamedTuple):
     block: Block
     path: tuple[Block, ...]
     """Blocks around the match, from the top-level block to `block`."""
+    start: int = -1
+    """Index of the match in the text of a code block. -1 elsewhere."""
+    length: int = 0
 
 
 class MatchSpan(NamedTuple):
@@ -142,6 +145,7 @@ class _BlockText(NamedTuple):
     unit_index: int
     block: Block
     path: tuple[Block, ...]
+    is_code: bool = False
 
 
 class _Section(NamedTuple):
@@ -173,10 +177,12 @@ class BlockTextFinder:
         match_count = 0
         for section in self._iterate_sections() if fold(needle).strip() else ():
             for match in pattern(needle).finditer(section.text):
-                entry = section.entries[bisect_right(section.starts, match.start()) - 1]
+                index = bisect_right(section.starts, match.start()) - 1
+                entry = section.entries[index]
                 nth = counts.get(entry.unit_index, 0)
                 counts[entry.unit_index] = nth + 1
-                yield Match(entry.unit_index, nth, entry.block, entry.path)
+                start = match.start() - section.starts[index] if entry.is_code else -1
+                yield Match(entry.unit_index, nth, entry.block, entry.path, start, len(match[0]))
                 match_count += 1
                 if match_count >= MOST_MATCHES:
                     return
@@ -225,10 +231,10 @@ class BlockTextFinder:
             own += [str(alt)] if (alt := block.attrs.get("alt")) and not is_caption_in_frame(block) else []
             if block.kind in ("table", "cards"):
                 own += [plain_text(column.title) for column in block.attrs.get("columns") or () if not column.hidden]
-        entry = _BlockText(unit_index, block, path)
+        entry, is_code = _BlockText(unit_index, block, path), block.kind == "code"
         for text in own:
             if text:
-                yield entry, text
+                yield (entry._replace(is_code=True) if is_code and text is block.text else entry), text
         for child in _visible_children(block, ancestors):
             yield from self._block_texts(unit_index, child, path)
 
