@@ -124,6 +124,21 @@ async def test_website_becomes_a_tree_of_pages(local_ask: Ask, web: Web) -> None
     assert await _broken_links(local_ask, desk.space) == []
 
 
+async def test_page_with_several_urls_is_imported_once(local_ask: Ask, web: Web) -> None:
+    url = web.put("/docs/", "<h1>Home</h1><a href=a>A</a> <a href=a/>same</a> <a href=old>old</a> <a href=out>out</a>")
+    web.put("/docs/a/", "<h1>Page A</h1><a href=../old>itself</a>")
+    web.put("/login", "<h1>Sign in</h1>")
+    for path, target in (("/docs/a", "/docs/a/"), ("/docs/old", "/docs/a/"), ("/docs/out", "/login")):
+        web.move(path, target)
+    desk = await Desk.open(local_ask, "# Before")
+    made = await _import(local_ask, desk.space, url, "website")
+    assert (await desk.outline(), made.imported_resources, made.total_resources) == ("Before Home Page A", 2, 2)
+    link = f"(/pages/{await desk.id('Page A')})"
+    text = (await desk.page("Home")).markdown or ""
+    assert f"[A]{link} [same]{link} [old]{link} [out]({web.origin}/docs/out)" in text
+    assert f"[itself]{link}" in ((await desk.page("Page A")).markdown or "")
+
+
 async def test_page_nested_too_deeply_is_left_out_of_a_website(local_ask: Ask, web: Web) -> None:
     url = web.put("/", "<h1>Home</h1><a href='deep'>Deep</a>")
     web.put("/deep", "<div>" * 20_000)

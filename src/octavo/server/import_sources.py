@@ -154,34 +154,40 @@ def _read_website(url: str, fetcher: Fetcher) -> ImportedFiles:
     first = fetcher.fetch(url)
     folder_url = urljoin(first.url, ".")
     read: dict[str, tuple[FetchedFile, HtmlPage]] = {}
+    final_urls: dict[str, str] = {}  # after redirects
     waiting = deque([_page_url(first.url)])
     seen_urls = {_page_url(first.url)}
     downloads = {_page_url(first.url): first}
     pages_found = 0
     while waiting:
         address = waiting.popleft()
+        if address in read:
+            continue
         pages_found += 1
         if len(read) >= PAGE_LIMIT or time.monotonic() - started > TIME_LIMIT:
             continue
         try:
             download = downloads.pop(address, None) or fetcher.fetch(address)
-            if download.kind not in ("text/html", "application/xhtml+xml"):
+            final_urls[address] = final_url = _page_url(download.url)
+            is_html = download.kind in ("text/html", "application/xhtml+xml")
+            if final_url in read or not final_url.startswith(folder_url) or not is_html:
                 pages_found -= 1  # Images and files are not pages.
                 continue
             page = read_html(_html_text(download))
         except (FetchFailure, ConversionFailure):
             continue
-        read[address] = (download, page)
+        read[final_url] = (download, page)
         for link in page.links:
             linked_url = _page_url(_join_url(download.url, link))
             if linked_url.startswith(folder_url) and linked_url not in seen_urls:
                 seen_urls.add(linked_url)
                 waiting.append(linked_url)
     paths = _file_paths(folder_url, list(read))
+    targets = paths | {address: paths[final] for address, final in final_urls.items() if final in paths}
     imported = ImportedFiles(pages_found=pages_found)
     for address, (download, page) in read.items():
         with suppress(ConversionFailure):
-            imported.add(paths[address], page.markdown(_link_rewriter(download.url, paths)))
+            imported.add(paths[address], page.markdown(_link_rewriter(download.url, targets)))
     if not imported.pages_read:
         raise ImportFailure("There is no HTML page at this URL that can be read")
     return imported
