@@ -11,7 +11,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from queue import SimpleQueue
@@ -150,31 +150,29 @@ def read_log(folder: Path, *, wait: Callable[[], object] | None = None) -> Itera
     """Yield the entries of the log, oldest first, without unreadable lines. With `wait`, the iterator never ends: it
     calls `wait`, yields the entries added since, and repeats. Raises OSError."""
     path = folder / FILE
-    file = _open(path)  # opened before the older file, so that no file is missed if it is renamed meanwhile
-    with suppress(FileNotFoundError), path.with_name(f"{FILE}.1").open("rb") as older:
-        if file is None or not os.path.sameopenfile(older.fileno(), file.fileno()):
-            yield from _entries(older.read())
-    while True:
-        if file is not None:
-            with file:
-                yield from _entries_of_file(file, path, wait)
-        if wait is None:
-            return
+    with _open(path) as file:  # opened before the older file, so that no file is missed if it is renamed meanwhile
+        with suppress(FileNotFoundError), path.with_name(f"{FILE}.1").open("rb") as older:
+            if file is None or not os.path.sameopenfile(older.fileno(), file.fileno()):
+                yield from _entries(older.read())
+        yield from _entries_of_file(file, path, wait)
+    while wait is not None:
         wait()
-        file = _open(path)
+        with _open(path) as file:
+            yield from _entries_of_file(file, path, wait)
 
 
-def _open(path: Path) -> BinaryIO | None:
+def _open(path: Path) -> AbstractContextManager[BinaryIO | None]:
+    """Open a file. The value of the `with` block is None if there is no file."""
     try:
         return path.open("rb")
     except FileNotFoundError:
-        return None
+        return nullcontext()
 
 
-def _entries_of_file(file: BinaryIO, path: Path, wait: Callable[[], object] | None) -> Iterator[LogEntry]:
+def _entries_of_file(file: BinaryIO | None, path: Path, wait: Callable[[], object] | None) -> Iterator[LogEntry]:
     """Yield the entries of a file, and with `wait` also those added later, until `path` is another file."""
     rest, is_current = b"", True
-    while is_current:
+    while file is not None and is_current:
         # Before the last read, so that entries are read that were added just before the file was renamed.
         is_current = wait is not None and os.fstat(file.fileno()).st_ino == _inode(path)
         whole, end, rest = (rest + file.read()).rpartition(b"\n")
