@@ -80,9 +80,9 @@ class Keyring:
 
     def get(self, origin: str, profile: str) -> SecretStr | None:
         """Return the token. None if no token is stored."""
-        found = self._ask(lambda backend: backend.get_password(_service(origin), profile))
+        password = self._ask(lambda backend: backend.get_password(_service(origin), profile))
         try:
-            return parse_token(found) if found else None
+            return parse_token(password) if password else None
         except ValueError:
             raise StoreUnavailable(
                 f"The keyring entry for {origin} is not an API key.", "Sign in again to replace it."
@@ -91,11 +91,11 @@ class Keyring:
     def put(self, origin: str, profile: str, key: SecretStr) -> None:
         """Store the token, replacing an earlier one."""
 
-        def keep(backend: KeyringBackend) -> bool:
+        def store(backend: KeyringBackend) -> bool:
             backend.set_password(_service(origin), profile, key.get_secret_value())
             return backend.get_password(_service(origin), profile) == key.get_secret_value()
 
-        if not self._ask(keep):
+        if not self._ask(store):
             raise StoreUnavailable(
                 "Octavo could not read the API key back from the keyring, so the API key is not stored there."
             )
@@ -103,11 +103,11 @@ class Keyring:
     def delete(self, origin: str, profile: str) -> None:
         """Delete the token if there is one."""
 
-        def forget(backend: KeyringBackend) -> None:
+        def delete_if_stored(backend: KeyringBackend) -> None:
             if backend.get_password(_service(origin), profile) is not None:
                 backend.delete_password(_service(origin), profile)
 
-        self._ask(forget)
+        self._ask(delete_if_stored)
 
     def how_to_delete(self, origin: str, profile: str) -> str:
         """Return a sentence that says how to delete the token without Octavo."""
@@ -199,7 +199,7 @@ def _why_unreachable() -> StoreUnavailable | None:
     try:
         SecretService.Keyring.priority  # noqa: B018  # reading it asks whether the service can be reached
     except Exception as error:  # noqa: BLE001  # what D-Bus raises is not ours, and may be anything
-        said = str(error)
+        message = str(error)
     else:
         return None
     start = "Start Octavo from your desktop, or in a dbus-run-session with a keyring service."
@@ -209,7 +209,7 @@ def _why_unreachable() -> StoreUnavailable | None:
         return StoreUnavailable(
             cause, f"Run: export DBUS_SESSION_BUS_ADDRESS=unix:path={bus}" if bus.exists() else start
         )
-    if "neither running nor activatable" in said:
+    if "neither running nor activatable" in message:
         return StoreUnavailable(
             "No keyring service is running.", "Start a keyring service, such as gnome-keyring-daemon."
         )
@@ -228,8 +228,8 @@ class KeyFiles:
     def get(self, origin: str, profile: str) -> SecretStr | None:
         path = self._path(profile)
         try:
-            kept = parse_json(read_private(path))
-            return parse_token(kept["key"]) if kept["origin"] == origin else None
+            record = parse_json(read_private(path))
+            return parse_token(record["key"]) if record["origin"] == origin else None
         except FileNotFoundError:
             return None
         except NotPrivate as error:

@@ -219,8 +219,8 @@ class HttpCarrier:
             raise _to_api_error(error, self._host, self._connected_host, is_read, has_response=has_response) from error
 
 
-async def _next_chunk(coming: AsyncIterator[bytes]) -> bytes | None:
-    return await anext(coming, None)
+async def _next_chunk(chunks: AsyncIterator[bytes]) -> bytes | None:
+    return await anext(chunks, None)
 
 
 async def _release(chunks: AsyncGenerator[bytes, None] | None, response: httpx.Response | None) -> None:

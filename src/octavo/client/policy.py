@@ -117,12 +117,12 @@ def delay_after_status(
 ) -> float | None:
     """Return the seconds until the next attempt after an error status. None if there must be no retry. The names of
     `headers` are lower-case."""
-    asked = requested_wait(headers, now)
+    wait = requested_wait(headers, now)
     if attempt >= ATTEMPTS or status not in TEMPORARY_STATUSES or (not is_read and status != 429):
         return None
-    if asked is None:
+    if wait is None:
         return _retry_before(deadline, elapsed, _pause(attempt, rng))
-    return _retry_before(deadline, elapsed, asked + rng() * SPREAD) if asked <= MAX_REQUESTED_WAIT else None
+    return _retry_before(deadline, elapsed, wait + rng() * SPREAD) if wait <= MAX_REQUESTED_WAIT else None
 
 
 def requested_wait(headers: Mapping[str, str], now: datetime) -> float | None:
@@ -130,11 +130,11 @@ def requested_wait(headers: Mapping[str, str], now: datetime) -> float | None:
     milliseconds = headers.get("retry-after-ms", "").strip(" \t")
     if _SECONDS.fullmatch(milliseconds):
         return float(milliseconds) / 1000
-    asked = headers.get("retry-after", "").strip(" \t")
-    if _SECONDS.fullmatch(asked):
-        return float(asked)
-    if asked:
-        moment = _date(asked)
+    retry_after = headers.get("retry-after", "").strip(" \t")
+    if _SECONDS.fullmatch(retry_after):
+        return float(retry_after)
+    if retry_after:
+        moment = _date(retry_after)
         return None if moment is None else _seconds(moment - _server_time(headers, now))
     reset = _reset_time(headers)
     if reset is None or headers.get("x-ratelimit-remaining", "").strip(" \t") != "0":
@@ -246,17 +246,17 @@ def redirected(host: str, elsewhere: str, status: int) -> str:
 def refusal(host: str, status: int, message: str, again: str = "", *, is_read: bool = True) -> str:
     """Return the message for an error status. `message` is the message of the server, or empty. `again` says when to
     try again, or is empty."""
-    said = _with_full_stop(message)
+    server_sentence = _with_full_stop(message)
     if status == 401:
-        cause = f" The server says: {said}" if said else ""
+        cause = f" The server says: {server_sentence}" if server_sentence else ""
         return f"{host} did not accept your API key: it is wrong, expired, or revoked.{cause} Sign in again."
     if status == 429:
         return f"{host} received too many API requests. {again or 'Wait a moment, then try again.'}"
     if status >= 500:
         step = "Try again in a moment." if is_read else MAY_BE_DONE
-        return f"{host} reported an error ({status}){': ' + said if said else '.'} {step}"
-    if said:
-        return said
+        return f"{host} reported an error ({status}){': ' + server_sentence if server_sentence else '.'} {step}"
+    if server_sentence:
+        return server_sentence
     sentence = _WITHOUT_MESSAGE.get(status, "{host} refused the API request ({status}) and gave no reason.")
     return sentence.format(host=host, status=status)
 

@@ -53,15 +53,15 @@ def read_private(path: Path) -> str:
     # O_NONBLOCK, because opening a pipe at this path could block forever.
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(handle, "rb") as file:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
             raise NotPrivate(
                 f"{path} was not written by Octavo, so Octavo did not read it. Delete the file and sign in again."
             )
-        if found.st_uid != os.getuid():
+        if status.st_uid != os.getuid():
             raise NotPrivate(
                 f"{path} belongs to another user, so Octavo did not read it. Delete the file and sign in again."
             )
-        if found.st_mode & 0o077:
+        if status.st_mode & 0o077:
             raise NotPrivate(f"{path} can be read by other users, so Octavo did not use it. Run: chmod 600 {path}")
         return file.read().decode("utf-8", "replace")

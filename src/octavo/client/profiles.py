@@ -71,33 +71,35 @@ class Accounts:
         """Store which user a token belongs to, after the server has named the user."""
         if access.key is None or not user_id:
             return
-        user, stamp, here = _user_key(access, user_id), self._digest(access), self.name_of(access)
+        user, stamp, current_name = _user_key(access, user_id), self._digest(access), self.name_of(access)
         if self._keys.get(stamp) == self._users.get(user, ""):
             return
 
-        def note() -> None:
-            is_of_another = here in (name for each, name in self._users.items() if each != user)
-            name = self._users.setdefault(user, user if is_of_another else here)
+        def record() -> None:
+            is_of_another = current_name in (name for each, name in self._users.items() if each != user)
+            name = self._users.setdefault(user, user if is_of_another else current_name)
             self._keys[stamp] = name
-            if name != here and not is_of_another:
-                self._earlier_names[name] = [*self._earlier_names.get(name, ()), here]
+            if name != current_name and not is_of_another:
+                self._earlier_names[name] = [*self._earlier_names.get(name, ()), current_name]
 
-        self._change(note)
+        self._change(record)
 
     def _digest(self, access: Access) -> str:
         assert access.key is not None
-        said = f"{access.origin} {access.key.get_secret_value()}".encode()
-        return hashlib.blake2b(said, key=bytes.fromhex(self._salt), digest_size=16).hexdigest()
+        text = f"{access.origin} {access.key.get_secret_value()}".encode()
+        return hashlib.blake2b(text, key=bytes.fromhex(self._salt), digest_size=16).hexdigest()
 
     def _read(self) -> bool:
         try:
-            kept: dict[str, Any] = parse_json(read_private(self._path))
-            salt, keys, users, left = (kept[each] for each in ("salt", "keys", "users", "left"))
-            if not (len(bytes.fromhex(salt)) == 32 and all(isinstance(each, dict) for each in (keys, users, left))):
+            record: dict[str, Any] = parse_json(read_private(self._path))
+            salt, keys, users, earlier_names = (record[each] for each in ("salt", "keys", "users", "left"))
+            if not (
+                len(bytes.fromhex(salt)) == 32 and all(isinstance(each, dict) for each in (keys, users, earlier_names))
+            ):
                 return False
         except (OSError, ValueError, TypeError, KeyError):
             return False
-        self._salt, self._keys, self._users, self._earlier_names = salt, keys, users, left
+        self._salt, self._keys, self._users, self._earlier_names = salt, keys, users, earlier_names
         return True
 
     def _change(self, change: Callable[[], object]) -> None:
@@ -113,9 +115,9 @@ class Accounts:
                 change()  # not writable: the names last for this run only
                 return
             change()
-            known = {"salt": self._salt, "keys": self._keys, "users": self._users, "left": self._earlier_names}
+            record = {"salt": self._salt, "keys": self._keys, "users": self._users, "left": self._earlier_names}
             with suppress(OSError):
-                write_private(self._path, json.dumps(known))
+                write_private(self._path, json.dumps(record))
                 self._is_stored = True
 
 
@@ -190,8 +192,8 @@ class Profile:
         """Sentence that says why changes are not sent. Empty if they are sent."""
         if not self.read_only:
             return ""
-        said = f"profile {self.name} has read_only = true in {FILE}"
-        return f"Octavo is read-only: {said}. To allow changes on the server, remove this setting and restart Octavo."
+        cause = f"profile {self.name} has read_only = true in {FILE}"
+        return f"Octavo is read-only: {cause}. To allow changes on the server, remove this setting and restart Octavo."
 
 
 _FIELDS = tuple(each.name for each in fields(Profile) if each.name != "name")
@@ -212,8 +214,8 @@ class Profiles:
     def at(self, origin: str) -> Profile | None:
         """Return the current profile if it has this origin, else the first profile with this origin. None if there is
         none."""
-        here = [entry for entry in self.entries.values() if entry.origin == origin]
-        return next((each for each in here if each.name == self.current), here[0] if here else None)
+        of_origin = [entry for entry in self.entries.values() if entry.origin == origin]
+        return next((each for each in of_origin if each.name == self.current), of_origin[0] if of_origin else None)
 
     def with_current(self, profile: Profile) -> Profiles:
         """Return a copy with `profile` added or replaced as the current profile."""
@@ -261,7 +263,7 @@ def check_name(name: str) -> str:
 def read(path: Path) -> Profiles:
     """Read the profiles file. Unreadable profiles are left out, and `problem` says so."""
     try:
-        kept = read_toml(path)
+        file = read_toml(path)
     except FileNotFoundError:
         return Profiles()
     except OSError as error:
@@ -269,22 +271,22 @@ def read(path: Path) -> Profiles:
     except ValueError as error:
         return Profiles(problem=f"Could not read the profiles: {path}: {safe_line(str(error))[:200]}. {_MEND}")
     entries: dict[str, Profile] = {}
-    wrong = [
-        f"there is no setting {safe_line(name)[:40]!r}.{did_you_mean(name, _TOP)}" for name in kept if name not in _TOP
+    problems = [
+        f"there is no setting {safe_line(name)[:40]!r}.{did_you_mean(name, _TOP)}" for name in file if name not in _TOP
     ]
-    table = kept.get("profiles", {})
+    table = file.get("profiles", {})
     if not isinstance(table, dict):
-        wrong.append("each profile must be a section, such as [profiles.work].")
+        problems.append("each profile must be a section, such as [profiles.work].")
         table = {}
     for name, values in table.items():
         try:
             entries[name] = _profile(name, values)
         except (ValueError, TypeError) as error:
-            wrong.append(f"profile {safe_line(name)[:40]!r}: {error}")
-    current = kept.get("current", "")
-    if not wrong and current and current not in list(entries):
-        wrong.append(f"current is set to {safe_line(str(current))[:40]!r}, which is not a profile.")
-    problem = f"Could not read some of the profiles in {path}: {' '.join(wrong)} {_MEND}" if wrong else ""
+            problems.append(f"profile {safe_line(name)[:40]!r}: {error}")
+    current = file.get("current", "")
+    if not problems and current and current not in list(entries):
+        problems.append(f"current is set to {safe_line(str(current))[:40]!r}, which is not a profile.")
+    problem = f"Could not read some of the profiles in {path}: {' '.join(problems)} {_MEND}" if problems else ""
     return Profiles(current if isinstance(current, str) and current in entries else "", entries, problem)
 
 
@@ -293,8 +295,8 @@ def write(path: Path, profiles: Profiles) -> None:
     lines = [f"current = {toml_of(profiles.current)}"]
     for profile in profiles.entries.values():
         lines += ["", f"[profiles.{toml_of(profile.name)}]"]
-        kept = {key: value for key, value in asdict(profile).items() if key != "name" and value}
-        lines += [f"{key} = {toml_of(value)}" for key, value in kept.items()]
+        settings = {key: value for key, value in asdict(profile).items() if key != "name" and value}
+        lines += [f"{key} = {toml_of(value)}" for key, value in settings.items()]
     unreadable = path.read_bytes() if profiles.problem and path.exists() else None
     if unreadable is not None:
         # copied and not renamed, so that the old file stays until the new file is complete

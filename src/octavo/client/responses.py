@@ -120,18 +120,18 @@ class InProcessCarrier:
         headers: dict[str, str] = {}
         parts: list[bytes] = []
 
-        asked, ended = False, asyncio.Event()
+        is_body_sent, ended = False, asyncio.Event()
         content = outgoing.content
-        coming = _iterate([content or b""]) if isinstance(content, bytes | None) else aiter(content)
+        body_parts = _iterate([content or b""]) if isinstance(content, bytes | None) else aiter(content)
 
         async def receive() -> Message:
-            nonlocal asked
-            if asked:
+            nonlocal is_body_sent
+            if is_body_sent:
                 await ended.wait()
                 return {"type": "http.disconnect"}
-            part = await anext(coming, None)
-            asked = part is None
-            return {"type": "http.request", "body": part or b"", "more_body": not asked}
+            part = await anext(body_parts, None)
+            is_body_sent = part is None
+            return {"type": "http.request", "body": part or b"", "more_body": not is_body_sent}
 
         async def send(message: Message) -> None:
             nonlocal status
@@ -334,14 +334,14 @@ class ParsedResponseCache:
         if not body:
             return await parse_response(spec, body, host)
         digest = hashlib.blake2b(body, digest_size=16).digest()
-        asked = spec.operation, url
-        before, known = self._last.get(asked, (b"", None))
-        if known is not None and before == digest and (response := known()) is not None:
+        cache_key = spec.operation, url
+        last_digest, last_response = self._last.get(cache_key, (b"", None))
+        if last_response is not None and last_digest == digest and (response := last_response()) is not None:
             return response
         response = await parse_response(spec, body, host)
         if isinstance(response, BaseModel):
-            self._last[asked] = digest, ref(response)
-            self._last.move_to_end(asked)
+            self._last[cache_key] = digest, ref(response)
+            self._last.move_to_end(cache_key)
             while len(self._last) > CACHE_SIZE:
                 self._last.popitem(last=False)
         return response

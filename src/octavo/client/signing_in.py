@@ -114,22 +114,22 @@ class Status:
 async def check(client: Client) -> Identity:
     """Ask the server for the user of the client's token. Raises ApiError if the request fails, for example because the
     token is not accepted."""
-    user, found = await asyncio.gather(client(users.Me()), _organizations(client))
-    belonging, problem = found
+    user, loaded = await asyncio.gather(client(users.Me()), _organizations(client))
+    accessible, problem = loaded
     name = f"{user.name}, {user.email}" if user.email and user.email != user.name else user.name
     facts = [f"You are {name}."]
     missing = [problem] if problem else []
     if not problem:
-        titles = ", ".join(each.title or each.id for each in belonging)
-        count = "1 organization" if len(belonging) == 1 else f"{len(belonging)} organizations"
-        facts.append(f"{count}: {titles}." if belonging else "This API key does not give access to any organization.")
-    for each in belonging:
+        titles = ", ".join(each.title or each.id for each in accessible)
+        count = "1 organization" if len(accessible) == 1 else f"{len(accessible)} organizations"
+        facts.append(f"{count}: {titles}." if accessible else "This API key does not give access to any organization.")
+    for each in accessible:
         granted = each.permissions
         if "list_members" in granted.model_fields_set and not granted.list_members:
             missing.append(f"{each.title or each.id}: this API key does not have permission to list the members.")
         if "create_content" in granted.model_fields_set and not granted.create_content:
             missing.append(f"{each.title or each.id}: this API key does not have permission to create content.")
-    return Identity(user, belonging, tuple(facts), tuple(missing))
+    return Identity(user, accessible, tuple(facts), tuple(missing))
 
 
 async def login(
@@ -187,27 +187,27 @@ def logout(home: Home, name: str | None = None) -> SignedOut:
 
     Raises ValueError if there is no such profile, and OSError if the profiles cannot be written.
     """
-    known = home.read()
-    profile = _existing_profile(known, name or known.current)
+    saved = home.read()
+    profile = _existing_profile(saved, name or saved.current)
     key_left = _delete_key(home, profile)
-    left = home.read().without(profile.name)
-    home.write(left)
-    return SignedOut(profile, left.current, key_left)
+    remaining = home.read().without(profile.name)
+    home.write(remaining)
+    return SignedOut(profile, remaining.current, key_left)
 
 
 def switch(home: Home, name: str) -> Profile:
     """Make another profile current. Raises ValueError if there is no such profile."""
-    known = home.read()
-    profile = _existing_profile(known, name)
-    home.write(known.with_current(profile))
+    saved = home.read()
+    profile = _existing_profile(saved, name)
+    home.write(saved.with_current(profile))
     return profile
 
 
 def status(home: Home, access: Access) -> list[Status]:
     """Return the status of the current profile first, then of all other profiles. A status contains at most the last
     four characters of a token."""
-    known = home.read()
-    others = [entry for entry in known.entries.values() if entry != access.profile]
+    saved = home.read()
+    others = [entry for entry in saved.entries.values() if entry != access.profile]
     return [_status(home, access, is_current=True)] + [
         _status(home, Access(other.origin, other, other.store), is_current=False) for other in others
     ]
@@ -283,12 +283,12 @@ async def _organizations(client: Client) -> tuple[tuple[Organization, ...], str]
     return tuple(found), ""
 
 
-def _free_name(known: Profiles, origin: str, user: User) -> str:
+def _free_name(saved: Profiles, origin: str, user: User) -> str:
     """Return the name of the account's profile. If it has no profile, return an unused name."""
-    for profile in known.entries.values():
+    for profile in saved.entries.values():
         if (profile.origin, profile.user_id) == (origin, user.id):
             return profile.name
-    return next(name for n in range(1, 1000) if (name := "default" if n == 1 else f"default-{n}") not in known.entries)
+    return next(name for n in range(1, 1000) if (name := "default" if n == 1 else f"default-{n}") not in saved.entries)
 
 
 def _store_token(
@@ -327,14 +327,14 @@ def _delete_key(home: Home, profile: Profile) -> str:
         return f"Could not delete the API key of {_profile_phrase(profile, 'from')}: {cause}{how}"
 
 
-def _existing_profile(known: Profiles, name: str) -> Profile:
+def _existing_profile(saved: Profiles, name: str) -> Profile:
     """Return the profile `name`. Raises ValueError with a sentence if it does not exist, or if `name` is empty because no
     profile is current."""
-    if name and (known.entries or known.problem):
-        return profiles.profile_named(known, name)
-    names = ", ".join(known.entries)
+    if name and (saved.entries or saved.problem):
+        return profiles.profile_named(saved, name)
+    names = ", ".join(saved.entries)
     choose = f"No profile is current. Choose one with octavo auth switch NAME. Profiles: {names}."
-    raise ValueError(known.problem or (choose if names else "You are not signed in. Run: octavo auth login"))
+    raise ValueError(saved.problem or (choose if names else "You are not signed in. Run: octavo auth login"))
 
 
 def _status(home: Home, access: Access, *, is_current: bool) -> Status:

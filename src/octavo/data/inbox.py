@@ -332,9 +332,9 @@ class _InboxBuild:
             team = each.team is not None and each.team.id in self._facts.teams
             if me or team:
                 by = f" by {each.requested_by.name}" if each.requested_by is not None else ""
-                words = f"review requested{by}" if me else f"review requested from your team{by}"
+                reason_text = f"review requested{by}" if me else f"review requested from your team{by}"
                 stamp = f"{_iso(each.created_at)} {request.revision or ''}"
-                self._add_reason(at, "review requested", words, each.created_at, stamp)
+                self._add_reason(at, "review requested", reason_text, each.created_at, stamp)
                 return
 
     def _find_changes_since_review(
@@ -345,8 +345,8 @@ class _InboxBuild:
         if last is None or last.revision is None or request.revision in (None, last.revision):
             return
         approved = last.status == "approved"
-        words = "changed since you approved it" if approved else "changed since you requested changes"
-        self._add_reason(at, "changed since review", words, request.updated_at, f"{last.id} {request.revision}")
+        reason_text = "changed since you approved it" if approved else "changed since you requested changes"
+        self._add_reason(at, "changed since review", reason_text, request.updated_at, f"{last.id} {request.revision}")
 
     def _find_results_for_me(self, at: ChangeRequestRef, request: ChangeRequest, reviews: Sequence[Review]) -> None:
         others = [
@@ -360,15 +360,15 @@ class _InboxBuild:
         refusals_now = [other for other in others if other.status == "changes-requested"]
         approvals = [other for other in others if other.status == "approved"]
         if refusals_now:
-            words = f"{_reviewers(refusals_now)} requested changes"
+            reason_text = f"{_reviewers(refusals_now)} requested changes"
             stamp = " ".join(sorted(refusal.id for refusal in refusals_now))
-            self._add_reason(at, "changes requested", words, _latest_time(refusals_now), stamp)
+            self._add_reason(at, "changes requested", reason_text, _latest_time(refusals_now), stamp)
         elif approvals and not refusals and request.status == "open" and not request.outdated:
             merge_remark = self._merge_remark(request, reviews)
             if merge_remark is not None:
-                words = f"approved by {_reviewers(approvals)}{merge_remark}"
+                reason_text = f"approved by {_reviewers(approvals)}{merge_remark}"
                 stamp = " ".join(sorted(approval.id for approval in approvals))
-                self._add_reason(at, "approved", words, _latest_time(approvals), stamp)
+                self._add_reason(at, "approved", reason_text, _latest_time(approvals), stamp)
 
     def _merge_remark(self, request: ChangeRequest, reviews: Sequence[Review]) -> str | None:
         """Return a remark about merging, to append to the reason of a row. None if the user cannot merge the change
@@ -420,15 +420,15 @@ class _InboxBuild:
         reasons: list[_RowReason] = []
         last, from_whom = new[-1], _join_names([each.name for each in new])
         if joined:
-            words = f"{_count(len(new), 'new reply', 'new replies')} from {from_whom}"
-            reasons.append(_RowReason("new replies", words, last.posted_at, last.id))
+            reason_text = f"{_count(len(new), 'new reply', 'new replies')} from {from_whom}"
+            reasons.append(_RowReason("new replies", reason_text, last.posted_at, last.id))
         elif on_mine:
-            words = f"{from_whom} commented on your change request"
-            reasons.append(_RowReason("on my change requests", words, last.posted_at, last.id))
+            reason_text = f"{from_whom} commented on your change request"
+            reasons.append(_RowReason("on my change requests", reason_text, last.posted_at, last.id))
         if mentions:
             by = dict.fromkeys(each.name for each in mentions)
-            words = f"{_join_names(list(by))} mentioned you"
-            reasons.append(_RowReason("mentioned", words, mentions[-1].posted_at, mentions[-1].id))
+            reason_text = f"{_join_names(list(by))} mentioned you"
+            reasons.append(_RowReason("mentioned", reason_text, mentions[-1].posted_at, mentions[-1].id))
         return reasons
 
     def _thread_row(self, thread: ThreadRef, root: Comment) -> _UnsortedRow:
@@ -455,14 +455,14 @@ class _InboxBuild:
         for entry in self._facts.entries:
             if entry.state in ("pending", "done") or not (entry.needs_user or entry.state == "failed"):
                 continue
-            words = {"failed": f"could not {entry.action}", "unknown": f"may have been sent: {entry.action}"}
+            texts = {"failed": f"could not {entry.action}", "unknown": f"may have been sent: {entry.action}"}
             title = _title(entry.facts.text) or safe_line(entry.context) or entry.action
             context = self._context(entry.at.space_id, safe_line(entry.reason))
             key = f"write {entry.id}"
             row = _UnsortedRow(key, WriteRef(entry.id), title, context, entry.at.space_id)
-            reason = words.get(entry.state, f"needs your attention: {entry.action}")
+            reason_text = texts.get(entry.state, f"needs your attention: {entry.action}")
             row.reasons.append(
-                _RowReason("not sent", reason, entry.created_at, f"{entry.state} {entry.tries} {entry.reason}")
+                _RowReason("not sent", reason_text, entry.created_at, f"{entry.state} {entry.tries} {entry.reason}")
             )
             self._rows[key] = row
 
@@ -473,16 +473,16 @@ class _InboxBuild:
                 pending.setdefault(entry.at, []).append(entry)
         for into, entries in pending.items():
             row = self._request_row(into, _title(entries[0].facts.text))
-            words = f"{_count(len(entries), 'pending comment')}: submit your review to send {'it' if len(entries) == 1 else 'them'}"
+            reason_text = f"{_count(len(entries), 'pending comment')}: submit your review to send {'it' if len(entries) == 1 else 'them'}"
             stamp = " ".join(each.id for each in entries)
-            row.reasons.append(_RowReason("unsent draft", words, entries[-1].created_at, stamp))
+            row.reasons.append(_RowReason("unsent draft", reason_text, entries[-1].created_at, stamp))
         for draft in self._facts.drafts:
             unsent = unsent_draft(draft.key)
             if unsent.kind in KIND_NAMES:
                 row = self._draft_row(draft, unsent.at, unsent.thread, unsent.kind)
-                words = f"{'draft not saved yet' if draft.is_late else 'unsent draft'}: {KIND_NAMES[unsent.kind]}"
+                reason_text = f"{'draft not saved yet' if draft.is_late else 'unsent draft'}: {KIND_NAMES[unsent.kind]}"
                 stamp = f"{draft.key} {_iso(draft.saved_at)}"
-                row.reasons.append(_RowReason("unsent draft", words, draft.saved_at, stamp))
+                row.reasons.append(_RowReason("unsent draft", reason_text, draft.saved_at, stamp))
 
     def _draft_row(self, draft: Draft, at: Discussion | None, thread: str, kind: str) -> _UnsortedRow:
         if at is not None and thread:
@@ -507,9 +507,9 @@ class _InboxBuild:
     # Titles and contexts
 
     def _add_reason(
-        self, at: ChangeRequestRef, reason: Reason, words: str, moment: datetime | None, stamp: str
+        self, at: ChangeRequestRef, reason: Reason, reason_text: str, moment: datetime | None, stamp: str
     ) -> None:
-        self._request_row(at).reasons.append(_RowReason(reason, words, moment, stamp))
+        self._request_row(at).reasons.append(_RowReason(reason, reason_text, moment, stamp))
 
     def _request_row(self, at: ChangeRequestRef, title: str = "") -> _UnsortedRow:
         """Return the row of a change request. `title` is used if the change request is not loaded."""

@@ -281,10 +281,10 @@ class InboxPlanner:
         yield from self._promote_needed(chain.from_iterable(self._replies.values()), now)
         if self.is_from_disk:
             return
-        again = list(self._changed_by_writes()) if self.round.fetches_written else []
+        due_again = list(self._changed_by_writes()) if self.round.fetches_written else []
         if self.round.rechecks:
-            again += self._rechecks({want.url for want in again}, now)
-        for want in again:
+            due_again += self._rechecks({want.url for want in due_again}, now)
+        for want in due_again:
             yield from self._due_or_from_disk(want)
         self._responses.keep_responses(self.all_wants.keys() | {self.teams_url})
 
@@ -387,13 +387,13 @@ class InboxPlanner:
             pages_left -= sum(pages.get(want.url, 1) for want in found)
             return found
 
-        again = chosen(others, 1)
-        again += chosen(recent, pages_left)
-        chosen_urls = {want.url for want in again}
+        chosen_wants = chosen(others, 1)
+        chosen_wants += chosen(recent, pages_left)
+        chosen_urls = {want.url for want in chosen_wants}
         affordable = [want for want in others if want.url not in chosen_urls and pages.get(want.url, 1) <= pages_left]
-        again += chosen(affordable, pages_left)
+        chosen_wants += chosen(affordable, pages_left)
         chosen_places = {discussion_of(want) for want in recheck(requests, self._version_of, 1, now)}
-        return again + [want.as_due() for want in requests if discussion_of(want) in chosen_places]
+        return chosen_wants + [want.as_due() for want in requests if discussion_of(want) in chosen_places]
 
     def _last_posts(self) -> dict[Discussion, datetime]:
         """Return the time of the last post in threads of the user, by space or change request."""

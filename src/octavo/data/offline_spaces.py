@@ -157,10 +157,10 @@ class OfflineSpaces:
 
     def add(self, space: Space) -> None:
         """Make a space available offline. If it is available offline already, refresh it now."""
-        known = self._spaces.get(space.id)
+        before = self._spaces.get(space.id)
         title = space.title or "Untitled"
-        kept = replace(known, title=title) if known is not None else OfflineSpace(space.id, title)
-        self._change(replace(kept, state="waiting") if self._was_refused else kept)
+        offline_space = replace(before, title=title) if before is not None else OfflineSpace(space.id, title)
+        self._change(replace(offline_space, state="waiting") if self._was_refused else offline_space)
         self._store(space.id, is_new=True)
         self._add_due(space.id, retries_refused=True)
 
@@ -278,17 +278,17 @@ class OfflineSpaces:
         pinned = await asyncio.to_thread(self._read_pinned, planner.owner) if with_size else {}
         if self._planner is not planner:
             return  # the space was removed meanwhile
-        syncer, known = self._live.syncer, self._spaces[space_id]
+        syncer, before = self._live.syncer, self._spaces[space_id]
         unfinished, failures = syncer.queue.unfinished_urls(planner.owner), syncer.failures(planner.owner)
         failed = {failure.want: failure.cause for failure in failures if failure.want.url not in unfinished}
         wanted = syncer.progress(planner.owner).wanted
         self._change(
             replace(
-                known,
+                before,
                 downloaded=wanted - len(unfinished) - len(failed),
                 wanted=wanted,
-                bytes=sum(size or 0 for size in pinned.values()) if with_size else known.bytes,
-                pages=planner.pages or known.pages,
+                bytes=sum(size or 0 for size in pinned.values()) if with_size else before.bytes,
+                pages=planner.pages or before.pages,
                 failed=tuple(FailedDownload(want.label, why) for want, why in (failed | planner.incomplete).items()),
             )
         )
@@ -297,22 +297,22 @@ class OfflineSpaces:
 
     def _finish(self, planner: OfflinePlanner, space_id: str, pinned: Mapping[str, int | None]) -> bool:
         """Record the result of a round. Return False if the space itself could not be fetched."""
-        syncer, known, space = self._live.syncer, self._spaces[space_id], planner.space
+        syncer, before, space = self._live.syncer, self._spaces[space_id], planner.space
         failures = {each.want.url: each for each in syncer.failures(planner.owner)}
         failure = failures.get(planner.space_want.url)
         # The cache has a version of a failed response only if its status was 403 or 404.
         if failure is not None and planner.space_want.url in self._live.cache.versions:
-            self._change(replace(known, state="lost", why=failure.cause))
+            self._change(replace(before, state="lost", why=failure.cause))
         elif failure is not None or space is None:
-            self._change(replace(known, state="waiting", why=failure.cause if failure is not None else ""))
+            self._change(replace(before, state="waiting", why=failure.cause if failure is not None else ""))
         elif space.deleted_at is not None:
-            self._change(replace(known, state="lost", why="This space was deleted."))
+            self._change(replace(before, state="lost", why="This space was deleted."))
         else:
             if not any(map(planner.is_list, failures)):
                 self._live.cache.unpin(planner.owner, pinned.keys() - planner.wanted)
             self._stamps[space_id] = _space_stamp(space)
-            title = space.title or known.title
-            self._change(replace(known, title=title, state="kept", why="", read_at=self._live.now()))
+            title = space.title or before.title
+            self._change(replace(before, title=title, state="kept", why="", read_at=self._live.now()))
         self._store(space_id)
         return self._spaces[space_id].state != "waiting"
 
@@ -353,17 +353,17 @@ class OfflineSpaces:
         """Store a space, or delete it from the stored spaces if this instance has removed it. Without `is_new`, do not
         store a space again that another instance has removed."""
         self._edits += 1
-        kept = self._spaces.get(space_id)
+        space = self._spaces.get(space_id)
 
         def with_changes(stored: Any) -> list[Any]:
             facts = [each for each in stored if isinstance(each, dict)] if isinstance(stored, list) else []
-            if kept is None:
+            if space is None:
                 return [fact for fact in facts if fact.get("id") != space_id]
             if all(fact.get("id") != space_id for fact in facts):
-                return [*facts, _to_json(kept)] if is_new else facts
-            if is_new and not kept.wanted:
+                return [*facts, _to_json(space)] if is_new else facts
+            if is_new and not space.wanted:
                 return facts  # another instance has added the space and may have progress: do not overwrite it
-            return [_to_json(kept) if fact.get("id") == space_id else fact for fact in facts]
+            return [_to_json(space) if fact.get("id") == space_id else fact for fact in facts]
 
         self._state.change_fact(_FACT, with_changes)
 
@@ -387,25 +387,25 @@ class OfflineSpaces:
         for space_id in self._spaces.keys() - stored.keys():
             self._drop(space_id)
         for space_id, each in stored.items():
-            known = self._spaces.get(space_id)
-            if known is None:
+            before = self._spaces.get(space_id)
+            if before is None:
                 self._change(each)
                 self._add_due(space_id)
             elif self._was_refused:
                 self._change(each)
-            elif each.state == "waiting" and known.state in ("kept", "lost"):
+            elif each.state == "waiting" and before.state in ("kept", "lost"):
                 self._add_due(space_id, retries_refused=True)  # another instance has asked for a refresh
 
 
-def _without_running_download(kept: OfflineSpace) -> OfflineSpace:
+def _without_running_download(space: OfflineSpace) -> OfflineSpace:
     """Return the space as waiting if an earlier run ended during its download."""
-    return replace(kept, state="waiting") if kept.state == "reading" else kept
+    return replace(space, state="waiting") if space.state == "reading" else space
 
 
-def _to_json(kept: OfflineSpace) -> dict[str, Any]:
-    at = kept.read_at.isoformat() if kept.read_at is not None else None
-    few = replace(kept, failed=kept.failed[:_MAX_STORED_FAILURES])
-    return {**asdict(few), "read_at": at}
+def _to_json(space: OfflineSpace) -> dict[str, Any]:
+    at = space.read_at.isoformat() if space.read_at is not None else None
+    stored = replace(space, failed=space.failed[:_MAX_STORED_FAILURES])
+    return {**asdict(stored), "read_at": at}
 
 
 def _stored_spaces(facts: object) -> Iterator[OfflineSpace]:
@@ -417,7 +417,7 @@ def _stored_spaces(facts: object) -> Iterator[OfflineSpace]:
         numbers = {
             name: fact[name] for name in ("downloaded", "wanted", "bytes", "pages") if isinstance(fact.get(name), int)
         }
-        words = {name: fact[name] for name in ("title", "why") if isinstance(fact.get(name), str)}
+        texts = {name: fact[name] for name in ("title", "why") if isinstance(fact.get(name), str)}
         state: Phase = next((argument for argument in get_args(Phase) if argument == fact.get("state")), "waiting")
         failures = fact.get("failed")
         failed = tuple(
@@ -430,5 +430,5 @@ def _stored_spaces(facts: object) -> Iterator[OfflineSpace]:
             with suppress(ValueError):
                 read_at = datetime.fromisoformat(fact["read_at"])
         yield OfflineSpace(
-            fact["id"], **{"title": "Untitled", **words}, **numbers, state=state, failed=failed, read_at=read_at
+            fact["id"], **{"title": "Untitled", **texts}, **numbers, state=state, failed=failed, read_at=read_at
         )

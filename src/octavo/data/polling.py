@@ -153,8 +153,8 @@ class Poller:
         return current
 
     def _count_miss(self, error: ApiError) -> None:
-        most = MAX_MISSES_OFFLINE if error.outcome is Outcome.NOT_SENT else MAX_MISSES
-        self._misses = min(most, self._misses + 1)
+        max_misses = MAX_MISSES_OFFLINE if error.outcome is Outcome.NOT_SENT else MAX_MISSES
+        self._misses = min(max_misses, self._misses + 1)
         if isinstance(error, RateLimited) and error.trace.retry_at is not None:
             self._retry_at = error.trace.retry_at
 

@@ -113,13 +113,13 @@ class ProposedNotes:
             db.execute("DELETE FROM proposed_notes WHERE decided_at < ?", ((now - KEPT_FOR).timestamp(),))
             count = "SELECT COUNT(*) FROM proposed_notes WHERE namespace = ? AND place = ? AND decided_at IS NULL"
             (waiting,) = db.execute(count, (namespace, place)).fetchone()
-            known = "SELECT 1 FROM proposed_notes WHERE namespace = ? AND place = ? AND identity = ?"
+            find_known = "SELECT 1 FROM proposed_notes WHERE namespace = ? AND place = ? AND identity = ?"
             insert = "INSERT INTO proposed_notes (id, namespace, place, identity, record) VALUES (?, ?, ?, ?, ?)"
             added: list[str] = []
             known_count = over_limit = 0
             for note in notes:
                 digest = hashlib.sha256(note.identity.encode("utf-8", "surrogatepass")).hexdigest()
-                if db.execute(known, (namespace, place, digest)).fetchone():
+                if db.execute(find_known, (namespace, place, digest)).fetchone():
                     known_count += 1
                 elif waiting + len(added) >= MAX_NOTES:
                     over_limit += 1
@@ -215,9 +215,9 @@ def _decode(at: ChangeRequestRef, note_id: str, record: str) -> ProposedNote | N
     try:
         plain: dict[str, Any] = parse_json(record)
         created_at = moment(plain.pop("created_at"))
-        known = {field.name for field in fields(ProposedNote)}
+        names = {field.name for field in fields(ProposedNote)}
         return ProposedNote(
-            note_id, at, created_at, **{name: str(value) for name, value in plain.items() if name in known}
+            note_id, at, created_at, **{name: str(value) for name, value in plain.items() if name in names}
         )
     except (ValueError, LookupError, TypeError, AttributeError):
         return None

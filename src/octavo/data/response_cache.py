@@ -130,10 +130,10 @@ class ResponseCache:
         """Cache a response in the background. If it is on disk already, only its time is updated. `requested_at` is when
         the request was sent, by default now."""
         url, is_immutable = encode(op).url, never_changes(op)
-        put = self._unwritten[url] = (value, requested_at or self._now())
+        unwritten = self._unwritten[url] = (value, requested_at or self._now())
 
         def write(db: sqlite3.Connection) -> None:
-            body, time = _body(op, value), put[1].timestamp()
+            body, time = _body(op, value), unwritten[1].timestamp()
             update = "UPDATE answers SET kept_at = ? WHERE namespace = ? AND url = ? AND body = ?"
             if db.execute(update, (time, self._namespace, url, body)).rowcount == 0:
                 row = (self._namespace, url, body, time, is_immutable)
@@ -143,7 +143,7 @@ class ResponseCache:
             try:
                 write(db)
             finally:
-                if self._unwritten.get(url) is put:  # a newer response may have been put meanwhile
+                if self._unwritten.get(url) is unwritten:  # a newer response may have been put meanwhile
                     self._unwritten.pop(url, None)
 
         self._write(work)

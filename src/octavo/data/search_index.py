@@ -510,8 +510,8 @@ class IndexedDocument(NamedTuple):
         """Return True if the content of `document`, which has the same key, differs from the indexed content."""
         if document.stamp:
             return self.stamp != document.stamp
-        here, there = ((each.title, each.about, each.path, each.file) for each in (self, document))
-        return here != there
+        indexed_values, new_values = ((each.title, each.about, each.path, each.file) for each in (self, document))
+        return indexed_values != new_values
 
 
 _IN_JSON = "IN (SELECT value FROM json_each(?))"

@@ -219,8 +219,8 @@ async def _find_request(send: Send, attempt: Attempt[reviews.Request]) -> Alread
     outdated."""
     at = attempt.op.at
     if attempt.basis.review is not None:
-        given = (await send(reviews_of(at))).items
-        is_outdated = any(review.id == attempt.basis.review and review.outdated for review in given)
+        submitted = (await send(reviews_of(at))).items
+        is_outdated = any(review.id == attempt.basis.review and review.outdated for review in submitted)
         return AlreadyDone(result=RequestedReviewers()) if is_outdated else None
     requested = (await send(requested_of(at))).items
     return (

@@ -182,17 +182,19 @@ async def _merge_overwritten(
     changes = [_text_update(page, each.after) for page, each in repairs.items()]
     repaired = await edit(live, at, sent.revision, changes)
     if repaired.kind != "done":
-        kept = {page: text for page, text in texts.items() if page not in repairs}
+        saved_texts = {page: text for page, text in texts.items() if page not in repairs}
         others = {page: conflicts[page] if page in conflicts else texts[page].before for page in repairs}
-        return SavedTexts(sent.revision, kept, others, restored=False)
+        return SavedTexts(sent.revision, saved_texts, others, restored=False)
     # Someone may have saved after `sent` and before the repair. Then the repair overwrote their text, so it is merged
     # too. Their text already contains the text of `sent`.
-    again = await _merge_overwritten(live, at, repaired, repairs)
-    for page, text in again.texts.items():
+    second_repair = await _merge_overwritten(live, at, repaired, repairs)
+    for page, text in second_repair.texts.items():
         if page in texts and text != repairs[page]:
             texts[page] = text
-    kept = {page: text for page, text in texts.items() if page not in again.conflicts}
-    return SavedTexts(again.revision, kept, {**conflicts, **again.conflicts}, again.restored)
+    saved_texts = {page: text for page, text in texts.items() if page not in second_repair.conflicts}
+    return SavedTexts(
+        second_repair.revision, saved_texts, {**conflicts, **second_repair.conflicts}, second_repair.restored
+    )
 
 
 def _text_update(page: str, text: Raw) -> ContentEdit:
