@@ -214,6 +214,15 @@ async def test_linked_file_with_a_space_in_its_name_is_proposed(docs: PulledSide
     assert list(plan.new_files) == ["images/my lamp.png"]
 
 
+async def test_text_that_is_not_utf_8_is_not_proposed(docs: PulledSide) -> None:
+    (docs.top / "setup.md").write_bytes("# Setup\n\nInstallé.\n".encode("latin-1"))
+    (docs.top / "new.md").write_bytes("# Fermé\n".encode("latin-1"))
+    docs.edit("SUMMARY.md", "* [Setup](setup.md)", "* [Setup](setup.md)\n* [New](new.md)")
+    plan = await Proposal(docs.folder, docs.live, docs.client.download, "x").plan()
+    assert plan.is_empty
+    assert sorted(plan.unsupported) == ["new.md text, which is not UTF-8", "setup.md text, which is not UTF-8"]
+
+
 async def test_file_that_only_code_links_to_is_not_proposed(docs: PulledSide) -> None:
     docs.write("keys/example.txt", "words")
     docs.edit("setup.md", "Install it.", "```md\n[the key](keys/example.txt)\n```")

@@ -189,6 +189,16 @@ async def test_file_moves_with_its_page(docs: PulledSide, desk: Desk) -> None:
     assert docs.status() == ["M first-steps.md"]
 
 
+async def test_merged_file_that_is_not_utf_8_is_copied(docs: PulledSide, desk: Desk) -> None:
+    await desk.publish(update(await desk.id("Setup"), SETUP.replace("start", "run")))
+    mine = SETUP.replace("Install it.", "Installé.").encode("latin-1")
+    (docs.top / "setup.md").write_bytes(mine)
+    result = await docs.pull()
+    assert [each.path for each in result.conflicts] == ["setup.md"]
+    assert "Then run it." in docs.read("setup.md")
+    assert (docs.top / ".octavo" / "conflicts" / "setup.md").read_bytes() == mine
+
+
 async def test_line_endings_of_a_file_stay(docs: PulledSide, desk: Desk) -> None:
     (docs.top / "setup.md").write_bytes(b"\xef\xbb\xbf" + SETUP.replace("\n", "\r\n").encode())
     assert docs.status() == []

@@ -34,7 +34,15 @@ from octavo.documents.merging import page_merge
 from octavo.documents.source_reader import find_markers
 from octavo.files import local_changes
 from octavo.files.local_changes import Entries, LocalFiles, base_entries, proposed_files, structure
-from octavo.files.pulled_folder import FileKind, PulledFolder, SpaceReader, TrackedFile, text_digest, text_of
+from octavo.files.pulled_folder import (
+    FileKind,
+    PulledFolder,
+    SpaceReader,
+    TrackedFile,
+    is_utf8,
+    text_digest,
+    text_of,
+)
 
 YOURS, MAIN = "yours", "main"
 """Names of the sides in conflict markers."""
@@ -231,6 +239,11 @@ class FolderMerge:
             self._copies[wanted.path] = data
             count = len(find_markers(text))
             self._conflict(wanted.path, f"{count} {'conflict' if count == 1 else 'conflicts'} with main")
+        elif not is_utf8(data):
+            self._copies[wanted.path] = data
+            self._conflict(
+                wanted.path, "your file is not UTF-8, so some characters were replaced. Your original is a copy"
+            )
 
     def _merge_whole(self, wanted: WantedFile) -> None:
         """Merge a file that cannot be merged by regions. If both sides changed it, the local file stays, and the

@@ -42,7 +42,7 @@ from octavo.files.local_changes import (
     with_missing_entries,
     without_entries,
 )
-from octavo.files.pulled_folder import PulledFolder, TrackedFile
+from octavo.files.pulled_folder import PulledFolder, TrackedFile, is_utf8
 
 FIELDS = ("description", "icon", "emoji", "hidden", "no_index", "no_robots_index")
 _TITLE = "title"
@@ -191,6 +191,9 @@ class ProposalPlanner:
             elif entry.kind == "document" and was is None and not self._exists(entry):
                 plan.notes.append(f"{_path_of(entry)} does not exist, so it is not proposed.")
                 left_out.add(name)
+            elif name.startswith(NEW_PAGE) and not is_utf8(self.local.data.get(name.removeprefix(NEW_PAGE), b"")):
+                plan.unsupported.append(f"{_path_of(entry)} text, which is not UTF-8")
+                left_out.add(name)
         kept = set()
         for name, was in before.items():
             if was.kind != "document" and name not in now:
@@ -295,6 +298,9 @@ class ProposalPlanner:
             return
         if find_markers(self.local.text(path)):
             plan.blocked.append(f"{path} has conflict markers")
+            return
+        if not is_utf8(self.local.data[path]):
+            plan.unsupported.append(f"{path} text, which is not UTF-8")
             return
         before, mine = self._versions(file, path)
         if before.text == mine.text and before.title == mine.title and before.path == mine.path:

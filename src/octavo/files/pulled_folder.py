@@ -235,6 +235,15 @@ def text_of(data: bytes) -> str:
     return normalize(data.decode("utf-8", "replace"))
 
 
+def is_utf8(data: bytes) -> bool:
+    """Return whether `text_of` returns all characters of a file."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def _replace_file(path: Path, data: bytes) -> None:
     """Replace a file by a complete temporary file with the same mode."""
     is_there = path.exists()
