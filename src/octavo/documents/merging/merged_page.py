@@ -42,10 +42,10 @@ class Conflict:
     main: str | None
     request: str | None
     both: str | None = None
-    """The text if both sides are chosen: main's text, then the text of the change request. Only main's text if the page
-    cannot have both."""
+    """The text if both sides are chosen: the merge word by word, else the texts of both sides. Only main's text if the
+    page cannot have both. None if no text is left."""
     merged_text: str | None = None
-    """The text merged word by word. None if both sides changed the same or adjacent words."""
+    """The text merged word by word. None if there is no such merge."""
     is_suggested: bool = False
     """True if `merged_text` is used until the user resolves the conflict."""
     context: tuple[str, str] = ("", "")
