@@ -2,29 +2,28 @@
 
 Git merges files by lines; this module merges pages by blocks. Start with `merge`.
 
-1. Read each version as a tree of blocks (source_reader.py).
+1. Read each version as a tree of blocks (source_blocks.py).
 2. Follow the blocks that one side moved (block_alignment.py). An edit by the other side is merged at the new place.
-3. Walk the trees from the page down to its innermost blocks. At each level, compare the children in main and in the
-   change request with those in the base (block_alignment.py). Changes of both sides that overlap or belong together
-   form one region (`regions`). Children between two regions differ in white space only.
+3. From the page down to its innermost blocks, compare the children in main and in the change request with those in the
+   base. Changes that overlap or belong together form one region (`regions` in block_alignment.py). Children outside the
+   regions differ in white space only.
 4. Merge each region by the first of these rules that applies:
-   - If one side changed the region, take that side. If both sides changed it in the same way, and no block in it was
-     moved, take main.
-   - If both sides only added blocks, keep equal blocks at the start and at the end once. Then merge front matter by
-     fields, and keep moved blocks, and the rows and items of both sides. Different versions of one row or item, and all
-     other blocks, are one conflict.
-   - If the region is one block in all versions, merge inside that block: a table by columns and rows, a row by cells,
-     front matter by fields, any other block by its children, as in step 3. A text in which the sides changed different
-     words is merged by words; the user can still choose a side. Any other text is a conflict (leaf_merge.py).
-   - If the versions have the same kinds of blocks, and the sides changed no block differently, merge block by block.
-   - Any other region is one conflict, with the whole text of each side. If all its blocks are paragraphs, choosing both
-     sides gives their merge by words, if there is one.
-5. If moved text is in conflict in one place, one choice resolves the conflict in all places of the text
-   (`_join_conflicts_of_moved_text`).
-6. Check two results: all conflicts resolved for main, and all resolved for the change request (`miscounted_runs` in
-   leaf_merge.py). If words are lost or repeated, merge again: the regions with such words, and all regions between them,
-   become one conflict. If no region has such words, all regions become one conflict. If the check fails again, follow
-   no moves, and make one conflict of everything from the first to the last change.
+   - One side changed the region: take that side. Both sides made the same change, without moves: take main.
+   - Both sides only added blocks: keep equal blocks at the start and at the end once. Keep moved blocks, and the rows
+     and items of both sides. Merge front matter by fields. All other blocks are one conflict, and so are different
+     versions of one row or item.
+   - The region is one block in all versions: merge inside the block. A table is merged by columns and rows, a row by
+     cells, front matter by fields, and any other block by its children, as in step 3. A text without children is merged
+     by words if the sides changed different words, and the user can still choose a side. Else, it is a conflict
+     (leaf_merge.py).
+   - All versions have the same kinds of blocks, and no block was changed differently by both sides: merge block by
+     block.
+   - Any other region is one conflict, with the whole text of each side.
+5. One choice resolves all conflicts of the same moved text (`_join_conflicts_of_moved_text`).
+6. Resolve all conflicts for main, then all for the change request, and check both results (`miscounted_runs` in
+   leaf_merge.py). If words are lost or repeated, merge again: make one conflict from the first to the last region with
+   these words, or of all regions if none has them. If the check fails again, follow no moves, and make one conflict of
+   all regions.
 """
 
 from __future__ import annotations
