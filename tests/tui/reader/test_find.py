@@ -218,3 +218,15 @@ async def test_match_beyond_the_edge_of_wide_code_is_shown_and_marked() -> None:
             ]
             assert [text.split()[1].rstrip("…") for text in after] == [name]
             await pilot.press("n")
+
+
+async def test_canceled_search_restores_the_selected_block() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 12)) as pilot:
+        app.pane.show(parse(PAGE), key="p")
+        await pilot.press("space", *["right_parenthesis"] * 3)
+        before = screen(app.pane)
+        await pilot.press("slash", *"graph 3", "down")
+        assert screen(app.pane) != before
+        await pilot.press("escape")
+        assert screen(app.pane) == before

@@ -461,3 +461,15 @@ async def test_page_with_only_a_description_shows_it() -> None:
         app.pane.show_markdown("", title="Guide", description="What the guide is about.", key="p")
         await pilot.pause()
         assert "What the guide is about." in screen(app.pane)
+
+
+async def test_source_below_the_last_block_switches_to_the_end_of_the_page() -> None:
+    app = PaneApp(PageView())
+    definitions = "\n".join(f"[link {number}]: https://a.example/{number}" for number in range(40))
+    text = "\n\n".join(f"Paragraph {number}." for number in range(40))
+    async with app.run_test(size=(80, 12)) as pilot:
+        app.pane.show_markdown(f"{text}\n\n{definitions}\n", key="p")
+        await pilot.press("backslash", "G")
+        assert "link 39" in screen(app.pane)
+        await pilot.press("backslash")
+        assert "Paragraph 39." in screen(app.pane)

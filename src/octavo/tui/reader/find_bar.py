@@ -61,6 +61,7 @@ class FindBar(PanePart):
         self._text_finder: BlockTextFinder | None = None
         self._position_before = START
         """Top of the pane when the find bar was opened."""
+        self._selected_before = cursor.selected
         self._current = (-1, -1)
         self._end_search()
 
@@ -84,7 +85,8 @@ class FindBar(PanePart):
         empty pane, the text is searched on the new page."""
         needle = self.needle if was_awaited or self._typed is not None else ""
         self._end_search()
-        self._position_before, self._text_finder, self._spans = START, None, {}
+        self._position_before, self._selected_before = START, None
+        self._text_finder, self._spans = None, {}
         self.needle, self._goes_to_first_match = needle, bool(needle)
         self._update_rows()
 
@@ -116,7 +118,7 @@ class FindBar(PanePart):
     def begin(self) -> None:
         """Open the find bar."""
         self._typed = ""
-        self._position_before = self.viewport.top
+        self._position_before, self._selected_before = self.viewport.top, self.cursor.selected
         self._find_bar_changed()
 
     def find(self, needle: str) -> None:
@@ -289,6 +291,8 @@ class FindBar(PanePart):
                 if event.key == "escape" or not text:
                     self.find("")
                     self.viewport.go_to(self._position_before)
+                    self.cursor.selected = self._selected_before
+                    self.viewport.notify_moved()
                 self._find_bar_changed()
             case "down" | "ctrl+n":
                 self.step(1)

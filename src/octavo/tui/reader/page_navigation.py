@@ -385,9 +385,11 @@ class PageNavigation:
         return block.lines[0] + (line if self.contents.shows_source else 0)
 
     def _unit_at_source_line(self, line: int) -> tuple[int, int]:
-        """Return the index of the unit with a source line, and the first line of that unit."""
+        """Return the index of the unit with a source line, and the first line of that unit. Lines below the last unit,
+        such as definitions of links, belong to it."""
         spans = [unit.content.lines for unit in self.contents.units()]
-        return next(((index, first) for index, (first, end) in enumerate(spans) if end > line), (0, 0))
+        last = (len(spans) - 1, spans[-1][0]) if spans else (0, 0)
+        return next(((index, first) for index, (first, end) in enumerate(spans) if end > line), last)
 
     def show_whole_source(self) -> None:
         """Show the source of the whole page instead of its beginning."""
