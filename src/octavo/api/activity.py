@@ -29,7 +29,7 @@ class Activity:
     size: int
     """Size of the body of the last response in bytes, decompressed."""
     given_up: bool = False
-    """Whether the request was canceled because no caller waited for it, so that it says nothing about the server."""
+    """Whether the request was canceled because no caller waited for it. Then it says nothing about the server."""
 
 
 IsWaitedFor = Callable[[], bool]

@@ -66,7 +66,7 @@ class ChangeRequest(Model):
         return self.revision_merged_ancestor or self.revision_initial
 
     def with_space(self, space: SpaceRef) -> "ChangeRequest":
-        """Return the change request with a space id: its own, or that of `space` if the server sent none."""
+        """Return the change request with a space ID. If the server sent none, it is the ID of `space`."""
         return self if self.space is not None else self.model_copy(update={"space": space.space_id})
 
     def ref(self, space: SpaceRef) -> ChangeRequestRef:

@@ -145,7 +145,7 @@ def _part_boundary() -> re.Pattern[str]:
 
 
 def word_part_starts(text: str) -> list[int]:
-    """Return the positions inside words where a new part begins, such as before each capital of `getStationId`."""
+    """Return the positions where a new part begins inside a word, such as the capitals in `getStationId`."""
     return [found.start() for found in _part_boundary().finditer(text)]
 
 
@@ -177,7 +177,7 @@ def mentioned_urls(text: str) -> Iterator[str]:
 
 
 def end_after_mention(text: str, end: int) -> int:
-    """Return where `text` can be cut: at `end`, or at the end of the mention that contains `end`."""
+    """Return where `text` can be cut: at `end`, or after the mention that contains this position."""
     return next((found.end() for found in _MENTION.finditer(text) if found.start() < end < found.end()), end)
 
 

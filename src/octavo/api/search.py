@@ -54,7 +54,7 @@ class InOrganization(Listing[SpaceHit], get="/search"):
 
 
 class DefaultScope(Tagged):
-    """A search scope that covers one site space of each section: the current one, or else the default."""
+    """A search scope with one site space of each section: the current site space, else the default."""
 
     mode: Literal["default"] = "default"
     current_site_space: Id | None = None

@@ -128,7 +128,7 @@ BODY_CAP = 1 << 20
 EDIT_CAP = 8 << 20
 """Maximum size of the body of a content edit, in bytes. It is larger than `BODY_CAP`, because edits may contain files."""
 LARGE_BODY = 2 << 20
-"""Size in bytes from which only one body is read at a time, because parsing needs much more memory."""
+"""Size of a large body in bytes. Parsing needs much memory, so only one large body is read at a time."""
 
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
 T = TypeVar("T")
@@ -219,7 +219,7 @@ class Platform:
         return Response(content, SPECS[type(op)].success, _request_id(), "application/json", afterwards)
 
     async def _run(self, work: BackgroundWork[Any]) -> Any:
-        """Run background work outside the handler thread, then finish it in that thread and return the result."""
+        """Run background work in another thread, then finish it in the handler thread. Return its result."""
         async with self._large_lock if work.needs_much_memory else nullcontext():
             outcome = await asyncio.to_thread(work.run)
 

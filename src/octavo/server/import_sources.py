@@ -52,8 +52,8 @@ _IMPLIED_ENDS = {
     **dict.fromkeys(("thead", "tbody", "tfoot"), ({"td", "th", "tr", "thead", "tbody", "tfoot"}, {"table"})),
     **dict.fromkeys(_BLOCKS, ({"p"}, {"td", "th", "caption", "object", "button", "figcaption", "summary"})),
 }
-"""By element: the open elements that its start tag closes, and the ancestors at which the search for them ends. For
-example, `<li>` closes an open `<li>` of the same list."""
+"""By element: the open elements that its start tag closes, and the ancestors that end the search for them. For example,
+`<li>` closes an open `<li>` of the same list."""
 _OPEN_ELEMENT_LIMIT = 30
 """Maximum number of open elements that a start tag can close."""
 _MARKDOWN_SYNTAX = re.compile(
@@ -75,7 +75,7 @@ TIME_LIMIT = 25.0
 """Time limit for reading a website, in seconds. Pages not read by then are left out."""
 FILE_COUNT_LIMIT = 5000
 UNPACKED_LIMIT = 64 << 20
-"""Limits for an archive: the number of its files, and their total size in bytes when unpacked."""
+"""Limits for an archive: the number of its files, and their total unpacked size in bytes."""
 _HTML = re.compile(r"\.x?html?$", re.IGNORECASE)
 _MARKDOWN = re.compile(r"\.(?:md|markdown|mdx)$", re.IGNORECASE)
 _DOCX = re.compile(r"\.docx$", re.IGNORECASE)
@@ -430,7 +430,8 @@ def convert_docx(data: bytes, stem: str, used: Collection[str] = ()) -> Converte
 
 
 class _Converter(MarkdownConverter):
-    """Converter to Markdown that escapes text which Markdown would read as a tag, an entity, code, a link or a list."""
+    """Converter to Markdown. It escapes text with a meaning in Markdown, such as a tag, an entity, code, a link or a
+    list."""
 
     def escape(self, text: str, parent_tags: set[str]) -> str:
         return _MARKDOWN_SYNTAX.sub(r"\\\g<0>", text)

@@ -437,7 +437,7 @@ class _FolderReader:
 
 _PLACE_FIELDS = {"id", "type", "pages", "path", "createdAt", "updatedAt"}
 _DERIVED_FIELDS = {"pages", "path", "slug", "createdAt", "updatedAt"}
-"""Fields of a page that follow from its position in the page tree or from the time of the load."""
+"""Fields of a page that depend on its position in the page tree, or on the time of the load."""
 
 
 def _number(value: Any) -> float:

@@ -156,7 +156,7 @@ class _If:
 
 
 def evaluate_text(text: str, variables: Mapping[str, Mapping[str, Any]], *, fixed_only: bool) -> str:
-    """Return `text` with the values of its expressions, and with the branches that apply of its conditions.
+    """Return `text` with its expressions replaced by their values, and its conditions by their true branches.
 
     `variables` are grouped by owner: `space` or `page`. Parts without a usable value stay unchanged. With `fixed_only`,
     conditions on visitor claims stay unchanged too.

@@ -101,7 +101,7 @@ def _stop_on_signals(end: Callable[[], None]) -> Iterator[None]:
 
 
 class _OriginGuard:
-    """ASGI middleware that accepts only requests for this server that were not sent by a web page."""
+    """ASGI middleware that accepts only requests for this server, and none from web pages."""
 
     def __init__(self, app: ASGIApp, origin: str) -> None:
         self._app = app

@@ -59,8 +59,8 @@ _MACHINE_ERRORS = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOER
 """SQLite errors caused by the machine, not by the statement."""
 
 _WORDS_VERSION = f"words and parts of them, folded by Unicode {unicodedata.unidata_version}"
-"""Version of the full-text index. Change it with the folding: SQLite removes an entry only if its text is folded as
-when it was added."""
+"""Version of the full-text index. Change it with the folding: to remove an entry, SQLite needs its text in the form
+that was added."""
 
 Section = tuple[str, str, str]
 """Anchor, title and text of a section in a page."""

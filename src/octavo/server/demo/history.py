@@ -1,8 +1,7 @@
-"""The people of the demo organization, and the history of the demo library: the operations that create its change
-requests and threads, oldest first.
+"""The people of the demo organization, and the history of the demo library.
 
-TOML files in `changes/` and `threads/` describe the operations. `DemoClock` and `DemoIds` give the created resources
-dates in the past and readable IDs.
+The history consists of the operations that create change requests and threads, oldest first. TOML files in `changes/`
+and `threads/` describe them. `DemoClock` and `DemoIds` give the created resources dates in the past and readable IDs.
 """
 
 from __future__ import annotations

@@ -93,7 +93,8 @@ def _titles() -> list[tuple[str, str]]:
 
 
 def _create_station_space(world: World, ids: DemoIds, station: str, kind: str, chance: Random) -> _StationSpace:
-    """Create the space about a station: an introduction, and a page for each year above the pages of its months."""
+    """Create the space about a station. Below its introduction, it has a page for each year, and below that for each
+    month."""
     writer = world.for_user(chance.choice(_people_with_role("edit")))
     if world.store.find(f"/collections/{_COLLECTION}") is None:
         ids.name = _COLLECTION
@@ -341,7 +342,7 @@ SECTIONS = (
 
 
 def site_operations() -> Iterator[tuple[str, Operation[Any]]]:
-    """Yield the operations that create and publish the docs site, each after the ID of the resource that it creates."""
+    """Yield the operations that create and publish the docs site. Each is a pair with the ID of the new resource."""
     yield SITE.site_id, sites.Create(at=OrganizationRef(organization_id=history.ORGANIZATION), title=TITLE)
     for section in SECTIONS:
         operation = site_structure.CreateSection(
@@ -398,10 +399,10 @@ SPACES = (
 
 
 def build(world: World, today: datetime = TODAY, *, large: float = 0.0) -> None:
-    """Fill an empty store with the demo library, as if people had worked on it until `today`.
+    """Fill an empty store with the demo library, in the state after years of work until `today`.
 
-    `large` is the share of the large demo to add, from 0 to 1. The caller adds an API key for one of `history.PEOPLE`,
-    because the store has none.
+    `large` is the share of the large demo to add, from 0 to 1. The store gets no API key. The caller adds one for one
+    of `history.PEOPLE`.
     """
     handlers.load()
     clock, ids = DemoClock(today - _SPACES_AGE), DemoIds()

@@ -182,8 +182,8 @@ def _target_kind(link: Json) -> str | None:
 
 
 def _find_target(world: World, link: Json) -> Json | None:
-    """Return the space or collection of a link. None if it was deleted or transferred to another organization, and for
-    a link to the organization."""
+    """Return the space or collection of a link. None for a link to the organization, and if the target was deleted or
+    transferred to another organization."""
     kind = _target_kind(link)
     target = world.store.find(f"/{kind}s/{link[kind]}") if kind else None
     is_gone = target is None or target.get("deletedAt") or target["organization"] != link["organization"]

@@ -66,8 +66,8 @@ class Threads:
 
     @cached_property
     def base(self) -> Json | None:
-        """Revision that a change request is compared with, for comments on content that the change request removes.
-        None for a space."""
+        """Base revision of a change request, for comments on content that the change request removes. None for a
+        space."""
         if not isinstance(self.at, ChangeRequestRef):
             return None
         base = base_of(self.world.store.get(change_request_path(self.at)))

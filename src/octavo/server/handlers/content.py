@@ -271,7 +271,7 @@ class ContentEditor:
         self._texts: dict[str, str] = {}
         """New texts by page ID."""
         self._refs: dict[str, str] = {}
-        """URLs by temporary reference: an edit uses them to link to a page or file that it creates."""
+        """URLs by temporary reference, for links to pages and files that the same edit creates."""
         self._where = ""
         self.results: list[Json] = []
         """Result of each change, for the response."""
@@ -407,7 +407,7 @@ class ContentEditor:
         self._pages = page_trees.insert_page(self._pages, restored, parent if parent in current_ids else None, index)
 
     def _move_back(self, page_id: str, pages: Pages) -> None:
-        """Move a page back below its parent in `pages`, if that parent still exists and is not below the page."""
+        """Move a page back below its parent in `pages`. Do nothing if this parent was deleted, or is below the page."""
         parent, index = page_trees.position_of(pages, page_id)
         current_parents = page_trees.parents(self._pages)
         page = self._page(page_id)

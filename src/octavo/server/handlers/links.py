@@ -239,8 +239,8 @@ class LinkSurvey:
         return LinkTarget("ok", "openapi", slug) if exists else LinkTarget("broken", "url", slug)
 
     def _find_document(self, collection: str, name: str) -> Json | None:
-        """Return a document by ID. None if there is none. `name` is any text from a page, so it must be a valid ID
-        before it becomes part of a path."""
+        """Return a document by ID. None if there is none. A path is built only for a valid ID, because `name` is any
+        text from a page."""
         return self._world.store.find(f"/{collection}/{name}") if ID_PATTERN.fullmatch(name) else None
 
     def _reusable_target(self, reference: str, page: Json) -> LinkTarget:
@@ -329,7 +329,7 @@ def _list_of_change_request(op: links.ListOfChangeRequest, world: World) -> Json
 
 
 def _was_broken(resource: LinkedResource, before: set[tuple[str, str]]) -> bool:
-    """Return whether each page with this broken link already had it in the base of the change request, broken too."""
+    """Return whether a broken link was broken in the base of the change request too, on each of its pages."""
     return all((location.page, resource.target.name) in before for location in resource.locations)
 
 

@@ -73,7 +73,7 @@ def _have_common_organization(world: World, user_id: str) -> bool:
 
 
 def present_member(world: World, organization: str, document: Json) -> Json:
-    """Return a member of an organization, with the numbers of their visible spaces and of their teams."""
+    """Return a member of an organization, with the number of visible spaces and the number of teams."""
     user = document["id"]
     spaces = (space for space in world.store.all("/spaces") if space["organization"] == organization)
     return {

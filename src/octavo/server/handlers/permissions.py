@@ -1,9 +1,8 @@
 """Roles, and the actions that each role allows.
 
 A member's role in a space is the higher of two roles. The first is the role in the organization, limited by the default
-level of the space. The second is the highest role that was granted to the member or their teams, in the space or in a
-collection around it. With the default level `inherit`, the level of the collection applies. At the root, it sets no
-limit.
+level of the space. The second is the highest role granted to the member or their teams, in the space or a collection
+around it. With the default level `inherit`, the level of the collection applies. At the root, it sets no limit.
 
 Admins always have full access. Guests only have granted roles. Non-members and disabled members have no role.
 """

@@ -205,8 +205,8 @@ def _list_groups(op: structure.ListGroups, world: World) -> Json:
 
 
 def require_addable_space(world: World, organization: str, space_id: str) -> Json:
-    """Return a space that the caller may add to a site. Raises MissingResource if the space is hidden from the caller,
-    and Refusal if the caller lacks the role."""
+    """Return a space that the caller may add to a site. Raises MissingResource for a hidden space, and Refusal without
+    the required role."""
     space = world.store.get(f"/spaces/{space_id}")
     if space["organization"] != organization or space.get("deletedAt") or role(world, space) is None:
         raise MissingResource(f"/spaces/{space_id}")
@@ -379,7 +379,7 @@ def _move_section(op: structure.MoveSection, world: World) -> Json:
 
 
 def _move(world: World, tree: SiteTree, item: structure.Pointer, position: structure.Position | None) -> Json:
-    """Move a part next to another part or to the end of its siblings, and return it as an API resource."""
+    """Move a part next to another part, or to the end of its siblings. Return its API resource."""
     path, document = _find_part(world, tree, item)
     if position and (position.before is None) == (position.after is None):
         raise Refusal(400, "position must have either before or after.")

@@ -170,7 +170,7 @@ def list_ordered(world: World, collection: str, organization: str) -> list[tuple
 
 
 def visible_spaces(world: World, organization: str) -> list[tuple[tuple[int, int], Json]]:
-    """Return the spaces of an organization in which the caller has a role, in order, with their sort keys."""
+    """Return the spaces in which the caller has a role, in order, with their sort keys."""
     spaces = list_ordered(world, "/spaces", organization)
     return [(key, space) for key, space in spaces if not space.get("deletedAt") and role(world, space)]
 

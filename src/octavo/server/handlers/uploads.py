@@ -91,7 +91,8 @@ def find_pending(world: World, organization: str, key: str, secret: str) -> Json
 
 
 def receive_file(world: World, organization: str, key: str, secret: str, data: bytes) -> None:
-    """Save an uploaded file. Raises Refusal if the URL does not work, or if the announced size or kind is another."""
+    """Save an uploaded file. Raises Refusal if the URL does not work, or if size or kind differ from those
+    announced."""
     with world.store.transaction():
         document = find_pending(world, organization, key, secret)
         if len(data) != document["size"]:
@@ -230,7 +231,7 @@ class _UploadFetcher(Fetcher):
 
 
 def _require_editable(op: imports.Create, world: World) -> None:
-    """Raise Refusal if the caller may not edit the content, or if it is locked, merged or archived."""
+    """Raise Refusal if the content is locked, merged or archived, or if the caller may not edit it."""
     space = world.store.get(f"/spaces/{op.at.space_id}")
     if isinstance(op.at, ChangeRequestRef):
         require(world, space, "edit")
