@@ -6,6 +6,7 @@ lookup could return a private address.
 
 from __future__ import annotations
 
+import codecs
 import queue
 import socket
 import ssl
@@ -54,7 +55,9 @@ class FetchedFile:
     def text(self) -> str:
         """The data decoded as text. Bytes that are invalid in the declared encoding become U+FFFD."""
         try:
-            text = self.data.decode(self.charset or "utf-8", "replace")
+            encoding = codecs.lookup(self.charset or "utf-8").name
+            # Browsers read these encodings as windows-1252, so pages that declare them use its quotation marks.
+            text = self.data.decode("cp1252" if encoding in ("iso8859-1", "ascii") else encoding, "replace")
         except (LookupError, ValueError):  # The encoding is unknown, or is not for texts.
             text = self.data.decode("utf-8", "replace")
         return text.removeprefix("\ufeff")
