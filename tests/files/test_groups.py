@@ -60,6 +60,15 @@ def test_local_order_in_a_group_and_short_title_of_a_link_survive_pulls(tmp_path
         assert pull(PulledFolder.read(tmp_path), space(title)) == local.replace("[home]", f"[{title}]")
 
 
+def test_link_to_a_heading_survives_a_pull_that_writes_the_table_of_contents(tmp_path: Path) -> None:
+    link = Page(id="usage", type="link", title="Usage", target={"page": "a", "anchor": "usage"})
+    first, second = (each.model_copy(update={"pages": (*each.pages, link)}) for each in (space(), space("Start")))
+    pull(PulledFolder.new(tmp_path, "http://octavo.test", "docs"), first)
+    local = contents("home", inside=("b", "a")) + "* [Usage](a.md#usage)\n"
+    (tmp_path / "SUMMARY.md").write_text(local)
+    assert pull(PulledFolder.read(tmp_path), second) == local.replace("[home]", "[Start]")
+
+
 def test_short_title_of_a_link_in_a_folder_before_its_first_pull_stays(tmp_path: Path) -> None:
     local = contents("home", inside=("a", "b")).replace("example)", 'example "Short")')
     (tmp_path / "SUMMARY.md").write_text(local)
