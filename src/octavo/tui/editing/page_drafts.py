@@ -1,6 +1,6 @@
-"""Drafts of page texts: texts that the editor saved and that are not in a change request yet.
+"""Drafts of pages: texts that were saved in the editor and are not in a change request yet.
 
-The names of editor files identify the page, so texts are found again after a crash.
+The name of an editor file contains the key of its draft, so that the text is found after a crash.
 """
 
 from __future__ import annotations
@@ -113,18 +113,18 @@ def unused_key(drafts: Drafts, key: PageDraftKey) -> PageDraftKey:
 
 
 def save_conflict_base(app: Shell, key: PageDraftKey, revision: str) -> None:
-    """Store the revision that is the common base of the conflicts in a draft."""
+    """Store the common base of the conflicts in a draft: the revision from which both texts were edited."""
     app.session.state.set_fact(f"base {key.stored_key}", revision)
 
 
 def conflict_base(app: Shell, key: PageDraftKey) -> RevisionRef | None:
-    """Return the revision that is the common base of the conflicts in a draft. None if it is unknown."""
+    """Return the common base of the conflicts in a draft. None if it is unknown."""
     revision = app.session.state.get_fact(f"base {key.stored_key}")
     return RevisionRef(space_id=key.space, revision_id=revision) if isinstance(revision, str) else None
 
 
 def pages_with_drafts(app: Shell, space: str, pages: Iterable[str]) -> frozenset[str]:
-    """Return the pages in `pages` that have a draft or an orphaned editor file."""
+    """Return the pages in `pages` that have a draft, or an editor file whose process has ended."""
     drafts = app.session.drafts.with_prefix(f"page {space} ")
     drafted = {draft.key.split(" ")[2] for draft in drafts}
     orphaned = {path.name.split(".")[1] for path in editor_folder(app).glob("page.*.md") if _is_orphaned(path)}
@@ -136,7 +136,7 @@ def pages_with_drafts(app: Shell, space: str, pages: Iterable[str]) -> frozenset
 
 
 async def recover_drafts(app: Shell, space: str, page: str) -> None:
-    """Save the editor files that crashed runs left for a page as drafts. Raises NotSaved."""
+    """Make drafts of the editor files of a page whose processes have ended. Raises NotSaved."""
     if not (files := _orphaned_files(app, space, page)):
         return
     from octavo.tui.terminal.external_editor import Edited, delete_file, read_back, read_note  # lazy: few crashes
@@ -207,7 +207,7 @@ def _page_digest(session: Session, space: str, page: str) -> str:
 
 
 def is_other_process(process: int) -> bool:
-    """Return True if another process with this id runs. It may have the file open in an editor."""
+    """Return True if another process has this id. That process may have the file open in an editor."""
     if process in (0, os.getpid()):
         return False
     try:

@@ -144,8 +144,8 @@ class PageEdit:
         self.app.push_screen(Picker(self.title, choices), on_chosen)
 
     async def _target_title(self, key: PageDraftKey) -> str:
-        """Return a phrase for the target of a draft: the title of its change request, or “a change request” if it
-        cannot be loaded."""
+        """Return the title of the change request of a draft, or a phrase such as “a change request” if there is no
+        title."""
         if not key.change_request:
             return TargetRequest(self.space).title
         try:
@@ -221,8 +221,8 @@ class PageEdit:
         await self._edit(key, target, Raw(change(text.text)))
 
     async def _current_revision(self, target: TargetRequest) -> str | None:
-        """Return the current revision of the change request, or of main if it does not exist yet. None if the server
-        does not send a revision."""
+        """Return the current revision of the change request, or of main for a new change request. None if the server
+        does not send it."""
         live = self.app.session.live
         if target.ref is not None:
             return (await live.fetch(change_requests.Get(at=target.ref))).revision
@@ -289,7 +289,6 @@ class PageEdit:
         self.app.background(self._send_and_report(key, target, mine))
 
     async def _send_and_report(self, key: PageDraftKey, target: TargetRequest, mine: Raw) -> None:
-        """Send the text and show the result."""
         with show_progress(self.app, f"Saving {self.title} to {target.title}…"):
             written = await self._write(key, target, mine)
         self.on_end(written)
@@ -327,8 +326,8 @@ class PageEdit:
         return None
 
     async def _save_conflict(self, key: PageDraftKey, text: Raw, revision: str) -> PageDraftKey:
-        """Replace the draft by a text with conflict markers, based on `revision`, and return the key of the text. Raises
-        NotSaved."""
+        """Replace the draft by `text`, which has conflict markers and is based on `revision`. Return the key of the new
+        draft. Raises NotSaved."""
         if key.revision == revision:
             await DialogDraft(self.app, key.stored_key).save(text.text)
             return key
@@ -379,8 +378,8 @@ class PageEdit:
 
 
 def block_line(text: str, block: Block) -> int:
-    """Return the line of a block in a text, counted from 1. The block with the same key is best, then the most similar
-    block, then the old line. Takes as long as parsing the text."""
+    """Return the line of a block in a text, counted from 1. If the text has no block with its key, return the line of the
+    most similar block, else the old line. Slow for a long text."""
     document = parse(text)
     match = document.find(block.key) if block.key else None
     if match is None and (similar_key := ThreadAnchors(document).most_similar_key(block.plain())):
@@ -427,7 +426,7 @@ def _why_not_in_request(app: Shell, at: ChangeRequestRef) -> str | None:
 def apply_to_page(
     app: Shell, at: Discussion, thread: Comment, message: Comment | Reply, *, resolve: bool = False
 ) -> None:
-    """Apply the suggestion in a message to its page. With `resolve`, then resolve its thread. If its block was edited
+    """Apply the suggestion in a message to its page. With `resolve`, also resolve the thread. If the block was edited
     since, change nothing and offer to resolve the conflict in the editor."""
     texts = suggested_texts(thread, message)
     if not isinstance(at, ChangeRequestRef) or not texts:

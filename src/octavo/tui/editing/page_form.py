@@ -99,8 +99,8 @@ def value_errors(page: Page, tree: PageTree, values: Mapping[str, str]) -> dict[
 
 
 def server_errors(sentence: str, names: Sequence[str]) -> dict[str, str]:
-    """Return the server's error message `sentence` under the first of the fields `names` that it mentions. Empty if it
-    mentions no field."""
+    """Return `sentence`, an error message of the server, by the field that it mentions. Empty if it mentions none of the
+    fields `names`."""
     return next(({name: sentence} for name in names if re.search(rf"\b{name}\b", sentence, re.IGNORECASE)), {})
 
 
@@ -169,7 +169,7 @@ class PageForm(ConfirmDialog):
         save_now: Callable[[Values], None],
         refused: Mapping[str, str],
     ) -> None:
-        """`validate` returns the error messages of values, by field. `refused` has those of the server for `values`.
+        """`validate` returns the errors in values, by field. `refused` has the server's errors about `values`, by field.
         The field "" is the whole form."""
         super().__init__(title, verb="Save", intro=intro, foot="")
         self._values, self._validate, self._keep_values, self._keep_values_now = dict(values), validate, save, save_now

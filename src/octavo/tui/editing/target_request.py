@@ -51,9 +51,8 @@ def new_request_target(space: SpaceRef, subject: str) -> TargetRequest:
 async def choose_target(
     app: Shell, space: SpaceRef, subject: str, on_choice: Callable[[TargetRequest], Coroutine[Any, Any, None]]
 ) -> None:
-    """Ask for the change request that receives an edit, then call `on_choice`. The choices are the one used last, a new
-    one, and other open change requests of the user. If only a new one is possible, it is taken without asking. Return
-    when `on_choice` is done or the dialog is open."""
+    """Ask for the change request that receives an edit, then call `on_choice`. If the user has no open change request, take
+    a new one without asking. Return when the dialog is open or `on_choice` is done."""
     new_target = new_request_target(space, subject)
     try:
         with show_progress(app, "Loading your change requests…"):
@@ -116,8 +115,8 @@ def _status(app: Shell, change_request: ChangeRequest) -> str:
 
 
 async def ensure_started(app: Shell, target: TargetRequest) -> ChangeRequest | None:
-    """Return the change request of a target, which is created if it is new. If that fails, show the error and return
-    None."""
+    """Return the change request of a target. A new change request is created first. If that fails, show the error and
+    return None."""
     if target.change_request is not None:
         return target.change_request
     sent = await create(app.session.live, target.space, target.subject)

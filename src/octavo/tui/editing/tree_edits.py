@@ -99,8 +99,8 @@ class TreeEdit:
         await self._load_tree_of_target("Add a page", self._insert)
 
     async def _load_tree_of_target(self, subject: str, on_loaded: Callable[[LoadedTree], None]) -> None:
-        """Load the page tree of the change request that receives the edit. The user chooses it if none is open. `subject`
-        is the subject of a new change request."""
+        """Load the page tree of the change request that receives the edit. If none is open, the user chooses one first.
+        `subject` is the subject of a new change request."""
         if self.change_request is not None:
             await self._load_tree(on_loaded, TargetRequest(self.space, change_request=self.change_request))
         else:

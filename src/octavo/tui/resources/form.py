@@ -270,8 +270,7 @@ class FormDialog(Dialog[None]):
 
     @property
     def _file_row(self) -> FieldRow | None:
-        """The field to choose a file for: the one with the cursor, else the only one that accepts a file. None if there
-        is none, or several."""
+        """The file field with the cursor, else the only file field. None if there is none, or several."""
         rows, focused_row = self._file_rows, self._focused_row
         return focused_row if focused_row in rows else rows[0] if len(rows) == 1 else None
 

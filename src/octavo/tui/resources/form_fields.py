@@ -247,7 +247,7 @@ def _list_field(field: FormField, annotation: _Annotation) -> FormField:
 
 
 def _nested_fields(field: FormField, annotation: _Annotation, outer: tuple[type, ...]) -> list[FormField] | None:
-    """Return the fields of a nested model or a union of models. None if the value has no such fields, or too many."""
+    """Return the fields of a nested model or a union of models. None if the value must be written as YAML."""
     models = [
         each
         for each in (annotation.type, *annotation.other_types)
@@ -307,8 +307,8 @@ def _model_fields(field: FormField, model: type[BaseModel], outer: tuple[type, .
 
 
 def _simplify(field: FormField, nested: list[FormField] | None) -> list[FormField] | None:
-    """Return the fields of a nested model. If there is only one, it gets the label of the field with the model. None if
-    there are none."""
+    """Return the fields of a nested model. A single field gets the label of the model's own field. None if there are
+    none."""
     if not nested:
         return None
     if len(nested) > 1 or nested[0].group != field.label:

@@ -172,7 +172,7 @@ class TableCommand:
 
 @dataclass(frozen=True)
 class RequiredPermissions:
-    """Permissions that the user needs to create, update and delete items. Empty if only the server can check it."""
+    """Permissions that the user needs to create, update and delete items. Empty if only the server can check them."""
 
     create: str = "admin"
     update: str = "admin"
@@ -181,8 +181,8 @@ class RequiredPermissions:
     """True if editing and deleting need permissions on the item itself instead of those on its parent."""
     place_fields: Mapping[str, str] = field(default_factory=dict)
     """Fields in which the user chooses a space or collection, each with the permission to create items there. Choices
-    without this permission are disabled. Unless `on_item` is True, editing and deleting need permissions on the chosen
-    space or collection."""
+    without this permission are disabled. Without `on_item`, editing and deleting need permissions on that space or
+    collection."""
     allows_leaving: bool = False
     """True if users may remove themselves without the permission to delete, for example from a team."""
 
@@ -232,8 +232,7 @@ class Resource(Generic[M]):
     more_lookups: Callable[[Sequence[M], Arguments, Mapping[type[Operation[Any]], Any]], Sequence[Operation[Any]]] = (
         lambda items, arguments, responses: ()
     )
-    """Returns more operations whose responses contain such names. They follow from the items and the responses of
-    `lookups`."""
+    """Returns more operations whose responses contain names, for the items and the responses of `lookups`."""
     children: tuple[Resource[Any], ...] = ()
     """Tables inside an item."""
     actions: tuple[Action[M], ...] = ()
@@ -314,7 +313,7 @@ class Resource(Generic[M]):
 
     @property
     def name(self) -> str:
-        """Unique name of the resource, for example `teams.ListMembers`."""
+        """Name of the list operation, for example `teams.ListMembers`. Several tables can have the same name."""
         return SPECS[self.list].name
 
     def list_operation(self, arguments: Arguments) -> Operation[Any]:
@@ -342,9 +341,9 @@ class Resource(Generic[M]):
         """Return True if the server sent valid IDs for an item, so that requests can name the item."""
         try:
             values = self.ids(arguments, item).values()
-            for name in values:
-                if isinstance(name, str):
-                    _ID.validate_python(name)
+            for value in values:
+                if isinstance(value, str):
+                    _ID.validate_python(value)
         except (AttributeError, ValidationError):
             return False  # The ID is missing, or is not valid in a request.
         return all(values)

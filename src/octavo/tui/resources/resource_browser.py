@@ -366,7 +366,7 @@ class BrowserScreen(ListView[Any]):
     # Responses
 
     def follow_lookups(self, slots: str, ops: Sequence[Operation[Any]]) -> None:
-        """Follow the responses to `ops`, which contain names, and no others in these `slots`."""
+        """Follow the names in the responses to `ops`. Follow no other operations in these `slots` any more."""
         for number, op in enumerate(ops):
             self.follow(f"{slots} {number}", op, self.add_names)
         number = len(ops)
@@ -435,8 +435,7 @@ class BrowserScreen(ListView[Any]):
         self._update_status()
 
     def _unavailable_reason(self, resource: Resource[Any]) -> str | None:
-        """Return why a table is unavailable, as far as the parent and the server say so. None if no reason
-        is known."""
+        """Return why a table is unavailable, according to the parent or the server. None if no reason is known."""
         return resource.unavailable_reason(self.level.parent) or self.live.why_unavailable(
             resource.list_operation(self.level.arguments)
         )

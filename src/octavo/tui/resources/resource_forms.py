@@ -223,7 +223,8 @@ async def _send_bulk_edit(
 
 
 def _undo_of(live: Live, title: str, ops: Sequence[tuple[str, Operation[Any]]], message: str) -> DirectUndo:
-    """Return an undo that sends operations in order, until one fails. Each operation has the message of its failure."""
+    """Return an undo that sends operations in order, until one fails. `ops` has the message for a failure before each
+    operation."""
 
     async def undo() -> SendResult[bool]:
         for failed, operation in ops:

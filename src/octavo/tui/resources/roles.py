@@ -101,8 +101,8 @@ def role_sources(person: Person, chain: Sequence[RoleScope], organization: str) 
 
 
 def no_access_reason(person: Person, chain: Sequence[RoleScope], organization: str) -> str:
-    """Return a sentence that says why a person inherits no role from the organization in the first place of `chain`.
-    Empty if the settings of the organization allow it."""
+    """Return a sentence that says why a person inherits no role from the organization. Empty if the person can inherit a
+    role. `chain` is the same as for `role_sources`."""
     if person.disabled:
         return f"The account of {person.name} is disabled in {organization} and has no access."
     if person.role is None:

@@ -81,8 +81,8 @@ def with_problems(
 def page_lists(
     listed: Sequence[redirects.Redirect], arguments: Arguments, responses: Mapping[type[Operation[Any]], Any]
 ) -> Sequence[Operation[Any]]:
-    """Return the operations that load the page lists of the spaces to which redirects lead, for the titles of target
-    pages."""
+    """Return the operations that list the pages of the spaces to which redirects lead. The lists have the titles of the
+    target pages."""
     structure = responses.get(site_structure.Get)
     if structure is None:
         return ()
@@ -93,8 +93,7 @@ def page_lists(
 
 
 def problem_label(end: str) -> AnyText:
-    """Return the table cell for the problem of a redirect (`MarkedRedirect.end`): its colored label, or the text if it
-    has none."""
+    """Return the table cell for `MarkedRedirect.end`: the colored label of a problem, else the text itself."""
     return Content.styled(*PROBLEM_LABELS[end]) if end in PROBLEM_LABELS else end
 
 
@@ -167,8 +166,8 @@ async def test_link(live: Live, at: SiteRef, link: str) -> LinkTestResult:
         chain = follow_redirects(source, targets, base)
         path = path_on_site(chain.steps[-2 if len(chain.steps) > 1 else 0], base)
         redirect = by_source.get(path)
-        # Ask the server about each path once, unless its redirect leads to a section or space: the page may be deleted,
-        # and a URL has several spellings.
+        # Only the server knows deleted pages and all spellings of a URL. Ask it once about each path, but not about
+        # redirects to sections and spaces.
         if (
             path in asked_paths
             or len(asked_paths) >= MAX_REQUESTS
@@ -182,8 +181,7 @@ async def test_link(live: Live, at: SiteRef, link: str) -> LinkTestResult:
 
 
 async def _resolve(live: Live, at: SiteRef, path: str, targets: dict[str, str | None]) -> bool:
-    """Ask the server where a path leads, record the answer in `targets`, and return True. Return False without an
-    answer. Error 404 counts as an answer only for a path that is in `targets` already."""
+    """Ask the server where a path leads, and record the answer in `targets`. Return False if there is no answer."""
     try:
         op = redirects.Resolve(at=at, source=path)
         if live.why_unavailable(op) is not None:
@@ -194,7 +192,7 @@ async def _resolve(live: Live, at: SiteRef, path: str, targets: dict[str, str | 
     except NotFound:
         if path not in targets:
             return False
-        targets[path] = None
+        targets[path] = None  # The redirect is listed, but leads nowhere.
     except ApiError:
         return False  # Without an answer, only the loaded redirects decide the result.
     return True
@@ -210,8 +208,7 @@ def path_of_link(text: str, base: str) -> str:
 
 def _part_at_end(structure: site_structure.SiteStructure, chain: RedirectChain, base: str) -> str:
     """Return a phrase for the part of the site to which a chain of redirects leads: “the section API” or “a page in the
-    section API”. Empty if it leads to no known part. If several parts contain the last URL, the one with the longest URL
-    is named."""
+    section API”. Empty if no known part contains the last URL."""
     if chain.end != "leads":
         return ""
     step = chain.steps[-1]

@@ -160,7 +160,7 @@ class MoveTarget:
 
 def move_targets(structure: SiteStructure, part: MovablePart) -> list[MoveTarget]:
     """Return the possible parents of a part: sections for a space, and section groups for any other part. The top level
-    of the site is one too, except for a space in a section."""
+    of the site comes first, but a space in a section cannot move there."""
     parent_type = SiteSection if isinstance(part, SiteSpace) else SectionGroup
     descendant_ids = {part.id} | {
         each.id for each, _ in walk_parts(SiteStructure.model_construct(structure=children_of(part)))
@@ -240,7 +240,7 @@ def sibling_default(structure: SiteStructure, part: MovablePart) -> MovablePart 
 
 
 def _is_sibling(part: Part, is_space: bool, parent: str | None) -> bool:
-    """Return True if a part is a space in the section `parent`, or a section if not `is_space`."""
+    """Return True if a part is a space in the section `parent`. Without `is_space`, return True for every section."""
     return isinstance(part, SiteSpace) and parent_id(part) == parent if is_space else isinstance(part, SiteSection)
 
 

@@ -229,8 +229,7 @@ MEMBERS_WHO_MERGE: Resource[permissions.UserPermission] = replace(
     items=lambda response: tuple(item for item in response.items if item.permission in MERGE_ROLES),
 )
 ACCESS_TABLES = (EVERYONE_WITH_ACCESS, MEMBERS_WHO_MERGE, MEMBER_ROLES, TEAM_ROLES)
-"""The tables of who has access to a space or collection: everyone, members who merge, roles of members, roles of
-teams."""
+"""The tables about access to a space or collection."""
 
 
 def space_arguments(arguments: Arguments, space: str) -> Arguments:

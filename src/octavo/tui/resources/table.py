@@ -128,8 +128,7 @@ class TableState:
 
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""Characters that start a formula in a spreadsheet. A cell that begins with one gets a quote before it, so that it is
-shown as text."""
+"""Characters that start a formula in a spreadsheet. Such a cell gets a quote at its start, so that its text is shown."""
 
 
 def as_csv(columns: Sequence[ResourceColumn[Any]], items: Sequence[Any], name_of: NameOf) -> str:
@@ -204,7 +203,7 @@ class DetailLoader:
         self._stop()
 
     def details_of(self, resource: Resource[Any], arguments: Arguments, item: Any | None) -> DetailFacts:
-        """Return the details of an item. If they are not loaded, load them once the cursor stays on the row."""
+        """Return the details of an item. If they are not loaded, return `LOADING`, and load them after a moment."""
         if resource.load_details is None or item is None:
             self._stop()
             return ()

@@ -1,5 +1,4 @@
-"""Bars of one line. One has the tabs of a list with counts, such as `▌Open 6▐  Drafts 3   Merged`, of which one is
-active. The key bar has the most important keys of the focused widget and its view."""
+"""Bars of one line: the tabs of a list with their counts, such as `▌Open 6▐  Drafts 3   Merged`, and the key bar."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ from octavo.tui.widgets.short_texts import safe
 
 @dataclass(frozen=True)
 class Section:
-    """A tab. `count` is shown after its name unless it is None or 0."""
+    """A tab. A `count` of None or 0 is not shown."""
 
     key: str
     name: str

@@ -123,7 +123,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         self._listed_query = ""
         """Query whose matches are listed."""
         self.has_listed_choices = False
-        """True when the list shows the choices, which is before `is_mounted` becomes True."""
+        """True once the list shows the choices. `is_mounted` becomes True later."""
 
     def body(self) -> ComposeResult:
         self._choices = self.choices()
@@ -337,8 +337,8 @@ class Picker(Chooser[T | None, T]):
         is_loading: bool = False,
     ) -> None:
         """`on_preview` is called with each value that the cursor reaches, for example to preview a theme. `initial` is
-        selected first. `find_more` searches for choices in lists too long to load. With `is_loading`, the choices are
-        still loading: the user can type, and the caller passes them to `show_loaded`."""
+        selected first. `find_more` searches for choices in lists too long to load. With `is_loading`, the caller passes
+        the choices to `show_loaded` later."""
         super().__init__(title, choices, empty=empty, is_loading=is_loading)
         self._on_preview, self._initial, self._find_more = on_preview, initial, find_more
         self._search_timer: Timer | None = None

@@ -67,9 +67,8 @@ _NO_KEY = "palette."
 
 
 class StillLoading(str):
-    """Reason why a command cannot run now: its data is loading. Letters typed next still run commands, unless the
-    command writes or takes text. Dialogs that confirm a write give plain strings as reasons, so that a held key never
-    confirms."""
+    """Reason why a command cannot run now: its data is loading. The keys typed next are not ignored, as they are after
+    other reasons. Dialogs that confirm a write do not use it, so that a held key never confirms."""
 
     __slots__ = ()
 
@@ -341,8 +340,7 @@ class ActiveCommand:
 
 
 def active_commands(screen: Screen[Any]) -> list[ActiveCommand]:
-    """Return the commands that the user can run on `screen`. Those of the focused widget come first, then those of its
-    parents. Those of one widget are in the order of its bindings."""
+    """Return all commands on `screen`: first the commands of the focused widget, then those of its parents."""
     return [_active_command(screen.app, active, keys) for active, keys in _active_bindings(screen)]
 
 
@@ -423,13 +421,11 @@ def _function_of(node: DOMNode, binding: Binding) -> object:
 
 
 def key_bar(screen: Screen[Any]) -> list[ActiveCommand]:
-    """Return the commands for the key bar, the most important first: those in `KEYBAR` of the focused widget and of the
-    screen, then the first command of the focused widget, the commands of its parents, its other commands, those of
-    other panes, and those of the app.
+    """Return the commands for the key bar, the most important first. While the focused widget takes all letters as text,
+    return only its `typing_keys`.
 
-    Left out are the second of two keys with the same function, the `hidden_keys` of the screen, and commands that do not
-    apply to their target. A command that the user is not allowed to run stays, and its key says why. While the focused
-    widget takes all letters as text, only its `typing_keys` are returned.
+    The commands in `KEYBAR` come first, the commands of the app last. Commands that do not apply to their target and the
+    `hidden_keys` of the screen are left out. A command that the user may not run stays, and its key says why.
     """
     hidden_keys: frozenset[str] = getattr(screen, "hidden_keys", frozenset())
     focused: DOMNode | None = screen.focused

@@ -25,7 +25,7 @@ from octavo.tui.widgets.text_inputs import DraftClock, LineInput, PathInput, Tex
 from octavo.tui.widgets.text_widgets import ChangingText, FactList
 
 READ_SECONDS = 0.5
-"""Seconds for which new content cannot be confirmed: a key pressed sooner was meant for the content before."""
+"""Seconds for which new content cannot be confirmed, because a key pressed so soon was meant for the earlier content."""
 _SCROLL_KEYS = Binding.Group("scroll")
 
 
@@ -140,7 +140,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         self._is_answered = False
         self._is_composed = False
         self._content_time: datetime | None = None
-        """Time when content was shown that the user must read before the confirm key works. None if there is none."""
+        """Time when new content was shown. None if the user has had enough time to read it."""
         self._reading_timer: Timer | None = None
         self._draft_clock = DraftClock()
         self._draft_timer: Timer | None = None

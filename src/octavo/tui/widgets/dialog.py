@@ -50,11 +50,10 @@ class DialogFrame(Vertical):
 
 
 def prepare_screen(screen: Screen[Any], event: Event) -> bool:
-    """Prepare a screen for `event`, and return whether it should handle the event.
+    """Prepare a screen for `event`, and return True if the screen should handle the event.
 
-    Before the screen has widgets, it gets the breakpoint classes of the terminal's size: Textual sets them after the
-    first layout, which shows panes in another width for a moment. A resize to a size that the terminal no longer has is
-    not handled, because two queued sizes would alternate forever.
+    A new screen gets its breakpoint classes before its widgets. Textual sets them after the first layout, so panes would
+    have another width for a moment. An outdated resize is not handled: two queued sizes would alternate forever.
     """
     app = screen.app
     if isinstance(event, Compose):

@@ -261,8 +261,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
             index = remaining if remaining is not None else 0 if self.query_text else old_cursor
         self.cursor = self._nearest_stop(index, 1)
         if keys and (not self.query_text or (remaining is not None and user_key in old_keys)):
-            # From now on, return to the selected item, even if a removed item comes back later. But while a filter
-            # hides an item, return to that item.
+            # A removed item that comes back does not get the cursor again. An item that the filter hides does.
             self.returning_key = self.key
         self.lay_out_again()
         if keys and had_items:
@@ -295,8 +294,8 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._refresh_items(self.cursor)
 
     def _nearest_stop(self, index: int, step: int) -> int:
-        """Return the index nearest to `index` where the cursor can stop: first in the direction of `step`, else in the
-        other direction. If it cannot stop anywhere, return `index`, limited to the list."""
+        """Return the nearest index where the cursor can stop, searched first in the direction of `step`. If there is none,
+        return `index`, limited to the list."""
         count = len(self.keys)
         index = max(0, min(index, count - 1))
         for direction in (step, -step):
@@ -538,7 +537,7 @@ class ListState:
         self._list.lay_out_again()
 
     def show_unreadable(self, unreadable: int) -> None:
-        """If the list is empty because all its `unreadable` items could not be parsed, show an error."""
+        """Show an error if the list is empty because none of its `unreadable` items could be parsed."""
         if unreadable and not self._list.counts.loaded:
             message = f"{plural(unreadable, 'item')} could not be read"
             self.fail(

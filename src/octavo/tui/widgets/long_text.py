@@ -296,7 +296,7 @@ class WrappedRows:
 
 @lru_cache(16)
 def _line_pattern(width: int) -> re.Pattern[str]:
-    # The first two alternatives are for text without a word start: searching it for one would be slow.
+    # The first two alternatives match text without a word start, in which the third would search slowly.
     return re.compile(rf"(?s:\S{{{width}}}|\s{{{width}}}|.{{1,{width}}}(?:(?<=\s)(?=\S)|\Z)|.{{1,{width}}})")
 
 

@@ -67,8 +67,8 @@ class NoticeBoard:
         self.listeners: set[Callable[[], None]] = set()
 
     def say(self, text: str, tone: Tone = "done", *, seconds: float | None = None, undo: bool = False) -> int:
-        """Show a notice with `text`, and return the number of the notice. The older of two notices is removed. A notice
-        with the same text is replaced, so its time starts again."""
+        """Show a notice, and return its number. It replaces a notice with the same text, else the older of two
+        notices."""
         self._notices = [notice for notice in self._notices if notice.text != text][1 - MAX_NOTICES :]
         number = next(self._numbers)
         duration = _SECONDS[tone] if seconds is None else seconds

@@ -99,8 +99,8 @@ class FuzzyMatch(NamedTuple):
 
 
 def match(query: str, text: str) -> FuzzyMatch | None:
-    """Return the score and the matching characters of `text`. Each word of `query` must be in it, or at least the
-    letters of the word in order (`_match_letters`). None if a word does not match."""
+    """Return the match of `query` in `text`. The text must contain each word, or the letters of the word in order. None
+    if a word does not match."""
     folded = FoldedText(text)
     score, matched = 0.0, set[int]()
     for word in fold(query).split():
@@ -144,8 +144,9 @@ def _match_letters(word: str, text: str) -> FuzzyMatch | None:
 
 
 def _find_next(letter: str, text: str, start: int) -> tuple[int, int] | None:
-    """Return the index and the distance of the nearest `letter` from `start` on. None if there is none. The distance is
-    the number of skipped characters, or 2 for each skipped word if the letter starts a word and this is less."""
+    """Return the index of the nearest `letter` from `start` on, and its distance. None if there is none.
+
+    The distance is the number of skipped characters. To the start of a word, it can also be 2 for each skipped word."""
     nearest_index = text.find(letter, start)
     if nearest_index < 0:
         return None

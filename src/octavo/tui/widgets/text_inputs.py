@@ -124,7 +124,7 @@ class TextEditor(TextArea):
         self._paste(self.app.clipboard)
 
     def delete(self, start: Location, end: Location, *, maintain_selection_offset: bool = True) -> EditResult:
-        """Delete the text in a range. If it has only an invisible cut, the range is widened by one letter."""
+        """Delete the text in a range. A range that has only the cut of a long line is widened by one letter."""
         navigator = self.navigator
         while start != end and not self.get_text_range(start, end):
             first, last = sorted((start, end))

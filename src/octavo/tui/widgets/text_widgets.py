@@ -128,7 +128,7 @@ class ScrollWidget(HasCommands, ScrollView):
     of the widget is automatic."""
 
     MOVES: ClassVar[frozenset[str]] = frozenset()
-    """Names of the commands that wait for the first lines: moves, and `open`. The others say that the lines are loading."""
+    """Names of the commands that wait for the first lines, such as moves and `open`."""
     waiting_commands: tuple[Callable[[], object], ...] = ()
     """Commands that were pressed before there were lines."""
     virtual_size = Reactive(Size(0, 0))
@@ -165,8 +165,8 @@ class ScrollWidget(HasCommands, ScrollView):
 
 
 def _drawn_position(bar: ScrollBar, scroll_y: float) -> float:
-    """Return the position at which `bar` is drawn for `scroll_y`, in eighths of a cell. In a long text, several lines
-    have the same one, and the bar is drawn only once for them."""
+    """Return `scroll_y`, rounded to a whole eighth of a cell of `bar`. In a long text, several lines have the same
+    position, and the bar is drawn only once for them."""
     height, lines, last = bar.size.height, bar.window_virtual_size, bar.window_virtual_size - bar.window_size
     if not 0 < scroll_y < last or not height:
         return scroll_y
