@@ -68,7 +68,7 @@ class FormField:
     kind: FieldKind
     label: str = ""
     group: str = ""
-    """Label of the nested model that contains the field. Empty if the model has no other field."""
+    """Label of the nested model that contains the field. Empty without a nested model, or if it has no other field."""
     hint: str = ""
     """Explanation for the user: the docstring of the field in the model."""
     is_required: bool = False
@@ -132,8 +132,8 @@ def fields_of(
     leave_out: frozenset[str] = frozenset(),
     required_fields: frozenset[str] = frozenset(),
 ) -> tuple[FormField, ...]:
-    """Return the form fields of an operation, without `at`, the query parameters and the fields in `leave_out`. The
-    user must also fill in `required_fields`, although the API does not require them."""
+    """Return the form fields of an operation, without the fields in `leave_out`. The user must also fill in
+    `required_fields`, although the API does not require them."""
     spec = SPECS.get(operation) if issubclass(operation, Operation) else None
     query_names = set(spec.query) if spec is not None else set()
     nullable = set(spec.nullable) if spec is not None else set()

@@ -350,8 +350,8 @@ def _sentence(sentence: str) -> str:
 
 
 def _field_of(error: ErrorDetails, fields: Sequence[FormField]) -> tuple[str, Sequence[int | str]]:
-    """Return the name of the field with an error, and the path inside its value, without the names of union members
-    that Pydantic adds. `FORM` if the error belongs to no field."""
+    """Return the name of the field with an error, and the path inside its value. The name is `FORM` if the error belongs
+    to no field. The path leaves out Pydantic's names of union members."""
     candidates = list(fields)
     depth, inner_path = 0, list(error["loc"])
     while inner_path and candidates:

@@ -250,7 +250,7 @@ class Resource(Generic[M]):
     status: Callable[[M], str] = lambda item: ""
     """Returns the status of an item, shown while its children are open."""
     secret_fields: frozenset[str] = frozenset()
-    """Fields whose values are hidden until the user reveals them. They are never exported."""
+    """Fields whose values are neither shown in the details nor exported."""
     permission_source: Callable[[M], Any] = lambda item: item
     """Returns the object with the user's permissions for an item and its children."""
     as_update: Callable[[M], Model] = lambda item: item

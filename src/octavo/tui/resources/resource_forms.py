@@ -352,7 +352,7 @@ def title_of_items(resource: Resource[Any], items: Sequence[Any]) -> str:
 async def delete_items(
     live: Live, resource: Resource[Any], arguments: Arguments, items: Sequence[Any]
 ) -> SendResult[tuple[Any, ...]]:
-    """Delete items in order, until one cannot be deleted. Return the deleted items."""
+    """Delete items in order, until one cannot be deleted. If all were deleted, the result has the items."""
     deleted: list[Any] = []
     for item in items:
         sent = await _delete_one(live, resource, arguments, item)

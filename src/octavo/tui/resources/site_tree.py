@@ -216,8 +216,8 @@ def _with_children(part: Part, children: tuple[Part, ...]) -> Part:
 
 
 def set_default(structure: SiteStructure, part: MovablePart) -> SiteStructure:
-    """Return the structure with a part as the default: a space among the spaces with the same parent, a section among
-    all sections."""
+    """Return the structure with a part as the default. A space is the default among the spaces with the same parent, a
+    section among all sections."""
     parent, is_space = parent_id(part), isinstance(part, SiteSpace)
 
     def with_new_default(parts: Sequence[Part]) -> tuple[Part, ...]:

@@ -536,8 +536,8 @@ def accepted_keys(
 def _first_conflict(
     keymap: Mapping[str, str], contexts: Iterable[Sequence[Binding]]
 ) -> tuple[str, str, str | None] | None:
-    """Return a command in `keymap` with a key that another command of the same context uses: its id, the key, and the
-    id of the other command. None if there is no conflict."""
+    """Return the first key in `keymap` that another command of the same context uses: the id of the command, the key,
+    and the id of the other command. None if there is no conflict."""
     for bindings in contexts:
         taken_keys = {
             key: binding.id for binding in bindings if binding.id not in keymap for key in normal_keys(binding.key)

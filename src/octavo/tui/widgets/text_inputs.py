@@ -145,8 +145,8 @@ class TextEditor(TextArea):
         return super().find_matching_bracket(bracket, search_from) if len(self.text) <= MAX_BRACKET_SEARCH else None
 
     def scroll_cursor_visible(self, center: bool = False, animate: bool = False) -> Offset:
-        """Scroll to the cursor, unless it is below the last line. When lines are deleted, Textual hides the scroll bar
-        and scrolls to the cursor before it moves the cursor up."""
+        """Scroll to the cursor. Does nothing if the cursor is below the last line: after a deletion, Textual scrolls
+        before it moves the cursor up."""
         if self.cursor_location[0] >= self.document.line_count:
             return Offset()
         return super().scroll_cursor_visible(center, animate)

@@ -251,8 +251,7 @@ def failure_lines(message: str, cause: str, screen: Screen[Any], *, item_count: 
 
 
 def age_line(text: str) -> Content:
-    """Return the line below a list that was loaded before the connection was lost: `text`, which says how old the
-    list is, and the key that retries."""
+    """Return the line below an outdated list: `text`, which says how old the list is, and the key that retries."""
     keys = Content.assemble(("r", "$primary"), (" retry", "$octavo-muted"))
     return Content.assemble((f"  {text}   ", "$octavo-muted"), keys)
 
