@@ -107,6 +107,13 @@ async def test_first_run_can_open_the_demo(stage: Stage) -> None:
         await run.see("Saltmarsh Instruments", "REVIEW REQUESTED", "DEMO")
 
 
+async def test_demo_opens_once_if_its_key_is_pressed_again(stage: Stage) -> None:
+    async with stage.library() as platform, stage.show(stage.settings(), None, platform) as run:
+        await run.see("Try the demo")
+        await run.pilot.press("ctrl+d", "ctrl+d", "ctrl+d")
+        await run.see("Saltmarsh Instruments", "REVIEW REQUESTED", "DEMO")
+
+
 @pytest.mark.before_release
 async def test_first_run_signs_in_with_a_pasted_key(stage: Stage) -> None:
     async with stage.library() as platform, serve_platform(platform) as origin:

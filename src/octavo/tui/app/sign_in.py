@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, ClassVar
 
 from textual import on
@@ -44,7 +45,7 @@ SIGN_IN: Commands[SignInScreen] = Commands(
 
 
 class SignInScreen(HasCommands, Screen[None]):
-    """The screen where the user pastes an API key, tries the demo, or opens a folder."""
+    """The screen on which the user pastes an API key, tries the demo, or opens a folder."""
 
     CSS_PATH = "sign_in.tcss"
     CONTEXT = "sign in"
@@ -57,6 +58,10 @@ class SignInScreen(HasCommands, Screen[None]):
     def __init__(self) -> None:
         super().__init__()
         self._signed_in: SignInResult | None = None
+        self._check: asyncio.Task[None] | None = None
+        """Checks an API key. None before the first check."""
+        self._opening: asyncio.Task[None] | None = None
+        """Opens the session that replaces this screen. None before the user has chosen a session."""
 
     @property
     def shell(self) -> Shell:
@@ -64,7 +69,7 @@ class SignInScreen(HasCommands, Screen[None]):
 
     def go_back(self) -> None:
         """Open the session from which the user came to this screen."""
-        self.shell.background(self._enter(self.shell.sign_in_methods.open_previous))
+        self._open(lambda: self._enter(self.shell.sign_in_methods.open_previous))
 
     async def on_event(self, event: Event) -> None:
         if prepare_screen(self, event):
@@ -118,11 +123,13 @@ class SignInScreen(HasCommands, Screen[None]):
     @on(TextButton.Pressed, "#check")
     def _on_key_submitted(self) -> None:
         secret = self.query_one("#key", SecretInput).secret
+        if self._check is not None and not self._check.done():
+            return
         if secret is None:
             self._show_facts(("care", "Paste an API key first, or try the demo."))
             return
         self._show_facts(("asking", "Checking the API key…"))
-        self.shell.background(self._sign_in(secret.get_secret_value()))
+        self._check = self.shell.background(self._sign_in(secret.get_secret_value()))
 
     async def _sign_in(self, key: str) -> None:
         try:
@@ -140,9 +147,9 @@ class SignInScreen(HasCommands, Screen[None]):
 
     @on(TextButton.Pressed, "#start")
     def _on_start_pressed(self) -> None:
-        if self._signed_in is not None:
+        if (signed_in := self._signed_in) is not None:
             self.shell.may_ask_for_key = True
-            self.shell.background(self.shell.show_session(self._signed_in.session, "inbox"))
+            self._open(lambda: self.shell.show_session(signed_in.session, "inbox"))
 
     @on(TextButton.Pressed, "#demo")
     def _on_demo_pressed(self) -> None:
@@ -151,7 +158,7 @@ class SignInScreen(HasCommands, Screen[None]):
     def try_demo(self) -> None:
         """Open the demo."""
         self._show_facts(("asking", "Preparing the demo…"))
-        self.shell.background(self._enter(self.shell.sign_in_methods.open_demo))
+        self._open(lambda: self._enter(self.shell.sign_in_methods.open_demo))
 
     @on(TextButton.Pressed, "#open")
     @on(Input.Submitted, "#folder")
@@ -163,9 +170,14 @@ class SignInScreen(HasCommands, Screen[None]):
         field = self.query_one("#folder", PathInput)
         if field.value.strip():
             path = field.value.strip()
-            self.shell.background(self._enter(lambda: self.shell.sign_in_methods.open_folder(path)))
+            self._open(lambda: self._enter(lambda: self.shell.sign_in_methods.open_folder(path)))
         else:
             field.focus()
+
+    def _open(self, show: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Open a session and show it. Does nothing while another session is being opened."""
+        if self._opening is None or self._opening.done():
+            self._opening = self.shell.background(show())
 
     async def _enter(self, open_session: Callable[[], Awaitable[Session]]) -> None:
         try:
