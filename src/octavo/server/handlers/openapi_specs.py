@@ -12,7 +12,7 @@ from typing import Any
 
 from octavo.api import openapi
 from octavo.server.fetcher import Fetcher, FetchFailure
-from octavo.server.handlers.permissions import allows, organization_role, require_in_organization
+from octavo.server.handlers.permissions import allows, organization_role, refuse_guests, require_in_organization
 from octavo.server.rest import BackgroundWork, Refusal, World, before_save, guards, handle, omit, path_of, presents
 from octavo.server.store import Json, MissingResource
 
@@ -59,8 +59,7 @@ def _download_url(world: World, version: Json) -> str:
 
 @guards(openapi.List, openapi.Get, openapi.ListVersions)
 def _require_viewer(op: Any, world: World) -> None:
-    if organization_role(world, op.at.organization_id) is None:
-        raise Refusal(403, "Guests cannot see OpenAPI specifications. Ask an admin of the organization for a role.")
+    refuse_guests(world, op.at.organization_id, "see OpenAPI specifications")
     if isinstance(op, openapi.ListVersions):
         world.store.get(path_of(op).removesuffix("/versions"))
 

@@ -19,7 +19,14 @@ from octavo.api.folding import fold
 from octavo.documents import page_trees
 from octavo.server.handlers import site_tree, spaces
 from octavo.server.handlers.organizations import present_user
-from octavo.server.handlers.permissions import RANKS, allows, organization_guard, organization_role, role
+from octavo.server.handlers.permissions import (
+    RANKS,
+    allows,
+    organization_guard,
+    organization_role,
+    refuse_guests,
+    role,
+)
 from octavo.server.handlers.site_structure import (
     new_site_space,
     refuse_invalid_step,
@@ -62,8 +69,7 @@ def site_permissions(world: World, organization: str) -> Json:
 
 @handle.register
 def _list_permissions(op: sites.ListPermissions, world: World) -> Json:
-    if organization_role(world, op.at.organization_id) is None:
-        raise Refusal(403, "Guests cannot see who has access to a site. Ask an admin of the organization for a role.")
+    refuse_guests(world, op.at.organization_id, "see who has access to a site")
     view = site_view(world, op.at)
     visible = [view.tree.spaces[part.document["space"]] for part in view.site_spaces()]
     organization = world.store.get(f"/orgs/{op.at.organization_id}")
