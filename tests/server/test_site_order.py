@@ -96,20 +96,20 @@ async def test_older_operation_to_move_a_section_works(ask: Ask) -> None:
 
 
 async def test_lists_of_parts_stay_consistent_while_parts_change(ask: Ask) -> None:
-    at, made = await a_site_in_sections(ask, "A", "B", "C", "D")
-    await ask(structure.CreateGroup(at=at, title="Group", sections=(made["B"].id, made["C"].id)))
+    at, made = await a_site_in_sections(ask, "AA", "BB", "CC", "DD")
+    await ask(structure.CreateGroup(at=at, title="Group", sections=(made["BB"].id, made["CC"].id)))
     listings: list[Listing[Any]] = [
         structure.ListSections(at=at, limit=3),
         structure.ListSiteSpaces(at=at, limit=3),
     ]
     for listing in listings:
         first = await ask(listing)
-        assert [each.title for each in first.items] == ["A", "D", "B"]
+        assert [each.title for each in first.items] == ["AA", "DD", "BB"]
         assert first.next
         rest = await ask(listing.model_copy(update={"page": first.next.page}))
-        assert [each.title for each in rest.items] == ["C"]
+        assert [each.title for each in rest.items] == ["CC"]
     page = (await ask(structure.ListSections(at=at, limit=3))).next
     assert page
-    await ask(structure.DeleteSection(at=at, site_section_id=made["B"].id))
+    await ask(structure.DeleteSection(at=at, site_section_id=made["BB"].id))
     rest_of_it = await ask(structure.ListSections(at=at, page=page.page))
-    assert [each.title for each in rest_of_it.items] == ["C"]
+    assert [each.title for each in rest_of_it.items] == ["CC"]
