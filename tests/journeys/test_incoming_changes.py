@@ -6,9 +6,11 @@ import pytest
 
 from octavo.api import change_requests, content
 from octavo.api.content import UpdatePage
+from octavo.tui.comments.comments_screen import CommentsScreen
+from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.review.checked_dialog import CheckedDialog
-from tests.journeys.contests import Contest, add_page, edit_page
-from tests.journeys.stage import Run, Stage
+from tests.journeys.contests import HARBOUR, Contest, add_page, edit_page
+from tests.journeys.stage import MARA, Run, Stage
 
 BASE = "# Stores\n\nThe probe reads 10 cm at low water and 20 cm at high water.\n"
 MAIN = BASE.replace("10 cm", "12 cm")
@@ -224,3 +226,22 @@ async def test_header_of_a_change_request_is_updated_after_main_changed(stage: S
         await run.press("r")
         await run.see("1 possible conflict")
         assert "already in main" not in run.text
+
+
+async def test_dialog_about_conflicts_of_a_merge_does_not_open_over_another_view(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        contest = Contest(run)
+        await contest.texts(BASE, MAIN, BASE.replace("10 cm", "11 cm"))
+        requests = await run.ask(change_requests.List(at=HARBOUR, limit=100), MARA)
+        at = next(each.ref(HARBOUR) for each in requests.items if each.number == contest.number)
+        await run.ask(change_requests.Merge(at=at), MARA)
+        run.app.go(ToChangeRequest(at))
+        await run.see("Merged by Mara Lindqvist")
+        run.gate.shut(content.ListPages)
+        await run.press("R")
+        await run.until(lambda: run.gate.waiting > 0, "look for conflicts")
+        await run.press("4")
+        await run.see("Comments · open")
+        run.gate.open()
+        await run.settle()
+        assert isinstance(run.app.screen, CommentsScreen)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from octavo.api import change_requests, comments, content, reviews, spaces
@@ -11,6 +13,7 @@ from octavo.api.content import DocumentBody, GetRawPage, UpdatePage
 from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.tui.review import request_preview
 from octavo.tui.review.request_comparison import PREDICTION_DELAY
+from tests.journeys.faulty_server import altered
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_reviewing import open_change_request, select_change_request
 
@@ -144,6 +147,16 @@ async def test_prediction_that_failed_is_loaded_by_r(stage: Stage) -> None:
         run.accept()
         await run.press("r")
         await run.see("1 possible conflict")
+
+
+async def test_preview_counts_the_changes_that_the_server_does_not_list(stage: Stage) -> None:
+    def add_unlisted(response: Any) -> None:
+        response["more"] = 7
+
+    changes = altered("/v1/spaces/[^/]+/change-requests/[^/]+/changes", add_unlisted)
+    async with stage.play(start="changes", over=changes) as run:
+        await select_change_request(run, "refused")
+        await run.see("~ Troubleshooting", "and 7 more")
 
 
 @pytest.mark.before_release

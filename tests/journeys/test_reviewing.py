@@ -49,6 +49,22 @@ async def test_revert_dialog_does_not_open_over_another_view(stage: Stage) -> No
         assert "Revert the changes" not in run.text
 
 
+async def test_dialog_that_withdraws_a_review_does_not_open_over_another_view(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        screen = await open_refused(run)
+        await run.ask(reviews.Submit(at=screen.at, status="approved"), MARA)
+        await run.press("r")
+        await run.see("✓ 2 approved")
+        run.gate.shut(reviews.List)
+        await run.press("w")
+        await run.until(lambda: run.gate.waiting > 0, "load the review")
+        await run.press("2")
+        await run.see("Your first tide")
+        run.gate.open()
+        await run.settle()
+        assert "Withdraw your review" not in run.text
+
+
 @pytest.mark.before_release
 async def test_viewed_pages_of_a_change_request_are_kept_after_a_restart(stage: Stage) -> None:
     async with stage.play() as run:

@@ -18,7 +18,7 @@ from octavo.data.live import Snapshot
 from octavo.data.queries import requested_of, reviews_of
 from octavo.documents.page_trees import title_of
 from octavo.documents.suggestions import one_line_text
-from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, ARCHIVE_HINT, sign_of
+from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, ARCHIVE_HINT, count_unlisted, sign_of
 from octavo.tui.review.request_status import RequestStatus, StatusFact, merged_by
 from octavo.tui.widgets.short_texts import long_age, plural
 from octavo.tui.widgets.text_widgets import ChangingText
@@ -169,9 +169,9 @@ class RequestPreview(VerticalScroll, can_focus=False):
             Content.assemble((sign_of(each), styles[sign_of(each)]), " ", title_of(each))
             for each in changes[:MAX_PAGES]
         ]
-        if len(changes) > MAX_PAGES:
-            lines.append(Content.styled(f"  and {len(changes) - MAX_PAGES} more", "$octavo-muted"))
-        if not changes:
+        if more := len(changes) - len(lines) + count_unlisted(self._changes.value):
+            lines.append(Content.styled(f"  and {more} more", "$octavo-muted"))
+        if not lines:
             lines = [Content.styled("No changes yet.", "$octavo-muted")]
         return [heading, *lines, Content("")]
 

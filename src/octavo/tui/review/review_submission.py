@@ -174,6 +174,8 @@ async def _open_withdraw_dialog(app: Shell, target: RequestTarget) -> None:
     except ApiError as error:
         app.say(f"Could not load your review of {name}: {error}", tone="failed")
         return
+    if app.screen is not target.view:
+        return  # The user left the view while the reviews loaded.
     if (mine := _my_review(app, reviews)) is None:
         app.say(f"You have not reviewed {name}, or your review is outdated.", tone="care")
         return

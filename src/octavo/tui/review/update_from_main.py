@@ -265,13 +265,17 @@ async def _resolve_merged(app: Shell, target: RequestTarget) -> None:
         return
     revision = space.revision_ref(merged.revision_merged)
     try:
-        if (request := await _find_resolving_request(app, merged, space)) is not None:
-            _open_conflicts_view(app, target, request, merged)
-            return
-        changed = await live.cached_or_fetch(content.ListChanges(at=revision, limit=1000))
-        conflicts = await find_conflicts(live, space, None, changed, None)
+        request = await _find_resolving_request(app, merged, space)
+        if request is None:
+            changed = await live.cached_or_fetch(content.ListChanges(at=revision, limit=1000))
+            conflicts = await find_conflicts(live, space, None, changed, None)
     except ApiError as error:
         app.say(f"Could not check {target.name} for conflicts: {error}", tone="failed")
+        return
+    if app.screen is not target.view:
+        return  # The user left the view while the conflicts loaded.
+    if request is not None:
+        _open_conflicts_view(app, target, request, merged)
         return
     if not conflicts.pages:
         app.say(f"The merge of {target.name} left no conflicts in main.")
