@@ -251,9 +251,13 @@ class StateDb:
         except OSError as error:
             raise self._record_failure(error, path) from error
 
+    def flush(self) -> None:
+        """Finish writing. Nothing can be written afterwards."""
+        self._writer.close()
+
     def close(self) -> None:
         """Finish writing, and close the file."""
-        self._writer.close()
+        self.flush()
         self._db.close()
 
     def _open(self, path: Path | None, migrations: Sequence[Sequence[str]]) -> sqlite3.Connection:

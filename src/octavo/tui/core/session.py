@@ -137,10 +137,10 @@ class Session:
         await asyncio.gather(*(run_in_thread(each.close) for each in files))
 
     def finish_writing(self) -> None:
-        """Wait until everything is on disk, because the process ends. The caches stay open: closing an SQLite file takes
+        """Wait until everything is on disk, because the process ends. The files stay open: closing an SQLite file takes
         milliseconds, because SQLite copies its newest rows."""
         self.live.cache.flush()
-        self.state.close()
+        self.state.flush()
 
     @cached_property
     def proposed(self) -> ProposedNotes:
