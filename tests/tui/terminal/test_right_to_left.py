@@ -49,6 +49,10 @@ def test_letters_are_put_in_visual_order(text: str, shown: str) -> None:
     assert visible_text(text) == shown
 
 
+def test_empty_segments_do_not_split_a_text() -> None:
+    assert reorder(Segment(""), Segment("אב "), Segment(""), Segment("גד")) == [Segment("דג בא")]
+
+
 def test_styles_follow_their_letters_and_bullets_stay() -> None:
     assert reorder(Segment("אב "), Segment("גד", BOLD), Segment(" •", BOLD)) == [
         Segment("דג", BOLD),

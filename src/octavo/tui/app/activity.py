@@ -234,7 +234,8 @@ class ActivityScreen(Dialog[None]):
         return self.shell.session.outbox.other_account_reason(entry) or entry.reason or self._awaited_step(entry)
 
     def _awaited_step(self, entry: OutboxEntry) -> str:
-        """Return the reason why a queued change waits, as a sentence: another change, or the server. Empty if it does not wait."""
+        """Return the cause for which a queued change waits, as a sentence: another change or the connection. Empty if the
+        change does not wait."""
         outbox = self.shell.session.outbox
         first = blocked_by(entry, outbox.entries) if entry.state == "queued" else None
         if first is None:
@@ -329,8 +330,8 @@ class ActivityScreen(Dialog[None]):
     def _run_step(
         self, verb: str, adverb: str, chosen: Sequence[OutboxEntry], step: Callable[[str], Awaitable[None]]
     ) -> None:
-        """Clear the selection, and call `step` with the id of each change. If a result cannot be saved, stop and show
-        an error, in which `verb` and `adverb` describe the step."""
+        """Clear the selection, and call `step` with the id of each change. If a result cannot be saved, stop and show an
+        error. `verb` and `adverb` name the step in the error."""
         app = self.shell
         self.rows.selection.clear()
 

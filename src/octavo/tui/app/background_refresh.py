@@ -1,5 +1,5 @@
-"""Refreshes of the session while the app is open, and notifications at its start. Also the commands of the account:
-sign in, switch to another account, and sign out."""
+"""Refreshes the data of the session, and shows notifications at its start. Also the commands to sign in, sign out and
+switch to another account."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ PROBLEM_SECONDS = GREETING_SECONDS = 15.0
 PROGRESS_AFTER = 1.0
 """Seconds after which the progress of loading a folder is shown."""
 PROGRESS_EVERY, PROGRESS_SECONDS = 0.5, 30.0
-"""Seconds between two progress notifications, and how long one stays if Octavo is too busy to replace it."""
+"""Seconds between two progress notifications, and maximum number of seconds for which one is shown."""
 _GREETED = "greeted"
 """Name under which the state database stores that the greeting was shown."""
 
 
 async def notify_on_start(app: Shell, session: Session) -> None:
-    """Show each notification when its information is known."""
+    """Show the notifications of a new session, each as soon as its information is loaded."""
     notifying = [report_unsent_pages(app, session)]
     if unfinished_writes(session.state):
         notifying.append(_report_unfinished_writes(app, session))
@@ -89,8 +89,7 @@ class BackgroundRefresh:
     """Refreshes the data of the current session at intervals, and calls the hooks for what is new."""
 
     def __init__(self, app: Shell, *, check_interval: float | None) -> None:
-        """`check_interval` is the time between two checks, in seconds. With None, there is no timer, and the caller
-        must call `refresh_if_due`."""
+        """`check_interval` is the time between two checks in seconds. With None, only the caller calls `refresh_if_due`."""
         self.poller: Poller | None = None
         """Decides when to refresh and which operations. None before the first check."""
         self._session: Session | None = None
@@ -126,7 +125,8 @@ class BackgroundRefresh:
             self._app.workspace.news.dismiss()
 
     def on_terminal_hidden(self) -> None:
-        """Stop refreshes, because the terminal lost the focus, unless hooks or notifications need them."""
+        """Stop refreshes, because the terminal lost the focus. With hooks or notifications, refreshes
+        go on."""
         if self._hooks is not None:
             return
         if self._session is not None:
@@ -204,8 +204,7 @@ def _sign_in(app: Shell, _: object) -> None:
 
 
 def sign_in_after_rejection(app: Shell) -> None:
-    """Show the sign-in screen, because the server rejects the API key. While the user is typing, show a
-    notification instead."""
+    """Show the sign-in screen, because the server rejects the API key. If the user is typing, only show a notification."""
     account = app.session.account
     if account is None:
         return

@@ -1,4 +1,4 @@
-"""Detects new rows of the inbox, and describes them and merged change requests for hooks and notifications."""
+"""Detects new rows of the inbox. Describes new rows and merges for hooks and notifications."""
 
 from __future__ import annotations
 
@@ -59,15 +59,15 @@ class InboxEvent:
 
 
 class InboxEventDetector:
-    """Compares each inbox with the previous inboxes of the session. The first complete inbox has no events."""
+    """Finds the rows of an inbox that were in no earlier inbox of the session."""
 
     def __init__(self) -> None:
         self._known: set[tuple[str, str]] | None = None
         """Key and stamp of each row that was seen. None until the first complete inbox."""
 
     def new_rows(self, rows: Iterable[InboxRow], *, is_complete: bool) -> list[InboxRow]:
-        """Return the rows that are new or have a new event, without rows for the user's own unsent texts. Empty until
-        the first call with a complete inbox, and for that call."""
+        """Return the rows that are new or have a new event, without the user's own unsent texts. Empty up to the first
+        complete inbox."""
         stamps = {(each.key, each.stamp): each for each in rows}
         if self._known is None:
             self._known = set(stamps) if is_complete else None

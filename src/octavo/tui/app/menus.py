@@ -1,5 +1,5 @@
-"""Menus of the app: switch organization, switch demo user, and choose a help topic. Also entries of the command palette
-that lead to other views, and the version of the server."""
+"""Menus to switch the organization or the demo user, and to choose a help topic. Also the entries of the command palette
+for other views, and the version of the server."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
         self._spaces: dict[str, tuple[Space, ...]] = {}
         """Spaces by the id of their organization, as far as they are loaded."""
         self._failed: dict[str, str] = {}
-        """By organization id: reason why its spaces could not be loaded."""
+        """Reason why the spaces could not be loaded, by organization id."""
 
     @property
     def shell(self) -> Shell:
@@ -111,8 +111,8 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
         self._show()
 
     def _counts_text(self, organization: Organization) -> str:
-        """Return the numbers of spaces, change requests and threads of an organization, for display. Only the change
-        requests of the current organization are loaded, so for others only threads on pages are counted."""
+        """Return the numbers of spaces, change requests and threads of an organization, for display. For other
+        organizations than the current one, threads in change requests are not counted, because they are not loaded."""
         spaces, workspace = self._spaces.get(organization.id), self.shell.workspace
         if spaces is None:
             return self._failed.get(organization.id, "…")
@@ -219,15 +219,17 @@ _COMMAND_OWNERS: tuple[tuple[type[HasCommands], str, str], ...] = (
     (BlameScreen, "content", "page.blame"),
     (BrowserScreen, "admin", ""),
 )
-"""Screens and panes with commands: the class, the mode of its view, and the id of the command that opens the screen
-there. The id is empty if the view itself shows the screen or pane. If several classes share a command, the first is
-used. Dialogs are left out, because they need an item to open."""
+"""Screens and panes with commands: the class, the mode of its view, and the id of the command that opens the screen in
+this view. The id is empty if no command is needed.
+
+If several classes share a command, the palette uses the first. Dialogs are left out, because they need an item.
+"""
 
 _CHECK_INTERVAL, _MOST_CHECKS = 0.02, 100
-"""Seconds after which Octavo checks again whether a screen was opened, and maximum number of checks. The screen is
-opened by a message, which may come after the command has ended."""
+"""Seconds between two checks for an opened screen, and maximum number of checks. A command may open its screen after the
+command has ended."""
 _LEVELS = 3
-"""Levels that `go_up` can leave in a view: the outline, the page and the page tree."""
+"""Maximum number of times that `go_up` goes up in a view: from the outline, the page and the page tree."""
 
 
 def palette_entries(app: Shell, screen: Screen[Any]) -> list[Choice[PaletteValue]]:
@@ -235,8 +237,7 @@ def palette_entries(app: Shell, screen: Screen[Any]) -> list[Choice[PaletteValue
     listed_ids = {command.id for command in active_commands(screen)}
     keys = _keys(app)
     entries = [*_app_commands(app, listed_ids), *_table_choices(app, keys)]
-    # The help text up to its first comma, and the keys, of each command that has an entry. A command with the same help and
-    # keys gets no second entry.
+    # Help text and keys of each command that has an entry. A command with the same help and keys gets no second entry.
     shown: set[tuple[str, str]] = set()
     for owner, mode, opener in _COMMAND_OWNERS:
         context = context_of(cast("type[Widget]", owner)).upper()
@@ -300,8 +301,8 @@ def _start(app: Shell, work: Callable[..., Coroutine[Any, Any, None]], *parts: s
 
 
 async def _go_to_command(app: Shell, mode: str, opener: str, id: str) -> None:
-    """Go to a view and run the command `id`. If `opener` is not empty, first run this command, which opens the screen
-    that has `id`."""
+    """Go to a view and run the command `id`. If the command is on another screen, first run `opener`, which opens this
+    screen."""
     view = await _to_view(app, mode)
     if opener and await _run(app, opener):
         for _ in range(_MOST_CHECKS):
@@ -313,7 +314,7 @@ async def _go_to_command(app: Shell, mode: str, opener: str, id: str) -> None:
 
 
 async def _go_to_table(app: Shell, mode: str, parent_table: str, table: str, id: str) -> None:
-    """Go to a table of Sites or Admin, and run a command there. A child table is opened from the selected row of
+    """Go to a table of Sites or Admin, and run the command `id` there. Open a child table from the selected row of
     `parent_table`."""
     view = cast("BrowserScreen", await _to_view(app, mode))
     if not view.levels:
@@ -342,7 +343,7 @@ async def _to_view(app: Shell, mode: str) -> View:
 
 
 async def _wait_until_loaded(view: Screen[Any]) -> None:
-    """Wait until a view has loaded all responses, also for operations that these responses lead to."""
+    """Wait until a view has loaded its responses. This includes operations that it follows only after a response."""
     loaded: set[Operation[Any]] = set()
     while isinstance(view, View):
         waiting = {*view.shell.workspace.operations, *view.subscriptions.operations()} - loaded

@@ -1,5 +1,4 @@
-"""Work in the pauses of the user: importing the modules of other views, and freeing removed screens and widgets after
-their workers and subscriptions have ended.
+"""Work in the pauses of the user: imports the modules of other views, and frees removed screens and widgets.
 
 Widgets reference one another, so only the garbage collector frees them. A full collection takes a tenth of a second,
 and Python would start one in the middle of a key press. Memory is returned to the system by the allocator of glibc.
@@ -32,13 +31,16 @@ from octavo.tui.terminal.textual_internals import message_pumps, watchers_of
 PAUSE = 1.5
 """Seconds without a key after which a collection does not delay the user."""
 LONG_PAUSE = 30.0
-"""Seconds without a key after which a collection may take longer. It also collects widgets that were in use at the last
-collection, such as by a running request. Objects that stay are frozen: later collections ignore them."""
+"""Seconds without a key after which a collection may take longer.
+
+It also collects widgets that the last collection could not free, such as those of a running request. Objects that stay
+are frozen: later collections ignore them.
+"""
 AFTER_KEY = 0.05
 """Seconds after a key until its effect is painted."""
 NEW_BLOCKS = 35_000
-"""Number of new memory blocks since the last full collection for which the next one does not wait for a pause: about 3
-MB or 15 000 objects. Python counts blocks quickly, while it would have to list all objects."""
+"""Number of new memory blocks after which the next collection does not wait for a pause: about 3 MB or 15 000 objects.
+Blocks are counted because Python would have to list all objects."""
 _NEW, _YOUNG, _ALL = 500, 20, 1000
 """Thresholds of `gc`: 500 new objects for a collection of the youngest generation, 20 of these for one of the middle
 generation, and 1000 of those for a full one.
@@ -72,8 +74,8 @@ class Garbage:
         self._has_survivors = False
         """True if objects that the last full collection did not free are not frozen yet."""
         self._caches: list[_lru_cache_wrapper[Any]] = []
-        """Function caches of Textual and Rich. Their small entries lie between the objects of closed screens, so that
-        this memory cannot be returned. Clearing them costs only milliseconds."""
+        """Function caches of Textual and Rich. They are cleared before a full collection, because their small entries lie
+        between the objects of closed screens, and keep this memory from being returned."""
 
     def start(self) -> None:
         """Start to collect in pauses. Objects that exist now are frozen: no collection checks them."""
@@ -108,7 +110,7 @@ class Garbage:
             self._schedule(PAUSE)
 
     def _schedule(self, seconds: float) -> None:
-        """Schedule a check in some seconds. If one is due earlier, do nothing."""
+        """Schedule a check in `seconds`. If a check is due earlier, do nothing."""
         loop = asyncio.get_running_loop()
         if self._next_check is not None:
             if self._next_check.when() <= loop.time() + seconds:
@@ -117,7 +119,7 @@ class Garbage:
         self._next_check = loop.call_later(seconds, self._check, context=Context())
 
     def _check(self) -> None:
-        """Collect, or schedule the next check if a key was pressed recently."""
+        """Collect garbage. If a key was pressed recently, only schedule the next check."""
         self._next_check = None
         idle = time.monotonic() - self._last_key
         pause = PAUSE if self._removed else LONG_PAUSE
@@ -135,15 +137,15 @@ class Garbage:
             self._schedule(LONG_PAUSE)
 
     def wake(self) -> None:
-        """Wake all message loops. An idle loop references its last message, and so the sender of the message."""
+        """Wake all message loops, because an idle loop keeps its last message and the sender in memory."""
         for pump in tuple(self._pumps()):
             pump.check_idle()
 
     def collect(self, *, is_long_pause: bool = False) -> None:
-        """Collect young garbage. If widgets were removed, if memory has grown much, or in a long pause, collect all
-        garbage that is not frozen.
+        """Collect young garbage. In a long pause, or if widgets were removed or memory has grown much, collect all garbage
+        that is not frozen.
 
-        A long pause also collects frozen garbage if there are removed widgets, and then freezes all objects.
+        In a long pause, frozen garbage is collected too if there are removed widgets. Then all objects are frozen.
         """
         gc.collect(1)
         if self._removed or is_long_pause or self._has_grown():
@@ -166,8 +168,8 @@ class Garbage:
 
 
 def caches(*prefixes: str) -> Iterator[_lru_cache_wrapper[Any]]:
-    """Yield the caches of functions and methods in loaded modules whose names start with one of the prefixes. This runs
-    in a thread, where `gc.get_objects` would raise SystemError if another thread is building a tuple."""
+    """Yield the caches of functions and methods in loaded modules whose names start with one of the prefixes."""
+    # `gc.get_objects` would raise SystemError here if another thread is building a tuple.
     modules = [module for name, module in tuple(sys.modules.items()) if name.startswith(prefixes)]
     functions = {id(function): function for module in modules for function in _functions(module)}
     for function in functions.values():
@@ -183,8 +185,7 @@ def _functions(module: ModuleType) -> Iterator[Any]:
 
 
 class Workers(WorkerManager):
-    """The workers of an app. Widgets that are being removed start none, because they may have lost their children
-    already."""
+    """The workers of an app. A widget that is being removed starts none, because its children may be gone already."""
 
     def __init__(self, app: App[Any]) -> None:
         super().__init__(app)
@@ -198,9 +199,11 @@ class Workers(WorkerManager):
 
 
 class Teardown:
-    """Ends the workers and subscriptions of a screen or widget when its removal starts. Textual cancels workers only
-    after the children are gone, and keeps subscribers of signals, and watchers of reactive attributes of the app, until
-    the next change."""
+    """Ends the workers and subscriptions of a screen or widget when its removal starts.
+
+    Textual cancels workers only after the children are gone. It keeps subscribers of signals, and watchers of the app's
+    reactive attributes, until the next change.
+    """
 
     def __init__(self, app: App[Any], signals: Sequence[Signal[Any]]) -> None:
         """`signals` are the signals of the app. Removed widgets are unsubscribed from them, because signals exist
@@ -264,10 +267,10 @@ def _c_function_address(name: str) -> int:
 
 
 DELAY, LONGEST_DELAY = 0.6, 6.0
-"""Seconds after which Octavo checks again whether the app is still loading, and seconds after which the imports start
-anyway. The delay leaves time for the next keys and for the first responses."""
+"""Seconds between two checks of the loading app, and seconds after which the imports start in any case. The delay leaves
+time for the next keys and for the first responses."""
 PAUSE_BEFORE_IMPORTS = 4.0
-"""Seconds after the first paint after which the imports start without a key."""
+"""Seconds after the first paint until the imports start, if no key is pressed."""
 MODULES = (
     "octavo.documents.source_reader",
     "octavo.documents.diff",
@@ -281,11 +284,10 @@ it."""
 
 
 class Preloading:
-    """Imports the modules of other views after the first key or after a pause, so that the app needs less memory before
-    that."""
+    """Imports the modules of other views after the first key or after a pause. Until then, the app needs less memory."""
 
     def __init__(self, app: App[Any], is_loading: Callable[[], bool], garbage: Garbage) -> None:
-        """The imports wait until `is_loading` returns False, but at most `LONGEST_DELAY`. Then `garbage` is started."""
+        """The imports wait until `is_loading` returns False, but at most `LONGEST_DELAY`. After them, `garbage` starts."""
         self._app, self._is_loading, self._garbage = app, is_loading, garbage
         self._has_begun = False
 
@@ -309,8 +311,8 @@ class Preloading:
 
 
 def run_when_idle(app: App[Any], is_loading: Callable[[], bool], run: Callable[[], None], delay: float = DELAY) -> None:
-    """Check every `DELAY` seconds, and call `run` when `is_loading` returns False, or after `LONGEST_DELAY` seconds.
-    `delay` is the time until the next check."""
+    """Call `run` when `is_loading` returns False, or after `LONGEST_DELAY` seconds. `is_loading` is called every `DELAY`
+    seconds. `delay` is the total delay up to the next call."""
 
     def check() -> None:
         if is_loading() and delay < LONGEST_DELAY:

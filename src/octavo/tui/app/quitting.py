@@ -1,5 +1,5 @@
-"""Quitting: `q` twice at the top level of a view, and a confirmation while changes are unsent or drafts cannot be saved. Also
-drafts in files of external editors that were not sent.
+"""Quitting with `q` at the top level of a view, and the dialogs about unsent changes and unsaved drafts. Also the drafts in
+files of external editors.
 """
 
 from __future__ import annotations
@@ -50,8 +50,7 @@ PRESS_AGAIN = "Press q again to quit."
 
 
 def quit_or_up(app: Shell) -> None:
-    """Go up one level. At the top level of a view, quit if “Press q again to quit.” is still on the screen, else show
-    it."""
+    """Go up one level. At the top level of a view, show “Press q again to quit.”, or quit if this is on the screen."""
     screen = app.screen
     is_second_press = app.notices.close_text(PRESS_AGAIN)
     if app.history.go_up():
@@ -99,7 +98,7 @@ def _quit(app: Shell) -> None:
 
 
 def ask_about_unsaved(app: Shell, on_answer: Callable[[Confirmed | None], None]) -> None:
-    """Ask whether to quit without the drafts that cannot be saved, unless the dialog is open already."""
+    """Open the dialog `UnsavedDrafts`, if it is not open already."""
     if not any(isinstance(each, UnsavedDrafts) for each in app.screen_stack):
         app.push_screen(UnsavedDrafts(app), on_answer)
 
@@ -189,8 +188,7 @@ _TITLES = {"comment": "A comment", "conflict": "A resolved conflict", "page": "A
 
 @dataclass(frozen=True)
 class UnsentFile:
-    """A file with an unsent draft: an editor that has ended left it, or Octavo wrote it because it could not save the
-    draft."""
+    """A file with an unsent draft. Either an editor left it, or Octavo wrote it because the draft could not be saved."""
 
     path: Path
     note: FileNote
@@ -203,7 +201,7 @@ class UnsentFile:
 
     @property
     def sentence(self) -> str:
-        """Reason why the text was not used, and which keys open or delete the file."""
+        """Sentences with the reason why the text was not used, and the keys that open or delete the file."""
         result = read_back(self.path)
         why = self.note.why or (result.sentence if isinstance(result, NotEdited) else _LEFT_OPEN)
         return f"{why} Press enter to open the draft in your editor, or X to delete the file {self.path}."
@@ -265,8 +263,8 @@ def confirm_and_delete(app: Shell, file: UnsentFile) -> None:
 
 
 async def recover_drafts(app: Shell) -> None:
-    """Save the unsent files as drafts, except those that editors of pages left, and notify the user of files that could not
-    be used."""
+    """Save the unsent files as drafts, and notify the user of files that could not be used. The files of pages stay,
+    because the editor reads them when the user edits the page again."""
     unused = []
     for file in unsent_files(app):
         result = read_back(file.path)
@@ -274,7 +272,6 @@ async def recover_drafts(app: Shell) -> None:
             unused.append(file)
         elif file.is_unsaved_draft or not file.note.place.startswith("page "):
             _recover_draft(app, file, result.text)
-        # The files of pages are not deleted, because they are read when the user edits the page again.
     if len(unused) == 1:
         app.say(
             f"Your draft “{unused[0].note.title}” was not sent. Press ! to open it.",
@@ -304,12 +301,8 @@ def _recover_draft(app: Shell, file: UnsentFile, text: str) -> None:
 
 
 def write_unsaved(session: Session, state_folder: Path) -> str:
-    """Write the drafts that could not be saved to files. Return sentences that say how many there are, and where they
-    went.
-
-    The next start recovers files in the state folder. If these cannot be written, the folder for temporary files is
-    used.
-    """
+    """Write the drafts that could not be saved to files in the state folder, else in the folder for temporary files.
+    Return sentences about them. The next start recovers files in the state folder."""
     own, other = state_folder / "editing", Path(tempfile.gettempdir())
     unsaved, written = session.drafts.unsaved(), {own: 0, other: 0}
     for draft in unsaved:
@@ -332,8 +325,8 @@ def write_unsaved(session: Session, state_folder: Path) -> str:
 def _save_draft(app: Shell, note: FileNote, text: str) -> None:
     """Save a text as the draft of its thread, page or form. Raises NotSaved.
 
-    A page gets an additional draft. In a thread or form, the text is appended to the draft, or replaces a draft that it
-    contains.
+    A page gets an additional draft. In a thread or form, the text replaces a draft that it contains, and is appended to
+    any other draft.
     """
     if note.place.startswith("page "):
         DialogDraft(app, unused_key(app.session.drafts, parse_draft_key(note.place)).stored_key).save_now(text)

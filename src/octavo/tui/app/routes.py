@@ -1,8 +1,8 @@
-"""The screen of each route, and the navigation to it. Start at `go`. Also chooses the first view, and saves a picture of it
-for the next start, as rows of text and styles.
+"""The screen of each route, and the navigation to it. Start at `go`. Also the first view, and the picture of it for the
+next start.
 
-Screens are imported when they are shown, because each view takes a tenth of a second to load. Their modules are named as
-strings, which `tests/test_layers.py` counts as imports.
+Screens are imported when they are shown, because each takes a tenth of a second to load. `tests/test_layers.py` counts
+the strings with their modules as imports.
 """
 
 from __future__ import annotations
@@ -157,8 +157,8 @@ def _go_to_access(shell: Shell, at: SpaceRef | CollectionRef) -> None:
 
 
 async def _content(shell: Shell, route: ToPage | None = None) -> ContentScreen:
-    """Switch to Content, close the screens on top of it, and return its screen. It opens `route`, or the last page if
-    that is None."""
+    """Switch to Content, close the screens on top of it, and return its screen. The screen opens `route`, or the last
+    page if `route` is None."""
     switched = shell.switch_mode("content")
     content = cast("ContentScreen", shell.screen_stack[0])
     content.spaces.wanted_route = route or content.spaces.wanted_route
@@ -211,7 +211,7 @@ async def _go_to_thread(shell: Shell, route: ToThread) -> None:
 
 
 def _select_thread(shell: Shell, route: ToThread) -> bool:
-    """Select the thread if the current screen contains it. Return whether it does."""
+    """Select the thread if the current screen contains it. Return False if not."""
     current = shell.screen
     return isinstance(current, View) and current.go_to_thread(route.at, route.thread)
 
@@ -220,8 +220,8 @@ _VIEW = "view"
 
 
 def first_view(session: Session) -> str:
-    """Return the first view of a session: Content if the session is a folder or if the user last quit in Content, else
-    the inbox."""
+    """Return the mode of the first view. This is Content for a folder or if the user last quit in Content, else the
+    inbox."""
     is_reading = session.kind == "folder" or session.state.get_fact(_VIEW) == "content"
     return "content" if is_reading else "inbox"
 
@@ -232,8 +232,7 @@ def remember_view(session: Session, mode: str) -> None:
 
 
 async def go_to_first_route(app: Shell, awaitable: Awaitable[Route]) -> None:
-    """Go to the screen that `awaitable` returns. If `awaitable` raises ApiError or ValueError, show the message of the
-    error."""
+    """Go to the route that `awaitable` returns. If it raises ApiError or ValueError, show the message of the error."""
     try:
         route = await awaitable
     except (ApiError, ValueError) as error:
@@ -244,7 +243,7 @@ async def go_to_first_route(app: Shell, awaitable: Awaitable[Route]) -> None:
 
 
 DELAY = 1.0
-"""Seconds for which a page is shown before its picture is taken, so that turning pages stays fast."""
+"""Seconds after which the picture of a page is taken, so that turning pages stays fast."""
 _MOST_TRIES = 20
 
 CACHED = "○ cached"
@@ -270,11 +269,10 @@ class PictureRecorder:
         self._app, self._picture = app, picture
         self._timer: Timer | None = None
         self._recorded = self._state_of_next_start() if picture.is_saved else None
-        """The state in the saved picture. None if no picture is saved: then one is taken, at the latest when the app
-        quits."""
+        """The state in the saved picture. None if no picture is saved, so that one is taken when the app quits."""
 
     def record_soon(self, screen: View) -> None:
-        """Take a picture of a view soon, because it shows another page or another state of the inbox."""
+        """Take a picture of a view soon. Called when the view shows another page or another state of the inbox."""
         if self._timer is not None:
             self._timer.stop()
         self._schedule_picture(screen, tries=_MOST_TRIES)
@@ -288,14 +286,14 @@ class PictureRecorder:
         self._timer = screen.set_timer(DELAY, take_or_retry)
 
     def end(self) -> None:
-        """Save the position in the view. If the next start will look different, update or delete the picture."""
+        """Save the position in the view. If the next start will look different, take a new picture or delete the old one."""
         if (screen := self._start_view) is not None:
             screen.save_position()
         if self._recorded != self._state_of_next_start() and not self._take_picture():
             self._picture.delete()
 
     def _take_picture(self) -> bool:
-        """Take a picture of the view. Return False if something covers the view or it is no first view."""
+        """Take a picture of the view. Return False if something covers the view, or if it cannot be the first view."""
         screen = self._start_view
         if screen is None or not screen.is_in_start_state or not (rows := rows_of(self._app.screen)):
             return False
@@ -311,8 +309,8 @@ class PictureRecorder:
         return screen if is_whole(screen) and isinstance(screen, StartView) else None
 
     def _state_of_next_start(self) -> tuple[Any, ...]:
-        """Return the values that decide what the first view shows after the next start: the organization, the theme,
-        and either the inbox rows or the open page and its reading position. Empty without a session."""
+        """Return what the next start will show: the organization, the theme, and the rows of the inbox or the position in
+        the open page. Empty without a session."""
         if not self._app.has_session:
             return ()
         session = self._app.session

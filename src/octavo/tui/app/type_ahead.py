@@ -1,5 +1,4 @@
-"""Handles keys and clicks that arrive before their screen is ready. This happens on a slow connection, or if the
-machine is busy."""
+"""Handles keys and clicks that arrive before their screen is ready, because the machine or the connection is slow."""
 
 from __future__ import annotations
 
@@ -30,13 +29,15 @@ _TYPING_KEYS = frozenset({"enter", "backspace", "space"})
 PAUSE = 0.5
 """Seconds without a key after which the next key starts a new text."""
 RETRY_INTERVAL = 0.05
-"""Seconds after which the message loops are called again. Each passes the call on to the next, but the loop of a
-removed widget does not."""
+"""Seconds after which the message loops are called again, because the loop of a removed widget does not pass a call on."""
 
 
 class TypedText:
-    """Text that the user is typing. If its input was refused or removed, the rest is ignored until a pause, because the
-    letters would run commands of the screen below."""
+    """Text that the user is typing.
+
+    If its input was refused or removed, the rest of the text is ignored until a pause: its letters would run commands of
+    the screen below.
+    """
 
     def __init__(self, app: HostApp[Any]) -> None:
         self._app = app
@@ -70,9 +71,11 @@ class TypedText:
         self._is_lost = self._has_input = False
 
     def drops(self, event: Key | Paste, *, may_close: bool = False) -> bool:
-        """Return True if a key or paste must be ignored, because it continues a text whose input widget is gone or
-        could not be opened. With `may_close`, the event before may have closed the widget on purpose, so a closed
-        widget is no reason to ignore the event. Also records whether a typed letter went into a widget."""
+        """Return True if a key or paste must be ignored, because it continues a text whose input was refused or removed.
+
+        With `may_close`, the previous event may have closed the input on purpose, so the event is not ignored. Called
+        for each event, to follow the text.
+        """
         if isinstance(event, Key) and not (event.is_printable or event.key in _TYPING_KEYS):
             self._reset()
             return False
@@ -93,9 +96,8 @@ class TypedText:
 class TypeAhead:
     """A queue for input that arrives before its screen is ready. Input keeps its order.
 
-    Keys wait for the next screen. A click is dropped if the screen that the user saw is no longer visible. Textual
-    would send input to the old screen, or to a screen without widgets or focus: letters would be lost or run commands,
-    and clicks would hit screens that the user has not seen.
+    Keys wait for the next screen. A click is dropped if the screen that the user saw is no longer visible. Textual would
+    send both to the old screen, or to a new screen without widgets or focus.
     """
 
     def __init__(self, app: HostApp[Any], dispatch: Callable[[Event], Awaitable[None]]) -> None:
@@ -104,7 +106,7 @@ class TypeAhead:
         self._queue: list[Input] = []
         self._is_waiting = False
         self._screens: WeakKeyDictionary[Input, ref[Screen[Any]]] = WeakKeyDictionary()
-        """The visible screen, when a key or paste was dispatched or a mouse event arrived."""
+        """The screen that was visible when a key or paste was dispatched, or when a mouse event arrived."""
         self._last_screen: Callable[[], Screen[Any] | None] = lambda: None
         """Returns the screen of the last input. None if it was removed."""
         self._last_target: Callable[[], Widget | None] = lambda: None
@@ -183,8 +185,8 @@ class TypeAhead:
             await self._dispatch(event)
 
     def _was_visible(self, screen: Screen[Any], event: MouseEvent) -> bool:
-        """Return True if `screen` was at the position of a mouse event when it happened. The second press of a double
-        click is for the screen of the first."""
+        """Return True if `screen` was visible at the position of a mouse event. The second press of a double click
+        belongs to the screen of the first press."""
         if not is_whole(screen) or not screen.outer_size.contains(*event.screen_offset):
             return False
         if event in self._screens and self._screens[event]() is not screen:
@@ -203,8 +205,8 @@ class TypeAhead:
         await self._dispatch_event(event)
 
     def _widget_at(self, event: MouseEvent) -> Widget | None:
-        """Return the widget that receives a mouse event: the one that captured the mouse, else the one below it. None if
-        there is none."""
+        """Return the widget that receives a mouse event: the widget that captured the mouse, else the widget below the
+        mouse. None if there is none."""
         with suppress(NoWidget):
             return self._app.mouse_captured or self._app.get_widget_at(*event.screen_offset)[0]
         return None
@@ -216,13 +218,13 @@ class TypeAhead:
             self._app.run_worker(self._wait_until_ready())
 
     async def _wait_until_ready(self) -> None:
-        """Wait until the last input has been handled by its widget and its ancestors, by the current screen and by the
-        app. Then the current screen has its widgets and its focus. Dispatch the queue."""
+        """Wait until the widget of the last input, its ancestors, the current screen and the app have handled that input.
+        The current screen then has its widgets and its focus. Dispatch the queue."""
         last, screen, ready = self._last_target() or self._last_screen(), self._screen, asyncio.Event()
         pumps: list[MessagePump] = [
             each for each in (last.ancestors_with_self if last else ()) if each is not self._app
         ]
-        pumps *= 2  # Call each loop twice, because a clicked widget may first send itself a message.
+        pumps *= 2  # A clicked widget may first send itself a message.
         try:
             while not (self._app.is_ending or (ready.is_set() and screen is self._screen)):
                 if screen is not self._screen:
@@ -236,7 +238,7 @@ class TypeAhead:
             self._app.call_later(self._dispatch_queue)
 
     async def _dispatch_queue(self) -> None:
-        """Dispatch the first input of the queue only, because it may open another screen for the input after it."""
+        """Dispatch the first input of the queue. The rest waits again, because this input may open another screen."""
         self._is_waiting = False
         if self._app.is_ending:
             return

@@ -1,4 +1,4 @@
-"""Programs that the settings name: commands and hooks. A command runs on the item under the cursor, or on an item that contains
+"""Programs that the settings name: commands and hooks. A command runs on the item under the cursor, or on an item around
 it. A hook runs when something new is in the inbox. Start at `add_custom_commands`, `find_targets` and `EventHooks`.
 
 Octavo never runs a shell. A program gets the item as JSON on standard input, in environment variables, and in the
@@ -110,13 +110,13 @@ class CommandTarget:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The target as a JSON object: the fields that hooks get, and the fields `path` and `block`."""
+        """The target as a JSON object."""
         names = ("kind", "ref", "title", "text", "space", "url", "path", "block")
         return {name: getattr(self, name) for name in names}
 
 
 def find_targets(view: View) -> dict[ItemKind, CommandTarget]:
-    """Return the item under the cursor of a view and the items that contain it, by their kinds. Empty if there is none."""
+    """Return the item under the cursor of a view, and the items that contain it, by kind."""
     models = view.selected_items
     change_request = next((each for each in models if isinstance(each, ChangeRequest)), None)
     space = next((each for each in models if isinstance(each, Space)), None)
@@ -137,7 +137,7 @@ def find_targets(view: View) -> dict[ItemKind, CommandTarget]:
 
 
 def _selected_thread(view: View) -> ThreadTarget | None:
-    """Return the thread that has the focus, else the thread of the selected row or block. None if there is none."""
+    """Return the focused thread, else the thread of the selected row or block. None without a thread."""
     ancestors = view.focused.ancestors_with_self if view.focused is not None else ()
     if focused := next((each for each in ancestors if isinstance(each, ThreadView)), None):
         return focused.thread_target
@@ -210,8 +210,7 @@ def _changed_page_targets(view: ChangeRequestScreen) -> dict[ItemKind, CommandTa
 def _page_and_block_targets(
     app: Shell, at: Discussion, container_ref: str, page: tuple[str, str, str], block: Block | None, url: str
 ) -> dict[ItemKind, CommandTarget]:
-    """Return the target of a page, and the target of its selected block if there is one. `page` is the ID, title and path
-    of the page."""
+    """Return the targets of a page and of its selected `block`. `page` is the ID, title and path of the page."""
     id, title, path = page
     space = _name_of(app, at.space_id)
     ref = f"{container_ref}:{path or id}" if container_ref else ""
@@ -273,7 +272,7 @@ MAX_SHOWN = 100_000
 _MAX_LINE = 200
 """Maximum number of characters of the output that a notification shows."""
 _CHECK_INTERVAL = 0.1
-"""Seconds after which Octavo checks again whether all dialogs are closed."""
+"""Seconds between two checks for open dialogs."""
 _KIND_NAMES: Mapping[ItemKind, str] = MappingProxyType(
     {
         "block": "block",
@@ -298,9 +297,11 @@ def add_custom_commands(app: Shell) -> tuple[str, ...]:
 def usable_keys(
     settings: Settings, keys_of_user: Mapping[str, str], app: type[DOMNode]
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return the keys that each custom command can use, by its name, and a sentence for each key that it cannot use.
-    Such a key belongs to a command of the app class `app` or of a view in which the custom command works, or to an
-    earlier custom command. `keys_of_user` has the keys that the user has set, by command id."""
+    """Return the usable keys of each custom command by its name, and a sentence for each other key.
+
+    A key is not usable if an earlier custom command has it. The same holds for keys of the app class `app`, and of views
+    in which the custom command works. `keys_of_user` has the keys that the user has set, by command id.
+    """
     accepted: dict[str, str] = {}
     problems: list[str] = []
     custom_keys: dict[str, str] = {}
@@ -320,8 +321,8 @@ def usable_keys(
 
 
 def _built_in_keys(classes: Iterable[type[DOMNode]], keys_of_user: Mapping[str, str]) -> dict[str, str]:
-    """Return the keys that `classes` use. Each has the id of its command, or the description of a command without id.
-    `keys_of_user` has the keys that the user chose for commands."""
+    """Return the keys that `classes` use, each with the id or the description of its command. `keys_of_user` has the keys
+    that the user has set, by command id."""
     bindings = [each for owner in classes for base in owner.__mro__ for each in own_bindings(base)]
     return {
         key: each.id or each.description or each.action
@@ -353,7 +354,7 @@ class _Runner:
         )
 
     def _target(self, custom: CustomCommand) -> CommandTarget | None:
-        """Return the item that the command acts on: the smallest one of its kinds. None if there is none."""
+        """Return the smallest item at the cursor on which the command can act. None if there is none."""
         view = current_view(self._app)
         # The key bar also asks for a view that has no widgets yet.
         targets = find_targets(view) if view is not None and is_whole(view) else {}
@@ -370,8 +371,8 @@ class _Runner:
         return None
 
     def _run(self, custom: CustomCommand) -> None:
-        """Run the program on the current item. If the settings say so, ask first. If the program is running, cancel
-        it."""
+        """Run the program on the current item, after a confirmation if the settings ask for it. If the program is
+        running, cancel it."""
         if running := self._running.get(custom.name):
             running.cancel()
             return
@@ -415,7 +416,7 @@ class _Runner:
             await self._show(custom, target, text)
 
     async def _show(self, custom: CustomCommand, target: CommandTarget, text: str) -> None:
-        """Show an output in a dialog, or in the editor of a comment, as soon as no other dialog is open."""
+        """Show an output in a dialog or in the comment editor, as soon as no other dialog is open."""
         app = self._app
         shown = text[:MAX_SHOWN]
         if len(text) > MAX_SHOWN:
@@ -567,7 +568,7 @@ def _run_hook(hook: Hook, event: InboxEvent, cancelled: threading.Event) -> None
 
 
 def notification(text: str, setting: str, environment: Mapping[str, str]) -> str:
-    """Return the escape sequence that shows a notification. Empty if notifications are off or the terminal has none."""
+    """Return the escape sequence that shows a notification. Empty if notifications are off or not supported."""
     sequence = _SEQUENCES.get(_sequence_name(environment) if setting == "auto" else setting, "")
     if not sequence:
         return ""
@@ -578,7 +579,7 @@ def notification(text: str, setting: str, environment: Mapping[str, str]) -> str
 
 
 def _sequence_name(environment: Mapping[str, str]) -> str:
-    """Return the name of the sequence that the terminal is known to support, such as `osc9`. Empty if none is known."""
+    """Return the name of the sequence that the terminal supports, such as `osc9`. Empty for unknown terminals."""
     if environment.get("KITTY_WINDOW_ID"):
         return "osc99"
     if environment.get("TERM", "").startswith(("foot", "rxvt")):

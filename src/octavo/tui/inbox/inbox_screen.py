@@ -107,7 +107,7 @@ def _is_filtered(view: InboxScreen) -> bool:
 
 
 def _save_filter(view: InboxScreen) -> None:
-    """Copy the settings that save the filters as a tab. Octavo does not edit the settings file itself."""
+    """Copy settings that define a tab with the current filters. The user pastes them into the settings file."""
     reasons = REASON_TABS[view.sections.current][1] if view.sections.current in REASON_TABS else ()
     settings = view.shell.settings
     taken_names = [saved_tab.name for saved_tab in settings.inbox_filters]
@@ -198,7 +198,7 @@ class InboxScreen(ListView[InboxRow]):
         self._row_renderer = RowRenderer(partial(_open_thread_count, self))
         self._preview_timer: Timer | None = None
         self.pending_selection: ThreadRef | str | None = None
-        """Thread, or key of a row, to select as soon as it is in the list."""
+        """Thread or key of a row to select once it is in the list. None if there is none."""
 
     @property
     def feed(self) -> InboxFeed:
@@ -338,7 +338,7 @@ class InboxScreen(ListView[InboxRow]):
         self.set_class(is_empty, "-nothing")
 
     def _day_summary(self, width: int) -> list[Content]:
-        """Return today's done items and the snoozed items, to show instead of an empty list."""
+        """Return the lines of an empty list: today's done items and the snoozed items."""
         now = localize(self.shell.session.state.now())
         done = self.feed.marks.done_since(row_views.start_of_day(now)) if self.feed.marks is not None else ()
         return row_views.summary_lines(done, self.marked_rows.snoozed, self.shell.workspace.counts, now, width)
@@ -382,7 +382,7 @@ class InboxScreen(ListView[InboxRow]):
 
     @property
     def request_target(self) -> RequestTarget | None:
-        """Change request under the cursor, with the selected change requests. None if the cursor is on another item."""
+        """The change request under the cursor, and the selected change requests. None if the cursor is on another item."""
         requests = [each for row in self.selected_rows if (each := self.feed.change_request(row)) is not None]
         request = self.feed.change_request(self.rows.item)
         if request is None:
@@ -434,7 +434,7 @@ class InboxScreen(ListView[InboxRow]):
         self.refresh_bindings()
 
     def _load_preview(self) -> None:
-        """Load the preview after the cursor stays on a row, and mark the row as read a moment later."""
+        """Load the preview of the current row, and mark the row as read a moment later."""
         row = self.rows.item
         if row is None:
             return

@@ -1,4 +1,4 @@
-"""Commands for the selected rows of the inbox: open, mark as done, snooze, mark as unread, discard."""
+"""Commands for the selected rows of the inbox, such as mark as done, snooze and discard."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def _move_back(app: Shell, selected: SelectedRows) -> None:
 
 
 def _mark_change(selected: SelectedRows, title: str, mark: Callable[[], Awaitable[object]]) -> LocalChange:
-    """Return the change that removes the rows from the inbox with `mark`. Its undo restores their earlier marks."""
+    """Return a change that calls `mark` to remove the rows from the inbox. Its undo restores their earlier marks."""
     rows, feed, marks = selected.rows, selected.feed, selected.marks
     marks_before = marks.group(rows)
 
@@ -147,7 +147,7 @@ def _mark_change(selected: SelectedRows, title: str, mark: Callable[[], Awaitabl
 
 
 async def _mark_again(marks: InboxMarks, marks_before: MarkedRows) -> None:
-    """Snooze the rows that were snoozed, and mark the rows as done that were done."""
+    """Snooze the snoozed rows of `marks_before`, and mark its done rows as done."""
     for row, until in marks_before.snoozed:
         await marks.snooze(row, until=until)
     await marks.mark_done(*marks_before.done)
@@ -204,13 +204,13 @@ def _outbox_entries(app: Shell, selected: SelectedRows) -> list[OutboxEntry]:
 
 
 def why_not_discarded(app: Shell, selected: SelectedRows) -> str | None:
-    """Return why there is nothing to discard. None if there is something."""
+    """Return the reason why there is nothing to discard, or None."""
     return None if _outbox_entries(app, selected) or unsent_texts(app, selected) else thread_commands.NO_DRAFTS
 
 
 def discard(app: Shell, selected: SelectedRows) -> None:
-    """Discard drafts, pending comments and changes in the outbox. Changes in the outbox need a confirmation, because
-    the server may have received some."""
+    """Discard drafts and pending comments. Ask before changes in the outbox are discarded, because the server may have
+    received some."""
     drafts, entries = unsent_texts(app, selected), _outbox_entries(app, selected)
 
     def discard_drafts() -> None:
@@ -253,8 +253,7 @@ READ_DELAY = 1.0
 
 
 def mark_read(app: Shell, feed: InboxFeed, row: InboxRow) -> None:
-    """Mark a row as read, if it is unread. If that cannot be saved, nothing is reported, because the row only stays
-    unread."""
+    """Mark an unread row as read. If that cannot be saved, the row stays unread, without a notification."""
 
     async def save() -> None:
         if feed.marks is not None:

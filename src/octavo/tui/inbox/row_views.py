@@ -1,4 +1,4 @@
-"""What the inbox shows: its tabs, order, headings and filters, its rows, the preview of a row, and the text of an empty inbox."""
+"""Tabs, orders, headings, filters and rows of the inbox, the preview of a row, and the text of an empty inbox."""
 
 from __future__ import annotations
 
@@ -102,8 +102,8 @@ def rows_of_tab(tab: str, rows: MarkedRows) -> Sequence[InboxRow]:
 
 
 def sort_rows(rows: Iterable[InboxRow], order: str, space_title: Callable[[str], str]) -> list[InboxRow]:
-    """Return the rows by `space`, or the `newest` first. Any other `order` keeps their order, which is by urgency.
-    `space_title` returns the title of a space."""
+    """Return the rows sorted by title of their space (order `space`), or newest first (order `newest`). Other orders
+    keep the rows sorted by urgency. `space_title` returns the title of a space."""
     if order == "space":
         titles = {each: space_title(each) for each in {row.space_id for row in rows}}
         return sorted(rows, key=lambda row: (not row.space_id, fold(titles[row.space_id]), row.space_id))
@@ -128,7 +128,7 @@ def headings(rows: Iterable[InboxRow], order: str, space_title: Callable[[str], 
 def available_filters(
     rows: Sequence[InboxRow], active: Sequence[RowFilter], unread: frozenset[str], space_title: Callable[[str], str]
 ) -> list[tuple[RowFilter, int]]:
-    """Return the filters that can be added, with the number of rows that match. Filters without effect are omitted."""
+    """Return the filters that can be added, each with the number of matching rows. Filters without effect are omitted."""
     filters = []
     for candidate in _all_filters(rows, unread, space_title):
         others_applied = filter_rows(rows, [other for other in active if other.kind != candidate.kind])
@@ -170,8 +170,8 @@ def _all_filters(
 def tab_settings(
     filters: Sequence[RowFilter], query: str, reasons: Sequence[Reason], taken_names: Collection[str]
 ) -> tuple[str, list[str]]:
-    """Return the TOML text that defines a tab with these filters, and the names of the filters that the settings cannot
-    express. The text is empty if they can express none.
+    """Return the settings for a tab with these filters as TOML, and the names of the filters that settings cannot have.
+    If settings can have no filter, the TOML text is empty.
 
     `query` is the search text. `reasons` are used if no filter by reason is active. `taken_names` are the names of
     other tabs.
@@ -193,7 +193,7 @@ def tab_settings(
 
 
 def _free_name(name: str, taken_names: Collection[str]) -> str:
-    """Return a name for a tab that no other has, with a number if needed, because TOML does not allow a table twice."""
+    """Return a name for a tab that is not in `taken_names`: `name`, with a number if needed."""
     printable = " ".join("".join(each if each.isprintable() else " " for each in name).split())
     candidate, number = printable[:LONGEST_NAME].strip(), 2
     while candidate in taken_names:
@@ -203,12 +203,12 @@ def _free_name(name: str, taken_names: Collection[str]) -> str:
 
 
 def _quote_toml(text: str) -> str:
-    """Return a text as a TOML string: like JSON, but the delete character is escaped too."""
+    """Return a text as a TOML string. It differs from JSON only in an escaped delete character."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 class RowRenderer:
-    """Renders rows, given the state of the whole list."""
+    """Renders rows. Its attributes have the state of the whole list."""
 
     def __init__(self, open_threads: Callable[[InboxRow], int]) -> None:
         """`open_threads` returns the number of open threads in a row’s change request. 0 for other rows."""
@@ -327,8 +327,7 @@ class RowPreview(Vertical):
             self._show_text(row)
 
     def reload_thread(self) -> None:
-        """Load the thread again, because the list may be old. Called after the cursor stays on the row of the
-        thread."""
+        """Load the thread of the row again, because the list may be old."""
         row = self._row
         operation = None
         if row is not None and isinstance(row.target, ThreadRef):
@@ -346,7 +345,7 @@ class RowPreview(Vertical):
             self.thread.show(row.target.at, value, title=row.context)
 
     def _show_text(self, row: InboxRow) -> None:
-        """Show a draft, or the reason why a change failed, with the keys for it."""
+        """Show a draft or a failed change, with the keys for it."""
         self._show_pane(row, "words")
         lines = [safe(row.title).stylize("bold"), Content.styled(row.context, "$octavo-muted"), Content("")]
         match row.target:

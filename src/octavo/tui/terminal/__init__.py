@@ -1,1 +1,1 @@
-"""The terminal, the external editor and the browser, without views of Octavo. Any terminal program could use this package."""
+"""The terminal driver, child programs such as editors and browsers, and all private parts of Textual."""

@@ -1,4 +1,4 @@
-"""Reports of bugs, without local variables and API keys: a file for each crash and for each error that did not end the app."""
+"""Reports of crashes, and of errors that did not end the app, as files without local variables and API keys."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def report_crash(folder: Path, error: BaseException, unsaved: str = "") -> Text:
 
 
 class FaultLog(logging.Handler):
-    """A log handler that writes errors to report files, as for crashes. Errors from the same line are written once."""
+    """A log handler that writes a report file for each logged error. Errors from the same line are written once."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()

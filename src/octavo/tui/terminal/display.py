@@ -1,8 +1,7 @@
-"""What Textual does not show by itself.
+"""Pictures in the terminal, and filters that change each line before it is painted.
 
-Pictures, by kitty's protocol or as sixels, with the optional extra `images`. Line filters, which change each line
-before it is painted, for ASCII symbols and right-to-left text. Start at `filters`. `reads_from_right` also decides how
-a page is laid out.
+Pictures use kitty's protocol or sixels, and need the optional extra `images`. The filters are for ASCII symbols and for
+right-to-left text. Start at `filters`.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ def may_show(environment: Mapping[str, str]) -> bool:
 
 
 def query_terminal(environment: Mapping[str, str]) -> None:
-    """Ask the terminal which kinds of pictures it supports, if `may_show`. Call this only before the app reads keys."""
+    """Ask the terminal for the kinds of pictures that it supports. Call this only before the app reads keys."""
     if may_show(environment):
         with suppress(ImportError):
             import textual_image.widget  # noqa: F401  # lazy: its import queries the terminal
@@ -138,8 +137,8 @@ def filters(settings: Settings) -> Iterator[LineFilter]:
 
 
 def reads_from_right(text: str) -> bool:
-    """Return whether a text is read from right to left: more than half of its letters are, or more than a third if the
-    first letter is. The first letter alone does not decide, because the first word may be foreign."""
+    """Return True if more than half of the letters of a text are right-to-left letters. If the first letter is one, more
+    than a third are enough. The first letter alone does not decide, because the first word may be foreign."""
     if text.isascii() or not FROM_RIGHT.search(text):
         return False
     sides = [FROM_RIGHT.match(letter) is not None for letter in _LETTER.findall(text)]
@@ -147,7 +146,7 @@ def reads_from_right(text: str) -> bool:
 
 
 class AsciiSymbols(LineFilter):
-    """A filter that replaces the symbols of Octavo by ASCII characters. Other characters that are not ASCII stay."""
+    """A filter that replaces the symbols of Octavo by ASCII characters. All other characters stay."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         return [
@@ -164,9 +163,9 @@ class _Letter(NamedTuple):
 
 
 class RightToLeft(LineFilter):
-    """A filter that puts right-to-left letters in visual order, for terminals that do not.
+    """A filter that puts right-to-left letters in visual order, for terminals that do not do so.
 
-    Each table cell, and the text after a bullet or a border, is ordered separately.
+    Table cells, and the texts between bullets and borders, are ordered separately.
     """
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
@@ -186,10 +185,9 @@ def _runs(segments: Sequence[Segment]) -> Iterator[list[_Letter]]:
     """Yield the letters of a line in runs, each of which is ordered separately."""
     run: list[_Letter] = []
     for segment in segments:
-        if segment.control:
+        start, text = 0, segment.text
+        if segment.control or not text:
             continue
-        start = 0
-        text = segment.text
         if _DECORATION.fullmatch(text) and text != " ":
             yield from (run, [_Letter(text, segment.style)])
             run = []

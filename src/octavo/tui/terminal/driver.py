@@ -1,4 +1,4 @@
-"""The terminal driver: it stops faster than Textual's, and continues from the picture shown while Octavo was loading."""
+"""The terminal driver. It stops faster than Textual's driver, and keeps the picture that was shown while Octavo loaded."""
 
 from __future__ import annotations
 
@@ -26,8 +26,7 @@ _ESCAPE, _PASTE_START, _PASTE_END = "\x1b", "\x1b[200~", "\x1b[201~"
 _UNFINISHED = re.compile(r"\x1b(\[(20{0,2})?|[O\]P_^X])?")
 """Sequences that may be incomplete. The rest of one arrives faster than anybody types."""
 _SEQUENCE = re.compile(r"\x1b[\]P_^X][^\x07\x1b]*(\x07|\x1b\\)|\x1b[\[O\]P_^X][^\x1b]*", re.DOTALL)
-"""An escape sequence of several characters, such as a response of the terminal. Other keys after an escape may be
-alt+key."""
+"""An escape sequence of several characters, such as a response of the terminal."""
 
 
 class EscapeOrAlt(Key):
@@ -103,8 +102,7 @@ class KeyReader:
         return sequence[2:]
 
     def _escape_and_key(self, keys: str) -> Iterator[Message]:
-        """Yield the messages of `keys`: an escape alone, or an escape and the key after it, which together may mean
-        `alt` with this key."""
+        """Yield the messages of `keys`: an escape, or an escape and another key. The two may mean `alt` and the key."""
         plain = key_events(self._parser, keys[1:]) if keys[1:] else []
         with_alt = [*key_events(self._parser, keys), *key_events(self._parser, keys[1:], alt=True)] if plain else []
         if plain and with_alt and with_alt[0].key != plain[0].key:
@@ -120,14 +118,13 @@ _EXPLICIT, _IMPLICIT = "\x1b[8l", "\x1b[8h"
 
 
 class TerminalDriver(LinuxDriver):
-    """A driver that reads keys in an input thread, which a pipe wakes when it has to stop.
+    """A driver with an input thread that a pipe wakes when the thread must stop.
 
-    Textual's thread checks for this every tenth of a second, which would delay quitting, and starting an editor, by a
-    fifth of a second.
+    Textual's thread checks every tenth of a second, which delays quitting, and starting an editor, by a fifth of a second.
     """
 
     ESCAPE_DELAY = 0.1
-    """Seconds after an escape character until it counts as the escape key, if no other character follows."""
+    """Seconds after which an escape character without a following character is the escape key."""
 
     def __init__(self, app: App[Any], **options: Any) -> None:
         super().__init__(app, **options)

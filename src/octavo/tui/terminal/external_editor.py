@@ -1,5 +1,4 @@
-"""Programs that Octavo starts: the user's own editor and the web browser. The edited text is not lost, whatever the editor
-does. Start at `edit_text` and `find_browser`.
+"""Starts the user's editor and the web browser. An edited text is never lost. Start at `edit_text` and `find_browser`.
 
 Python's `webbrowser` is not used: it opens any URL scheme, and passes the terminal and API keys on to the browser.
 """
@@ -44,7 +43,7 @@ def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Browser:
-    """A command that opens a URL. The URL replaces `%s` in its words, or follows the last word."""
+    """A command that opens a URL. The URL replaces `%s` in its words. Without `%s`, the URL is the last word."""
 
     arguments: tuple[str, ...]
 
@@ -53,8 +52,8 @@ class Browser:
         return PurePath(self.arguments[0]).name
 
     def start(self, url: str, environment: Mapping[str, str]) -> Popen[bytes]:
-        """Open a URL in a process without access to the terminal. Raises ValueError if it is no http or https URL, and
-        OSError if the program cannot be started."""
+        """Open an http or https URL in a process without access to the terminal. Raises ValueError for other URLs, OSError
+        if the program cannot be started."""
         if not url.startswith(_WEB_SCHEMES) or not url.isprintable():
             raise ValueError("Octavo opens only http and https links in a browser.")
         words = [word.replace("%s", url) for word in self.arguments]
@@ -69,8 +68,8 @@ class Browser:
 
 
 def find_browser(url: str, environment: Mapping[str, str]) -> Browser | str:
-    """Return the first installed program of the variable BROWSER, else the program of the desktop that opens URLs. If no
-    link can be opened, return the reason as a sentence."""
+    """Return the first installed program of the variable BROWSER, else the program with which the desktop opens URLs. If
+    `url` cannot be opened, return the reason as a sentence."""
     if not url.startswith(_WEB_SCHEMES):
         return "Octavo opens only web links in a browser."
     if environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"):
@@ -152,7 +151,7 @@ _WAIT = {
 
 
 def option_to_wait(program: Sequence[str]) -> str:
-    """Return the option that makes an editor wait until the file is closed. Empty if it is set already, or unknown."""
+    """Return the option that makes an editor wait until the file is closed. Empty if the option is set or unknown."""
     option = _WAIT.get(PurePath(program[0]).name.lower().removesuffix(".exe"), "")
     return "" if {option, "-w", "-b", "-f"} & set(program[1:]) else option
 
@@ -175,8 +174,7 @@ def at_line(program: Sequence[str], path: str, line: int) -> list[str]:
 
 
 QUICK_EXIT = 0.5
-"""Minimum number of seconds of an edit. An editor that exits sooner may have passed the file to another process that
-still edits it."""
+"""Minimum number of seconds of an edit. An editor that exits sooner may have passed the file to another process."""
 LARGEST = 1024 * 1024
 """Largest file that is read back from an editor, in bytes."""
 
@@ -209,7 +207,7 @@ class NotEdited:
 
 @dataclass(frozen=True)
 class FileNote:
-    """Purpose of a file that is open in an editor. Saved next to the file, so that its text is found after a crash."""
+    """Purpose of a file that is open in an editor. The note is saved next to the file, to be found after a crash."""
 
     title: str
     """Title of the draft, such as `Comment on Welcome`, or the title of a page."""
@@ -234,8 +232,7 @@ def edit_text(
     line: int = 1,
     suffix: str = ".md",
 ) -> Edited | NotEdited:
-    """Open a text in the editor, suspend `app` meanwhile, and return the saved text. The `settings` of `app`, if it has
-    any, name the editor.
+    """Suspend `app`, open a text in the editor of its settings, and return the saved text.
 
     `folder` gets the mode 0700. The editor opens the file at `line` if it supports that. Editors choose the syntax by
     `suffix`. The other parameters are those of `run_editor`.
@@ -299,8 +296,8 @@ def run_editor(
     """Run an editor on a new private file with `text`, and return the saved text. The editor is `command`, else the
     editor of `environment`. The file name begins with `name`. If anything fails, the file is kept with `note`.
 
-    `save_text` saves the text before the file is deleted, and returns why it could not, as a sentence, or "". The
-    result has the line ends and the byte order mark of `text`.
+    `save_text` saves the text before the file is deleted. If that fails, it returns the reason as a sentence, else "".
+    The result has the line ends and the byte order mark of `text`.
     """
     program = list(command) or _editor(environment)
     if isinstance(program, NotEdited):
@@ -321,8 +318,8 @@ def _run(
     before: str | None,
     save_text: Callable[[str], str],
 ) -> Edited | NotEdited:
-    """Run an editor on a file. `before` is the text in the file if it is also saved elsewhere. If it is None, the file
-    is kept after a failure, even if it is unchanged."""
+    """Run an editor on a file. `before` is the text of the file if this text is also saved elsewhere. If `before` is
+    None, even an unchanged file is kept after a failure."""
     start, text = time.monotonic(), before if before is not None else _text_of(path)
     try:
         ended = subprocess.run(words, env=without_secrets(environment), check=False)
@@ -362,8 +359,8 @@ def _text_of(path: Path) -> str | None:
 
 
 def _ask_for_enter(words: Sequence[str], path: Path, before: str | None) -> None:
-    """Wait until the user presses enter in the terminal, because the file may still be open in another window. Print a
-    message each time the file is saved."""
+    """Wait until the user presses enter, because the file may still be open in another window. Print a message each time
+    the file is saved."""
     name, option = PurePath(words[0]).name, option_to_wait(words)
     sys.stdout.write(
         f"\n{name} exited immediately, and the file has not changed. Is the file open in another window?\n"
@@ -453,8 +450,7 @@ def _write_note(path: Path, note: FileNote) -> None:
 
 
 def read_note(path: Path) -> FileNote | None:
-    """Return the `FileNote` that was stored with a file while it was open in an editor. None if there is no valid
-    note."""
+    """Return the note that was saved next to a file. None if there is no valid note."""
     try:
         fields = parse_json(_note_path(path).read_text(encoding="utf-8"))
         texts = [fields[name] for name in ("title", "place", "of", "why")]

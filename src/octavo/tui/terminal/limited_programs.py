@@ -1,5 +1,8 @@
-"""Runs programs within limits: no shell, a process group of its own, limits of time and output, and an environment without
-the API key. These are programs of the user, such as linters, and the programs of `bounded/`, which read untrusted input."""
+"""Runs programs of the user, such as linters, and the programs of `bounded/`, which read untrusted input.
+
+Each program runs without a shell in its own process group. Its time and output are limited, and its environment has no
+API key.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ _MAX_ERRORS = 4096
 """Number of bytes of standard error that are kept for a message."""
 _CHUNK = 1 << 16
 _DRAIN_SECONDS = 1.0
-"""Seconds to wait for the end of the output after the program has ended: a child can keep the pipe open."""
+"""Seconds after the end of a program for which output is read, because a child can keep the pipe open."""
 _TICK_SECONDS = 0.05
 _BOUNDED = Path(__file__).parent / "bounded"
 _VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR")
@@ -55,11 +58,11 @@ class ProgramOutput:
     errors: bytes
     """The beginning of standard error."""
     exit_code: int
-    """Exit code. If negative, the number of the signal that ended the program, with a minus sign."""
+    """Exit code. If a signal ended the program, the negative number of the signal."""
 
 
 def program_environment(environment: Mapping[str, str], more_names: Collection[str] = ()) -> dict[str, str]:
-    """Return the environment variables that a program gets: a few common ones, and those with `more_names`."""
+    """Return the environment variables that a program gets: a few common ones, and `more_names`."""
     wanted = {*_VARIABLES, *more_names}
     return {name: value for name, value in environment.items() if name in wanted or name.startswith("LC_")}
 
@@ -78,9 +81,8 @@ def run_limited(
 ) -> ProgramOutput:
     """Run a program and return its output. Blocks until the program has ended.
 
-    `data` is its standard input, None for none. `deadline` is a time of `monotonic`, and `when_late` the next step if
-    the program does not end by then. Raises ProgramFailed if a limit was exceeded, OSError if the program cannot be
-    started.
+    `data` is the standard input, or None. `deadline` is a time of `monotonic`. If the program runs longer, the error ends
+    with the sentence `when_late`. Raises ProgramFailed if a limit was exceeded, OSError if the program cannot be started.
     """
     child = Popen(
         command,
@@ -114,7 +116,7 @@ def run_on_item(
     cancelled: Event,
 ) -> ProgramOutput:
     """Run a program that gets an item: `facts` as JSON on standard input, `values` in placeholders such as `{ref}`, and
-    `variables` in its environment. Raises as `run_limited`."""
+    `variables` in its environment. Raises ProgramFailed or OSError."""
     placeholders = {f"{{{key}}}": value for key, value in values.items()}
     return run_limited(
         name,
@@ -129,7 +131,7 @@ def run_on_item(
 
 async def run_cancellable(work: Callable[[Event], T]) -> T:
     """Run `work` in a thread and return its result. `work` gets an event that is set when the calling task is canceled.
-    The task ends after `work`, so that no program runs longer than Octavo."""
+    A canceled task still waits for the end of `work`, so that no program runs longer than Octavo."""
     cancelled = Event()
     running = asyncio.get_running_loop().run_in_executor(None, work, cancelled)
     try:
@@ -143,7 +145,7 @@ async def run_cancellable(work: Callable[[Event], T]) -> T:
 
 
 def fill_placeholder(argument: str, values: Mapping[str, str]) -> str:
-    """Return an argument with its placeholder filled in. A value that would be read as an option gets `./`."""
+    """Return an argument with its placeholder replaced by a value. A value that looks like an option gets `./`."""
     head, mark, last = argument.rpartition("=")
     if last not in values:
         return argument
@@ -152,8 +154,8 @@ def fill_placeholder(argument: str, values: Mapping[str, str]) -> str:
 
 
 def start_failure(name: str, program: str, error: OSError, step: str) -> ProgramFailed:
-    """Return the error for a program that cannot be started. `name` is what users call it. `step` begins the sentence
-    on what to do if the file `program` was not found, such as `Set linter.command`."""
+    """Return the error for a program that cannot be started. `name` is the user's name for it. If the file `program` was
+    not found, the error says to do `step`, such as `Set linter.command`."""
     if isinstance(error, FileNotFoundError):
         return ProgramFailed(f"Could not run {name}: {program} was not found. {step}, or install it.")
     return ProgramFailed(f"Could not run {name}: {(error.strerror or 'unknown cause').lower()}.")

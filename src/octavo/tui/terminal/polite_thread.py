@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextvars import copy_context
 
 THREAD_WAIT = 0.02
-"""Seconds that the event loop waits for new work of the background thread before it shows what is there."""
+"""Seconds that the event loop waits for the background thread before it paints without the result."""
 _LONGEST_WAIT = 0.1
 """Longest time for which work waits for a frame, in seconds."""
 _is_written = threading.Event()
@@ -15,8 +15,8 @@ _is_written.set()
 
 
 def pause_until_frame() -> None:
-    """Let the background thread wait before its next step, until a frame is written or for `_LONGEST_WAIT`. Returns at
-    once. Called when a frame is expected soon: when a key is read, or the first screen of a page is ready."""
+    """Pause the background thread before its next step, until a frame is written or for `_LONGEST_WAIT`. Called when a
+    frame is expected soon: when a key is read, or when the first screen of a page is ready."""
     _is_written.clear()
 
 
@@ -39,7 +39,7 @@ class Work:
         self.is_stopped = True
 
     def step(self) -> bool:
-        """Run one step, after the next frame if one is expected. Return whether there may be more steps."""
+        """Run one step, after the next frame if a frame is expected. Return False after the last step."""
         if not _is_written.wait(_LONGEST_WAIT):
             _is_written.set()  # The key probably changed nothing on the screen.
         if self.is_stopped:
@@ -64,11 +64,11 @@ class PoliteThread:
 
     @property
     def is_idle(self) -> bool:
-        """Return True if no work is waiting or running."""
+        """True if no work is waiting or running."""
         return not self._works
 
     def begin(self, steps: Iterator[object], on_error: Callable[[Exception], object], *, soon: bool = True) -> Work:
-        """Run steps in the thread: before all other work if `soon`, else after it. Return the work, to stop it."""
+        """Run steps in the thread: before all other work if `soon`, else after it. The caller can stop the returned work."""
         work = Work(steps, on_error)
         with self._has_work:
             self._works.insert(len(self._works) if soon else 0, work)
@@ -79,8 +79,8 @@ class PoliteThread:
         return work
 
     def wait(self, is_done: threading.Event) -> bool:
-        """Wait on the event loop for work that sets `is_done`, for at most `THREAD_WAIT`. Return whether it is set. The
-        work does not wait for a frame, because the event loop writes none now."""
+        """Block the event loop until work sets `is_done`, for at most `THREAD_WAIT`. Return True if it is set. The work
+        does not wait for a frame, because the event loop writes none now."""
         frame_written()
         return is_done.wait(THREAD_WAIT)
 

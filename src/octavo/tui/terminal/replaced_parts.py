@@ -10,14 +10,13 @@ from typing import Any
 from zlib import crc32
 
 PARTS: dict[tuple[type, str], int] = {}
-"""The parts of Textual that are replaced, each with the fingerprint of the part for which the replacement was
-written."""
+"""The parts of Textual that are replaced. Each has the fingerprint of the part for which its replacement was written."""
 OTHER_PARTS: set[tuple[type, str]] = set()
 """The parts that are different in the installed Textual. They are left alone."""
 
 
 def _names_in(code: CodeType) -> set[str]:
-    """Return all names in a function and its inner functions. They are the same in every version of Python."""
+    """Return all names in a function and its inner functions. The names are the same in every version of Python."""
     names = {*code.co_names, *code.co_varnames, *code.co_cellvars, *code.co_freevars}
     return names.union(*(_names_in(constant) for constant in code.co_consts if isinstance(constant, CodeType)))
 
@@ -32,8 +31,8 @@ def fingerprint(kind: type, name: str) -> int:
 
 
 def replaces(kind: type, name: str, expected: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator for the replacement of a method or property, whose first argument is the original. Nothing is
-    replaced if the part is not the expected one."""
+    """Return a decorator that replaces a method or property. The replacement gets the original as its first argument. A
+    part whose fingerprint is not `expected` is not replaced."""
 
     def replace(replacement: Callable[..., Any]) -> Callable[..., Any]:
         PARTS[kind, name] = expected

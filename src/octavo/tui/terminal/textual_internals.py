@@ -56,7 +56,7 @@ class CachedStylesheet(Stylesheet):
 
 
 def is_being_removed(node: DOMNode) -> bool:
-    """Return whether a node is being removed or was removed, so that its children and its key bindings may be gone."""
+    """Return True if a node is being removed or was removed. Its children and its key bindings may be gone already."""
     return node._pruning or node._closing  # Textual sets only `_closing` for scroll bars.
 
 
@@ -65,10 +65,10 @@ def is_being_removed(node: DOMNode) -> bool:
 def _start_for_target(
     original: Callable[..., Timer], target: DOMNode, delay: float, callback: TimerCallback | None = None, **options: Any
 ) -> Timer:
-    """Start a timer that calls nothing if its target is being removed, and that runs in the context of its target.
+    """Start a timer that runs in the context of its target, and that calls nothing if its target is being removed.
 
-    A busy widget handles a timer late, maybe after its children are removed. Textual runs a timer in the context in which
-    it was created: the timer of a notification that a dialog shows would keep the closed dialog in memory.
+    A busy widget handles a timer late, maybe after its children are removed. Textual runs a timer in the context of its
+    creator: the timer of a notification that a dialog shows would keep the closed dialog in memory.
     """
 
     def call() -> Any:
@@ -87,7 +87,7 @@ def _close_unstarted_work(original: Callable[..., None], worker: Worker[Any]) ->
 
 
 def is_whole(widget: Widget) -> bool:
-    """Return whether a widget has its children and is not being removed.
+    """Return True if a widget has its children and is not being removed.
 
     Check this after each `await` and in each callback. Textual's `is_mounted` and `is_attached` are also true for a widget
     that is being removed.
@@ -97,16 +97,18 @@ def is_whole(widget: Widget) -> bool:
 
 @replaces(Widget, "on_event", 0xC90C9A86)
 async def _skip_late_mount(original: Callable[..., Any], widget: Widget, event: Event) -> None:
-    """Do not send `Mount` to a widget that is being removed, or while the app exits: the widget has no children."""
+    """Do not send `Mount` to a widget that is being removed, or while the app exits, because the widget has no children."""
     if not (isinstance(event, Mount) and (is_being_removed(widget) or widget.app._exit)):
         await original(widget, event)
 
 
 @replaces(Widget, "refresh", 0x8965538B)
 def _forget_size(original: Callable[..., Widget], widget: Widget, *regions: Region, **options: bool) -> Widget:
-    """Forget the size of a widget at each `refresh(layout=True)`. Textual does so only at the first one after a layout,
-    and never before the widget is mounted. A size that it computed between two refreshes stayed, and the widget was cut
-    off."""
+    """Forget the size of a widget at each `refresh(layout=True)`.
+
+    Textual does so only at the first refresh after a layout, and never before the widget is mounted. If it computed a size
+    between two refreshes, the widget would be cut off.
+    """
     if options.get("layout"):
         if widget._layout_required:
             widget._layout_updates += 1
@@ -126,8 +128,8 @@ def _attached_widgets(original: Callable[..., Any], compositor: Compositor) -> d
 def _compare_with_last_layout(original: Callable[..., Any], compositor: Compositor, parent: Widget, size: Size) -> Any:
     """Compare a layout with the previous layout to find the widgets that become visible.
 
-    Textual compares with its newest map of regions. If a scroll has updated that map, it has the new widgets already,
-    and Textual sends them no events with their size.
+    Textual compares it with the newest map of regions. After a scroll, this map has the new widgets already, so Textual
+    sends them no events with their size.
     """
     compositor._full_map = getattr(compositor, "_octavo_last_map", {})
     result = original(compositor, parent, size)
@@ -141,7 +143,7 @@ def update_scroll_bars(widget: Widget, size: Size) -> None:
 
 
 def use_as_lines(wrapped: Any) -> None:
-    """Let `TextArea` look up lines by number in `wrapped`, which replaces a `WrappedDocument`."""
+    """Let a `TextArea` find lines by their number in `wrapped`, an object that replaces a `WrappedDocument`."""
     wrapped._offset_to_line_info = wrapped
 
 
@@ -194,8 +196,8 @@ def watchers_of(app: App[Any]) -> Iterable[list[tuple[DOMNode, object]]]:
 
 @replaces(Screen, "_compositor_refresh", 0xEA0E41F0)
 def _paint_unless_batched(original: Callable[..., None], screen: Screen[Any]) -> None:
-    """Paint nothing while the app batches updates. Textual would render the frame and throw it away, and not paint its
-    changes after the batch either."""
+    """Paint nothing while the app batches updates. Textual would render and discard the frame, and the changes would not
+    be painted after the batch either."""
     if not screen.app._batch_count:
         original(screen)
 
@@ -235,7 +237,7 @@ def painted_rows(screen: Screen[Any]) -> list[Strip]:
 
 
 def key_events(parser: XTermParser, sequence: str, *, alt: bool = False) -> list[Key]:
-    """Return the key events for an escape sequence. Empty if it is unknown. `alt`: the alt key is pressed, too."""
+    """Return the key events for an escape sequence. Empty if it is unknown. `alt` is True if alt is pressed, too."""
     return list(parser._sequence_to_key_events(sequence, alt=alt))
 
 

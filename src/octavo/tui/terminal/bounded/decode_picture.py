@@ -18,8 +18,8 @@ MOST_PIXELS = 24_000_000
 LARGEST_SCALE = 4
 """Maximum factor by which a small picture is enlarged."""
 _EXTERNAL_LINK = re.compile(rb"""href\s*=\s*(?:"(?!#|data:)[^"]*"|'(?!#|data:)[^']*')""", re.IGNORECASE)
-"""A link in an SVG file to another file, which the program must not read. Another attribute replaces the link: without
-it, the text around it could form a new link."""
+"""A link in an SVG file to another file, which the program must not read. It is replaced by another attribute, because the
+text before and after a deleted link could form a new link."""
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "AVIF", "ICO", "TIFF")
 
 

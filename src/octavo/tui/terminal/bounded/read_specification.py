@@ -14,8 +14,8 @@ from typing import Any
 from octavo.documents.openapi import SpecificationError, read_value
 
 DEEPEST = 3
-"""Maximum number of names in the path of a value. Three names identify an operation: `paths`, a URL and a method. So
-the values are small, and Octavo parses each in a step of its own."""
+"""Maximum number of names in the path of a value. Three names identify an operation: `paths`, a URL and a method. Each
+operation is a line of its own, which Octavo parses quickly."""
 
 
 def main() -> None:
