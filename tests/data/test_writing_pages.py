@@ -134,6 +134,16 @@ async def test_second_simultaneous_edit_of_the_same_text_is_a_conflict(page: Pag
     assert await page.current_text() == second
 
 
+async def test_conflict_contains_an_edit_made_during_the_repair(page: PageUnderEdit) -> None:
+    mine = BEFORE.replace("Two", "Mine")
+    page.edit_as_other_during_send(BEFORE.replace("Two", "Theirs"), mine.replace("Three", "Later"))
+    outcome = await page.write(mine)
+    assert outcome.kind == "conflict"
+    assert outcome.text is not None
+    assert await page.current_text() == BEFORE.replace("Two", "Theirs").replace("Three", "Later")
+    assert {"Theirs.", "Mine.", "Later."} <= set(outcome.text.text.split("\n"))
+
+
 async def test_lost_connection_after_a_simultaneous_edit_says_that_the_page_is_saved(page: PageUnderEdit) -> None:
     page.edit_as_other_during_send(BEFORE.replace("One", "Theirs"))
     send = page.live.send

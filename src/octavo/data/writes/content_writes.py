@@ -189,7 +189,9 @@ async def _merge_overwritten(
     # too. Their text already contains the text of `sent`.
     second_repair = await _merge_overwritten(live, at, repaired, repairs)
     for page, text in second_repair.texts.items():
-        if page in texts and text != repairs[page]:
+        if page in conflicts:
+            conflicts[page] = text.after
+        elif text != repairs[page]:
             texts[page] = text
     saved_texts = {page: text for page, text in texts.items() if page not in second_repair.conflicts}
     return SavedTexts(
