@@ -80,6 +80,18 @@ async def test_next_instance_takes_over_shown_drafts(tmp_path: Path, clock: Cloc
     state.close()
 
 
+async def test_text_written_after_another_instance_took_the_draft_over_is_kept(tmp_path: Path, clock: Clock) -> None:
+    (first, one), (second, two) = open_drafts(tmp_path, clock), open_drafts(tmp_path, clock)
+    await one.save("a", "One")
+    assert two.get("a") == "One"
+    await two.save("a", "One, but other")
+    await one.save("a", "One, and more")
+    await two.save("a", "One, but quite other")
+    assert sorted(_texts_at(one, "a")) == ["One, and more", "One, but quite other"]
+    first.close()
+    second.close()
+
+
 async def test_two_instances_in_one_place_keep_two_versions(tmp_path: Path, clock: Clock) -> None:
     (first, one), (second, two) = open_drafts(tmp_path, clock), open_drafts(tmp_path, clock)
     await one.save("a", "One")

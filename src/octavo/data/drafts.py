@@ -216,9 +216,9 @@ class Drafts:
         def save(db: sqlite3.Connection) -> None:
             _remove(db, namespace, key, None, seen)
             db.execute(
-                "INSERT INTO drafts VALUES (?, ?, ?, ?, 1, ?) ON CONFLICT (namespace, place, writer)"
-                " DO UPDATE SET text = excluded.text, revision = revision + 1, saved_at = excluded.saved_at",
-                (namespace, key, writer, text, now),
+                "INSERT INTO drafts VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (namespace, place, writer)"
+                " DO UPDATE SET text = excluded.text, revision = excluded.revision, saved_at = excluded.saved_at",
+                (namespace, key, writer, text, _new_revision(), now),
             )
 
         return save
@@ -274,8 +274,8 @@ def restore_drafts(db: sqlite3.Connection, namespace: str, versions: Sequence[St
 def store_returned(db: sqlite3.Connection, namespace: str, key: str, text: str, entry_id: str, now: datetime) -> None:
     """Store the text of a canceled write as a draft again. Other versions of the draft are kept."""
     db.execute(
-        "INSERT OR REPLACE INTO drafts VALUES (?, ?, ?, ?, 1, ?)",
-        (namespace, key, _writer_id_of_returned_draft(entry_id), text, now.timestamp()),
+        "INSERT OR REPLACE INTO drafts VALUES (?, ?, ?, ?, ?, ?)",
+        (namespace, key, _writer_id_of_returned_draft(entry_id), text, _new_revision(), now.timestamp()),
     )
 
 
@@ -292,6 +292,12 @@ def _remove(db: sqlite3.Connection, namespace: str, key: str, writer: str | None
             "DELETE FROM drafts WHERE namespace = ? AND place = ? AND writer = ? AND revision = ?",
             (namespace, key, *seen),
         )
+
+
+def _new_revision() -> int:
+    """Return a random number. A version that is deleted and written again must not get a revision that another process
+    has seen, because that process would then delete the new text."""
+    return int.from_bytes(os.urandom(6))
 
 
 def _writer_id_of_returned_draft(entry_id: str) -> str:
