@@ -39,6 +39,13 @@ def test_written_string_is_read_again(text: str) -> None:
     assert front_matter.parse(written).get("key") == text
 
 
+@pytest.mark.parametrize("text", ["12:30", "1:2:3.5", "0b1", "-0x7", "0x_1", "a\tb"])
+def test_string_that_looks_like_a_number_or_has_a_tab_is_quoted(text: str) -> None:
+    written = "\n".join(write_entry("key", text))
+    assert yaml.safe_load(written) == {"key": text}
+    assert front_matter.parse(written) == {"key": text}
+
+
 @pytest.mark.parametrize(
     ("text", "written"),
     [

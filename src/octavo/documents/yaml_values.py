@@ -209,14 +209,15 @@ def _parse_integer(text: str) -> int:
 WIDTH = 80
 """Columns of a line. Longer strings are folded."""
 _NOT_TEXT = re.compile(
-    r"(?:~|null|true|false|yes|no|on|off|y|n|[-+]?[0-9][0-9_]*|0[xo][0-9a-f]+|[-+]?(?:[0-9][0-9_]*)?\.[0-9_]*"
-    r"(?:e[-+]?[0-9]+)?|[-+]?[0-9][0-9_.]*e[-+]?[0-9]+|[-+]?\.inf|\.nan|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*|<<|=)?",
+    r"(?:~|null|true|false|yes|no|on|off|y|n|[-+]?[0-9][0-9_]*|[-+]?0[xob][0-9a-f_]+|[-+]?(?:[0-9][0-9_]*)?\.[0-9_]*"
+    r"(?:e[-+]?[0-9]+)?|[-+]?[0-9][0-9_.]*e[-+]?[0-9]+|[-+]?\.inf|\.nan|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*|<<|="
+    r"|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?)?",  # 12:30 is a number in YAML 1.1
     re.IGNORECASE,
 )
 """Plain strings that YAML reads as another type."""
 _INDICATOR = re.compile(r"[-?:](?=[ \t]|$)|[,\[\]{}#&*!|>=%@`\"'\s]|---")
 """Start of a string that cannot be plain."""
-_BREAKS_PLAIN = re.compile(r":(?=\s|$)|\s#|\s$")
+_BREAKS_PLAIN = re.compile(r":(?=\s|$)|\s#|\s$|\t")
 """Text inside a string that cannot be plain."""
 _UNPRINTABLE = re.compile("[^\t\n\x20-\x7e\xa1-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 
