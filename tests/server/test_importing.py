@@ -285,6 +285,14 @@ async def test_links_in_code_of_imported_pages_stay(local_ask: Ask, web: Web) ->
     assert (await desk.page("A")).markdown == text
 
 
+async def test_relative_links_of_a_markdown_file_become_urls(local_ask: Ask, web: Web) -> None:
+    text = "# A\n\n![p](img/p.png) [part](#part) [mail](mailto:a@b.example) [odd](http://[x)\n\n```\n[b](b.md)\n```\n"
+    desk = await Desk.open(local_ask, "# Before")
+    await _import(local_ask, desk.space, web.put("/docs/a.md", text, "text/markdown"), "markdown")
+    expected = text.replace("(img/p.png)", f"({web.origin}/docs/img/p.png)")
+    assert (await desk.page("A")).markdown == expected
+
+
 async def test_archive_becomes_a_page_tree_with_files(local_ask: Ask, web: Web) -> None:
     data = archive(
         {

@@ -131,8 +131,17 @@ def _read_document(source: str, download: FetchedFile) -> ImportedFiles:
         page = read_html(_html_text(download))
         imported.add(f"{stem}.md", page.markdown(lambda address: urljoin(download.url, address)))
     else:
-        imported.add(f"{stem}.md", download.text)
+        imported.add(f"{stem}.md", _with_absolute_links(download))
     return imported
+
+
+def _with_absolute_links(download: FetchedFile) -> str:
+    """Return the text of a Markdown file. Its relative links become URLs if it was downloaded from a website."""
+
+    def absolute_url(address: str) -> str | None:
+        return None if address.startswith("#") else _join_url(download.url, address) or None
+
+    return change_outside_code(download.text, lambda part: rewrite_links(part, absolute_url))
 
 
 def _html_text(download: FetchedFile) -> str:
