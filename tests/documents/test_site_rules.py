@@ -114,7 +114,7 @@ def test_invalid_url_ends_the_chain() -> None:
 
 def test_ends_of_all_redirects_equal_the_end_of_each() -> None:
     targets: dict[str, str | None] = {
-        "/a": f"{SITE}/b/", "/b": f"{SITE}/a", "/c": f"{SITE}/a", "/gone": None, "/by": f"{SITE}/gone", "/on": SITE,
+        "/a": f"{SITE}/b/", "/b": f"{SITE}/a", "/c": f"{SITE}/a", "/gone": None, "/by": f"{SITE}/gone", "/on": SITE, "/self/": f"{SITE}/self",
     }  # fmt: skip
     assert chain_ends(targets, SITE) == {source: follow_redirects(source, targets, SITE).end for source in targets}
     chain: dict[str, str | None] = {f"/{number}": f"/{number + 1}" for number in range(5000)}

@@ -279,19 +279,19 @@ def chain_ends(targets: Mapping[str, str | None], site: str) -> dict[str, End]:
     because thousands may form one chain."""
     ends: dict[str, End] = {}
     for source in targets:
-        visited: dict[str, None] = {}
+        sources_by_path: dict[str, str] = {}
         current, end = source, ends.get(source)
         while end is None:
-            visited[current] = None
+            sources_by_path[path_on_site(current, site)] = current
             target = targets[current]
             if target is None:
                 end = "dead end"
-                break
-            current = target if target in targets else path_on_site(target, site)
-            end = ends.get(current, None if current in targets else "leads")
-            if end is None and current in visited:
+            elif (path := path_on_site(target, site)) in sources_by_path:
                 end = "loop"
-        ends |= dict.fromkeys(visited, end)
+            else:
+                current = target if target in targets else path
+                end = ends.get(current, None if current in targets else "leads")
+        ends |= dict.fromkeys(sources_by_path.values(), end)
     return ends
 
 
