@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from octavo.api import change_requests, content, openapi
+from octavo.api import change_requests, content, openapi, spaces
 from octavo.api.content import GetPage, Page, PageTree, UpdatePage
-from octavo.api.operation import SpaceRef
+from octavo.api.operation import OrganizationRef, SpaceRef
 from octavo.documents import links
 from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.core.routes import ToPage
@@ -59,6 +59,24 @@ async def test_going_back_restores_the_page_and_its_open_operation(stage: Stage)
         await run.see("▾ GET", "IN THE PATH")
         await run.press("Y")
         await run.hear("This page has no link: the demo is not on the web.")
+
+
+async def test_page_of_a_new_space_opens_after_the_list_of_spaces_is_refreshed(stage: Stage) -> None:
+    async with stage.play("noor-haddad") as run:
+        await run.see("Harbour API › Welcome")
+        organization = run.app.workspace.organization
+        assert organization is not None
+        at = OrganizationRef(organization_id=organization.id)
+        created = await run.ask(spaces.Create(at=at, title="Pilot book"), "noor-haddad")
+        for space_id, shown in ((created.id, "Pilot book ▾"), ("nowhere", "Could not find the space nowhere")):
+            run.gate.shut(spaces.List)
+            await run.press("r")
+            run.app.go(ToPage(space_id))
+            await run.settle()
+            assert shown not in run.text
+            assert not any("Could not find" in each for each in run.said)
+            run.gate.open()
+            await run.see(shown)
 
 
 @pytest.mark.before_release

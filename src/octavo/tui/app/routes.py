@@ -100,19 +100,9 @@ def go(shell: Shell, route: Route) -> None:
 
 
 def _go_to_page(shell: Shell, route: ToPage) -> None:
-    if shell.workspace.spaces.value is not None and shell.workspace.space(route.space) is None:
-        if shell.session.kind == "folder":
-            shell.say("This link points outside this folder.", tone="care")
-            return
-        organization = (
-            shell.workspace.organization.title if shell.workspace.organization is not None else "this organization"
-        )
-        shell.say(
-            f"Could not find the space {route.space} in {organization}. It may have been deleted, or you may not have access.",
-            tone="care",
-        )
+    if reason := shell.workspace.why_no_space(route.space):
+        shell.say(reason, tone="care")
         return
-
     shell.history.record()
 
     async def show() -> None:

@@ -178,11 +178,18 @@ class SpaceList:
             self.show()
 
     def open_wanted(self) -> None:
-        """Open the page that another view requested, as soon as its space is loaded."""
-        wanted_route = self.wanted_route
-        if wanted_route is not None and self._open_space.shell.workspace.space(wanted_route.space) is not None:
+        """Open the page that another view requested, as soon as its space is loaded. If the space does not exist, show
+        the reason."""
+        wanted_route, shell = self.wanted_route, self._open_space.shell
+        if wanted_route is None:
+            return
+        if shell.workspace.space(wanted_route.space) is not None:
             self.wanted_route = None
             self._open_space.show_space(wanted_route.space, wanted_route.page, wanted_route.part, remember=False)
+        elif reason := shell.workspace.why_no_space(wanted_route.space):
+            self.wanted_route = None
+            shell.say(reason, tone="care")
+            self.show()
 
 
 def _has_level_above(app: Shell, view: ContentScreen) -> bool:

@@ -339,6 +339,16 @@ class Workspace:
         items = self.spaces.value.items if self.spaces.value else ()
         return next((space for space in items if space.id == space_id), None)
 
+    def why_no_space(self, space_id: str) -> str:
+        """Return the reason why a space is not in the list of spaces, as a sentence. Empty if the list contains the
+        space, or while the list is loading."""
+        if self.spaces.value is None or self.spaces.loading or self.space(space_id) is not None:
+            return ""
+        if self._session is not None and self._session.kind == "folder":
+            return "This link points outside this folder."
+        organization = self.organization.title if self.organization is not None else "this organization"
+        return f"Could not find the space {space_id} in {organization}. It may have been deleted, or you may not have access."
+
     @property
     def space_titles(self) -> dict[str, str]:
         """Titles of the spaces of the current organization by id, as far as they are loaded."""
