@@ -318,6 +318,24 @@ async def test_archive_becomes_a_page_tree_with_files(local_ask: Ask, web: Web) 
     assert await _broken_links(local_ask, desk.space) == []
 
 
+async def test_reusable_content_and_variables_of_an_archive_are_imported(local_ask: Ask, web: Web) -> None:
+    data = archive(
+        {
+            "guide/a.md": '# A\n\n{% include "../.gitbook/includes/take-care.md" %}\n',
+            ".gitbook/includes/take-care.md": "---\ntitle: Take care\n---\n\nSee [the page](../../guide/a.md).\n",
+            ".gitbook/vars.yaml": "version: v2\n",
+        }
+    )
+    desk = await Desk.open(local_ask, "# Before")
+    await _import(local_ask, desk.space, web.put("/all.zip", data), "zip")
+    page = await desk.id("A")
+    whole = await local_ask(content.GetPage(at=desk.space, page_id=page, format="markdown", dereferenced=True))
+    assert f"See [the page](/pages/{page})." in (whole.markdown or "")
+    revision = await local_ask(content.Get(at=desk.space))
+    assert revision.variables == {"version": "v2"}
+    assert [(each.title, each.git) for each in revision.reusable_contents] == [("Take care", None)]
+
+
 async def test_table_of_contents_of_an_archive_is_not_counted_as_a_page(local_ask: Ask, web: Web) -> None:
     desk = await Desk.open(local_ask, "# Before")
     data = archive({"SUMMARY.md": "* [A](a.md)\n* [B](b.md)", "a.md": "# A", "b.md": "# B"})

@@ -258,9 +258,9 @@ def _read_source(op: imports.Create, fetcher: Fetcher) -> ImportedFiles:
 
 def _add_imported(op: imports.Create, world: World, imported: ImportedFiles) -> Json:
     _require_editable(op, world)  # The change request may have been merged, or the space locked, during the download.
-    pages, files = _load_files(world, imported)
-    before = get_at(world, op.at)
-    revision = add_next(world, before, pages=[*before["pages"], *pages], files=[*before["files"], *files])
+    loaded, before = _load_files(world, imported), get_at(world, op.at)
+    content = {name: [*before[name], *loaded[name]] for name in ("pages", "files", "reusableContents")}
+    revision = add_next(world, before, **content, variables=loaded["variables"] | before["variables"])
     if isinstance(op.at, ChangeRequestRef):
         change_requests.record_edit(world, world.store.get(change_requests.change_request_path(op.at)), revision)
     else:
@@ -272,15 +272,19 @@ def _add_imported(op: imports.Create, world: World, imported: ImportedFiles) -> 
     }
 
 
-def _load_files(world: World, imported: ImportedFiles) -> tuple[Pages, list[Json]]:
-    """Return the imported pages and files, with links by ID between them."""
+def _load_files(world: World, imported: ImportedFiles) -> Json:
+    """Return the content fields of a revision with the imported pages and files, and with links by ID between them."""
     with TemporaryDirectory(prefix="octavo-import-") as folder:
         for path, data in imported.files.items():
             _write_file(Path(folder, path), data)
         loaded = _read_content(world, Path(folder))
     keys = {fold(name): key for name, key in loaded["keys"].items()} | loaded["keys"]
-    pages: Pages = [_detach_page(world, page, keys) for page in loaded["pages"]]
-    return pages, [omit(file, "git") for file in loaded["files"]]
+    return {
+        "pages": [_detach_page(world, page, keys) for page in loaded["pages"]],
+        "files": [omit(file, "git") for file in loaded["files"]],
+        "reusableContents": [_detach_page(world, item, keys) for item in loaded["reusableContents"]],
+        "variables": loaded["variables"],
+    }
 
 
 def _write_file(path: Path, data: bytes) -> None:
@@ -292,7 +296,8 @@ def _write_file(path: Path, data: bytes) -> None:
 
 
 def _detach_page(world: World, page: Json, keys: dict[str, str]) -> Json:
-    """Return an imported page without the path of its file. Its links to other imported pages and files use IDs."""
+    """Return an imported page or piece of reusable content without the path of its file. Its links to other imported
+    pages and files use IDs."""
     detached = omit(page, "git")
     if page.get("text"):
         new_url = partial(_link_by_id, keys, page["git"]["path"])
