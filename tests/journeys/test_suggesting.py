@@ -399,6 +399,18 @@ async def test_second_suggestion_for_a_block_cannot_be_applied(stage: Stage) -> 
         assert not run.gate.sent(content.Edit)
 
 
+async def test_preview_says_that_the_page_already_has_a_suggestion(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        at, before = await suggest_ends(run)
+        start = before.index("All times in requests")
+        await suggest(run, at, "All times in requests", before[start : before.index("\n\n", start)])
+        await open_change_request(run, "refused")
+        await run.see("● 4 open")
+        await run.press("%")
+        await run.see("of 3 suggestions will be applied", "changes nothing")
+        assert "cannot be applied" not in run.text
+
+
 async def test_refresh_includes_a_suggestion_that_can_be_applied_again(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         at, before = await suggest_ends(run)

@@ -114,9 +114,9 @@ class ThreadLoader:
         spaces = workspace.spaces.value.items if workspace.spaces.value else ()
         kinds = [space_sources(spaces)]
         kinds += [
-            change_request_sources(change_request.value.items, spaces)
-            for change_request in self._change_requests.values()
-            if change_request.value
+            change_request_sources(snapshot.value.items, spaces)
+            for snapshot in self._change_requests.values()
+            if snapshot.value
         ]
         self.source_count = sum(map(len, kinds))
         previous = self.requested

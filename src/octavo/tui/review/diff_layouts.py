@@ -194,7 +194,7 @@ class RequestScroll:
         self._is_visible = False
         """True once the diff has a size."""
         self._seen = ("", "")
-        """Selected entry of the tree and page under the cursor at the last call of `follow`. A difference
+        """Selected entry of the tree and page under the cursor at the last call of `sync_with_tree`. A difference
         shows which of the two moved."""
         self._pending = ""
         """Key of the page to go to when its lines exist."""
@@ -229,14 +229,14 @@ class RequestScroll:
         if is_on:
             self._pending = self._to_restore = self._pages.key
             self._comparison.diffs.prefetch(())  # Only pages near the cursor are loaded.
-            self._pages.cursor_key = self.follow
+            self._pages.cursor_key = self.sync_with_tree
             self._seen = (str(self._pages.widget.key), "")
             navigation.positions = self._pages.marks.positions
             navigation.retry = self._retry
             navigation.contents.choose_layout()
         else:
             navigation.store_position()
-            self.follow()
+            self.sync_with_tree()
             self._pages.cursor_key = lambda: None
         self.is_on = is_on
         self._view.set_class(is_on, "-continuous")
@@ -247,12 +247,12 @@ class RequestScroll:
     def _become_visible(self) -> None:
         """Go to the selected page, now that the diff has a size."""
         self._is_visible = self.is_on
-        self.follow()
+        self.sync_with_tree()
         self.load_near()
 
     # The page that commands act on
 
-    def follow(self) -> str | None:
+    def sync_with_tree(self) -> str | None:
         """Let the tree and the cursor of the diff select the same page: if one moves, the other follows. Return the key of
         the page. None if the tree is empty, or if one page is shown."""
         tree, navigation = self._pages.widget, self.navigation

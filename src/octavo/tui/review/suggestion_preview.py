@@ -15,6 +15,7 @@ from octavo.api.safety import safe_text
 from octavo.data.writes.direct import SendResult
 from octavo.data.writes.text_edits import (
     SuggestionOutcome,
+    SuggestionResult,
     apply_suggestions,
     preview_suggestions,
     resolve_write,
@@ -74,8 +75,8 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         self._at = at
         self._threads = {thread.id: thread for thread in threads if len(suggested_texts(thread, thread)) == 1}
         self._included = set(self._threads)
-        self._inapplicable: set[str] = set()
-        """IDs of the threads whose suggestions cannot be applied any more."""
+        self._inapplicable: dict[str, SuggestionResult] = {}
+        """Result of each suggestion that cannot be applied, by thread ID."""
         self._outcome: SuggestionOutcome | None = None
         """The shown result. None while it is loading, or if it could not be loaded."""
         self._has_failed = False
@@ -95,7 +96,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
 
     def _threads_to_apply(self) -> list[Comment]:
         """Return the threads whose suggestions are applied, in the order of the list."""
-        return [thread for key, thread in self._threads.items() if key in self._included - self._inapplicable]
+        return [thread for key, thread in self._threads.items() if key in self._included - self._inapplicable.keys()]
 
     async def _load(self) -> None:
         live = self.shell.session.live
@@ -106,7 +107,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
                 texts = [text for thread in chosen for text in suggested_texts(thread, thread)]
                 outcome = await preview_suggestions(live, self._at, revision, texts)
                 results = zip(chosen, outcome.results, strict=True)
-                inapplicable = {thread.id for thread, (_, result) in results if result != "applied"}
+                inapplicable = {thread.id: result for thread, (_, result) in results if result != "applied"}
                 if not inapplicable:
                     break
                 self._inapplicable |= inapplicable
@@ -131,16 +132,19 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
     def _summary(self, thread: Comment) -> ThreadSummary:
         """Return the row of a thread. If its suggestion will be applied, the diff shows it, so the row has only the
         rest of the comment."""
-        is_inapplicable, is_included = thread.id in self._inapplicable, thread.id in self._included
+        result, is_included = self._inapplicable.get(thread.id), thread.id in self._included
+        status = "will be applied" if is_included else "left out"
+        if result is not None:
+            status = "changes nothing" if result == "same" else "cannot be applied"
         (suggestion,) = find_suggestions(thread.body.text)
         lines, (first, after) = thread.body.text.split("\n"), suggestion.lines
-        is_applied = is_included and not is_inapplicable
+        is_applied = is_included and result is None
         return ThreadSummary(
             thread.posted_by.name,
-            "cannot be applied" if is_inapplicable else "will be applied" if is_included else "left out",
+            status,
             "\n".join([*lines[:first], *lines[after:]]).strip() if is_applied else thread.body.text,
             key=thread.id,
-            word_change="changed" if is_inapplicable else "",
+            word_change="" if result in (None, "same") else "changed",
         )
 
     def _show_banner(self) -> None:
@@ -165,7 +169,10 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
 
     def why_not_toggle(self) -> str | None:
         """Return the reason why the selected suggestion cannot be included or left out. None if it can be."""
-        if self._selected_thread_id in self._inapplicable:
+        result = self._inapplicable.get(self._selected_thread_id)
+        if result == "same":
+            return "This suggestion changes nothing: the page already has its text."
+        if result is not None:
             return "This suggestion cannot be applied: its block was edited, or another suggestion changes the block."
         return None if self._selected_thread_id else "Press t to select a suggestion first."
 
