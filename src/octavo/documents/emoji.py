@@ -142,7 +142,6 @@ def _without_style(character: str) -> str:
 
 
 def _common_code(name: str) -> str | None:
-    """Return the code points for a name from the platform's editor or a common alias. None if the name is unknown."""
     return _find_code(name, _section("editor")) or _find_code(name, _section("aliases"))
 
 
@@ -151,7 +150,7 @@ def _code_from_any_table(name: str) -> str | None:
 
 
 def _code_by_alias(name: str) -> str | None:
-    """Return the code points for a name or one of its aliases. Common names are tried first. None if unknown."""
+    """Return the code points for a name or one of its aliases. Common names are tried first."""
     return _apply_aliases(name, _common_code) or _apply_aliases(name, _code_from_any_table)
 
 
@@ -209,7 +208,6 @@ def _find_code(name: str, lines: bytes) -> str | None:
 
 
 def _entries(lines: bytes) -> Iterator[tuple[str, str]]:
-    """Return the names and code points of a section."""
     words = iter(lines.decode().split())
     return zip(words, words, strict=True)
 

@@ -52,16 +52,16 @@ class _Node:
         self._fragments = {as_text(node.get("fragment")): node.get("nodes") for node in nodes_in(raw.get("fragments"))}
 
     def take_nodes(self) -> list[dict[str, Any]]:
-        """Return the raw children of the node. A second call returns an empty list."""
+        """Return the raw children of the node."""
         nodes, self._nodes = self._nodes, None
         return nodes_in(nodes)
 
     def take_fragment(self, name: str) -> list[dict[str, Any]]:
-        """Return the content of a named fragment. A second call returns an empty list."""
+        """Return the content of a named fragment."""
         return nodes_in(self._fragments.pop(name, None))
 
     def take_fragments(self) -> dict[str, Any]:
-        """Return all fragments by name. A second call returns an empty dict."""
+        """Return all fragments by name."""
         fragments, self._fragments = self._fragments, {}
         return fragments
 
@@ -73,14 +73,12 @@ class _Node:
         return DraftBlock("paragraph", runs=self.reader.inline.runs(nodes))
 
     def remaining_blocks(self) -> list[DraftBlock]:
-        """Return all parts that were not read yet, as blocks."""
         found = self.reader.blocks(self.unexpected_nodes, self.depth + 1) + self.blocks()
         for name in list(self._fragments):
             found += self.reader.blocks(self.take_fragment(name), self.depth + 1)
         return found
 
     def child_nodes(self) -> list[_Node]:
-        """Return the children of the node, each as a `_Node`."""
         return [_Node(raw, self.depth + 1, self.reader) for raw in self.take_nodes()]
 
     def with_key(self, draft: DraftBlock) -> DraftBlock:
@@ -89,7 +87,6 @@ class _Node:
         return draft
 
     def blocks(self) -> list[DraftBlock]:
-        """Return the children of the node, converted to draft blocks."""
         return self.reader.blocks(self.take_nodes(), self.depth + 1)
 
     def text(self, name: str) -> str:

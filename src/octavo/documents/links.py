@@ -193,7 +193,7 @@ def ids_by_path(pages: Iterable[tuple[str, str | None, str | None]]) -> dict[str
     of its file, in tree order.
 
     A path that two pages share leads to the first. The folder of an index file (`api/` for `api/README.md`) leads to
-    the index page, unless another page has that path.
+    the index page if no other page has that path.
     """
     ids: dict[str, str] = {}
     folders: dict[str, str] = {}

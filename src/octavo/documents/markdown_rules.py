@@ -591,8 +591,8 @@ def _is_cjk_boundary(outside: str, inside: str) -> bool:
 
 def pair_delimiters(state: StateInline) -> None:
     """Make `**` and `~~` open and close alternately. CommonMark ignores such a mark between punctuation and a letter
-    (`option**.**`, `**±**25%`), or if it closes after a space (`**Note: **`). A mark before a space does not open. If a
-    mark that would close cannot close, nothing changes. Nested and single marks are not changed."""
+    (`option**.**`, `**±**25%`), or if it closes after a space (`**Note: **`). A mark before a space does not open.
+    Nested and single marks are not changed."""
     if "**" not in state.src and "~~" not in state.src:
         return
     metas: list[dict[str, Any]] = [meta for meta in state.tokens_meta if meta and "delimiters" in meta]

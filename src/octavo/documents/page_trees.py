@@ -479,7 +479,7 @@ def _revision_content(revision: Revision) -> Json:
 
 
 def _page_nodes(pages: tuple[Page, ...], seen: set[str]) -> Pages:
-    """Return pages with their children as JSON. A page that the server repeats is included once."""
+    """Return pages as JSON, without pages that the server repeats."""
     found: Pages = []
     for page in pages:
         if page.id not in seen:

@@ -64,8 +64,7 @@ class IncrementalParse:
         """True if the whole page is parsed."""
         self._diagnostics: list[Diagnostic] = []
         self._finalizer = BlockFinalizer()
-        self._headings = 0
-        """The number of headings in the blocks parsed so far."""
+        self._heading_count = 0
         self._yaml = ""
         self._metadata: Mapping[str, Any] = NO_ATTRS
         self._document: Document | None = None
@@ -84,7 +83,7 @@ class IncrementalParse:
         """The page with the blocks parsed so far."""
         if self._document is not None:
             return self._document
-        headings = tuple(self._finalizer.headings[: None if self.is_done else self._headings])
+        headings = tuple(self._finalizer.headings[: None if self.is_done else self._heading_count])
         metadata = self._metadata
         title = metadata.get("title") if isinstance(metadata.get("title"), str) else None
         title = title or next((heading.title for heading in headings if heading.level == 1), "")
@@ -132,7 +131,7 @@ class IncrementalParse:
                 builder.add(tokens)
                 _release(tokens)
                 blocks = self._finalizer.finalize(builder.tree.take_finished())
-                self._headings = len(self._finalizer.headings)
+                self._heading_count = len(self._finalizer.headings)
                 yield blocks
         for _, tokens in waiting:
             builder.add(tokens)

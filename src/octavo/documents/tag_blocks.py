@@ -155,9 +155,8 @@ def _read_value(source: str, position: int, limit: int) -> tuple[str, int]:
 
 
 def _unclosed_value_end(source: str, start: int, limit: int) -> tuple[int, int]:
-    """Return two positions for a value that may lack its closing quote. The first is the end of the tag, where the value
-    then ends. The second is the next tag or the end of the line. A closing quote after it belongs to other text. Both
-    are -1 if the tag does not end on this line."""
+    """Return the end of the tag, where a value without closing quote ends. Also return the end of the search for a
+    closing quote: the next tag or the end of the line. Both are -1 if the tag does not end on this line."""
     line_end = min(limit, _line_end(source, start))
     end = source.find("%}", start, line_end)
     if end < 0 or source.find("{%", start, end) >= 0:

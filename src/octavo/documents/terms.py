@@ -239,9 +239,8 @@ def _has_digits(text: str, replacement: _Replacement) -> bool:
 
 
 def _extended_terms(text: str, replacement: _Replacement, first: int, last: int) -> list[_Replacement]:
-    """Return the term extended by the word before it, and the term extended by the word after it. Common words are not
-    added. If both terms have digits, only a name is added before them, such as in `Limpet 3`. After a name with digits,
-    no word is added. A number with a unit is not extended."""
+    """Return the term with the word before it, and the term with the word after it. Common words are not added. If both
+    terms have digits, only a name is added before them, such as in `Limpet 3`. A number with a unit is not extended."""
     found = []
     is_number = _NUMBER.fullmatch(text, replacement.start, replacement.end) is not None
     is_name = _has_digits(text, replacement) and not is_number
@@ -363,7 +362,7 @@ def visible_text(source: str) -> VisibleText:
                 put(" ", found.start(), found.end())
             case "tag" | "element":
                 put(BARRIER, found.start(), found.start())
-                for start, end in _attributes(found[0]):
+                for start, end in _visible_attributes(found[0]):
                     copy(found.start() + start, found.start() + end)
                     put(BARRIER, found.start() + end, found.start() + end)
             case _:
@@ -394,8 +393,7 @@ def _ends_block(masked: str, line_end: int) -> bool:
     return _HEADING.match(line) is not None or line.rstrip().endswith("|") or line.lstrip().startswith("|")
 
 
-def _attributes(tag: str) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of the attributes of a tag that readers see."""
+def _visible_attributes(tag: str) -> Iterator[tuple[int, int]]:
     return (found.span(2) for found in _TEXT_ATTRIBUTE.finditer(tag))
 
 
@@ -436,9 +434,8 @@ class TermMatch:
 def find_matches(change: TermChange, source: str) -> tuple[TermMatch, ...]:
     """Return the places in the Markdown of a page that have the old term, in order, at most `MAX_MATCHES`.
 
-    Only whole words outside of URLs match. Text in code matches only if the term is code. A line break counts as a
-    space. If the old term has capitals, a match must have the same capitals, or be in upper case. A regular plural
-    matches too.
+    Only whole words outside of URLs match. Code matches only terms that are code. A line break counts as a space. A
+    match has the capitals of the old term, or is in upper case. A regular plural matches too.
     """
     found: dict[tuple[int, int], TermMatch] = {}
     lines = [match.start() for match in re.finditer("\n", source)]
@@ -505,7 +502,6 @@ def _searchable_text(source: str) -> VisibleText:
 
 
 def _spans(change: TermChange, text: str) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of the old term in a visible text."""
     pattern = _pattern(change)
     for found in pattern.finditer(text):
         if change.is_number and _is_other_quantity(change, text, found.end()):

@@ -121,8 +121,8 @@ class TopLevelBlock(NamedTuple):
 
 
 class _Window:
-    """The part of the source that the parser rules see. Searches use the whole source, so that a block ends where it
-    would end without parts."""
+    """The part of the source that the parser rules see. `tag_at`, `find_after` and `element_end` search the whole source,
+    so that a block ends where it would end without parts. All positions are in the window."""
 
     def __init__(
         self, tags: TagScanner, finder: TextFinder, start: int, length: int, source_length: int, line_visits: int
@@ -141,16 +141,13 @@ class _Window:
             raise BlockTooLarge
 
     def tag_at(self, position: int) -> Tag | None:
-        """Return the tag at `position`, like `TagScanner.tag_at`, with positions in the window."""
         tag = self.tags.tag_at(self.start + position)
         return None if tag is None else tag._replace(end=self._to_window(tag.end))
 
     def find_after(self, text: str, position: int) -> int:
-        """Return the next position of `text`, like `TextFinder.find_after`, with positions in the window."""
         return self._to_window_end(self.finder.find_after(text, self.start + position))
 
     def element_end(self, name: str, start: int) -> tuple[int, int]:
-        """Return the end positions of an element, like `TextFinder.element_end`, with positions in the window."""
         inner, outer = self.finder.element_end(name, self.start + start)
         return self._to_window_end(inner), self._to_window_end(outer)
 
@@ -163,10 +160,9 @@ class _Window:
 
 
 class _BlockState(StateBlock):
-    """The state of the block parser. It raises an error for a block with too many tokens."""
+    """The state of the block parser. Raises BlockTooLarge for a block with too many tokens."""
 
     def push(self, ttype: str, tag: str, nesting: Literal[-1, 0, 1]) -> Token:
-        """Add a token. Raises BlockTooLarge if the limit is reached."""
         if len(self.tokens) >= MAX_BLOCK_PARTS:
             raise BlockTooLarge
         return super().push(ttype, tag, nesting)
@@ -176,7 +172,6 @@ class _InlineState(StateInline):
     """The state of the inline parser, with better support for Chinese, Japanese and Korean."""
 
     def scanDelims(self, start: int, canSplitWord: bool) -> Scanned:
-        """Return whether the marks at `start` can open and close a format."""
         scanned = super().scanDelims(start, canSplitWord)
         if not canSplitWord or (scanned.can_open and scanned.can_close):
             return scanned

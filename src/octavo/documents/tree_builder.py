@@ -38,7 +38,6 @@ class HtmlReader:
         self._has_words = False
 
     def read(self) -> None:
-        """Add the blocks of the HTML to the tree."""
         resume = 0
         while resume < len(self._raw):
             for piece in html_tokens(self._raw, resume):
@@ -120,8 +119,8 @@ class HtmlReader:
         """Read a paragraph, a heading or the title of an expandable. Return the position after the element if it was
         read as a whole, else None.
 
-        An element without an end stays open for Markdown, except a `<p>` with text. The content of a `<p>` with media
-        is read as if it stood outside of the `<p>`.
+        An element without an end stays open for Markdown, except a `<p>` with text. A `<p>` around media is ignored, so
+        that its content is read as blocks.
         """
         self._flush()
         name = tag.name

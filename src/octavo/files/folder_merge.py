@@ -229,7 +229,6 @@ class FolderMerge:
             self._merge_both(wanted, base or "", data)
 
     def _merge_both(self, wanted: WantedFile, base: str, data: bytes) -> None:
-        """Merge a text that both sides changed."""
         versions = normalize(base), text_of(data), normalize(wanted.text)
         front_matter = merge_front_matter(*versions, (YOURS, MAIN))
         merged = page_merge.merge(*(PageFile(each).body for each in versions))

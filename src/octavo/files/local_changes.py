@@ -97,7 +97,7 @@ def are_equal_contents(one: Entries, other: Entries) -> bool:
 
 
 def _comparable_entries(entries: Iterable[Entry], depth: int = 0) -> Iterator[tuple[Any, ...]]:
-    """Yield a tuple for each entry, with all that `SUMMARY.md` says about it."""
+    """Yield for each entry all that `SUMMARY.md` says about it."""
     for entry in entries:
         slug = entry.slug if entry.slug != page_trees.page_slug(entry.title) else ""
         yield depth, entry.kind, entry.id, entry.title, entry.path, unquote(entry.target), entry.link_title, slug

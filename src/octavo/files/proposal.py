@@ -389,7 +389,6 @@ class _Sender:
         self._changes, self._inserted, self._size = [], [], 0
 
     async def _send_pending(self) -> None:
-        """Send pending texts again, with links to the pages that were created since."""
         paths = {self.plan.new_pages[new].path: made for new, made in self.ids.items()}
         self.plan.targets.new_pages = paths
         for name, text in self._pending.items():
