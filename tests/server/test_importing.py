@@ -256,8 +256,10 @@ def test_cells_beside_a_cell_of_several_rows_stay_in_their_columns() -> None:
     "span", ["rowspan=65535 colspan=1000", "colspan=1000", "rowspan=0", "rowspan=-1", "rowspan=9999999999"]
 )
 def test_hostile_spans_of_cells_are_limited(span: str) -> None:
-    page = read_html(f"<table><tr><td {span}>a{'<tr><td>b' * 3000}</table>")
-    assert page.markdown(str).count("b") == 3000
+    page = read_html(f"<table><tr><td {span}>a{f'<tr><td {span}>b' * 1000}</table>")
+    text = page.markdown(str)
+    assert text.count("b") == 1000
+    assert len(text) < 200_000
 
 
 async def test_links_with_spaces_are_imported(local_ask: Ask, web: Web) -> None:

@@ -1,4 +1,4 @@
-"""Redirects on a site, from a path to a page or another link."""
+"""Redirects on a site, from a path to a section, space or page of the site."""
 
 from typing import Annotated, Literal
 

@@ -68,7 +68,7 @@ _BLANK_LINES = re.compile(r"\n{3,}")
 RewriteUrl = Callable[[str], str]
 """Function that maps a URL in the source to the URL in the Markdown."""
 _ADDED_CELL_LIMIT = 10_000
-"""Maximum number of cells that are added to the tables of a page."""
+"""Maximum number of cells that spans add to the tables of a page."""
 PAGE_LIMIT = 100
 """Maximum number of pages that are imported from a website."""
 TIME_LIMIT = 25.0
@@ -492,31 +492,38 @@ def _rewrite_link(tag: Tag, attribute: str, rewrite: RewriteUrl) -> None:
 
 
 def _fill_rowspans(main: Tag) -> None:
-    """Add empty cells below cells that span several rows, which Markdown tables cannot do."""
-    budget = _ADDED_CELL_LIMIT
+    """Add empty cells below cells that span several rows, which Markdown tables cannot do. Remove spans beyond the limit."""
+    added = 0
+    for cell in main.find_all(["td", "th"], colspan=True):
+        added += _span(cell, "colspan") - 1
+        if added > _ADDED_CELL_LIMIT:
+            del cell["colspan"]
     for table in main.find_all("table"):
         rows_below: list[int] = []  # By column: the number of rows that the last cell still spans.
         for row in table.find_all("tr"):
             if row.find_parent("table") is not table:
                 continue
-            cells, column = list(row.find_all(["td", "th"], recursive=False)), 0
-            while (cells or column < len(rows_below)) and budget:
-                if column < len(rows_below) and rows_below[column]:
-                    rows_below[column] -= 1
-                    column, budget, empty_cell = column + 1, budget - 1, Tag(name="td")
-                    if cells:
-                        cells[0].insert_before(empty_cell)
-                    else:
-                        row.append(empty_cell)
-                elif cells:
-                    cell = cells.pop(0)
-                    width = _span(cell, "colspan")
-                    rows_below[column : column + width] = [_span(cell, "rowspan") - 1] * width
-                    column += width
-                else:
-                    column += 1
-            while rows_below and not rows_below[-1]:
-                rows_below.pop()
+            column = 0
+            for cell in row.find_all(["td", "th"], recursive=False):
+                count = _count_spanned(rows_below, column)
+                cell.insert_before(*(Tag(name="td") for _ in range(count)))
+                column, added, width = column + count, added + count, _span(cell, "colspan")
+                rows_below[column : column + width] = [_span(cell, "rowspan") - 1] * width
+                column += width
+            count = _count_spanned(rows_below, column)
+            row.extend([Tag(name="td") for _ in range(count)])
+            added += count
+            if added > _ADDED_CELL_LIMIT:
+                return
+
+
+def _count_spanned(rows_below: list[int], column: int) -> int:
+    """Return the number of columns from `column` on that earlier cells span, and count one row less for each."""
+    count = 0
+    while column + count < len(rows_below) and rows_below[column + count]:
+        rows_below[column + count] -= 1
+        count += 1
+    return count
 
 
 def _span(cell: Tag, attribute: str) -> int:
