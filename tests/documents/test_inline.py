@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from octavo.documents import emoji
+from octavo.documents import emoji, front_matter
 from octavo.documents.source_reader import parse
 from tests.documents.outline import inline
 
@@ -234,6 +234,10 @@ def test_values_in_front_matter_may_begin_on_the_next_line() -> None:
         "icon": {},
         "cover": "a bc\\",
     }
+
+
+def test_entries_with_unsupported_keys_are_no_text() -> None:
+    assert front_matter.parse("redirects:\n  a/b: c\n  d e:\n    f\nroot: x\n") == {"redirects": {}, "root": "x"}
 
 
 def test_comments_in_front_matter_are_left_out() -> None:

@@ -7,6 +7,7 @@ from textwrap import dedent
 from typing import Any
 
 _ENTRY = re.compile(r"(\s*)([\w$.-]+|\"[^\"]*\"|'[^']*')\s*:(?:\s+(.*)|)$")
+_ITEM_OR_PLAIN_KEY = re.compile(r"\s*(?:- |[^\s'\"#].*?:(?:\s|$))")
 _COMMENT = re.compile(r"(?<!\S)#.*")
 _ENCLOSED = re.compile(r"(\"(?:[^\"\\]|\\.)*+\"|'[^']*+(?:''[^']*+)*+'|\[[^\]]*\])(?:\s+#.*)?")
 """A quoted text or a list, which may contain `#`. The rest is a comment."""
@@ -135,7 +136,8 @@ def _read_scalar(first: str, lines: list[str], index: int, indent: int, depth: i
 
 
 def _begins_entry(line: str) -> bool:
-    return line.lstrip().startswith("- ") or _ENTRY.match(line) is not None
+    """Return whether a line is an item or an entry, also with a key that is not supported."""
+    return _ENTRY.match(line) is not None or _ITEM_OR_PLAIN_KEY.match(line) is not None
 
 
 def _lines_below(lines: list[str], index: int, indent: int) -> tuple[list[str], int]:
