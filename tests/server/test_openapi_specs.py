@@ -63,6 +63,13 @@ async def test_specification_as_text_is_processed_after_the_response(ask: Ask) -
     assert (await ask.http("GET", kept.url)).json() == PETS
 
 
+async def test_byte_order_mark_of_a_specification_is_ignored(local_ask: Ask, web: Web) -> None:
+    text = f"\ufeff{json.dumps(PETS)}"
+    for source in (Source(text=text), Source(url=web.put("/pets.json", text, "application/json; charset=utf-8"))):
+        await local_ask(openapi.Put(at=ACME, spec_slug="pets", source=source))
+        assert (await _get(local_ask)).last_process_error_code is None
+
+
 async def test_specification_is_fetched_and_refetched(local_ask: Ask, web: Web) -> None:
     url = web.put("/pets.yaml", YAML, "application/yaml")
     await local_ask(openapi.Create(at=ACME, slug="pets", source=Source(url=url)))

@@ -115,7 +115,7 @@ def _read_specification(source: openapi.Source, *, allows_private: bool) -> Spec
 
     fetcher = Fetcher(allows_private=allows_private, size_limit=MAX_LENGTH)
     try:
-        text = fetcher.fetch(source.url).text if source.url is not None else source.text or ""
+        text = fetcher.fetch(source.url).text if source.url is not None else (source.text or "").removeprefix("\ufeff")
         return SpecificationContent(json.dumps(read_specification(text), separators=(",", ":")).encode("ascii"))
     except FetchFailure as failure:
         return SpecificationContent(code=failure.code, sentences=(f"The source could not be fetched: {failure}.",))
