@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 
 import pytest
@@ -10,6 +11,7 @@ from octavo.api import comments, content
 from octavo.api.operation import ChangeRequestRef
 from octavo.documents.page_trees import WHOLE
 from octavo.tui.reader.diff_scroll import ScrollContents, ScrollNavigation
+from octavo.tui.reader.viewport import SHORT_PAGE
 from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_returning import edit_time_page, find_refused
@@ -327,6 +329,32 @@ async def test_entry_whose_new_title_is_cut_is_not_loading(stage: Stage) -> None
         assert screen.changed_tree.select_entry(group.id)
         await run.settle()
         assert not screen.page_diff.is_comparing
+
+
+async def test_page_that_is_dropped_while_its_changes_are_prepared_stays_dropped(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        at = await find_refused(run)
+        text = "\n\n".join(f"Paragraph {number} of a long page." for number in range(SHORT_PAGE // 20))
+        page = content.InsertPage(title="Long page", document=content.DocumentBody(markdown=text))
+        await run.ask(content.Edit(at=at, changes=(page,), compat=False), "tomas-okafor")
+        screen = await open_refused(run)
+        await run.press("v")
+        scroll = screen.page_diff.scroll
+        await run.until(lambda: any(each.size > SHORT_PAGE for each in contents_of(screen).sections), "load the page")
+        await run.settle()
+        section = next(each for each in contents_of(screen).sections if each.size > SHORT_PAGE)
+        before, sides = section.documents, scroll._sides
+        assert sides is not None
+        loading = asyncio.create_task(scroll._load(section, scroll._entries[section.key], sides))
+        for _ in range(1000):
+            if section.documents is not before:
+                break
+            await asyncio.sleep(0)
+        section.documents = None
+        section.show_note("Loading Long page…")
+        scroll._failed.add(section.key)  # Otherwise, the page is loaded again at once.
+        await loading
+        assert not section.diff.units
 
 
 @pytest.mark.before_release

@@ -471,15 +471,16 @@ class RequestScroll:
         else:
             if is_current():
                 self._take(section, entry, compared)
-                changes = self.navigation.contents.changes_of(section)
+                documents, changes = section.documents, self.navigation.contents.changes_of(section)
                 if section.size >= SHORT_PAGE:
                     await asyncio.to_thread(changes.complete)
-                section.diff = changes.complete()
-                section.heading = self._heading(section, entry)
-                self._drop_far()
-                self.navigation.builder.show_sections()
-                self._restore(section)
-                self._on_loaded()
+                if section.documents is documents:  # Otherwise, the page was dropped or loaded again meanwhile.
+                    section.diff = changes.complete()
+                    section.heading = self._heading(section, entry)
+                    self._drop_far()
+                    self.navigation.builder.show_sections()
+                    self._restore(section)
+                    self._on_loaded()
         finally:
             if is_current():
                 self._loading.discard(section.key)
