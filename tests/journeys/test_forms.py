@@ -167,6 +167,26 @@ async def test_key_pressed_twice_sends_the_form_once(stage: Stage) -> None:
         assert len(run.gate.sent(teams.Create)) == 1
 
 
+async def test_form_cannot_be_edited_while_it_is_sent(stage: Stage) -> None:
+    async with stage.play(NOOR, start="changes") as run:
+        form = FormOpener(run)
+        dialog = await form.open(teams.Create, arguments={"at": AT})
+        await run.press(*"Divers")
+        run.gate.shut(teams.Create)
+        run.platform.refuse_next(teams.Create, 403, "Not now.")
+        run.send_key("ctrl+s")
+        await run.until(lambda: run.gate.waiting > 0, "send the form")
+        await run.pilot.press("x", "ctrl+e")
+        await run.hear("The form is already being sent.")
+        run.gate.open()
+        await run.see("Not now.")
+        assert dialog.state.texts["title"] == "Divers"
+        assert focused_field(dialog) == "title"
+        await run.press(*" two", "ctrl+s")
+        await run.gone("A form")
+        assert form.sent[0][0].title == "Divers two"
+
+
 @pytest.mark.before_release
 async def test_change_by_another_user_is_reported_before_sending(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:

@@ -56,7 +56,8 @@ FORM_COMMANDS: Commands[FormDialog] = Commands(
     (
         Command("send", "ctrl+s", "Save", "Save the changes", run=lambda _, form: form.send(), writes=True, why_not=lambda _, form: form.why_not_send(),
                 title_now=lambda _, form: form.state.verb, priority=True),
-        Command("edit", "ctrl+e", "Edit as YAML", "Edit the form as YAML in your editor", run=lambda _, form: form.edit_as_yaml(), priority=True),
+        Command("edit", "ctrl+e", "Edit as YAML", "Edit the form as YAML in your editor", run=lambda _, form: form.edit_as_yaml(), priority=True,
+                why_not=lambda _, form: form.why_not_edit()),
         Command("file", "ctrl+f", "Choose file", "Choose a file for this field", run=lambda _, form: form.choose_file(),
                 is_available=lambda _, form: form.accepts_files, why_not=lambda _, form: form.why_no_file(), priority=True),
         Command("reveal", "ctrl+r", "Show/hide", "Show or hide secrets", run=lambda _, form: form.toggle_hidden_text(),
@@ -277,7 +278,7 @@ class FormDialog(Dialog[None]):
     def why_no_file(self) -> str | None:
         """Return why no file can be chosen. None if a file can be chosen."""
         if self._file_row is not None:
-            return None
+            return self.why_not_edit()
         labels = " and ".join(file_row.field.label for file_row in self._file_rows)
         return f"This field does not accept a file. These fields accept files: {labels}."
 
@@ -363,11 +364,15 @@ class FormDialog(Dialog[None]):
         self._clock.mark_saved()
         self.state.save_draft()
 
+    def why_not_edit(self) -> str | None:
+        """Return why the form cannot be edited now. None if it can be edited."""
+        return "The form is already being sent." if self.state.is_sending else None
+
     def why_not_send(self) -> str | None:
         """Return why the form cannot be sent now. None if it can be sent."""
         state = self.state
-        if state.is_sending:
-            return "The form is already being sent."
+        if why := self.why_not_edit():
+            return why
         for name, sentence in self._result.errors.items():
             if state.was_attempted and (name == FORM or name in self._rows):
                 return sentence
@@ -391,6 +396,8 @@ class FormDialog(Dialog[None]):
     async def _send_and_report(self) -> None:
         started_at = monotonic()
         seconds_timer = self.set_interval(1.0, lambda: self._show_seconds(monotonic() - started_at))
+        focused, fields_container = self.focused, self.query_one(".form--body")
+        fields_container.disabled = True  # Text that is typed now would be lost.
         try:
             outcome = await self.state.send(self._show_progress)
         except asyncio.CancelledError:
@@ -399,6 +406,9 @@ class FormDialog(Dialog[None]):
             raise
         finally:
             seconds_timer.stop()
+            fields_container.disabled = False
+            if self.focused is None:
+                self.set_focus(focused, from_app_focus=True)  # does not select the text
         form = self.state.form
         if isinstance(outcome, SubmittedForm):
             self._clock.mark_saved()
