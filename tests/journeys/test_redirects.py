@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
-from octavo.api import redirects, site_structure, sites
+from octavo.api import redirects, search, site_structure, sites
+from octavo.api.operation import Operation
 from octavo.server.demo.library import SITE
 from tests.journeys.managed import NOOR
 from tests.journeys.stage import Run, Stage
@@ -61,6 +63,30 @@ async def test_redirects_show_destinations_and_mark_loops_and_dead_ends(stage: S
         await check_link(run, "/api", "missing target", "The redirect leads to a page, section, or space that is")
         await run.press("escape")
         assert run.gate.sent(redirects.Resolve)
+
+
+@pytest.mark.parametrize(
+    ("table", "words", "operation"),
+    [("redirects", "/no/such", redirects.Resolve), ("structure", "token", search.InSite)],
+)
+async def test_result_opens_no_dialog_over_another_view(
+    stage: Stage, table: str, words: str, operation: type[Operation[Any]]
+) -> None:
+    async with stage.play(NOOR, start="sites") as run:
+        await create_missing_resources(run)
+        await run.see("Sites · 1")
+        await run.press("enter")
+        await open_table(run, table)
+        await run.press("t")
+        await run.type(words)
+        run.gate.shut(operation)
+        run.send_key("enter")
+        await run.until(lambda: run.gate.waiting > 0, "send the request")
+        await run.press("1")
+        run.gate.open()
+        await run.settle()
+        assert run.app.current_mode == "inbox"
+        assert len(run.app.screen_stack) == 1
 
 
 async def test_published_content_is_listed_searched_and_opened(stage: Stage) -> None:

@@ -255,11 +255,14 @@ def open_link_test(app: Shell, target: CreateTarget, link: str = "", facts: tupl
 
 
 async def _show_result(app: Shell, target: CreateTarget, link: str) -> None:
+    screen = app.screen
     try:
-        facts = result_facts(await test_link(app.session.live, target.arguments["at"], link))
+        with show_progress(app, f"Testing {link}…"):
+            facts = result_facts(await test_link(app.session.live, target.arguments["at"], link))
     except ApiError as error:
         facts = (Fact("bad", "error", str(error)),)
-    open_link_test(app, target, link, facts)
+    if app.screen is screen:  # If the user has moved on, do not take the focus.
+        open_link_test(app, target, link, facts)
 
 
 def result_facts(result: LinkTestResult) -> tuple[Fact, ...]:
@@ -294,6 +297,7 @@ def open_site_search(app: Shell, target: CreateTarget) -> None:
 
 async def _show_results(app: Shell, target: CreateTarget, query: str) -> None:
     op = search.InSite(at=target.arguments["at"], query=query, scope=search.AllScope(), limit=MAX_SPACES)
+    screen = app.screen
     try:
         with show_progress(app, f"Searching for “{query}”…"):
             results = await app.session.live.send(op)
@@ -317,10 +321,9 @@ async def _show_results(app: Shell, target: CreateTarget, query: str) -> None:
 
     more = "first " if results.next is not None else ""
     title = f"“{query}”: {more}{plural(len(choices), 'page')}"
-    app.push_screen(
-        Picker(title, choices, empty="No pages contain these words. To search for other words, press esc, then t."),
-        on_chosen,
-    )
+    if app.screen is screen:
+        empty = "No pages contain these words. To search for other words, press esc, then t."
+        app.push_screen(Picker(title, choices, empty=empty), on_chosen)
 
 
 TEST_COMMANDS: Commands[ConditionTest] = Commands(
