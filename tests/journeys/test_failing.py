@@ -6,9 +6,12 @@ import pytest
 
 from octavo.api import change_requests, comments, content, organizations, reviews, spaces
 from octavo.api.operation import ListPage, Operation, SpaceRef
+from octavo.client import client
 from octavo.data.live import Snapshot
 from octavo.server.app import Platform
+from octavo.tui.app.activity import Line
 from octavo.tui.core.view import View
+from octavo.tui.widgets.row_list import RowList
 from tests.journeys.stage import Run, Stage
 
 HARBOUR_API = SpaceRef(space_id="harbour-api")
@@ -49,6 +52,23 @@ async def test_refused_resolve_reopens_the_thread(stage: Stage) -> None:
         await run.later(seconds=6)
         await run.hear("Could not resolve the thread: ", "Only its author may resolve it.")
         await run.see("Open 72")
+
+
+async def test_selected_request_stays_selected_when_older_requests_are_dropped(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "MAX_ACTIVITIES", 8)
+    async with stage.play() as run:
+        await run.press("!", "j", "j")
+        await run.see("API REQUESTS")
+        rows: RowList[Line] = run.app.screen.query_one("#lines", RowList)
+        selected = rows.items[2]
+        assert (rows.item, len(rows.items)) == (selected, 8)
+        await run.app.session.live.refresh(organizations.List())
+        run.app.workspace.frame_changed.publish(None)
+        await run.settle()
+        assert rows.items[3][1] is selected[1]
+        assert rows.item == rows.items[3]
 
 
 @pytest.mark.before_release

@@ -14,6 +14,9 @@ from octavo.api import comments
 from octavo.data import database, drafts
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import StateDb
+from octavo.tui.app.quitting import UNSAVED_FILES
+from octavo.tui.core.dialog_draft import DialogDraft
+from octavo.tui.terminal.external_editor import FileNote, write_file
 from tests.data.sends import refuse_to_save
 from tests.journeys.stage import MARA, Stage
 
@@ -162,6 +165,19 @@ async def test_long_unsaved_draft_is_not_said_to_be_copied(stage: Stage) -> None
             assert "Copied 1 draft." not in run.said
             await run.pilot.press("escape")
         await run.gone("Quit and discard")
+
+
+async def test_file_of_an_unsaved_draft_is_kept_if_there_is_a_newer_draft(stage: Stage) -> None:
+    key = "comment harbour-api harbour-api-page-1 b"
+    async with stage.play() as run:
+        DialogDraft(run.app, key).save_now("A newer text")
+        note = FileNote("A comment", key, run.app.session.state.namespace)
+    file = write_file("An older text", stage.folder / "state" / "editing", UNSAVED_FILES, ".md", note)
+    os.utime(file, (0, 0))
+    async with stage.play() as run:
+        await run.hear("Your draft “A comment” was not sent. Press ! to open it.")
+    assert file.read_text() == "An older text"
+    assert drafts_on_disk(stage) == ["A newer text"]
 
 
 @pytest.mark.usefixtures("impatient")

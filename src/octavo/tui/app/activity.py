@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, ClassVar
 
 from textual import on
@@ -176,10 +178,12 @@ class ActivityScreen(Dialog[None]):
         lines += [(f"setting {number}", InvalidSetting(each)) for number, each in enumerate(self.shell.settings_errors)]
         lines += [(file.path.name, file) for file in self._unsent_files]
         lines += [(f"kept {space.id}", space) for space in session.offline.all]
-        requests = list(session.activity())
-        lines += [
-            (f"{len(requests) - number} {each.moment.timestamp()}", each) for number, each in enumerate(requests, 1)
-        ]
+        times: Counter[datetime] = Counter()
+        requests: list[Line] = []
+        for request in reversed(tuple(session.activity())):
+            times[request.moment] += 1
+            requests.append((f"{request.moment.timestamp()} {times[request.moment]}", request))
+        lines += reversed(requests)
         self.rows.show(lines)
         self._show_details()
 

@@ -268,10 +268,11 @@ async def recover_drafts(app: Shell) -> None:
     unused = []
     for file in unsent_files(app):
         result = read_back(file.path)
-        if not isinstance(result, Edited) or file.note.why or not file.note.place:
-            unused.append(file)
-        elif file.is_unsaved_draft or not file.note.place.startswith("page "):
-            _recover_draft(app, file, result.text)
+        if isinstance(result, Edited) and not file.note.why and file.note.place:
+            is_file_of_page = file.note.place.startswith("page ") and not file.is_unsaved_draft
+            if is_file_of_page or _recover_draft(app, file, result.text):
+                continue
+        unused.append(file)
     if len(unused) == 1:
         app.say(
             f"Your draft “{unused[0].note.title}” was not sent. Press ! to open it.",
@@ -286,18 +287,19 @@ async def recover_drafts(app: Shell) -> None:
         )
 
 
-def _recover_draft(app: Shell, file: UnsentFile, text: str) -> None:
-    """Save the text of a file as a draft, delete the file, and show the draft."""
+def _recover_draft(app: Shell, file: UnsentFile, text: str) -> bool:
+    """Save the text of a file as a draft, delete the file, and show the draft. Return False if a newer draft exists."""
     try:
-        if file.is_unsaved_draft:
-            DialogDraft(app, file.note.place).save_newer(text, file.saved_at)
-        else:
+        if not file.is_unsaved_draft:
             _save_draft(app, file.note, text)
+        elif not DialogDraft(app, file.note.place).save_newer(text, file.saved_at):
+            return False
     except NotSaved as error:
         app.say(str(error), tone="failed")
-        return
+        return True
     delete_file(file.path)
     _show_draft(app, file.note)
+    return True
 
 
 def write_unsaved(session: Session, state_folder: Path) -> str:

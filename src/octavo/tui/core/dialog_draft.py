@@ -44,12 +44,15 @@ class DialogDraft:
         """Save `text` before this method returns, because the app quits. Raises NotSaved."""
         self._drafts.save_now(self.key, self._draft(text))
 
-    def save_newer(self, text: str, written_at: datetime) -> None:
-        """Save `text`, which was written at `written_at`, unless a newer draft exists. Raises NotSaved."""
+    def save_newer(self, text: str, written_at: datetime) -> bool:
+        """Save `text`, which was written at `written_at`. Return False if there is a newer draft with another text. Raises
+        NotSaved."""
         stored = next((each for each in self._drafts.all() if each.key == self.key), None)
-        if stored is None or stored.saved_at < written_at:
-            self._drafts.get(self.key)  # Read the draft first: saving replaces only a version that was read.
-            self._drafts.save_now(self.key, text)
+        if stored is not None and stored.saved_at >= written_at:
+            return stored.text == text
+        self._drafts.get(self.key)  # Read the draft first: saving replaces only a version that was read.
+        self._drafts.save_now(self.key, text)
+        return True
 
     def autosave(self, text: str) -> None:
         """Save `text` in the background. If that fails, show one notification until saving works again."""
