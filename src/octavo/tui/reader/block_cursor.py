@@ -1,5 +1,5 @@
-"""The selected block of a pane, which has a bar at its left, and the commands that select another block. Also link
-hints: letters beside links. Typing the letters opens the link."""
+"""The selected block of a pane, and the commands that select another block. Also link hints: typing the letters beside
+a link opens it."""
 
 from __future__ import annotations
 

@@ -196,8 +196,8 @@ class DiffContents(Contents):
         return wanted if wanted in self.layouts else "changes"
 
     def choose_layout(self) -> None:
-        """Choose the layout of a page that is opened: the new version if the page was rewritten, else the layout that
-        the user chose last. Before the first choice, the width of the terminal decides."""
+        """Choose the layout of an opened page: the new version of a rewritten page, else the layout that the user chose
+        last. Before the first choice, the width of the terminal decides."""
         compared = self.page.compared
         is_rewritten = compared is not None and compared.diff.is_rewritten
         self.layout = "new" if is_rewritten else "sides" if self._is_split else "changes"

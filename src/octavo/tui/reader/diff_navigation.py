@@ -83,8 +83,7 @@ NOT_BLOCKS = frozenset(("fold", "note", "change", "thread", "page"))
 
 
 class OtherThreadRequested(Message):
-    """The user wants to go to an open thread on another page: on a later page, or on an earlier page if `step` is
-    -1."""
+    """The user wants to go to an open thread on a later page, or on an earlier page if `step` is -1."""
 
     def __init__(self, step: int) -> None:
         super().__init__()
@@ -294,10 +293,10 @@ class DiffNavigation:
             self.pane.post_message(OtherThreadRequested(step))
 
     def go_to_thread(self, step: int, *, from_edge: bool = False) -> bool:
-        """Go to the next or previous open thread, starting at the selected block. Return False if there is none.
+        """Go to the next or previous open thread from the selected block on. Return False if there is none.
 
-        With `from_edge`, start at the beginning or the end of the page. Also start at the beginning if the page was
-        opened at its first change, because the first thread may be above it.
+        With `from_edge`, start at the beginning or the end of the page. A page that was opened at its first change also
+        starts at the beginning, because the first thread may be above the change.
         """
         selected = self.cursor.current() if self.cursor.selected is not None and not from_edge else None
         is_at_first_change = self._is_opened_at_change and self._is_unmoved

@@ -135,8 +135,8 @@ class SectionBuilder(DiffBuilder):
         show_units: Callable[[DiffUnits, LaidUnits | None], None],
         keep_selected: Callable[[BlockSpan, int], None],
     ) -> None:
-        """`keep_selected` is called when the lines have been replaced, with the block that was selected and its former
-        row. It selects the block and scrolls it to that row."""
+        """`keep_selected` is called with the selected block and its row after the lines were replaced. It selects the
+        block again and scrolls it to that row."""
         super().__init__(pane, contents, show_units)
         self._keep_selected = keep_selected
         self._builds: dict[str, DiffUnits] = {}
@@ -347,8 +347,7 @@ class ScrollNavigation(DiffNavigation):
             super().store_position()
 
     def restore(self, section: PageSection) -> None:
-        """Restore the last reading position on the page under the cursor: select its block, and scroll the block to its
-        former row."""
+        """Restore the last reading position on the page under the cursor: the selected block and its row."""
         if (position := self.positions.get(section.position_key)) is not None:
             self._restore_position(section, position)
 

@@ -1,5 +1,5 @@
-"""Find in page: the find bar, its matches and its commands. Also text that is selected with the mouse, which is copied
-without borders and bullets."""
+"""Find in page: the find bar, its matches and its commands. Also text selected with the mouse. It is copied without
+borders and bullets."""
 
 from __future__ import annotations
 
@@ -167,8 +167,8 @@ class FindBar(PanePart):
                 self.step(steps)
 
     def _go_to_first_match(self, known_count: int) -> None:
-        """Go to the first match after the position at which the find bar was opened, else to the first match of the
-        page. The first `known_count` matches were already looked at."""
+        """Go to the first match below the top at which the find bar was opened, else to the first match of the page.
+        The first `known_count` matches were checked before."""
         start_unit = self._position_before.unit_index
         match_to_select = next((match for match in self.matches[known_count:] if match.unit_index >= start_unit), None)
         is_complete = self._search is None and not self.viewport.contents.has_more_to_search

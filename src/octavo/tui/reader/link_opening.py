@@ -432,7 +432,7 @@ async def show_reusable_content(
     follow: Callable[[LinkFollowed], None],
 ) -> None:
     """Show reusable content in a dialog, from the first of `pages` that contains it. If none does, copy the path of its
-    file. For views of page source, which does not contain the text."""
+    file. Views of page source use this, because the source does not contain the text."""
     screen = app.screen
     for operation in pages:
         try:

@@ -64,8 +64,8 @@ class ImageLocation:
 
     @property
     def cache_key(self) -> str:
-        """Key of the image in the cache. For a file of the space, without the query of the URL, which has a signature
-        that changes."""
+        """Key of the image in the cache. For a file of the space, it lacks the query of the URL, because the signature
+        in it changes."""
         return self.url if self.file is None else f"{self.file.id} {self.file.size} {self.url.partition('?')[0]}"
 
 
@@ -217,8 +217,8 @@ async def load_by_slug(live: Live, at: OrganizationRef, slug: str) -> Specificat
 async def load_from_link(
     session: Session, at: OrganizationRef, location: ContentRef | None, target: links.Target
 ) -> Specification:
-    """Load the specification that a link leads to: a file of the space `location`, or the specification that the
-    organization imported from this URL. If it cannot be loaded, `error` says why."""
+    """Load the specification of a link: a file of the space `location`, or what the organization imported from the URL.
+    If it cannot be loaded, `error` says why."""
     match target:
         case links.UrlLink(url=url):
             address = url

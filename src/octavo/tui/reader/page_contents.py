@@ -75,8 +75,7 @@ class AgeGutter:
             self._viewport.reset_lines()
 
     def with_age(self, strip: Strip, unit_index: int, number: int, line: Line) -> Strip:
-        """Return the strip of a line with the age of the block that begins there, or the same strip if a wide block
-        covers the gutter."""
+        """Return the strip of a line with the age of the block that begins there. A wide block may cover the age."""
         if not self._ages or line.block is None:
             return strip
         first_lines = {id(span.block): span.first for span in self._cursor.spans_of(unit_index)}
@@ -410,9 +409,9 @@ def _column_and_width(match: Match, folds: Folds) -> tuple[int, int]:
 
 
 def blocks_with_title(blocks: Sequence[Block], head: PageHead, *, is_complete: bool) -> list[Block]:
-    """Return `blocks` with a block in front that has the title and description of the page. A first heading that
-    repeats the title is left out. Without a title, return `blocks` unchanged. Return no blocks if the page
-    `is_complete` and has only a title."""
+    """Return `blocks` below a block with the title and description of the page. A first heading that repeats the title
+    is left out. Without a title, return `blocks` unchanged. Return no blocks if the page `is_complete` and has only a
+    title."""
     title, description = head
     if not title:
         return list(blocks)

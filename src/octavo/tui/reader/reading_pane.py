@@ -48,7 +48,7 @@ class LoadingState:
         self._reason: tuple[str, str] | None = None
 
     def show_loading(self, subject: str) -> None:
-        """Show that `subject` is loading, unless a page is shown."""
+        """Show that `subject` is loading. A visible page stays."""
         self._failure = self._reason = None
         if not self.viewport.contents.has_content and self.loading_name != subject:
             if self._waiting is not None:

@@ -264,7 +264,7 @@ class ThreeWayView(Reader):
 
     @property
     def target_key(self) -> str:
-        """Key of the page that is loading, else of the shown page. Empty if there is none."""
+        """Key of the page that is loading. If none is, key of the shown page. Empty if there is neither."""
         return self._loading_key or self.key
 
     @property

@@ -65,7 +65,7 @@ _LONGEST_WORD = 3000
 inside a word."""
 _JOINERS = "\u200d\ufe0e\ufe0f"
 _CELL_GROUP_SIZE = 6
-"""Slices of cards or images contain a multiple of this number, so that they have whole rows of 1, 2 or 3."""
+"""Slices of cards or images have a multiple of this number, so that rows of 1, 2 or 3 are whole."""
 _LINE_BREAK = re.compile(r"\\\\(?:\[[^\]]*\])?")
 LONGEST_DIAGRAM = 6000
 """Maximum number of characters of a diagram source that is drawn."""
@@ -125,7 +125,7 @@ def child_above(block: Block) -> Block | None:
 
 
 def is_long(block: Block, limit: float = SLICE_COST) -> bool:
-    """Return True if a block costs so much that it is split into slices that cost about `limit`."""
+    """Return True if a block is split into slices: it costs more than twice the `limit`."""
     return block.kind in _SPLITTERS and layout_cost(block, 2 * limit) > 2 * limit and not _is_drawable(block)
 
 
@@ -212,8 +212,8 @@ def _split_cells(block: Block, limit: float) -> Iterator[Block]:
 
 
 def _split_tabs(block: Block, limit: float) -> Iterator[Block]:
-    """Yield slices of a block with tabs: first one with the first slice of each tab, then one with the second, and so
-    on. Only the slices of the selected tab are visible."""
+    """Yield slices of a block with tabs. The first has the first slice of each tab, the second has the second slices,
+    and so on. Only the selected tab is visible."""
     empty_tabs = [tab._replace(children=()) for tab in block.children]
     for tab_slices in zip_longest(*(split_block(tab, limit / _NESTING_FACTOR) for tab in block.children)):
         tabs = [tab_slice or empty for tab_slice, empty in zip(tab_slices, empty_tabs, strict=True)]
@@ -402,7 +402,7 @@ def _split_integration(block: Block, limit: float) -> Iterator[Block]:
 
 
 def _is_drawable(block: Block) -> bool:
-    """Return whether a block is a diagram that can be drawn as one picture, so that it is never split."""
+    """Return True if a block is a diagram that can be drawn. It is never split, because it is one picture."""
     return is_diagram(block) and len(block.text) <= LONGEST_DIAGRAM and not block.children
 
 

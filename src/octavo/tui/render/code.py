@@ -131,8 +131,8 @@ def hides_rows(block: Block, row_count: int, folds: Folds) -> bool:
 
 
 def code_size(block: Block) -> CodeSize:
-    """Return the size of a long code block, which is cached, because measuring 100,000 rows takes as long as painting a
-    frame. Only rows with notes are measured, and the `_MEASURED_ROWS` rows that seem to be the widest."""
+    """Return the size of a long code block. Only rows with notes and the `_MEASURED_ROWS` rows that seem widest are
+    measured. Cached, because measuring 100,000 rows takes as long as painting a frame."""
     if (cached := _sizes.get(block)) is not None:
         return cached
     rows = block.text.expandtabs(4).split("\n")

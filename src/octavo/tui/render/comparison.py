@@ -441,8 +441,8 @@ def container_name(block: Block) -> str:
 
 
 def block_summary(block: Block) -> str:
-    """Return a text without line breaks that identifies a block: the method and path of an operation, else the text of
-    the block, else its kind."""
+    """Return one line that identifies a block: the method and path of an operation, the text of another block, or the
+    kind of a block without text."""
     return _operation_name(block) or " ".join(block.plain().split()) or container_name(block) or block.kind
 
 
@@ -527,9 +527,8 @@ def _line_limits(placed: Sequence[PlacedUnit | CollapsedBlocks], context_size: C
 
 
 def _distances(placed: Iterable[PlacedUnit | CollapsedBlocks]) -> list[int]:
-    """Return the distance of each unit from the last change before it, in blocks: 0 for a change, and very large before
-    the first change. Changed settings, and units such as notes and labels, have the distance of the unit before
-    them."""
+    """Return how many blocks each unit is below the last change: 0 for a change, and very many before the first change.
+    A changed setting, a note or a label has the distance of the unit above it."""
     distances: list[int] = []
     distance = 1 << 30
     for each in placed:

@@ -37,8 +37,8 @@ _CAPACITY = 12
 
 
 class RecentResults(Generic[Thing, Result]):
-    """Cache of results for recent objects, which are compared by identity: comparing two pages by value takes as long
-    as reading them."""
+    """Cache of results for recent objects. Objects are compared by identity, because comparing two pages by value takes
+    as long as reading them."""
 
     def __init__(self) -> None:
         self._results: dict[int, tuple[Thing, Result]] = {}
@@ -511,8 +511,9 @@ class LinkTargets:
         return "".join([run.text if run.link is None else self.replacement_text(run) or run.text for run in runs])
 
     def replacement_text(self, run: Run, *, is_whole_link: bool = True) -> str | None:
-        """Return the title to show instead of a link text that only repeats the URL, or the problem of a broken link
-        without a text. None to keep the text. `is_whole_link` is True if the link has no other text."""
+        """Return the text to show instead of a link text that only repeats the URL: the title of the target, or the
+        problem of a broken link without a text. None to keep the text. `is_whole_link` is True if the link has no other
+        text."""
         address = run.link or ""
         if (
             run.kind not in ("text", "mention", "code")

@@ -300,8 +300,8 @@ def _render_replacement(context: LayoutContext, unit: DiffUnit, side_widths: Sid
 
 
 def _within_parent(block: Block, path: Sequence[Block]) -> Block:
-    """Return a copy of the parent of a block with only this block in it, such as a list with one item. A block that can
-    be rendered alone is returned itself."""
+    """Return the parent of a block with only this block in it, such as a list with one item. If the block can be
+    rendered alone, return the block itself."""
     kinds = ("item", "task", "tab", "step", "update", "column")
     if not path or block.kind not in kinds:
         return block

@@ -80,8 +80,8 @@ def join_sides(parts: Iterable[SidePair], side_widths: SideWidths, styles: Style
 
 
 def merge_replacements(parts: Iterable[SidePair], side_widths: SideWidths) -> list[SidePair]:
-    """Merge consecutive changes, so that all removed lines are above all added lines. In a split diff, a pair with
-    added lines stays as it is, so that its lines stay side by side."""
+    """Merge consecutive changes, so that all removed lines are above all added lines. In a split diff, removed lines
+    are not merged into a pair with added lines, whose lines stay side by side."""
     pairs: list[SidePair] = []
     for pair in parts:
         last = pairs[-1] if pairs else None
@@ -120,8 +120,8 @@ def diff_block_at(line: Line, cell: int) -> Block | None:
 
 
 def diff_cursor_bar(line: Line, inside: Container[int]) -> int | None:
-    """Return the cell of the cursor bar on a line, which is left of the side whose block is under the cursor. `inside`
-    has the identities of that block and of the blocks in it. None if the line has no such block."""
+    """Return the cell of the cursor bar on a line: left of the side with the selected block. `inside` has the
+    identities of that block and of the blocks in it. None if the line has no such block."""
     if isinstance(line, SideBySideLine) and id(line.old_block) not in inside and id(line.block) in inside:
         return line.right_start - 1
     return -2 if id(line.old_block if isinstance(line, SideBySideLine) else line.block) in inside else None

@@ -278,8 +278,8 @@ def join_moves(entries: Iterable[Entry | Replacement]) -> Iterator[Entry | Repla
 
 
 def _moved_together(move: MovedBlock, following: MovedBlock) -> bool:
-    """Return True if two consecutive moves are both at the old or both at the new position, and their blocks are also
-    close to each other in the other version."""
+    """Return True if two consecutive moves are at the same position, the old or the new one, and their blocks are close
+    to each other in the other version too."""
     if move.is_arrival is not following.is_arrival:
         return False
     above, below = (move.old, following.old) if move.is_arrival else (move.new, following.new)

@@ -127,7 +127,7 @@ class Match(NamedTuple):
 
 
 class MatchSpan(NamedTuple):
-    """Cells on a line that show a match, or the part of it that is on this line."""
+    """Cells on a line that show a match or a part of it."""
 
     line: int
     start: int

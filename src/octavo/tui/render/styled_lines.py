@@ -387,8 +387,8 @@ def block_at_cell(line: Line, cell: int) -> Block | None:
 
 
 def cursor_bar(line: Line, inside: Container[int]) -> int | None:
-    """Return the cell of the cursor bar on a line, which is left of the block under the cursor. `inside` has the
-    identities of that block and of the blocks in it. None if the line has no such block."""
+    """Return the cell of the cursor bar on a line: left of the selected block. `inside` has the identities of that
+    block and of the blocks in it. None if the line has no such block."""
     before: int | None = None
     for start, end, block in line.block_cells if isinstance(line, SplitLine) else ():
         if id(block) in inside:
@@ -426,7 +426,7 @@ _LOOKAHEAD = 3
 """Number of characters after a possible break that `_last_break` must know."""
 _NO_BREAK = re.compile(r"(?!)")
 _OPAQUE_ID = re.compile(r"(?=(?:[A-Za-z]*[0-9]+[A-Za-z]+){3})[0-9A-Za-z]{16,}")
-"""An identifier of letters and digits, which is broken where the line is full, because no part of it has a meaning."""
+"""An identifier of letters and digits. No part of it has a meaning, so it is broken where the line is full."""
 
 
 def wrap(pieces: Sequence[Piece], width: int) -> list[list[Piece]]:

@@ -459,8 +459,8 @@ def _name_parts(name: str) -> list[str]:
 
 
 def _emoji(name: str) -> str | None:
-    """Return the emoji with a name. None if there is none, if the name has fewer than 3 letters, or if the emoji has
-    several characters, because its width differs between terminals."""
+    """Return the emoji with a name. None if there is none, or if the name has fewer than 3 letters. None for an emoji
+    of several characters, because its width differs between terminals."""
     found = (from_editor_name(name) or "").replace("\ufe0f", "") if len(name) > 2 else ""
     return found if len(found) == 1 else None
 

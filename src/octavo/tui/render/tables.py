@@ -230,8 +230,8 @@ def _readable_width(texts: Sequence[str], natural: int) -> int:
 
 
 def _longest_words(texts: Sequence[str], natural: int) -> tuple[int, int, int]:
-    """Return three widths in cells: of the longest part of a word that is not broken, of the longest word, and of the
-    longest word that is not a URL."""
+    """Return three widths in cells: of the longest part that stays whole, of the longest word, and of the longest word
+    that is not a URL."""
     if natural <= _NARROW_COLUMN:
         return natural, natural, natural
     part = _NARROW_COLUMN if natural > _SHORT_COLUMN else _NARROWEST_COLUMN

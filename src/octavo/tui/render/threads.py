@@ -48,7 +48,7 @@ class ThreadSummary:
     moved_to: str = ""
     """Title of the other page that has the words now. Empty if there is none."""
     quote: str = ""
-    """Text that the thread is about, unless its block is right above."""
+    """Text that the thread is about. Empty if its block is right above."""
     is_pending: bool = False
     """True if the comment belongs to a review that is not submitted yet. In this case, `age` says so."""
     is_review: bool = False

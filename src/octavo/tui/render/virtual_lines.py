@@ -173,8 +173,8 @@ class LaidUnits(NamedTuple):
 
 
 def lay_out_units(layout: UnitLayout, units: Sequence[Any], which: Iterable[int]) -> Generator[None, None, LaidUnits]:
-    """Lay out the units with the indexes `which` in the background thread. Yields after each unit, so that the thread
-    can stop. The value of the generator is the result."""
+    """Lay out the units with the indexes `which` in the background thread, and return the result. Yields after each
+    unit, so that the thread can stop."""
     laid = LaidUnits(layout, {}, {}, {})
     deferred = layout.deferred.for_background_thread() if layout.deferred is not None else None
     render = layout.make_renderer(deferred)
