@@ -473,3 +473,16 @@ async def test_source_below_the_last_block_switches_to_the_end_of_the_page() -> 
         assert "link 39" in screen(app.pane)
         await pilot.press("backslash")
         assert "Paragraph 39." in screen(app.pane)
+
+
+@pytest.mark.parametrize("expanded", ["full", "partial"])
+async def test_visible_prompt_is_collapsed_by_one_key(expanded: str) -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 12)) as pilot:
+        page = f'{{% prompt description="Ask" defaultExpanded="{expanded}" %}}\nsome words\n{{% endprompt %}}\n'
+        app.pane.show(parse(page), key="p")
+        assert "some words" in screen(app.pane)
+        await pilot.press("enter")
+        assert "some words" not in screen(app.pane)
+        await pilot.press("enter")
+        assert "some words" in screen(app.pane)

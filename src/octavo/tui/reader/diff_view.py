@@ -333,7 +333,7 @@ class DiffView(Reader):
             if block is not None and clickable.kind == "tab" and clickable.clickable.index < len(block.children):
                 self.viewport.choose_tab(block.children[clickable.clickable.index], unit)
             elif block is not None:
-                self.viewport.folds.toggle(block)
+                self.viewport.folds.toggle(block, is_whole=clickable.clickable.index > 0)
                 self.viewport.lay_out_again(unit)
             self.find_bar.content_changed()
         elif clickable.kind in ("link", "image", "file"):

@@ -380,8 +380,7 @@ class PageContents(Contents):
         folds, block = self.viewport.folds, match.block
         has_changed = folds.expand_path(match.path)
         if block.kind == "code" and hides_rows(block, whole_block(block).text.count("\n") + 1, folds):
-            folds.toggle(block)
-            has_changed = True
+            folds.opened[block.key] = has_changed = True
         if not is_in_view(match, folds):
             column, width = _column_and_width(match, folds)
             folds.panned[block.key] = max(0, column - width // 3)

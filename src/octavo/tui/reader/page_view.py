@@ -82,7 +82,7 @@ class PageLinks:
                 self.pane.viewport.choose_tab(path[-1].children[clickable.clickable.index], unit)
                 return
             if path:
-                self.pane.viewport.folds.toggle(path[-1])
+                self.pane.viewport.folds.toggle(path[-1], is_whole=clickable.clickable.index > 0)
                 self.pane.viewport.lay_out_again(unit)
                 return
 

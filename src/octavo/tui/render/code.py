@@ -255,10 +255,13 @@ def render_prompt(context: LayoutContext, block: Block, width: int) -> list[Line
     is_open = context.folds.opened.get(block.key, block.attrs.get("expanded", "partial") != "hidden")
     sign = glyphs.opened if is_open else glyphs.closed
     title_lines = wrap_text(description, styles.strong, width - 2) if has_start(block) else []
-    fold = Piece(f"{sign} ", styles.accent, Clickable("fold", block.key), True)
-    head = indent(title_lines, [fold], [Piece("  ", PLAIN, None, True)])
+
+    def head(*, is_whole: bool) -> list[Line]:
+        fold = Piece(f"{sign} ", styles.accent, Clickable("fold", block.key, int(is_whole)), True)
+        return indent(title_lines, [fold], [Piece("  ", PLAIN, None, True)])
+
     if not is_open:
-        return head
+        return head(is_whole=False)
     bounds = slice_bounds(block)
     text = (block.text or "\n".join(child.plain() for child in block.children)).expandtabs(4)
     rows = [Line(part) for row in text.split("\n") for part in wrap([Piece(row, styles.text)], width - 4)]
@@ -274,9 +277,12 @@ def render_prompt(context: LayoutContext, block: Block, width: int) -> list[Line
         if hidden > 0:
             words = f"{glyphs.closed} {plural(hidden, 'more line')}"
             foot = [Piece(words, styles.accent, Clickable("fold", block.key), True)]
-            return [*head, *box(rows[:COLLAPSED_LINES], width, styles, foot=foot, background=styles.surface)]
+            return [
+                *head(is_whole=False),
+                *box(rows[:COLLAPSED_LINES], width, styles, foot=foot, background=styles.surface),
+            ]
     body = box(rows, width, styles, background=styles.surface, edges=(has_start(block), has_end(block)))
-    return [*head, *body]
+    return [*head(is_whole=True), *body]
 
 
 def _row_count(block: Block) -> int:

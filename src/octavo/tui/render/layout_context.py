@@ -330,12 +330,14 @@ class Folds:
         return offset != previous
 
     def is_open(self, block: Block) -> bool:
-        """Return whether an expandable or an OpenAPI block is expanded."""
-        return self.opened.get(block.key, bool(block.attrs.get("open") or block.attrs.get("expanded") is True))
+        """Return True if an expandable, a prompt, code or an OpenAPI block is completely expanded."""
+        return self.opened.get(
+            block.key, bool(block.attrs.get("open")) or block.attrs.get("expanded") in (True, "full")
+        )
 
-    def toggle(self, block: Block) -> None:
-        """Expand a collapsed block, or collapse an expanded one."""
-        self.opened[block.key] = not self.is_open(block)
+    def toggle(self, block: Block, *, is_whole: bool = False) -> None:
+        """Expand a collapsed block, or collapse an expanded one. A prompt that `is_whole` counts as expanded."""
+        self.opened[block.key] = not (is_whole or self.is_open(block))
 
     def choose_tab(self, tab: Block) -> None:
         """Select a tab, and the tabs with the same name elsewhere."""
@@ -350,10 +352,8 @@ class Folds:
 
     def is_closed(self, parent: Block, child: Block) -> bool:
         """Return True if `parent` hides `child`: it is collapsed, or `child` is a tab that is not selected."""
-        if parent.kind == "expandable":
+        if parent.kind in ("expandable", "prompt"):
             return not self.is_open(parent)
-        if parent.kind == "prompt":
-            return not self.opened.get(parent.key, parent.attrs.get("expanded") == "full")
         return parent.kind == "tabs" and parent.children[self.chosen_tab(parent)] is not child
 
     def hides(self, path: Sequence[Block]) -> bool:

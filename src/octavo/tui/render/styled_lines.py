@@ -46,7 +46,7 @@ class Clickable:
 
     Kinds:
     - `link`, `image`, `file`: the target is the URL.
-    - `fold`: the target is the key of the block.
+    - `fold`: the target is the key of the block. The index is 1 for a prompt that is shown whole.
     - `tab`: the target is the key of the tabs, and the index is the number of the tab.
     - `note`: the target is the label.
     - The actions of buttons.
