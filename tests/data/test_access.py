@@ -27,14 +27,14 @@ async def test_status_for_an_unknown_route_marks_the_operation_unavailable(
     live: Live, platform: Platform, status: int
 ) -> None:
     platform.refuse_next(sites.List, status, NO_ROUTE)
-    assert live.why_unavailable(sites.List) is None
+    assert live.availability.why_unavailable(sites.List) is None
     await send_and_fail(live, sites.List(at=ACME))
     said = (
         f"This server does not support this operation: it returned {status} for GET /v1/orgs/{{organizationId}}/sites."
     )
-    assert live.why_unavailable(sites.List(at=ACME, published=True)) == said
-    assert live.why_unavailable(sites.List) == said
-    assert live.why_unavailable(sites.Create) is None, "each operation by itself"
+    assert live.availability.why_unavailable(sites.List(at=ACME, published=True)) == said
+    assert live.availability.why_unavailable(sites.List) == said
+    assert live.availability.why_unavailable(sites.Create) is None, "each operation by itself"
 
 
 async def test_list_not_found_in_an_existing_place_is_unavailable(
@@ -43,13 +43,13 @@ async def test_list_not_found_in_an_existing_place_is_unavailable(
     op = links.ListOfSpace(at=here)
     platform.refuse_next(links.ListOfSpace, 404, NO_ROUTE)
     await send_and_fail(live, op)
-    assert live.why_unavailable(op) == (
+    assert live.availability.why_unavailable(op) == (
         "This server does not support this operation: it returned 404 for GET /v1/spaces/{spaceId}/links."
     )
-    assert live.why_unavailable(links.ListOfPage(at=here, page_id="intro")) is None
+    assert live.availability.why_unavailable(links.ListOfPage(at=here, page_id="intro")) is None
     platform.refuse_next(links.ListToPage, 404, NO_ROUTE)
     await send_and_fail(live, links.ListToPage(at=here, page_id="intro"))
-    assert live.why_unavailable(links.ListToPage) is not None, "the page it is about is there"
+    assert live.availability.why_unavailable(links.ListToPage) is not None, "the page it is about is there"
 
 
 async def test_missing_place_says_nothing_about_the_operation(live: Live, here: SpaceRef) -> None:
@@ -62,7 +62,7 @@ async def test_missing_place_says_nothing_about_the_operation(live: Live, here: 
         content.GetPage(at=here, page_id="gone"),
     ):
         await send_and_fail(live, op)
-        assert live.why_unavailable(op) is None, f"{op} is there for others"
+        assert live.availability.why_unavailable(op) is None, f"{op} is there for others"
 
 
 async def test_only_refused_operations_are_investigated(
@@ -76,23 +76,23 @@ async def test_only_refused_operations_are_investigated(
     assert len(gate.requests) == before + 2, "a thing that is not found may just not be there"
     platform.refuse_next(links.ListOfSpace, 503, "Later.", times=9)
     await send_and_fail(live, links.ListOfSpace(at=here))
-    assert live.why_unavailable(links.ListOfSpace) is None
+    assert live.availability.why_unavailable(links.ListOfSpace) is None
 
 
 async def test_operation_outside_the_plan_is_unavailable_in_that_place_only(live: Live, platform: Platform) -> None:
     platform.refuse_next(fonts.List, 402, "Custom fonts take the plan pro.")
     await send_and_fail(live, fonts.List(at=ACME))
     north = ACME.model_copy(update={"organization_id": "north"})
-    said = live.why_unavailable(fonts.List(at=ACME))
+    said = live.availability.why_unavailable(fonts.List(at=ACME))
     assert said is not None
     assert said.startswith("Your plan does not include this feature: ")
     assert "Custom fonts take the plan pro." in said
-    assert live.why_unavailable(fonts.List(at=north)) is None
+    assert live.availability.why_unavailable(fonts.List(at=north)) is None
 
 
 async def test_successful_response_makes_the_operation_available(live: Live, platform: Platform) -> None:
     platform.refuse_next(sites.List, 501, NO_ROUTE)
     await send_and_fail(live, sites.List(at=ACME))
-    assert live.why_unavailable(sites.List)
+    assert live.availability.why_unavailable(sites.List)
     await live.send(sites.List(at=ACME))
-    assert live.why_unavailable(sites.List) is None
+    assert live.availability.why_unavailable(sites.List) is None

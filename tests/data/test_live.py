@@ -175,7 +175,7 @@ async def test_failed_requests_are_repeated_after_the_first_response(
     assert isinstance(first.now.error, NotSent)
     assert isinstance(second.now.error, NotSent)
     gate.requests.clear()
-    await live.refetch(live.watched[0])
+    await live.syncer.get(live.watched[0].op, Rank.AWAITED)
     await wait_idle(live)
     assert [each.now.error for each in (first, second)] == [None, None]
     assert second.now.value is not None

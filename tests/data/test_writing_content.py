@@ -259,10 +259,10 @@ async def test_server_without_the_edit_operation_is_recognized(
     assert (await edit(live, at, seen, page_edit("Mine", "gone"))).kind == "refused", (
         "It may be the page that is not there"
     )
-    assert live.why_unavailable(content.Edit) is None
+    assert live.availability.why_unavailable(content.Edit) is None
     outcome = await edit(live, at, seen, page_edit("Mine"))
     assert (outcome.kind, outcome.message) == ("refused", NO_OPERATION)
-    assert live.why_unavailable(content.Edit) == NO_OPERATION
+    assert live.availability.why_unavailable(content.Edit) == NO_OPERATION
 
 
 async def test_response_with_only_the_change_request_is_understood(

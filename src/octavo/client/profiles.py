@@ -208,9 +208,6 @@ class Profiles:
     problem: str = ""
     """Sentences about errors in the file, with the next step. Empty if the file is valid."""
 
-    def get(self, name: str) -> Profile | None:
-        return self.entries.get(name)
-
     def at(self, origin: str) -> Profile | None:
         """Return the current profile if it has this origin, else the first profile with this origin. None if there is
         none."""
@@ -324,7 +321,7 @@ def resolve(
             )
         chosen = named_profile or profiles.at(origin)
     else:
-        chosen = named_profile or profiles.get(profiles.current)
+        chosen = named_profile or profiles.entries.get(profiles.current)
         origin = chosen.origin if chosen else DEFAULT
         if chosen is None and profiles.problem and environ.get(KEY_VARIABLE, "").strip():
             # The token may belong to an unreadable profile. So do not send it to the default server.
@@ -343,7 +340,7 @@ def resolve(
 
 def profile_named(profiles: Profiles, name: str) -> Profile:
     """Return the profile `name`. Raises ValueError with a sentence if it does not exist."""
-    found = profiles.get(name)
+    found = profiles.entries.get(name)
     if found is None:
         names = ", ".join(profiles.entries) or "none yet"
         # The unreadable file may contain the profile, so do not suggest to sign in.

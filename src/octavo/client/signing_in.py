@@ -157,7 +157,7 @@ async def login(
         await client.aclose()
     saved = await run_in_thread(home.read)
     chosen = _free_name(saved, origin, identity.user) if name is None else profiles.check_name(name)
-    before = saved.get(chosen)
+    before = saved.entries.get(chosen)
     if before is not None and (before.origin != origin or before.user_id not in ("", identity.user.id)):
         who = before.user_name or before.user_id
         raise ValueError(

@@ -1,7 +1,7 @@
 """Says in a sentence why the user cannot do something. Remembers which operations the server does not have, or the plan does
 not include.
 
-    if (why := live.why_unavailable(links.ListOfSpace(at=here))) is not None: ...   # a sentence, shown instead of the list
+    if (why := live.availability.why_unavailable(links.ListOfSpace(at=here))) is not None: ...   # a sentence, shown instead of the list
 
 Octavo learns this from error responses. It is forgotten when the session ends, because the server may be updated.
 """

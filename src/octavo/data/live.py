@@ -16,9 +16,8 @@ Ways to read a response:
     peek               a snapshot from memory or disk. Sends nothing
     cached             the cached value, however old. Sends nothing
     cached_or_fetch    the cached value, however old. Fetches it if there is none. Raises ApiError
-    fetch              the value, always from the server. Raises ApiError
+    fetch              the value from the server. Raises ApiError
     refresh            fetches again, and shows that it is loading. An error is in the snapshot
-    refetch            fetches a watched response again without showing it, for polls. Raises ApiError
     wait_loaded        waits for a running request. Sends nothing
     fetch_next_page    fetches one more page of a list. An error is in the snapshot
     fetch_pages        fetches pages of a list up to a number of items. An error is in the snapshot
@@ -139,11 +138,6 @@ class Live:
         outbox.done.add(self._on_write_done)
         outbox.changed.add(self._apply_outbox)
 
-    def why_unavailable(self, op: Operation[Any] | type[Operation[Any]]) -> str | None:
-        """Return a sentence that says why the server or the plan does not have an operation. None if Octavo knows no
-        reason."""
-        return self.availability.why_unavailable(op)
-
     def watch(
         self,
         op: Operation[T],
@@ -198,15 +192,6 @@ class Live:
     def watched_response(self, op: Operation[Any]) -> LiveResponse:
         """Return the response to a watched operation. It stays the same object while it has watchers."""
         return self._response(op)
-
-    async def refetch(self, response: LiveResponse) -> bool:
-        """Fetch a watched response again in the background. Return whether it has changed. Watchers are called only if
-        it has changed, or if the error is 403 or 404. Raises ApiError."""
-        if response.loading or response.is_final or not response.watchers:
-            return False
-        before = response.value
-        await self.syncer.get(response.op, Rank.AWAITED)
-        return response.value is not before
 
     async def refresh(self, op: Operation[Any]) -> None:
         """Fetch a response again, unless it is final. Until it arrives, watchers see the old value. An error is in the

@@ -130,7 +130,8 @@ class Poller:
         before.adopt_stamps(max(fetched, default=LONG_AGO))
         for response in lists:
             with suppress(NotFound, Forbidden):  # the view of the list shows the error
-                await live.refetch(response)
+                if response.watchers and not response.loading:
+                    await live.syncer.get(response.op, Rank.AWAITED)
         self._places.update(response.value for response in lists)
         plan = ViewPlanner(live, self._places, self._visible())
         live.syncer.run(plan)

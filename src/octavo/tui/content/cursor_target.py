@@ -224,11 +224,13 @@ def _why_no_page(app: Shell, target: CursorTarget, missing: str) -> str | None:
 
 
 def _why_no_links(app: Shell, target: CursorTarget) -> str | None:
-    return _why_no_space(app, target) or app.session.live.why_unavailable(load("octavo.api.links:ListOfSpace"))
+    return _why_no_space(app, target) or app.session.live.availability.why_unavailable(
+        load("octavo.api.links:ListOfSpace")
+    )
 
 
 def _why_no_backlinks(app: Shell, target: CursorTarget) -> str | None:
-    return _why_no_page(app, target, "backlinks") or app.session.live.why_unavailable(
+    return _why_no_page(app, target, "backlinks") or app.session.live.availability.why_unavailable(
         load("octavo.api.links:ListToPage")
     )
 

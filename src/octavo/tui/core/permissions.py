@@ -52,7 +52,7 @@ def has_permission(owner: Any, permission: str) -> bool:
 
 def why_no_editing(app: Shell) -> str | None:
     """Return the reason why this server does not support editing, or None."""
-    return app.session.live.why_unavailable(Edit) if app.has_session else None
+    return app.session.live.availability.why_unavailable(Edit) if app.has_session else None
 
 
 def why_not_in_space(app: Shell, space_id: str, permission: str) -> str | None:

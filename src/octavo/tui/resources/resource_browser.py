@@ -436,7 +436,7 @@ class BrowserScreen(ListView[Any]):
 
     def _unavailable_reason(self, resource: Resource[Any]) -> str | None:
         """Return why a table is unavailable, according to the parent or the server. None if no reason is known."""
-        return resource.unavailable_reason(self.level.parent) or self.live.why_unavailable(
+        return resource.unavailable_reason(self.level.parent) or self.live.availability.why_unavailable(
             resource.list_operation(self.level.arguments)
         )
 

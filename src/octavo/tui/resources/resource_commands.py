@@ -101,7 +101,7 @@ class Selection:
 def _why_unavailable(app: Shell, operation: type[Operation[Any]], parent: Model) -> str | None:
     """Return why the server or the site's plan does not support an operation. None if neither has reported so."""
     frozen = frozen_feature_reason(parent, operation) if isinstance(parent, Site) else None
-    return frozen or app.session.live.why_unavailable(operation)
+    return frozen or app.session.live.availability.why_unavailable(operation)
 
 
 def frozen_feature_reason(site: Site, op: type[Operation[Any]]) -> str | None:

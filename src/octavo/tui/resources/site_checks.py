@@ -184,7 +184,7 @@ async def _resolve(live: Live, at: SiteRef, path: str, targets: dict[str, str | 
     """Ask the server where a path leads, and record the answer in `targets`. Return False if there is no answer."""
     try:
         op = redirects.Resolve(at=at, source=path)
-        if live.why_unavailable(op) is not None:
+        if live.availability.why_unavailable(op) is not None:
             return False
         targets[path] = (await live.send(op)).target
     except ValidationError:

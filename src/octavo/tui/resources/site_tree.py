@@ -418,7 +418,12 @@ def choose_new_part(app: Shell, target: CreateTarget) -> None:
         make = partial(resource_forms.open_create_form, app, resource, {**target.arguments, **more}, target.on_created)
         assert resource.create is not None, "every part must have a create operation"
         choices.append(
-            Choice(make, title, detail, disabled_reason=app.session.live.why_unavailable(resource.create) or "")
+            Choice(
+                make,
+                title,
+                detail,
+                disabled_reason=app.session.live.availability.why_unavailable(resource.create) or "",
+            )
         )
 
     if section is not None:

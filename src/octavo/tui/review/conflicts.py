@@ -329,7 +329,9 @@ class ConflictsScreen(View):
             return StillLoading("The conflicts are still loading.")
         if self._is_sending:
             return "Your choices are being saved."
-        return self.live.why_unavailable(Edit) or why_not_in_space(self.shell, self.source.space.space_id, "edit")
+        return self.live.availability.why_unavailable(Edit) or why_not_in_space(
+            self.shell, self.source.space.space_id, "edit"
+        )
 
     def why_not_send(self) -> str | None:
         """Return the reason why the choices cannot be saved, in a sentence. None if they can be saved."""
