@@ -12,7 +12,7 @@ from tests.documents.test_corpus import CORPUS
 from tests.documents.test_properties import parse_in_slices
 
 WHOLE = 10_000_000
-PAGES = Path(__file__).parents[1] / "tui" / "page" / "pages"
+PAGES = Path(__file__).parents[1] / "tui" / "reader" / "pages"
 
 FILLING = "A paragraph with [a link](x.md) that is here to take room.\n\n" * 3
 APART = {
@@ -30,6 +30,7 @@ APART = {
     "HTML in a list": f"* a\n\n  <table>\n\n  <tr><td>{FILLING}</td></tr></table>\n\n{FILLING}",
     "HTML without an end": f"<figure>\n\n{FILLING}<!-- \n\n{FILLING}",
     "a formula over blank lines": f"$$\na\n\n{FILLING}\nb $$\n\n$$ c\n\n{FILLING}",
+    "the end of a formula after a blank line": f"$$\na\n\nb + c + d\n\n$$\n\n{FILLING}",
     "a tag over blank lines": f'{{% embed url="a\n\n{FILLING}" %}}\n\n{{% @x/y a="\n\n{FILLING}',
     "tags that may go without an end": f'{{% embed url="a" %}}\n\n{FILLING * 9}{{% embed url="b" %}}\nc\n{{% endembed %}}\n',
     "tags nobody knows": f"{{% what %}}\n\n{FILLING}{{% what %}}\n\n{FILLING}{{% endwhat %}}\n\n{{% that %}}\n{FILLING}",

@@ -282,7 +282,7 @@ def block_math_rule(state: StateBlock, start: int, end: int, silent: bool) -> bo
         following = bisect_right(ends, state.eMarks[start])
         if following == len(ends):
             return False
-        if ends[following] > len(state.src):
+        if ends[following] >= len(state.src):
             state.env["window"].is_incomplete = True
             return False
         last = bisect_right(state.eMarks, ends[following], start, end)
