@@ -69,6 +69,14 @@ def test_link_to_a_heading_survives_a_pull_that_writes_the_table_of_contents(tmp
     assert pull(PulledFolder.read(tmp_path), second) == local.replace("[home]", "[Start]")
 
 
+def test_link_before_its_page_keeps_both_entries_in_pulls(tmp_path: Path) -> None:
+    link = Page(id="first", type="link", title="Start here", link_title="Start", target={"page": "a"})
+    revision = space().model_copy(update={"pages": (link, *space().pages)})
+    written = pull(PulledFolder.new(tmp_path, "http://octavo.test", "docs"), revision)
+    assert written == contents("home", inside=("a", "b")).replace("* [home]", '* [Start here](a.md "Start")\n* [home]')
+    assert pull(PulledFolder.read(tmp_path), revision) == written
+
+
 def test_short_title_of_a_link_in_a_folder_before_its_first_pull_stays(tmp_path: Path) -> None:
     local = contents("home", inside=("a", "b")).replace("example)", 'example "Short")')
     (tmp_path / "SUMMARY.md").write_text(local)

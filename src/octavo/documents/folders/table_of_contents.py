@@ -229,7 +229,7 @@ def summary_entries(folder: Folder, text: str, summary: Path) -> list[Entry]:
                 current_entries = root
             elif block.kind == "list":
                 current_entries += reader.items(block)
-    _link_repeated_files(root)
+    _link_repeated_files(folder, root)
     return [entry for entry in root if entry.kind != "group" or entry.children]
 
 
@@ -309,17 +309,27 @@ class _SummaryReader:
         return re.sub(r"\\(.)", r"\1", title)
 
 
-def _link_repeated_files(root: list[Entry]) -> None:
+def _link_repeated_files(folder: Folder, root: list[Entry]) -> None:
     """Keep one document entry per file, and turn further entries into links to that page or its heading."""
-    all_entries = list(walk_entries(root))
-    owners: dict[Path, Entry] = {}
-    for entry in [
-        *(each for each in all_entries if not each.target),
-        *(each for each in all_entries if each.target),
-    ]:
+    entries_by_path: dict[Path, list[Entry]] = {}
+    for entry in walk_entries(root):
         if entry.kind == "document" and entry.path is not None:
-            owners.setdefault(entry.path, entry)
-    _link_repeated(root, owners)
+            entries_by_path.setdefault(entry.path, []).append(entry)
+    _link_repeated(root, {path: _page_entry(folder, path, entries) for path, entries in entries_by_path.items()})
+
+
+def _page_entry(folder: Folder, path: Path, entries: list[Entry]) -> Entry:
+    """Return the entry of a page among the entries that lead to its file: the first with the title of the page, else
+    the first. Entries with an anchor come last."""
+    candidates = [each for each in entries if not each.target] or entries
+    if len(candidates) == 1 or not folder.has_file(path):
+        return candidates[0]
+    try:
+        matter, body = front_matter.parse_page(folder.text(path) or "")
+    except front_matter.FrontMatterError:
+        return candidates[0]
+    title = matter.get("title") or page_trees.first_heading(body)
+    return next((each for each in candidates if each.title == title), candidates[0])
 
 
 def _link_repeated(entries: list[Entry], owners: dict[Path, Entry]) -> None:
