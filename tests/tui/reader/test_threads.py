@@ -6,6 +6,7 @@ import pytest
 
 from octavo.documents.source_reader import parse
 from octavo.tui.reader.page_view import PageView
+from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.diff_lines import render_threads
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.threads import ThreadReply, ThreadSummary
@@ -192,8 +193,13 @@ async def test_heading_that_may_be_in_an_api_specification_is_not_called_missing
 
 @pytest.mark.parametrize(
     "page",
-    ["```\n" + "a line of code\n" * 1500 + "```\n", "word " * 6000, "| a | b |\n|-|-|\n" + "| cell | cell |\n" * 800],
-    ids=["code", "paragraph", "table"],
+    [
+        "```\n" + "a line of code\n" * 1500 + "```\n",
+        "word " * 6000,
+        "| a | b |\n|-|-|\n" + "| cell | cell |\n" * 800,
+        "* item\n" * 4000,
+    ],
+    ids=["code", "paragraph", "table", "list"],
 )
 async def test_thread_on_a_long_block_has_one_mark(page: str) -> None:
     app = PaneApp(PageView())
@@ -208,5 +214,26 @@ async def test_thread_on_a_long_block_has_one_mark(page: str) -> None:
         assert unit_count > 2
         keys = {each.key for each in document.walk()}
         units = app.pane.viewport.virtual_lines.units
-        marked = [bool(app.pane.threads.marks.paths_at(keys, unit.slice)) for unit in units if unit.slice is not None]
+        marked = [
+            bool(app.pane.threads.marks.paths_at(keys, unit.block, unit.slice))
+            for unit in units
+            if unit.slice is not None
+        ]
         assert marked == [True, *[False] * (unit_count - 2)]
+
+
+@pytest.mark.parametrize("kind", ["list", "quote", "cards"])
+async def test_thread_on_blocks_that_are_selected_one_by_one_is_at_the_first(kind: str) -> None:
+    page = (
+        "Above.\n\n* first\n* second\n\n> quoted\n\n"
+        '<table data-view="cards"><thead><tr><th></th></tr></thead><tbody><tr><td>one</td></tr><tr><td>two</td></tr></tbody></table>\n'
+    )
+    app = PaneApp(PageView())
+    document = parse(page)
+    block = next(each for each in document.blocks if each.kind == kind)
+    async with app.run_test(size=(80, 30)) as pilot:
+        app.pane.show(document, key="p")
+        app.pane.set_threads({block.key: 1})
+        await pilot.press("t", "enter")
+        assert screen(app.pane).count("●") == 1
+        assert [each.block.kind for each in app.said if isinstance(each, Reader.ThreadRequested)] == [kind]

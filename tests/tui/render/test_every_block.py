@@ -102,7 +102,7 @@ def lay_out_and_paint(document: Document, data: st.DataObject) -> None:
         assert (context.depth, context.list_depth, context.has_background) == (0, 0, False)
         check_widths(lines, max(width, available, NARROWEST))
         clickable_spans(lines)
-        marks.paths_at({block.key for _, _, block in block_ranges(lines)}, unit.slice)
+        marks.paths_at({block.key for _, _, block in block_ranges(lines)}, unit.block, unit.slice)
     list(BlockTextFinder((number, unit.content) for number, unit in enumerate(cut)).find("line"))
 
 

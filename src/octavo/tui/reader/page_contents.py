@@ -139,7 +139,8 @@ class PageThreads:
         if not marks:
             return {}
         spans = {span.block.key for span in self.cursor.spans_of(unit_index)}
-        return marks.paths_at(spans, self.viewport.virtual_lines.units[unit_index].slice)
+        unit = self.viewport.virtual_lines.units[unit_index]
+        return marks.paths_at(spans, unit.block, unit.slice)
 
     def with_mark(self, strip: Strip, unit_index: int, number: int, line: Line, line_width: int) -> Strip:
         """Return the strip of a line with the mark for the threads and drafts of the blocks that begin there. The mark

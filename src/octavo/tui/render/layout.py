@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 from textual.message import Message
@@ -174,7 +175,7 @@ def anchors_above(document: Document) -> dict[str, str]:
 
 class ThreadMarks:
     """Number of open threads on blocks, by block key. A thread on a hidden block has its mark at the innermost visible
-    block around it."""
+    block around it. A thread on a list has its mark at the first item."""
 
     def __init__(self, blocks: Iterable[Block] = (), counts: Mapping[str, int] | None = None) -> None:
         self.counts = {key: count for key, count in (counts or {}).items() if key and count}
@@ -200,16 +201,18 @@ class ThreadMarks:
         """Return whether a block with threads begins in a top-level block, or in its slice `part`."""
         return top.key in self.top_keys and (part is None or any(_begins_in(part, path) for path in self._paths))
 
-    def paths_at(self, keys: set[str], part: Block | None = None) -> dict[str, list[tuple[Block, ...]]]:
-        """Return the paths to blocks with threads, by the key of the block that gets their mark.
+    def paths_at(self, keys: set[str], top: Block, part: Block | None) -> dict[str, list[tuple[Block, ...]]]:
+        """Return the paths to blocks with threads that begin in a top-level block, or in its slice `part`, by the key of
+        the block that gets their mark.
 
-        That is the innermost block on the path that is visible. `keys` are the keys of the visible blocks. With `part`,
-        return only the paths to blocks that begin in this slice."""
+        That is the innermost visible block on the path, or the first visible block inside. `keys` are the keys of the
+        visible blocks."""
         result: dict[str, list[tuple[Block, ...]]] = {}
         for path in self._paths:
-            if part is not None and not _begins_in(part, path):
+            if path[0].key != top.key or (part is not None and not _begins_in(part, path)):
                 continue
-            owner = next((block.key for block in reversed(path) if block.key in keys), None)
+            around_and_inside = chain(reversed(path), path[-1].walk())
+            owner = next((block.key for block in around_and_inside if block.key in keys), None)
             if owner is not None:
                 result.setdefault(owner, []).append(path)
         return result
@@ -218,7 +221,7 @@ class ThreadMarks:
 def _begins_in(part: Block, path: Sequence[Block]) -> bool:
     """Return True if the last block of a path begins in a slice of the first."""
     if whole_block(part).key != path[0].key:
-        return False
+        return False  # A slice of a table may be the rest of a long row.
     for block in path[1:]:
         child = next((child for child in part.children if child.key == block.key), None)
         if child is None:
