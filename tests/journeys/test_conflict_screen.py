@@ -55,6 +55,22 @@ def _stores_text(day: str, hour: str, degrees: str, text: str) -> str:
     return text.replace("Mondays", day).replace("noon", hour).replace("Four", degrees)
 
 
+async def test_preview_saves_only_its_page(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        contest = await make_four_conflicts(run)
+        await run.see("Conflict 1 of 3")
+        for resolved in range(1, 5):
+            await run.press("t")
+            await run.see(f"{resolved} of 4 resolved")
+        await run.press("K")
+        await run.see("conflict 1 of 3")
+        await run.press("p")
+        await run.see("PREVIEW", "press ctrl+s to save the page")
+        await run.press("ctrl+s")
+        await run.hear(f"Resolved 3 conflicts in #{contest.number}.")
+        await run.see("1 of 1 resolved")
+
+
 @pytest.mark.before_release
 async def test_choice_moves_to_the_next_unresolved_conflict(stage: Stage) -> None:
     async with stage.play(start="changes") as run:

@@ -333,9 +333,10 @@ class ConflictsScreen(View):
             self.shell, self.source.space.space_id, "edit"
         )
 
-    def why_not_send(self) -> str | None:
-        """Return the reason why the choices cannot be saved, in a sentence. None if they can be saved."""
-        if (why := self._why_not_editable()) is not None or (found := self._open_conflicts) is None:
+    def why_not_send(self, page: str = "") -> str | None:
+        """Return the reason why the choices cannot be saved, in a sentence. None if they can be saved. With the ID
+        `page`, only the choices for the text of this page count."""
+        if (why := self._why_not_editable()) is not None or (found := self._conflicts_of(page)) is None:
             return why
         if not found.names:
             return "There are no conflicts to resolve."
@@ -434,8 +435,9 @@ class ConflictsScreen(View):
         def why_not_send() -> str | None:
             if item.unresolved(self._choices.by_name):
                 return "Resolve all conflicts on this page first. Press esc to go back to the conflicts."
-            return self.why_not_send()
+            return self.why_not_send(page)
 
+        page = item.page if isinstance(item, ConflictedPage) else ""
         change_request, choices = self.source.change_request, self._choices.by_name
         if isinstance(item, TreeConflict):
             (text, settings), main = item.outcome(choices.get(item.name)), item.main
@@ -448,16 +450,24 @@ class ConflictsScreen(View):
                 MergedPreview(title, text, main, settings),
                 location,
                 base_name=self.source.preview_base_name,
-                send=self.send_choices,
+                send=partial(self.send_choices, page),
                 why_not_send=why_not_send,
             )
         )
 
     # Sending
 
-    def send_choices(self) -> None:
-        """Send the choices to the server in the background."""
-        open_conflicts = self._open_conflicts
+    def _conflicts_of(self, page: str) -> OpenConflicts | None:
+        """Return the conflicts in the text of a page, or all conflicts if `page` is empty. None while they are
+        loading."""
+        if not page or (found := self._open_conflicts) is None:
+            return self._open_conflicts
+        return replace(found, pages=tuple(each for each in found.pages if each.page == page), tree_conflicts=())
+
+    def send_choices(self, page: str = "") -> None:
+        """Send the choices to the server in the background. With the ID `page`, send only the choices for the text of
+        this page."""
+        open_conflicts = self._conflicts_of(page)
         if open_conflicts is not None and not self._is_sending:
             self._is_sending = True
             self._draw_head()
