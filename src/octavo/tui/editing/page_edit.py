@@ -435,6 +435,7 @@ def apply_to_page(
     title = (page.title if page is not None else None) or "the page"
     resolves = resolve and thread.is_open
     later_writes = [resolve_write(at, thread, thread_label(thread))] if resolves else []
+    screen = app.screen
 
     async def send() -> SendResult[SuggestionOutcome]:
         result = await apply_suggestions(app.session.live, at, texts, later_writes)
@@ -451,7 +452,8 @@ def apply_to_page(
                 return SendResult(
                     "refused", "Could not apply the suggestion: the page was deleted from this change request."
                 )
-        _offer_editor(app, at, title, texts[0])
+        if app.screen is screen:  # If the user has moved on, only a notification appears.
+            _offer_editor(app, at, title, texts[0])
         return SendResult("refused", "Could not apply the suggestion: its block was edited or deleted in the meantime.")
 
     next_step = "Resolving thread…" if resolves else "Press d to resolve the thread, or D to reply and resolve."
