@@ -151,7 +151,7 @@ async def test_replacing_needs_an_open_change_request(stage: Stage) -> None:
         await run.see("3 places")
         await run.ask(change_requests.Update(at=at, status="archived"), MARA)
         await run.press("r", "*", "e")
-        await run.hear("is archived. You can do this only with draft or open change requests.")
+        await run.hear("is archived. You can do this only with open or draft change requests.")
 
 
 @pytest.mark.before_release

@@ -149,7 +149,7 @@ async def test_merged_change_request_cannot_be_approved_or_merged(stage: Stage) 
         for key in ("a", "A", "m", "U", "L"):
             assert key in disabled_keys(run)
         await run.press("m")
-        await run.hear("is merged. You can do this only with draft or open change requests.")
+        await run.hear("is merged. You can do this only with open or draft change requests.")
 
 
 @pytest.mark.before_release

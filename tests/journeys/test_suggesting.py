@@ -197,9 +197,9 @@ async def test_decided_change_request_says_why_no_suggestion_applies(stage: Stag
         await run.press("r")
         await run.see(status)
         await run.press("ampersand")
-        await run.hear(f"#7 is {status}. You can do this only with draft or open change requests.")
+        await run.hear(f"#7 is {status}. You can do this only with open or draft change requests.")
         await run.press("%")
-        await run.hear(f"#7 is {status}. You can do this only with draft or open change requests.")
+        await run.hear(f"#7 is {status}. You can do this only with open or draft change requests.")
         assert not run.gate.sent(content.Edit)
 
 
