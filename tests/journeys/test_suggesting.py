@@ -157,6 +157,26 @@ async def test_one_key_changes_nothing_if_the_block_was_edited(stage: Stage) -> 
         assert not run.gate.sent(comments.Update)
 
 
+async def test_refused_suggestion_opens_no_dialog_over_another_view(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        at = await ref_of_seven(run)
+        await suggest(run, at, "All times in requests", "All times are in UTC.")
+        await open_change_request(run, "refused")
+        await run.see("− All times")
+        await run.press("enter", "t")
+        page, text = await page_of_times(run, at)
+        await write(run, at, page, text.replace("All times in requests", "All the times in requests"))
+        run.gate.shut(content.GetRawPage)
+        run.send_key("ampersand")
+        await run.until(lambda: run.gate.waiting > 0, "load the page")
+        await run.press("1")
+        run.gate.open()
+        await run.hear("Could not apply the suggestion: its block was edited or deleted in the meantime.")
+        await run.settle()
+        assert run.app.current_mode == "inbox"
+        assert len(run.app.screen_stack) == 1
+
+
 async def test_closed_during_the_edit_resolves_at_the_next_start(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         at = await ref_of_seven(run)
