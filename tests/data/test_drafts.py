@@ -402,6 +402,20 @@ async def test_all_versions_of_a_draft_are_discarded_and_restored(outbox: Manual
     assert len(outbox.state.rows("SELECT 1 FROM drafts")) == 2
 
 
+async def test_restored_draft_is_not_overwritten_before_it_is_shown(
+    outbox: ManualOutbox, drafts: Drafts, clock: Clock
+) -> None:
+    other = Drafts(outbox.state)
+    await drafts.save("reply s k", "Mine.")
+    discarded = await outbox.discard_unsent(["reply s k"], [])
+    clock.forward(seconds=1)
+    await other.save("reply s k", "Of the other window.")
+    await outbox.restore_discarded(discarded)
+    assert drafts.get("reply s k") == "Of the other window."
+    await drafts.save("reply s k", "Continued.")
+    assert {text for (text,) in outbox.state.rows("SELECT text FROM drafts")} == {"Mine.", "Continued."}
+
+
 async def test_draft_observers_are_notified_of_new_and_deleted_drafts(outbox: ManualOutbox, drafts: Drafts) -> None:
     seen: list[frozenset[str]] = []
     leave = drafts.changed.add(lambda: seen.append(drafts.keys()))

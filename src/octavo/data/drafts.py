@@ -246,6 +246,8 @@ class Drafts:
             self.changed.notify()
 
 
+_RETURNED = "returned-"
+"""Prefix of the writer of a version that no process writes: the text of a canceled write, or a restored draft."""
 StoredDraft = tuple[str, str, str, int, float]
 """A stored version of a draft: key, writer, text, revision and time of the save."""
 
@@ -262,26 +264,30 @@ def delete_drafts(db: sqlite3.Connection, namespace: str, keys: Sequence[str]) -
 
 
 def restore_drafts(db: sqlite3.Connection, namespace: str, versions: Sequence[StoredDraft]) -> None:
-    """Undo `delete_drafts`. If the same process has written a newer version since, keep both."""
+    """Undo `delete_drafts`. Newer versions are kept.
+
+    A version of a process gets another writer, because the process would overwrite its own version without showing it.
+    """
     insert = (
         "INSERT OR IGNORE INTO drafts (place, writer, text, revision, saved_at, namespace) VALUES (?, ?, ?, ?, ?, ?)"
     )
     for key, writer, *rest in versions:
-        if not db.execute(insert, (key, writer, *rest, namespace)).rowcount:
-            db.execute(insert, (key, _writer_id_of_returned_draft(writer), *rest, namespace))
+        is_returned = writer.startswith(_RETURNED)
+        if not (is_returned and db.execute(insert, (key, writer, *rest, namespace)).rowcount):
+            db.execute(insert, (key, _RETURNED + os.urandom(8).hex(), *rest, namespace))
 
 
 def store_returned(db: sqlite3.Connection, namespace: str, key: str, text: str, entry_id: str, now: datetime) -> None:
     """Store the text of a canceled write as a draft again. Other versions of the draft are kept."""
     db.execute(
         "INSERT OR REPLACE INTO drafts VALUES (?, ?, ?, ?, ?, ?)",
-        (namespace, key, _writer_id_of_returned_draft(entry_id), text, _new_revision(), now.timestamp()),
+        (namespace, key, _RETURNED + entry_id, text, _new_revision(), now.timestamp()),
     )
 
 
 def delete_returned(db: sqlite3.Connection, namespace: str, key: str, entry_id: str) -> None:
     """Undo `store_returned`, unless the user has changed the draft since."""
-    _remove(db, namespace, key, _writer_id_of_returned_draft(entry_id), None)
+    _remove(db, namespace, key, _RETURNED + entry_id, None)
 
 
 def _remove(db: sqlite3.Connection, namespace: str, key: str, writer: str | None, seen: tuple[str, int] | None) -> None:
@@ -298,10 +304,6 @@ def _new_revision() -> int:
     """Return a random number. A version that is deleted and written again must not get a revision that another process
     has seen, because that process would then delete the new text."""
     return int.from_bytes(os.urandom(6))
-
-
-def _writer_id_of_returned_draft(entry_id: str) -> str:
-    return f"returned-{entry_id}"
 
 
 KIND_NAMES: Mapping[str, str] = MappingProxyType(
