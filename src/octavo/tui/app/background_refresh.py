@@ -39,7 +39,7 @@ PROBLEM_SECONDS = GREETING_SECONDS = 15.0
 PROGRESS_AFTER = 1.0
 """Seconds after which the progress of loading a folder is shown."""
 PROGRESS_EVERY, PROGRESS_SECONDS = 0.5, 30.0
-"""Seconds between two progress notifications, and maximum number of seconds for which one is shown."""
+"""Seconds between two progress notifications, and maximum number of seconds for which each is shown."""
 _GREETED = "greeted"
 """Name under which the state database stores that the greeting was shown."""
 
@@ -61,7 +61,7 @@ async def notify_on_start(app: Shell, session: Session) -> None:
 
 
 async def _show_progress(app: Shell, progress: Callable[[], str], loaded: asyncio.Future[Sequence[str]]) -> None:
-    """Show the progress of loading a folder until it is loaded."""
+    """Show the progress of a folder until the folder is loaded."""
     number = 0
     await asyncio.wait([loaded], timeout=PROGRESS_AFTER)
     while ((message := progress()) or not loaded.done()) and not app.is_ending:
@@ -82,7 +82,7 @@ async def _show_problems(app: Shell, loaded: Awaitable[Sequence[str]]) -> None:
 
 
 CHECK_INTERVAL = 5.0
-"""Seconds after which the app checks again whether a refresh is due."""
+"""Seconds between two checks for a due refresh."""
 
 
 class BackgroundRefresh:

@@ -212,7 +212,7 @@ class Octavo(Shell):
         find_first_route: Callable[[Session], Awaitable[Route]] | None = None,
     ) -> None:
         """`start` is the first view, or empty to let `first_view` decide. `find_first_route` returns where the app goes
-        after its first view was painted. It raises ApiError, or ValueError with a message.
+        after its first view was painted. It may raise ApiError, or ValueError with a message.
 
         `picture` may be on the terminal already, and is updated for the next start. `check_interval` is the number of
         seconds after which the app checks again whether a refresh is due. With None, there is no timer, and the

@@ -299,8 +299,8 @@ class PictureRecorder:
         return screen if is_whole(screen) and isinstance(screen, StartView) else None
 
     def _state_of_next_start(self) -> tuple[Any, ...]:
-        """Return what the next start will show: the organization, the theme, and the rows of the inbox or the position in
-        the open page. Empty without a session."""
+        """Return the state that the next start will show: the organization, the theme, and the rows of the inbox or the
+        position in the open page. Empty without a session."""
         if not self._app.has_session:
             return ()
         session = self._app.session

@@ -108,9 +108,9 @@ class TypeAhead:
         self._screens: WeakKeyDictionary[Input, ref[Screen[Any]]] = WeakKeyDictionary()
         """The screen that was visible when a key or paste was dispatched, or when a mouse event arrived."""
         self._last_screen: Callable[[], Screen[Any] | None] = lambda: None
-        """Returns the screen of the last input. None if it was removed."""
+        """Returns the screen of the last input, or None if this screen was removed."""
         self._last_target: Callable[[], Widget | None] = lambda: None
-        """Returns the widget of the last input. None if it was removed."""
+        """Returns the widget of the last input, or None if this widget was removed."""
         self._may_close = False
         """True if the last input was a click, or a key that may close a dialog."""
         self._last_press: tuple[Offset, float, ref[Screen[Any]]] | None = None

@@ -205,7 +205,7 @@ class SidePanel(Vertical):
 
 
 _AGES_FACT = "ages of blocks"
-"""Name under which the state database stores whether the age gutter is switched on."""
+"""Name under which the state database stores if the age gutter is switched on."""
 
 
 class PageAges:
@@ -321,7 +321,7 @@ class ReadingHistory:
             self._timer = self._screen.set_timer(SAVE_DELAY, self.save)
 
     def save(self) -> None:
-        """Save the reading position now, unless the view is being removed."""
+        """Save the reading position now. Does nothing while the view is being removed."""
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
@@ -459,7 +459,7 @@ class Navigation(Vertical):
 
 
 class SpacePanes:
-    """The open space and its open page, as far as they are loaded, and the panes of a screen that show them."""
+    """The open space and the open page, as far as they are loaded, and the panes that show them."""
 
     def __init__(self, screen: View) -> None:
         """`screen` contains a `Navigation`, a `PageView` and a `SidePanel`."""
@@ -500,7 +500,7 @@ class SpacePanes:
 
     @property
     def shows_open_page(self) -> bool:
-        """True if the page view shows the open page. While it is loading, the view shows the previous page."""
+        """True if the page view shows the open page. Until this page is loaded, the view shows the previous page."""
         return self.page_view.document is not None and self.page_view.key == self.key
 
     @property

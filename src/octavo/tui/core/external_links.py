@@ -102,7 +102,7 @@ def missing_link_reason(app: Shell, item_kind: str) -> str:
 
 
 def open_link(app: Shell, url: str, item_kind: str, *, text: str = "") -> None:
-    """Ask whether to open a URL in the browser. If the URL is empty, show why it is missing."""
+    """Offer to open a URL in the browser. If the URL is empty, show the reason why it is missing."""
     if url:
         confirm_link(app, url, text=text)
     else:

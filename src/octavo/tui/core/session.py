@@ -397,13 +397,13 @@ class InboxFeed:
         return self.snapshot is not None and _is_complete(self.snapshot)
 
     def change_request(self, row: InboxRow | None) -> ChangeRequest | None:
-        """Return the change request of a row. None if it is not loaded or the row has none."""
+        """Return the change request of a row, or None if there is none or it is not loaded."""
         if self.loader is None or row is None or not isinstance(row.target, ChangeRequestRef):
             return None
         return self.loader.change_request(row.target)
 
     def comment(self, row: InboxRow | None) -> Comment | None:
-        """Return the first comment of the thread of a row. None if it is not loaded or the row has none."""
+        """Return the first comment of the thread of a row, or None if there is none or it is not loaded."""
         return self.loader.comment(row.target) if self.loader is not None and row is not None else None
 
     def _on_snapshot(self, snapshot: InboxSnapshot) -> None:
@@ -416,7 +416,7 @@ class InboxFeed:
         self.regroup()
 
     def _save_count(self) -> None:
-        """Save the count for the next run, unless the inbox is incomplete."""
+        """Save the count of a complete inbox for the next run."""
         session, organization, count = self._session, self._organization, self.count
         if self.snapshot is None or session is None or organization is None or count == self._last_count:
             return

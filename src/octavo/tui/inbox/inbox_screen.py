@@ -493,7 +493,7 @@ class InboxScreen(ListView[InboxRow]):
             self.shell.background(self.feed.loader.refresh())
 
     def back_to_list(self) -> None:
-        """Focus the list, or clear its filters if it has the focus already."""
+        """Focus the list. If the list has the focus already, clear its filters."""
         if self.rows.has_focus and self.narrowing.filters:
             self.narrowing.replace()
         self.rows.focus()

@@ -59,7 +59,7 @@ def done_label(app: Shell, selected: SelectedRows) -> str | None:
 
 
 def mark_done(app: Shell, selected: SelectedRows) -> None:
-    """Remove rows from the inbox until something new happens, or move them back if they are done or snoozed."""
+    """Remove rows from the inbox until something new happens. Move done or snoozed rows back to the inbox."""
     if selected.is_removed:
         _move_back(app, selected)
         return

@@ -47,7 +47,7 @@ class ProgramFailed(Exception):
     """A program could not run, or exceeded a limit. The message is `Could not run NAME: cause. Next step.`"""
 
     output = b""
-    """Output until the limit was exceeded."""
+    """Output before the program exceeded the limit."""
 
 
 @dataclass(frozen=True)
@@ -352,7 +352,7 @@ def _run(linter: Linter, folder: Path, path: str, text: str, deadline: float, ca
 
 
 def _read_output(linter: Linter, file: Path) -> bytes:
-    """Return the content of the file that a linter wrote. Raises ProgramFailed if there is none, or if it is too large."""
+    """Return the content of the file that a linter wrote. Raises ProgramFailed if the file is missing or too large."""
     try:
         with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as opened:
             data = opened.read(MAX_OUTPUT + 1)

@@ -26,7 +26,7 @@ def frame_written() -> None:
 
 
 class Work:
-    """A piece of work for the thread: steps that run until there are no more, or until it is stopped."""
+    """A piece of work for the thread: its steps run one after the other, until the work is stopped."""
 
     def __init__(self, steps: Iterator[object], on_error: Callable[[Exception], object]) -> None:
         """`on_error` is called in the thread with an error that ends the steps."""

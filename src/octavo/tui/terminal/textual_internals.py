@@ -80,7 +80,8 @@ def _start_for_target(
 
 @replaces(Worker, "cancel", 0xC3902025)
 def _close_unstarted_work(original: Callable[..., None], worker: Worker[Any]) -> None:
-    """Cancel a worker and close its coroutine if it has not started. Otherwise Python warns that it was never awaited."""
+    """Cancel a worker. If it has not started, close its coroutine, because Python warns of coroutines that are never
+    awaited."""
     original(worker)
     if iscoroutine(work := worker._work) and getcoroutinestate(work) == CORO_CREATED:
         work.close()
@@ -176,7 +177,7 @@ def crash(app: App[Any], error: Exception) -> None:
 
 @replaces(App, "_prune", 0x516B9499)
 def _notify_before_removal(original: Callable[..., Any], app: App[Any], *nodes: Widget, **options: Any) -> Any:
-    """Call the app's `before_removal`, if it has one, with the nodes to remove. Textual's events come after the removal."""
+    """Call the app's method `before_removal`, if there is one, with the nodes to remove. Textual sends its events later."""
     notify: Callable[[set[DOMNode]], None] | None = getattr(app, "before_removal", None)
     if notify is not None:
         notify({each for node in nodes for each in node.walk_children(with_self=True)})
@@ -223,7 +224,7 @@ def _add_fallback_bindings(original: Callable[..., Any], screen: Screen[Any]) ->
 
 
 def has_priority(screen: Screen[Any], key: str) -> bool:
-    """Return whether a key runs a command of `screen` or the app before the focused widget receives it."""
+    """Return True if a key runs a command of `screen` or the app before the focused widget receives the key."""
     found = (bindings.key_to_bindings.get(key, ()) for _, bindings in screen._binding_chain)
     return any(binding.priority for each in found for binding in each)
 
