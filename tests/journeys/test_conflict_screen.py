@@ -489,7 +489,7 @@ async def test_long_title_leaves_space_for_the_count(stage: Stage) -> None:
         contest = Contest(run)
         await contest.publish(add_page(STORES), subject="Write down the stores")
         stores = (await contest.page("Stores")).id
-        long = "Recount the stores " + "and everything that lies in them " * 6
+        long = "Recount the stores " + "and everything that lies in them " * 2
         await contest.propose(edit_page(stores, STORES.replace("noon", "night")), subject=long.strip())
         number = contest.number
         await contest.publish(edit_page(stores, STORES.replace("noon", "dusk")))
