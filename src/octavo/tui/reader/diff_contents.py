@@ -69,7 +69,7 @@ class PageSection:
 
     @property
     def is_loading(self) -> bool:
-        """True if the changes are shown as soon as they are loaded."""
+        """True while a note says that the changes are loading."""
         return not self.is_loaded and self.note.startswith("Loading ")
 
     @property
