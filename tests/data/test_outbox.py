@@ -385,6 +385,22 @@ async def test_reply_to_a_refused_comment_is_refused(
     assert outbox.entries[1].reason == "Could not reply: the thread was not posted."
 
 
+async def test_refused_comment_stays_if_another_was_written_meanwhile(
+    outbox: ManualOutbox, here: SpaceRef, drafts: Drafts, clock: Clock, platform: Platform
+) -> None:
+    platform.refuse_next(comments.Create, 403, "You may only read here.")
+    await add_write(outbox, comment(here, "First"), action="comment", draft_key="a")
+    await drafts.save("a", "Second")
+    await deliver(outbox, clock)
+    assert drafts.get("a") == "Second"
+    await add_write(outbox, comment(here, "Second"), action="comment", draft_key="a")
+    assert [(each.state, each.facts.text) for each in outbox.entries] == [("failed", "First"), ("held", "Second")]
+    assert drafts.get("a") == "First"
+    await add_write(outbox, comment(here, "First"), action="comment", draft_key="a")
+    assert [(each.state, each.facts.text) for each in outbox.entries] == [("held", "Second"), ("held", "First")]
+    assert drafts.get("a") is None
+
+
 async def test_write_that_is_a_day_old_is_not_sent_without_asking(
     outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:

@@ -290,6 +290,13 @@ def delete_returned(db: sqlite3.Connection, namespace: str, key: str, entry_id: 
     _remove(db, namespace, key, _RETURNED + entry_id, None)
 
 
+def has_returned(db: sqlite3.Connection, namespace: str, key: str, entry_id: str) -> bool:
+    """Return whether the text that `store_returned` has stored is still a draft of its own. Saving a draft deletes the
+    version that the user has seen."""
+    query = "SELECT 1 FROM drafts WHERE namespace = ? AND place = ? AND writer = ?"
+    return db.execute(query, (namespace, key, _RETURNED + entry_id)).fetchone() is not None
+
+
 def _remove(db: sqlite3.Connection, namespace: str, key: str, writer: str | None, seen: tuple[str, int] | None) -> None:
     if writer is not None:
         db.execute("DELETE FROM drafts WHERE namespace = ? AND place = ? AND writer = ?", (namespace, key, writer))

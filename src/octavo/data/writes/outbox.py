@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from octavo.data.access import Send
 from octavo.data.database import Transaction
-from octavo.data.drafts import Drafts, StoredDraft, delete_drafts, delete_returned, restore_drafts, store_returned
+from octavo.data.drafts import (
+    Drafts,
+    StoredDraft,
+    delete_drafts,
+    delete_returned,
+    has_returned,
+    restore_drafts,
+    store_returned,
+)
 from octavo.data.state_db import NotSaved, StateDb
 from octavo.data.writes import machine
 from octavo.data.writes.delivery import Account, ConnectionState, OutboxDelivery
@@ -442,9 +450,9 @@ class Outbox:
             for removal in removals[entry.id]:
                 removal.work(db)
             for entry_id, key in failed:
-                # The new entry contains the text of the failed entry. So delete the failed entry.
-                if key in used_keys[entry.id] and (entry.facts.text or entry.facts.is_review):
-                    delete_returned(db, self.state.namespace, key, entry_id)
+                # If the user has seen the text of the failed entry, the new entry replaces the failed entry.
+                replaces = key in used_keys[entry.id] and (entry.facts.text or entry.facts.is_review)
+                if replaces and not has_returned(db, self.state.namespace, key, entry_id):
                     db.execute("DELETE FROM outbox WHERE id = ? AND state = 'failed'", (entry_id,))
 
         if reviewed is not None:
