@@ -19,6 +19,7 @@ from octavo.tui.content.search import SearchScreen
 from octavo.tui.widgets.bars import KeyBar
 from octavo.tui.widgets.row_list import RowList
 from tests.journeys.stage import MARA, Run, Stage
+from tests.journeys.test_typed_ahead import send_keys
 
 
 @asynccontextmanager
@@ -257,6 +258,14 @@ async def test_local_search_finds_parts_of_identifiers_and_signs(stage: Stage, t
         assert "flowchart" not in run.text
         await run.press("ctrl+u", *"then install")
         await run.see("Read Overview, then install CLI")
+
+
+async def test_enter_right_after_the_text_opens_the_first_result_of_the_text(stage: Stage, tmp_path: Path) -> None:
+    async with open_folder_with_equal_titles(stage, tmp_path / "pages") as run:
+        await run.press("s", "c")
+        await run.see("CLI", "vitamin c")
+        await send_keys(run, *"all", "enter")
+        await run.see("call getStationId in C++", "OUTLINE")
 
 
 @pytest.mark.before_release

@@ -140,6 +140,8 @@ class SearchScreen(Dialog[None]):
         """The last search text that was sent to the server."""
         self._timer: Timer | None = None
         self._is_moved = False
+        self._opens_first_result = False
+        """True if the user pressed enter before the results of the text were there."""
         self._shown_counts: dict[str, str] = {}
         """Text such as `8 of 35` by kind of result. Empty if all results of a kind are shown."""
 
@@ -233,7 +235,7 @@ class SearchScreen(Dialog[None]):
         if self._timer is not None:
             self._timer.stop()
         self._timer = self.set_timer(SEARCH_DELAY, self._search_server)
-        self._is_moved = False
+        self._is_moved = self._opens_first_result = False
         self._search_locally()
         self._show_results()
 
@@ -324,6 +326,12 @@ class SearchScreen(Dialog[None]):
         self._link_content = snapshot
         self._show_results()
 
+    @property
+    def _shows_old_results(self) -> bool:
+        """True if the rows include results for an earlier text."""
+        server_pages = self._pages.value or self._space_pages.value
+        return self._is_searching or (server_pages is not None and self._requested_text != self.search_text)
+
     def _show_results(self) -> None:
         if not self.search_text:
             self.rows.state.empty = "Type to search."
@@ -355,6 +363,9 @@ class SearchScreen(Dialog[None]):
             self.rows.state.fail("Could not search all content", str(error))
         self._show_note(self._offline_note(server_error) if server_error is not None and not loading else "")
         self._show_scope(f"{plural(len(results), 'result')}{' so far' if loading else ''}" if results else "")
+        if self._opens_first_result and not self._shows_old_results:
+            self._opens_first_result = loading
+            self.open()
 
     def _find_results(self) -> list[SearchResult]:
         """Return the results of all kinds, and set the counts of kinds with too many results."""
@@ -461,11 +472,14 @@ class SearchScreen(Dialog[None]):
 
     def move(self, step: int) -> None:
         """Select the result `step` rows below."""
-        self._is_moved = True
+        self._is_moved, self._opens_first_result = True, False
         self.rows.move(step)
 
     def open(self) -> None:
-        """Open the selected result."""
+        """Open the selected result. While the results of the text are not there yet, open the first one when they are."""
+        if self._shows_old_results and not self._is_moved:
+            self._opens_first_result = True
+            return
         hit = self.rows.item
         if hit is None:
             return
