@@ -20,6 +20,13 @@ PAGE, TREE = "The Harbour API answers", "Your first tide"
 CTRL_Q = b"\x11"
 
 HEAVY = {"textual", "rich", "pydantic", "httpx", "keyring", "starlette", "uvicorn", "markdown_it", "sqlite3", "asyncio"}
+API_AREAS_OF_THE_FIRST_SCREEN = {"octavo.api"} | {
+    f"octavo.api.{name}"
+    for name in (
+        *("activity", "errors", "operation", "safety", "text", "wire"),
+        *("bodies", "comments", "organizations", "users"),  # The first screen needs these areas.
+    )
+}
 AFTER_THE_FIRST_SCREEN = {
     *("httpx", "httpcore", "keyring", "truststore", "starlette", "uvicorn", "anyio", "h11"),
     *("pygments", "rapidfuzz", "shtab", "tomllib", "unittest", "http.client"),
@@ -194,3 +201,16 @@ main(["demo"])
         not imported & {"octavo.server.handlers.sites", "octavo.server.handlers.uploads", "octavo.api.openapi"}
         or is_imported
     )
+
+
+def test_import_of_data_loads_only_the_api_areas_of_the_first_screen() -> None:
+    code = "import sys, octavo.data.live, octavo.data.response_cache, octavo.data.state_db, octavo.data.drafts; print(*sys.modules)"
+    modules = subprocess.check_output([sys.executable, "-c", code], text=True).split()
+    of_api = {name for name in modules if name.startswith("octavo.api")}
+    assert of_api == API_AREAS_OF_THE_FIRST_SCREEN
+    assert not {
+        "octavo.data.writes.optimistic_updates",
+        "octavo.data.writes.comment_kinds",
+        "octavo.data.writes.change_request_kinds",
+    } & set(modules)
+    assert not {"textual", "httpx", "starlette", "keyring"} & set(modules)

@@ -22,7 +22,7 @@ from octavo.data.image_cache import ImageCache
 from octavo.tui.core.session import Session
 from tests.benchmarks.terminal import Terminal
 from tests.cli.small_server import KEY, KEY_OF_JUN, NEXT_KEY
-from tests.data.sends import add_write
+from tests.data.connections import add_write
 
 ACME = OrganizationRef(organization_id="acme")
 SPACES = spaces.List(at=ACME)

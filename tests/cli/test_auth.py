@@ -26,7 +26,7 @@ from octavo.settings import read
 from tests.benchmarks.terminal import Terminal
 from tests.cli.conftest import Octavo, busy_server
 from tests.cli.small_server import KEY, KEY_OF_JUN, NEXT_KEY
-from tests.data.sends import add_write
+from tests.data.connections import add_write
 
 
 @pytest.fixture

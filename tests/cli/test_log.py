@@ -23,7 +23,7 @@ from octavo.cli.event_log import FILE, LEVELS, LOG, MAX_BYTES, EventLog, read_lo
 from octavo.settings import read
 from tests.cli.command_process import CommandLine
 from tests.cli.small_server import KEY
-from tests.data.sends import add_write
+from tests.data.connections import add_write
 from tests.journeys.conftest import library
 
 __all__ = ["library"]

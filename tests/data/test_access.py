@@ -11,7 +11,7 @@ from octavo.api.errors import ApiError
 from octavo.api.operation import Operation, SpaceRef
 from octavo.data.live import Live
 from octavo.server.app import Platform
-from tests.data.sends import RequestGate
+from tests.data.connections import RequestGate
 from tests.server.asking import ACME
 
 NO_ROUTE = "Cannot GET that."

@@ -15,12 +15,16 @@ from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.comments import Comment
 from octavo.api.operation import ChangeRequestRef, Discussion, SpaceRef
+from octavo.api.text import Raw
 from octavo.data.drafts import Drafts, UnsentIndex, by_block, unsent_draft
 from octavo.data.state_db import NotSaved, StateDb
 from octavo.data.writes.machine import NewWrite, OutboxEntry
+from octavo.tui.editing.page_drafts import PageDraftKey, page_drafts, unused_key
 from tests.data.conftest import ManualOutbox
-from tests.data.sends import add_write, refuse_to_save
+from tests.data.connections import add_write, refuse_to_save
 from tests.server.asking import Clock
+
+PAGE_DRAFT = PageDraftKey("s1", "p1", "r1")
 
 
 def open_drafts(folder: Path, clock: Clock) -> tuple[StateDb, Drafts]:
@@ -440,3 +444,35 @@ async def test_nothing_is_discarded_if_nothing_can_be_saved(outbox: ManualOutbox
     with pytest.raises(NotSaved):
         await outbox.discard_unsent(["a"], [])
     assert drafts.get("a") == "One"
+
+
+async def test_page_draft_is_found_only_by_its_key(drafts: Drafts, clock: Clock) -> None:
+    await drafts.save(PAGE_DRAFT.stored_key, "for a new one")
+    clock.forward(seconds=1)
+    into = PageDraftKey("s1", "p1", "r2", "c1")
+    await drafts.save(into.stored_key, "\ufefffor c1\r\n")
+    await drafts.save("page s1 p10 - r1 1", "of another page")
+    found = page_drafts(drafts, "s1", "p1")
+    assert [(each.key, each.text) for each in found] == [
+        (into, Raw("\ufefffor c1\r\n")),
+        (PAGE_DRAFT, Raw("for a new one")),
+    ]
+    assert [each.key for each in page_drafts(drafts, "s1", "p1", "c1")] == [into]
+    assert page_drafts(drafts, "s1", "p2") == ()
+
+
+async def test_page_draft_of_an_earlier_run_is_deleted_after_sending(state: StateDb) -> None:
+    await Drafts(state).save(PAGE_DRAFT.stored_key, "kept by a run that was killed")
+    now = Drafts(state)
+    assert page_drafts(now, "s1", "p1")
+    await now.save(PAGE_DRAFT.stored_key, "")
+    assert page_drafts(now, "s1", "p1") == ()
+    assert page_drafts(Drafts(state), "s1", "p1") == ()
+
+
+async def test_new_page_edit_does_not_overwrite_a_draft(drafts: Drafts) -> None:
+    assert unused_key(drafts, PAGE_DRAFT) == PAGE_DRAFT
+    await drafts.save(PAGE_DRAFT.stored_key, "one")
+    other = unused_key(drafts, PAGE_DRAFT)
+    await drafts.save(other.stored_key, "two")
+    assert {each.text.text for each in page_drafts(drafts, "s1", "p1")} == {"one", "two"}

@@ -30,10 +30,10 @@ from octavo.data.sync_queue import MAX_BACKGROUND, MAX_FAILURES
 from octavo.data.writes.machine import NewWrite
 from octavo.documents.suggestions import mention_suffix
 from octavo.server.app import Platform
+from tests.data.background_requests import wait_idle
 from tests.data.conftest import ManualOutbox
-from tests.data.idle import wait_idle
-from tests.data.screen import SnapshotWatcher
-from tests.data.sends import RequestGate
+from tests.data.connections import RequestGate
+from tests.data.snapshot_watcher import SnapshotWatcher
 from tests.server.asking import ACME, Ask, Clock, space_with
 
 

@@ -12,7 +12,7 @@ from octavo.data.drafts import Drafts
 from octavo.data.inbox import InboxRow
 from octavo.data.inbox_marks import MAX_MARKS, InboxMarks, snooze_until
 from octavo.data.state_db import MIGRATIONS, NotSaved, StateDb
-from tests.data.sends import refuse_to_save
+from tests.data.connections import refuse_to_save
 from tests.server.asking import START, Clock
 
 

@@ -16,14 +16,14 @@ from octavo.api.operation import ListPage, NextCursor, Operation, OrganizationRe
 from octavo.api.spaces import Space
 from octavo.api.wire import encode
 from octavo.data.live import Live, Snapshot
-from octavo.data.live_response import MAX_PAGES
+from octavo.data.live_response import MAX_PAGES, Observers
 from octavo.data.loaders import all_items
 from octavo.data.response_cache import ResponseCache, StoredResponse
 from octavo.data.sync_queue import Rank, Want
+from tests.data.background_requests import wait_idle
 from tests.data.conftest import ManualOutbox, run_wants
-from tests.data.idle import wait_idle
-from tests.data.screen import SnapshotWatcher
-from tests.data.sends import RequestGate
+from tests.data.connections import RequestGate
+from tests.data.snapshot_watcher import SnapshotWatcher
 from tests.server.asking import Ask, Clock, space_with
 
 
@@ -762,3 +762,31 @@ async def test_response_requested_a_moment_ago_is_shared(
     await live.write(new_comment(here))
     await live.fetch(op, since=start)
     assert gate.requests.count(op) == 3, "the write may have changed the response"
+
+
+def test_callbacks_are_called_in_order_until_they_are_removed() -> None:
+    seen: list[str] = []
+    observers: Observers[[str]] = Observers()
+    assert not observers
+    remove = observers.add(lambda text: seen.append(f"first {text}"))
+    observers.add(lambda text: seen.append(f"second {text}"))
+    observers.notify("a")
+    remove()
+    remove()
+    observers.notify("b")
+    assert seen == ["first a", "second a", "second b"]
+
+
+def test_callback_may_remove_itself_and_add_another_while_called() -> None:
+    seen: list[str] = []
+    observers: Observers[[]] = Observers()
+
+    def once() -> None:
+        seen.append("once")
+        remove()
+        observers.add(lambda: seen.append("later"))
+
+    remove = observers.add(once)
+    observers.notify()
+    observers.notify()
+    assert seen == ["once", "later"]

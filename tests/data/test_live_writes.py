@@ -13,9 +13,9 @@ from octavo.api.errors import Forbidden, Lost, NotSent
 from octavo.api.operation import ChangeRequestRef, Operation, OrganizationRef, SpaceRef
 from octavo.data.live import Live, affected_path
 from octavo.server.app import Platform
-from tests.data.idle import wait_idle
-from tests.data.screen import SnapshotWatcher
-from tests.data.sends import RequestGate
+from tests.data.background_requests import wait_idle
+from tests.data.connections import RequestGate
+from tests.data.snapshot_watcher import SnapshotWatcher
 
 
 def rename_space(title: str) -> Any:

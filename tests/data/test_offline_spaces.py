@@ -25,7 +25,7 @@ from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
 from octavo.server.app import Platform
 from tests.data.conftest import MIA, ManualOutbox
-from tests.data.sends import RequestGate
+from tests.data.connections import RequestGate
 from tests.server.asking import Ask, Clock, space_with
 
 

@@ -18,7 +18,7 @@ from octavo.data.writes.machine import Basis, NewWrite, OutboxEntry
 from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
 from tests.data.conftest import ManualOutbox
-from tests.data.sends import RequestGate, add_write, refuse_to_save
+from tests.data.connections import RequestGate, add_write, refuse_to_save
 from tests.server.asking import Ask, Clock
 
 

@@ -20,7 +20,7 @@ from octavo.data.writes.machine import NewWrite
 from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.store import entry_records, kind_of, write_kinds
 from tests.data.conftest import MIA, ManualOutbox
-from tests.data.sends import RequestGate, add_write
+from tests.data.connections import RequestGate, add_write
 from tests.data.test_outbox import comment, texts
 from tests.server.asking import Ask, Clock
 

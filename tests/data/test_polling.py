@@ -17,10 +17,10 @@ from octavo.data.live import Live
 from octavo.data.polling import Poller, RemoteChanges
 from octavo.data.response_cache import ResponseCache
 from octavo.data.sync_queue import Rank
+from tests.data.background_requests import wait_idle
 from tests.data.conftest import ManualOutbox
-from tests.data.idle import wait_idle
-from tests.data.screen import SnapshotWatcher
-from tests.data.sends import RequestGate
+from tests.data.connections import RequestGate
+from tests.data.snapshot_watcher import SnapshotWatcher
 from tests.server.asking import ACME, Ask, Clock, space_with
 
 

@@ -15,8 +15,8 @@ from octavo.data.proposed_notes import MAX_NOTES, NewNote, ProposedNotes
 from octavo.data.state_db import NotSaved, StateDb
 from octavo.data.writes.change_request_writes import submit_review
 from tests.data.conftest import ManualOutbox
-from tests.data.sends import RequestGate
-from tests.data.test_deciding import edit
+from tests.data.connections import RequestGate
+from tests.data.test_change_request_writes import edit
 from tests.server.asking import Ask, Clock
 
 

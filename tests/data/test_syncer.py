@@ -19,8 +19,8 @@ from octavo.api.wire import encode
 from octavo.data.response_cache import ResponseCache
 from octavo.data.sync_queue import LIMITS, MAX_BACKGROUND, Rank, Want
 from octavo.data.syncer import Syncer
+from tests.data.background_requests import is_fetching, wait_fetched
 from tests.data.conftest import run_wants
-from tests.data.idle import is_fetching, wait_fetched
 from tests.server.asking import START, Clock
 
 

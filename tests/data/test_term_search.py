@@ -17,7 +17,7 @@ from octavo.data.term_search import PageMatches, TermResults, search_term
 from octavo.data.writes.content_writes import page_source
 from octavo.data.writes.text_edits import PageReplacement, replace_term, revert_term
 from octavo.documents.terms import TermChange
-from tests.data.sends import RequestGate
+from tests.data.connections import RequestGate
 from tests.documents.renamed_term import NEW, OLD, RenamedPage, renamed_pages
 from tests.server.asking import Ask, space_with
 

@@ -18,8 +18,8 @@ from octavo.data.writes.text_edits import SuggestedText, apply_suggestions, reso
 from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import find_suggestions, suggestion_fence
 from tests.data.conftest import ManualOutbox
-from tests.data.sends import RequestGate, refuse_to_save
-from tests.data.test_deciding import edit
+from tests.data.connections import RequestGate, refuse_to_save
+from tests.data.test_change_request_writes import edit
 from tests.server.asking import Ask, Clock
 
 SAYS = "# Intro\n\nHello, reader.\n\nGoodbye.\n"

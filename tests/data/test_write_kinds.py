@@ -30,8 +30,8 @@ from octavo.data.writes.optimistic_updates import apply_entries
 from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.store import kind_of, write_kinds
 from tests.data.conftest import MIA
-from tests.data.sends import RequestGate
-from tests.data.test_deciding import edit
+from tests.data.connections import RequestGate
+from tests.data.test_change_request_writes import edit
 from tests.server.asking import START, Ask
 
 

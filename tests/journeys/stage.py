@@ -49,7 +49,7 @@ from octavo.tui.terminal.textual_internals import painted_rows
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.notices import NoticeBoard
 from tests import speedups
-from tests.data.idle import is_busy
+from tests.data.background_requests import is_busy
 from tests.journeys.request_log import log
 from tests.server.asking import counting
 

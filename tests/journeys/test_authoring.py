@@ -17,7 +17,7 @@ from octavo.api.operation import SpaceRef
 from octavo.tui.editing import page_edit
 from octavo.tui.editing.page_drafts import PageDraftKey, editor_folder, page_drafts
 from octavo.tui.terminal.external_editor import Edited
-from tests.data.sends import refuse_to_save
+from tests.data.connections import refuse_to_save
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.terminals import terminal
 

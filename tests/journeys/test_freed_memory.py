@@ -30,7 +30,7 @@ from octavo.tui.resources.form_state import FormRequest
 from octavo.tui.resources.resource import ReferenceList
 from octavo.tui.resources.site_checks import open_condition
 from octavo.tui.widgets.chooser import Choice
-from tests.data.sends import refuse_to_save
+from tests.data.connections import refuse_to_save
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_images_and_info import open_first_image
 from tests.journeys.test_suggesting import ref_of_seven, suggest

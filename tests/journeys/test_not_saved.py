@@ -17,7 +17,7 @@ from octavo.data.state_db import StateDb
 from octavo.tui.app.quitting import UNSAVED_FILES
 from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.terminal.external_editor import FileNote, write_file
-from tests.data.sends import refuse_to_save
+from tests.data.connections import refuse_to_save
 from tests.journeys.stage import MARA, Stage
 
 

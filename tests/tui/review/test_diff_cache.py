@@ -26,7 +26,7 @@ from octavo.documents.page_trees import ChangedPage, changed_pages
 from octavo.server.app import Platform
 from octavo.tui.review.changed_pages import MAX_PARALLEL, ComparedSides, DiffCache, _diff_key
 from octavo.tui.review.changed_tree import ViewedMarks
-from tests.data.sends import RequestGate
+from tests.data.connections import RequestGate
 from tests.server.asking import Ask, Clock, small_world
 from tests.server.writing import Desk, insert, update
 

@@ -1,4 +1,4 @@
-"""Connections to the platform that fail or wait when a test wants."""
+"""Connections to the platform that fail or wait, and a database that cannot save."""
 
 from __future__ import annotations
 
@@ -159,12 +159,12 @@ class FaultyConnection:
     def apply(self, op: Operation[Any]) -> Any:
         """Apply the request on the platform and return the response."""
         try:
-            said = run_operation(op, self._world)
+            response = run_operation(op, self._world)
         except Refusal as no:
             raise rejected(str(no), Trace(status=no.status)) from no
         except MissingResource as no:
             raise rejected("It is not there.", Trace(status=404)) from no
-        return None if said is None else SPECS[type(op)].codec.validate_python(said)
+        return None if response is None else SPECS[type(op)].codec.validate_python(response)
 
 
 async def add_write(outbox: Outbox, op: DurableWrite, *, action: str, draft_key: str = "") -> OutboxEntry:

@@ -36,7 +36,7 @@ WRITERS = ("ada", "mia", "jun")
 
 
 @dataclass(frozen=True)
-class Written:
+class AuthoredBlock:
     """A block of a page, with the writer and the number of the change request that wrote the block."""
 
     kind: str
@@ -45,10 +45,10 @@ class Written:
     number: int = 0
 
 
-Pages = dict[str, list[Written]]
+Pages = dict[str, list[AuthoredBlock]]
 
 
-def markdown(title: str, blocks: list[Written]) -> str:
+def markdown(title: str, blocks: list[AuthoredBlock]) -> str:
     """Return the text of a page."""
     lines, last = [f"# {title}"], ""
     for block in blocks:
@@ -68,7 +68,7 @@ def markdown(title: str, blocks: list[Written]) -> str:
 
 
 @dataclass
-class WrittenHistory:
+class EditHistory:
     """Edits pages in change requests, and records the writer of each block."""
 
     ask: Ask
@@ -107,10 +107,10 @@ class WrittenHistory:
     async def merge(self, change_request: ChangeRequest) -> None:
         await self.ask(change_requests.Merge(at=self.ref(change_request)), "ada")
 
-    async def change(self, writer: str, *edits: Callable[[Pages, Written], None]) -> int:
+    async def change(self, writer: str, *edits: Callable[[Pages, AuthoredBlock], None]) -> int:
         """Apply edits in a change request of `writer` and merge that. Return its number."""
         change_request = await self.open_request(writer)
-        template = Written("paragraph", "", writer, change_request.number)
+        template = AuthoredBlock("paragraph", "", writer, change_request.number)
         before = {page: list(blocks) for page, blocks in self.pages.items()}
         for edit in edits:
             edit(self.pages, template)
@@ -121,8 +121,8 @@ class WrittenHistory:
 
     # Edits
 
-    def add(self, page: str, kind: str = "paragraph") -> Callable[[Pages, Written], None]:
-        def edit(pages: Pages, new: Written) -> None:
+    def add(self, page: str, kind: str = "paragraph") -> Callable[[Pages, AuthoredBlock], None]:
+        def edit(pages: Pages, new: AuthoredBlock) -> None:
             blocks = pages[page]
             same_kind = [at for at, block in enumerate(blocks) if block.kind == kind]
             place = (
@@ -134,8 +134,8 @@ class WrittenHistory:
 
         return edit
 
-    def edit(self, page: str) -> Callable[[Pages, Written], None]:
-        def edit(pages: Pages, new: Written) -> None:
+    def edit(self, page: str) -> Callable[[Pages, AuthoredBlock], None]:
+        def edit(pages: Pages, new: AuthoredBlock) -> None:
             at = self.random.randrange(len(pages[page]))
             block = pages[page][at]
             words = block.text.split()
@@ -147,16 +147,16 @@ class WrittenHistory:
 
         return edit
 
-    def delete(self, page: str) -> Callable[[Pages, Written], None]:
-        def edit(pages: Pages, new: Written) -> None:
+    def delete(self, page: str) -> Callable[[Pages, AuthoredBlock], None]:
+        def edit(pages: Pages, new: AuthoredBlock) -> None:
             del pages[page][self.random.randrange(len(pages[page]))]
 
         return edit
 
-    def move(self, page: str, target: str) -> Callable[[Pages, Written], None]:
+    def move(self, page: str, target: str) -> Callable[[Pages, AuthoredBlock], None]:
         """Move a long paragraph, on its page or to another page. The writer of the block stays the same."""
 
-        def edit(pages: Pages, new: Written) -> None:
+        def edit(pages: Pages, new: AuthoredBlock) -> None:
             long = [block for block in pages[page] if block.kind == "paragraph" and len(block.text) > 30]
             block = self.random.choice(long)
             pages[page].remove(block)
@@ -164,10 +164,10 @@ class WrittenHistory:
 
         return edit
 
-    def split(self, page: str) -> Callable[[Pages, Written], None]:
+    def split(self, page: str) -> Callable[[Pages, AuthoredBlock], None]:
         """Split a paragraph of two sentences. The writer of both parts stays the same."""
 
-        def edit(pages: Pages, new: Written) -> None:
+        def edit(pages: Pages, new: AuthoredBlock) -> None:
             at = next(
                 at for at, block in enumerate(pages[page]) if block.text.count(". ") == 1 and block.kind == "paragraph"
             )
@@ -177,8 +177,8 @@ class WrittenHistory:
 
         return edit
 
-    def add_two_sentences(self, page: str) -> Callable[[Pages, Written], None]:
-        def edit(pages: Pages, new: Written) -> None:
+    def add_two_sentences(self, page: str) -> Callable[[Pages, AuthoredBlock], None]:
+        def edit(pages: Pages, new: AuthoredBlock) -> None:
             text = f"{self.sentence(7)} {self.sentence(8)}"
             pages[page].insert(self.random.randint(0, len(pages[page])), replace(new, text=text))
 

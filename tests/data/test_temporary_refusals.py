@@ -19,7 +19,7 @@ from octavo.data.writes.delivery import ConnectionState
 from octavo.data.writes.machine import NewWrite
 from octavo.server.app import Platform
 from tests.data.conftest import MIA, ManualOutbox
-from tests.data.sends import RequestGate, add_write
+from tests.data.connections import RequestGate, add_write
 from tests.data.test_outbox import comment, deliver, texts
 from tests.server.asking import Ask, Clock
 

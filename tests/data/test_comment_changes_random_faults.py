@@ -21,8 +21,8 @@ from octavo.data.writes.machine import Basis
 from octavo.server.app import Platform
 from octavo.server.store import Json
 from tests.data.conftest import MIA, ManualOutbox
-from tests.data.sends import FaultyConnection, ProcessKilled, add_write
-from tests.data.test_outbox_machine import BOUNDED, READ_FAULTS, SETTLE, TIMEOUT
+from tests.data.connections import FaultyConnection, ProcessKilled, add_write
+from tests.data.test_outbox_random_faults import BOUNDED, READ_FAULTS, SETTLE, TIMEOUT
 from tests.server.asking import Ask, Clock, small_world, space_with
 
 R = TypeVar("R")

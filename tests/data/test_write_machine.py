@@ -1,4 +1,4 @@
-"""The state machine of an outbox entry: each step from each state."""
+"""The state machine of a write in the outbox: each step from each state."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from octavo.data.writes.change_request_kinds import MergeBasis
 from octavo.data.writes.change_request_writes import create, request_reviews, review, toggle_draft, update
 from octavo.data.writes.direct import SendResult, finish_unfinished, unfinished_writes
 from octavo.server.app import Platform
-from tests.data.sends import RequestGate
+from tests.data.connections import RequestGate
 from tests.server.asking import Ask, Clock
 
 Decision: TypeAlias = Callable[[], Awaitable[SendResult[Any]]]

@@ -21,9 +21,9 @@ from octavo.data.writes.machine import Basis
 from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
 from tests.data.conftest import MIA, ManualOutbox
-from tests.data.sends import RequestGate, add_write
-from tests.data.test_kills import TOXICS, serve_platform
-from tests.data.test_lost_answers import LossyConnection
+from tests.data.connections import RequestGate, add_write
+from tests.data.test_killed_comments import TOXICS, serve_platform
+from tests.data.test_lost_responses import LossyConnection
 from tests.data.test_outbox import deliver, thread
 from tests.fault_proxy import FaultProxy, Toxic
 from tests.server.asking import Ask, Clock

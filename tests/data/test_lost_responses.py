@@ -18,7 +18,7 @@ from octavo.data.writes.machine import MAX_OWN_FAILURES
 from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
 from tests.data.conftest import MIA, ManualOutbox
-from tests.data.sends import RequestGate, add_write
+from tests.data.connections import RequestGate, add_write
 from tests.data.test_outbox import comment, deliver, texts, thread
 from tests.server.asking import Ask, Clock, space_with
 

@@ -18,8 +18,8 @@ from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
 from octavo.server.app import Platform
 from tests.data.conftest import ManualOutbox
-from tests.data.sends import RequestGate
-from tests.data.written_history import Written, WrittenHistory, markdown
+from tests.data.connections import RequestGate
+from tests.data.edit_history import AuthoredBlock, EditHistory, markdown
 from tests.server.asking import Ask, Clock, space_with
 
 PAGES = ("intro", "usage", "fees", "rules")
@@ -34,17 +34,17 @@ async def load_all(blame: PageBlame) -> PageBlame:
 
 
 @pytest.fixture
-async def history(ask: Ask) -> WrittenHistory:
+async def history(ask: Ask) -> EditHistory:
     """A space with four pages of eight blocks, written by ada outside of change requests."""
-    history = WrittenHistory(ask, {page: page.title() for page in PAGES})
+    history = EditHistory(ask, {page: page.title() for page in PAGES})
     kinds = ("paragraph", "heading", "paragraph", "item", "item", "row", "row", "code")
-    history.pages = {page: [Written(kind, history.sentence()) for kind in kinds] for page in PAGES}
+    history.pages = {page: [AuthoredBlock(kind, history.sentence()) for kind in kinds] for page in PAGES}
     texts = {page: markdown(page.title(), blocks) for page, blocks in history.pages.items()}
     history.at = (await space_with(ask, **texts)).ref
     return history
 
 
-async def edited_by_many(history: WrittenHistory) -> None:
+async def edited_by_many(history: EditHistory) -> None:
     """Edit, move, split, rename and merge in 30 change requests of three writers."""
     for number in range(20):
         page, other = PAGES[number % 4], PAGES[(number + 1) % 4]
@@ -62,7 +62,7 @@ async def edited_by_many(history: WrittenHistory) -> None:
     # Two change requests from the same revision, merged in the other order.
     first, second = await history.open_request("mia"), await history.open_request("jun")
     for change_request, writer, page in ((first, "mia", "usage"), (second, "jun", "rules")):
-        template = Written("paragraph", "", writer, change_request.number)
+        template = AuthoredBlock("paragraph", "", writer, change_request.number)
         for edit in (history.edit(page), history.add(page), history.edit(page)):
             edit(history.pages, template)
         await history.send(change_request, writer, {page: history.pages[page]})
@@ -89,7 +89,7 @@ def _origins(blame: PageBlame) -> dict[str, tuple[str, int]]:
     return found
 
 
-async def test_known_history_has_right_writers(history: WrittenHistory, live: Live) -> None:
+async def test_known_history_has_right_writers(history: EditHistory, live: Live) -> None:
     await edited_by_many(history)
     right, wrong = 0, []
     for page in PAGES:
@@ -104,7 +104,7 @@ async def test_known_history_has_right_writers(history: WrittenHistory, live: Li
 
 
 async def test_kept_revisions_need_three_requests(
-    history: WrittenHistory, live: Live, cache: ResponseCache, gate: RequestGate
+    history: EditHistory, live: Live, cache: ResponseCache, gate: RequestGate
 ) -> None:
     for number in range(12):
         await history.change("mia", history.edit("intro"), history.add(PAGES[number % 4]))
@@ -123,7 +123,7 @@ async def test_kept_revisions_need_three_requests(
 
 
 async def test_kept_revisions_are_shown_without_a_connection(
-    history: WrittenHistory, live: Live, cache: ResponseCache, gate: RequestGate
+    history: EditHistory, live: Live, cache: ResponseCache, gate: RequestGate
 ) -> None:
     await history.change("mia", history.add("intro"))
     online = _origins(await load_all(PageBlame(live, history.at, "intro")))
@@ -138,9 +138,9 @@ async def test_large_space_loads_only_changed_pages(
     ask: Ask, live: Live, cache: ResponseCache, gate: RequestGate
 ) -> None:
     texts = {f"page{number}": f"# Page{number}\n\nThe words of the page {number}." for number in range(2_000)}
-    history = WrittenHistory(ask, {name: name.title() for name in texts})
+    history = EditHistory(ask, {name: name.title() for name in texts})
     history.at = (await space_with(ask, **texts)).ref
-    history.pages = {name: [Written("paragraph", f"The words of the page {name[4:]}.")] for name in texts}
+    history.pages = {name: [AuthoredBlock("paragraph", f"The words of the page {name[4:]}.")] for name in texts}
     await history.change("jun", history.add("page7"))
     for number in range(10, 12):
         await history.change("mia", history.add(f"page{number}"))
@@ -157,12 +157,12 @@ async def test_large_space_loads_only_changed_pages(
 
 async def test_request_with_60_pages_loads_only_the_page(ask: Ask, live: Live, gate: RequestGate) -> None:
     texts = {f"page{number}": f"# Page{number}\n\nThe words of the page {number}." for number in range(60)}
-    history = WrittenHistory(ask, {name: name.title() for name in texts})
+    history = EditHistory(ask, {name: name.title() for name in texts})
     history.at = (await space_with(ask, **texts)).ref
-    history.pages = {name: [Written("paragraph", f"The words of the page {name[4:]}.")] for name in texts}
+    history.pages = {name: [AuthoredBlock("paragraph", f"The words of the page {name[4:]}.")] for name in texts}
     change_request = await history.open_request("mia")
     for name in texts:
-        history.add(name)(history.pages, Written("paragraph", "", "mia", change_request.number))
+        history.add(name)(history.pages, AuthoredBlock("paragraph", "", "mia", change_request.number))
     names = list(texts)
     for first in (0, 30):
         some = {name: history.pages[name] for name in names[first : first + 30]}
@@ -177,10 +177,10 @@ async def test_request_with_60_pages_loads_only_the_page(ask: Ask, live: Live, g
     assert len([op for op in gate.requests if isinstance(op, content.GetPage)]) <= 2
 
 
-async def test_proposed_blocks_have_the_change_request(history: WrittenHistory, live: Live) -> None:
+async def test_proposed_blocks_have_the_change_request(history: EditHistory, live: Live) -> None:
     number = await history.change("jun", history.add("intro"))
     change_request = await history.open_request("mia")
-    history.add("intro")(history.pages, Written("paragraph", "", "mia", change_request.number))
+    history.add("intro")(history.pages, AuthoredBlock("paragraph", "", "mia", change_request.number))
     await history.send(change_request, "mia", {"intro": history.pages["intro"]})
     blame = await load_all(PageBlame(live, history.ref(change_request), "intro"))
     found = _origins(blame)
@@ -190,7 +190,7 @@ async def test_proposed_blocks_have_the_change_request(history: WrittenHistory, 
 
 
 async def test_each_request_may_fail_once(
-    history: WrittenHistory, client: Client, cache: ResponseCache, outbox: ManualOutbox, clock: Clock
+    history: EditHistory, client: Client, cache: ResponseCache, outbox: ManualOutbox, clock: Clock
 ) -> None:
     await history.change("mia", history.add("intro"))
     await history.change("jun", history.move("intro", "usage"), history.add("usage"))
@@ -216,7 +216,7 @@ async def test_each_request_may_fail_once(
     assert len(failed) > 8
 
 
-async def test_older_revisions_are_left_for_the_next_call(history: WrittenHistory, live: Live, clock: Clock) -> None:
+async def test_older_revisions_are_left_for_the_next_call(history: EditHistory, live: Live, clock: Clock) -> None:
     for _ in range(BATCH + 1):
         clock.forward(hours=1)
         await history.change("mia", history.edit("usage"))
@@ -233,7 +233,7 @@ async def test_older_revisions_are_left_for_the_next_call(history: WrittenHistor
     assert blame.is_complete
 
 
-async def test_revision_without_access_ends_the_search(history: WrittenHistory, live: Live, platform: Platform) -> None:
+async def test_revision_without_access_ends_the_search(history: EditHistory, live: Live, platform: Platform) -> None:
     number = await history.change("mia", history.add("intro"))
     current = (await history.ask(spaces.Get(at=history.at))).revision
     store, revisions = platform.world.store, f"/spaces/{history.at.space_id}/revisions"

@@ -20,7 +20,7 @@ import uvicorn
 
 from octavo.data.state_db import StateDb
 from octavo.server.app import Platform
-from tests.data.posting import PAGES, words
+from tests.data.comment_process import PAGES, comment_text
 from tests.fault_proxy import FaultProxy, Toxic
 from tests.server.asking import Ask, Clock, small_world, space_with
 
@@ -86,17 +86,17 @@ class _PostingProcess:
     async def run_and_kill(self, who: int, life: int | None, decides: str = "", moment: float = 0.0) -> bool:
         """Run until `life` requests and `moment` seconds have passed, then kill. Return True if the process finished earlier."""
         arguments = (*self._arguments, str(who), self._how_many, decides)
-        async with run_module("tests.data.posting", *arguments) as process:
+        async with run_module("tests.data.comment_process", *arguments) as process:
             if life is not None:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._proxy.wait_for_connections(len(self._proxy.log) + life), LONGEST_LIFE)
                 await asyncio.sleep(moment)
                 if process.returncode is None:
                     process.kill()
-            said = await read_output(process)
-        self.acknowledged += sum(line.startswith("done ") for line in said)
-        self.kills += "finished" not in said
-        return "finished" in said
+            lines = await read_output(process)
+        self.acknowledged += sum(line.startswith("done ") for line in lines)
+        self.kills += "finished" not in lines
+        return "finished" in lines
 
 
 def _places_that_needed_the_user(folder: Path) -> set[str]:
@@ -151,7 +151,7 @@ async def test_killed_processes_lose_repeat_and_reorder_no_comment(seed: int, tm
         holds_back = False
         await proxy.wait_until_delivered()
         assert all(await asyncio.gather(*(posting.run_and_kill(who, None, "decides") for who in everybody)))
-    wanted = Counter(words(str(who), number) for who in everybody for number in range(how_many))
+    wanted = Counter(comment_text(str(who), number) for who in everybody for number in range(how_many))
     decided, there, overtaken = _places_that_needed_the_user(tmp_path), Counter[str](), []
     for each in spaces:
         arrived = [comment["body"]["markdown"] for comment in platform.world.store.all(f"/spaces/{each}/comments")]

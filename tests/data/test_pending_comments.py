@@ -1,4 +1,4 @@
-"""Pending comments: they wait for the review and are sent before it."""
+"""Pending comments are sent before their review."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from octavo.data.live import Live
 from octavo.data.writes.change_request_writes import review, submit_review, withdraw_review_by_request
 from octavo.data.writes.machine import NewWrite
 from tests.data.conftest import ManualOutbox
-from tests.data.sends import RequestGate, add_write
-from tests.data.test_deciding import edit
+from tests.data.connections import RequestGate, add_write
+from tests.data.test_change_request_writes import edit
 from tests.server.asking import Ask, Clock
 
 

@@ -1,6 +1,6 @@
 """Post comments through the outbox until the process is killed, or until only comments that need the user remain.
 
-python -m tests.data.posting FOLDER ORIGIN SPACES USER COUNT [decides]
+python -m tests.data.comment_process FOLDER ORIGIN SPACES USER COUNT [decides]
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ PATIENT = 3
 """Number of lookups before the user sends a comment again: they take three seconds."""
 
 
-def words(who: str, number: int) -> str:
+def comment_text(who: str, number: int) -> str:
     """Return the text of a comment. Every fifth comment of all users has the same text."""
     return "LGTM" if number % 5 == 0 else f"Comment {who}.{number}"
 
 
-def page(number: int) -> str:
+def page_of(number: int) -> str:
     """Return the page of a comment. Comments with the same text are on the same page."""
     return "p0" if number % 5 == 0 else f"p{number % PAGES}"
 
 
-def space(number: int, spaces: list[str]) -> str:
+def space_of(number: int, spaces: list[str]) -> str:
     """Return the space of a comment, usually the first space."""
     return spaces[0 if number % 3 else -1]
 
@@ -81,9 +81,12 @@ async def main(folder: str, origin: str, spaces: str, who: str, how_many: str, d
         known = state.rows("SELECT 1 FROM outbox WHERE json_extract(record, '$.place') = ?", place)
         known += state.rows("SELECT 1 FROM sent WHERE json_extract(record, '$.place') = ?", place)
         if not known:
-            at, body = SpaceRef(space_id=space(number, spaces.split(","))), Markdown(markdown=words(who, number))
+            at, body = (
+                SpaceRef(space_id=space_of(number, spaces.split(","))),
+                Markdown(markdown=comment_text(who, number)),
+            )
             await drafts.save(place, body.markdown)
-            await outbox.add_all([NewWrite(comments.Create(at=at, page=page(number), body=body), "comment", place)])
+            await outbox.add_all([NewWrite(comments.Create(at=at, page=page_of(number), body=body), "comment", place)])
             print(f"done {number}", flush=True)
             await asyncio.sleep(0.02)
     while any(decides or not entry.needs_user for entry in outbox.entries):

@@ -23,8 +23,8 @@ from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.text_edits import SuggestedText, apply_suggestions
 from octavo.documents.suggestions import find_suggestions
 from octavo.server.app import Platform
-from tests.data.reviewing import VERDICT, WORDS
-from tests.data.test_kills import TOXICS, read_output, run_module, serve_platform
+from tests.data.review_process import VERDICT, WORDS
+from tests.data.test_killed_comments import TOXICS, read_output, run_module, serve_platform
 from tests.fault_proxy import FaultProxy, Toxic
 from tests.server.asking import Ask, Clock, small_world, space_with
 
@@ -59,7 +59,7 @@ async def _run_review(
     arguments: tuple[str, ...], proxy: FaultProxy, life: int | None = None, moment: float = 0.0
 ) -> bool:
     """Run until `life` requests and `moment` seconds have passed, then kill. Return True if everything was sent."""
-    async with run_module("tests.data.reviewing", *arguments) as process:
+    async with run_module("tests.data.review_process", *arguments) as process:
         if life is not None:
             with suppress(TimeoutError):
                 await asyncio.wait_for(proxy.wait_for_connections(len(proxy.log) + life), LONGEST_LIFE)

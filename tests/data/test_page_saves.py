@@ -14,7 +14,7 @@ from octavo.api.text import Raw
 from octavo.data.live import Live
 from octavo.data.writes.content_writes import MAYBE_OVERWRITTEN, PageOutcome, page_source, write_page
 from octavo.documents.source_reader import find_markers
-from tests.data.sends import RequestGate
+from tests.data.connections import RequestGate
 from tests.server.asking import Ask
 
 BEFORE = "# Intro\n\nOne.\n\nTwo.\n\nThree.\n"

@@ -15,7 +15,7 @@ from octavo.api.text import Raw
 from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import suggestion_fence
 from octavo.server.app import Platform
-from tests.data.test_kills import read_output, run_module, serve_platform
+from tests.data.test_killed_comments import read_output, run_module, serve_platform
 from tests.fault_proxy import FaultProxy
 from tests.server.asking import Ask, Clock, small_world, space_with
 
@@ -36,7 +36,7 @@ async def _suggest(ask: Ask) -> ChangeRequestRef:
 
 async def _run(arguments: tuple[str, ...], proxy: FaultProxy, life: int | None, moment: float = 0.0) -> bool:
     """Run until `life` requests and `moment` seconds have passed, then kill. Return True if all was done before."""
-    async with run_module("tests.data.applying", *arguments) as process:
+    async with run_module("tests.data.suggestion_process", *arguments) as process:
         if life is not None:
             reached = asyncio.ensure_future(proxy.wait_for_connections(len(proxy.log) + life))
             ended = asyncio.ensure_future(process.wait())

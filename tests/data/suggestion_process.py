@@ -1,6 +1,6 @@
 """Apply a suggestion and resolve its thread, until the process is killed or both are done.
 
-python -m tests.data.applying FOLDER ORIGIN SPACE CHANGE_REQUEST
+python -m tests.data.suggestion_process FOLDER ORIGIN SPACE CHANGE_REQUEST
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from octavo.data.state_db import StateDb
 from octavo.data.writes.direct import finish_unfinished, unfinished_writes
 from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.text_edits import apply_suggestions, resolve_write, suggested_texts
-from tests.data.posting import SETTLE, ReconnectingClient
+from tests.data.comment_process import SETTLE, ReconnectingClient
 
 DEADLINE = 30.0
 """Seconds until a request times out. No request is lost on its way, so the value is large enough for a busy machine."""

@@ -1,6 +1,6 @@
 """Write pending comments and submit them with a review, until the process is killed or everything is sent.
 
-python -m tests.data.reviewing FOLDER ORIGIN SPACE CHANGE_REQUEST REVISION
+python -m tests.data.review_process FOLDER ORIGIN SPACE CHANGE_REQUEST REVISION
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from octavo.data.writes.change_request_writes import submit_review
 from octavo.data.writes.machine import NewWrite
 from octavo.data.writes.outbox import Outbox
 from octavo.documents.source_reader import parse
-from tests.data.posting import DEADLINE, SETTLE, ReconnectingClient
+from tests.data.comment_process import DEADLINE, SETTLE, ReconnectingClient
 
 WORDS = (
     "One word too many.",
@@ -53,7 +53,7 @@ async def main(folder: str, origin: str, space: str, change_request: str, revisi
         if not is_known(f"c{number}"):
             op = comments.Create(at=at, page="intro", node=NODE, body=Markdown(markdown=words))
             await outbox.add_pending_comments([NewWrite(op, "comment", f"c{number}")])
-            print(f"held {number}", flush=True)
+            print(f"added {number}", flush=True)
             await asyncio.sleep(0.05)
     while not is_known(PLACE):
         await submit_review(live, at, "changes-requested", revision, VERDICT, action="ask for changes", draft_key=PLACE)

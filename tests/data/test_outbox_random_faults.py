@@ -31,7 +31,7 @@ from octavo.data.writes.machine import NewWrite
 from octavo.server.app import Platform
 from octavo.server.rest import World
 from tests.data.conftest import MIA, ManualOutbox
-from tests.data.sends import FaultyConnection, ProcessKilled, add_write
+from tests.data.connections import FaultyConnection, ProcessKilled, add_write
 from tests.server.asking import Ask, Clock, small_world, space_with
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from octavo.api.operation import SpaceRef
 from octavo.data.drafts import Drafts
 from octavo.data.writes.machine import Basis, NewWrite
 from tests.data.conftest import MIA, ManualOutbox
-from tests.data.sends import RequestGate, add_write
-from tests.data.test_lost_answers import LossyConnection
+from tests.data.connections import RequestGate, add_write
+from tests.data.test_lost_responses import LossyConnection
 from tests.data.test_outbox import comment, deliver, thread
 from tests.server.asking import Ask, Clock
 

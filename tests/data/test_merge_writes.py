@@ -19,9 +19,9 @@ from octavo.data.writes.change_request_kinds import MergeBasis
 from octavo.data.writes.change_request_writes import merge
 from octavo.data.writes.direct import send_unchecked
 from octavo.server.app import Platform
+from tests.data.background_requests import wait_idle
 from tests.data.conftest import ManualOutbox
-from tests.data.idle import wait_idle
-from tests.data.sends import RequestGate, refuse_to_save
+from tests.data.connections import RequestGate, refuse_to_save
 from tests.server.asking import Ask, Clock
 
 

@@ -12,7 +12,7 @@ from octavo.api.operation import RevisionRef, SpaceRef
 from octavo.data.live import Live
 from octavo.data.writes.content_writes import edit, page_source, restore_pages
 from octavo.server.app import Platform
-from tests.data.sends import RequestGate
+from tests.data.connections import RequestGate
 from tests.server.asking import Ask
 
 
