@@ -37,6 +37,15 @@ def test_two_people_with_the_same_name_are_kept_apart() -> None:
     assert writing.to_markdown(f"@Ada {other}") == f"{mention_markdown(ADA)} {other}"
 
 
+def test_name_in_code_does_not_become_a_mention() -> None:
+    writing = MentionText()
+    link = mention_markdown(ADA)
+    assert writing.to_text(link) == "@Ada"
+    for code in ("`@Ada`", "``a ` @Ada``", "```\n@Ada\n```", "~~~ py\n@Ada", "a\n```\n`\n@Ada\n```"):
+        assert writing.to_markdown(f"@Ada\n{code}") == f"{link}\n{code}"
+    assert writing.to_markdown("```\na\n```\n@Ada ` @Ada") == f"```\na\n```\n{link} ` {link}"
+
+
 def test_typed_name_does_not_become_a_mention() -> None:
     writing = MentionText()
     text = f"@Ada and {mention_markdown(ADA)}"

@@ -256,6 +256,13 @@ def mention_markdown(user: User) -> str:
     return f"[@{user.name.translate(_SPECIAL)}{mention_suffix(user.id)}"
 
 
+_CODE = (
+    r"^ {0,3}(?P<fence>`{3,}|~{3,}).*?(?:^ {0,3}(?P=fence)|\Z)"
+    r"|(?P<ticks>`+)(?:(?!\n\n).){1,500}?(?P=ticks)(?!`)"
+)
+"""Pattern of fenced code and inline code, in which names are no mentions."""
+
+
 class MentionText:
     """Converts mentions while a text is edited: the text area shows `@Ada`, the sent text has the link."""
 
@@ -281,18 +288,24 @@ class MentionText:
         name = with_names(link)
         before = self._links
         self._set_links({name: link, **before})
-        if self._links[name] == link and (name in before or name not in self._names.findall(text)):
+        if self._links[name] == link and (name in before or not self._contains(name, text)):
             return name
         self._set_links(before)
         return link
 
     def _set_links(self, links: dict[str, str]) -> None:
         names = "|".join(map(re.escape, sorted(links, key=len, reverse=True)))
-        self._links, self._names = links, re.compile(rf"(?<![\w\[])(?:{names or '(?!)'})(?!\w)")
+        self._links, self._names = (
+            links,
+            re.compile(rf"{_CODE}|(?<![\w\[])(?:{names or '(?!)'})(?!\w)", re.DOTALL | re.MULTILINE),
+        )
+
+    def _contains(self, name: str, text: str) -> bool:
+        return any(match[0] == name for match in self._names.finditer(text))
 
     def to_markdown(self, text: str) -> str:
-        """Return the edited `text` with links for the names of mentioned people."""
-        return self._names.sub(lambda match: self._links[match[0]], text) if self._links else text
+        """Return the edited `text` with links for the names of mentioned people, except in code."""
+        return self._names.sub(lambda match: self._links.get(match[0], match[0]), text)
 
 
 def with_names(markdown: str) -> str:
