@@ -90,6 +90,19 @@ async def test_edit_during_a_pull_is_merged(docs: PulledSide, desk: Desk, is_ren
     assert (docs.top / "usage.md").exists() is not is_renamed
 
 
+async def test_edit_of_a_replaced_page_during_a_pull_stays(docs: PulledSide, desk: Desk) -> None:
+    setup = await desk.id("Setup")
+    await desk.publish(content.DeletePage(page=setup), insert("# Setup\n\nDo nothing.\n"))
+
+    def edit(progress: str) -> None:
+        docs.write("setup.md", "# Setup\n\nInstall it first.\n")
+
+    result = await pull(docs.folder, docs.reader(desk.space), report=edit)
+    assert [each.path for each in result.conflicts] == ["setup.md"]
+    assert docs.read("setup.md") == "# Setup\n\nInstall it first.\n"
+    assert docs.read("setup (1).md") == "# Setup\n\nDo nothing.\n"
+
+
 async def test_conflict_is_marked_and_the_file_is_copied(docs: PulledSide, desk: Desk) -> None:
     await desk.publish(update(await desk.id("Setup"), SETUP.replace("Install it.", "Download it.")))
     docs.edit("setup.md", "Install it.", "Compile it.")

@@ -423,14 +423,15 @@ async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = la
         return PullResult(revision.id, is_current=True)
     proposed = await finish_proposal(folder, reader.send)
     before = await _revision_before(folder, reader)
-    local = LocalFiles.read(folder)
+    layout, server_paths = _layout(folder, LocalFiles.read(folder), revision)
     while True:
-        layout, server_paths = _layout(folder, local, revision)
         space_files = _SpaceFiles(folder, layout, server_paths, before, proposed)
         wanted = await space_files.read(reader, report)
-        # The user may have changed files during the requests. New paths can change the layout.
-        earlier, local = local, LocalFiles.read(folder)
-        if (earlier.data.keys(), earlier.renamed) == (local.data.keys(), local.renamed):
+        # The user may have changed files during the requests, and changed files can change the layout.
+        local = LocalFiles.read(folder)
+        earlier_paths = layout.paths
+        layout, server_paths = _layout(folder, local, revision)
+        if layout.paths == earlier_paths:
             break
     skipped = [*layout.skipped, *_missing_includes(folder, layout), *space_files.skipped]
     result = PullResult(revision.id, skipped=skipped)
