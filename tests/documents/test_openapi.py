@@ -84,6 +84,14 @@ def test_example_has_no_choices_among_its_properties_and_nested_lists() -> None:
     assert (nested.type, example(nested)) == ("list of list of Point", [[{"x": 0}]])
 
 
+def test_example_of_a_nullable_type_or_a_schema_named_listing_has_its_type() -> None:
+    listing = {"type": "object", "properties": {"x": {"type": ["null", "integer"]}}}
+    one, many = {"$ref": "#/components/schemas/listing"}, {"type": ["null", "array"], "items": listing}
+    schema = with_schemas(listing=listing, A={"properties": {"one": one, "many": many}}).schema("A")
+    assert schema is not None
+    assert example(schema) == {"one": {"x": 0}, "many": [{"x": 0}]}
+
+
 def test_names_of_authentication_schemes_have_any_case() -> None:
     document = {
         "paths": {"/a": {"get": {"security": [{"key": []}]}}},

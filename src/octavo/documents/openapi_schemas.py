@@ -230,8 +230,8 @@ _EXCLUSIVE = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
 
 def example(schema: SchemaField, depth: int = 0) -> Any:
     """Return an example value for a schema."""
-    kind = schema.type
-    if kind.startswith("list"):
+    kind = schema.type.removeprefix("null or ")
+    if kind.split(" ")[0] == "list":
         item = kind.removeprefix("list of ") if kind.startswith("list of ") else "object"
         return [example(replace(schema, type=item), depth + 1)] if schema.children and depth < 4 else []
     if schema.children and depth < 4:
