@@ -200,11 +200,12 @@ async def test_match_in_collapsed_lines_is_shown(page: str) -> None:
         assert "│ line 25" in screen(app.pane)
 
 
-async def test_match_beyond_the_edge_of_wide_code_is_shown_and_marked() -> None:
+@pytest.mark.parametrize("line_above", ["", f"{'…' * 40}\n"], ids=["first line", "second line"])
+async def test_match_beyond_the_edge_of_wide_code_is_shown_and_marked(line_above: str) -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(60, 20)) as pilot:
         wide = f"run first --option {'x' * 60} run second {'y' * 60} run third"
-        app.pane.show(parse(f"```\n{wide}\nrun fourth\n```\n"), key="p")
+        app.pane.show(parse(f"```\n{line_above}{wide}\nrun fourth\n```\n"), key="p")
         await pilot.press("slash", *"run", "enter")
         marked = app.pane.viewport.text_styles.hit_now.bgcolor
         for name in ("first", "second", "third", "fourth", "first"):

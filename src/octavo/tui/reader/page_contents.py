@@ -5,6 +5,7 @@ gutter with the age of each block.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,6 +14,7 @@ from rich.style import Style
 from textual.content import Content
 from textual.strip import Strip
 
+from octavo.api.folding import FoldedText
 from octavo.documents.blocks import Block, Document, Run, plain_text
 from octavo.tui.reader.block_cursor import BlockCursor
 from octavo.tui.reader.reading_position import BlockSpan, LinePosition, Lines
@@ -393,7 +395,7 @@ class PageContents(Contents):
 def is_in_view(match: Match, folds: Folds) -> bool:
     """Return False if a match is in wide code and beyond its left or right edge."""
     hidden = folds.hidden.get(match.block.key, 0)
-    if match.start < 0 or not hidden:
+    if match.row < 0 or not hidden:
         return True
     column, width = _column_and_width(match, folds)
     pan = min(folds.panned.get(match.block.key, 0), hidden)
@@ -401,11 +403,15 @@ def is_in_view(match: Match, folds: Folds) -> bool:
     return column >= pan + (pan > 0) and column + match.length < pan + width
 
 
+_folded_row = lru_cache(100)(FoldedText)  # A row may have many matches.
+
+
 def _column_and_width(match: Match, folds: Folds) -> tuple[int, int]:
     """Return the column of a match in wide code, and the number of columns that are visible."""
     block = match.block
-    row = block.text[: match.start].rpartition("\n")[2]
-    return cells(row.expandtabs(4)), code_size(whole_block(block)).longest - folds.hidden[block.key]
+    row = block.text.split("\n")[match.row]
+    start = _folded_row(row).original_range(match.column, match.column + 1).start
+    return cells(row[:start].expandtabs(4)), code_size(whole_block(block)).longest - folds.hidden[block.key]
 
 
 def blocks_with_title(blocks: Sequence[Block], head: PageHead, *, is_complete: bool) -> list[Block]:

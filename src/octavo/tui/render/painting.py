@@ -121,8 +121,10 @@ class Match(NamedTuple):
     block: Block
     path: tuple[Block, ...]
     """Blocks around the match, from the top-level block to `block`."""
-    start: int = -1
-    """Index of the match in the text of a code block. -1 elsewhere."""
+    row: int = -1
+    """Row of the match in a code block. -1 elsewhere."""
+    column: int = 0
+    """Index of the match in the folded text of its row."""
     length: int = 0
 
 
@@ -181,8 +183,11 @@ class BlockTextFinder:
                 entry = section.entries[index]
                 nth = counts.get(entry.unit_index, 0)
                 counts[entry.unit_index] = nth + 1
-                start = match.start() - section.starts[index] if entry.is_code else -1
-                yield Match(entry.unit_index, nth, entry.block, entry.path, start, len(match[0]))
+                row, column = -1, 0
+                if entry.is_code:
+                    before = section.text[section.starts[index] : match.start()]
+                    row, column = before.count("\n"), len(before.rpartition("\n")[2])
+                yield Match(entry.unit_index, nth, entry.block, entry.path, row, column, len(match[0]))
                 match_count += 1
                 if match_count >= MOST_MATCHES:
                     return
