@@ -168,6 +168,31 @@ def test_forty_notes_of_an_agent_are_placed_after_an_edit(demo: CommandLine) -> 
 
 
 @needs_mcp
+def test_long_change_request_is_read_to_its_last_page_and_thread(demo: CommandLine) -> None:
+    made = call(demo, "change_requests.Create", "spaceId=harbour-api", "subject=Long")
+    at = ("spaceId=harbour-api", f"changeRequestId={made['id']}")
+    listed = demo.run("show", "harbour-api", "--demo", "--json", "pages").json["pages"]
+    pages = [each for each in listed if "/" in (each["path"] or "")][:4]
+    text = "\n\n".join(f"Paragraph {number}. {'Tides turn. ' * 20}" for number in range(150))
+    edits = [
+        {"operation": "update_page", "page": each["id"], "document": {"markdown": f"# Long\n\n{text}\n"}}
+        for each in pages
+    ]
+    call(demo, "content.Edit", *at, body={"changes": edits})
+    call(demo, "comments.Create", *at, body={"body": {"markdown": "Look here."}, "page": pages[0]["id"]})
+    ref, read = f"harbour-api/{made['number']}", set()
+    with connected_agent(demo, "--demo") as agent:
+        part = agent.call("get_change", ref=ref)
+        while "next" in part:
+            read |= {each["path"] for each in part["pages"]}
+            part = agent.call("get_change", ref=ref, page=part["next"], offset=part["nextOffset"])
+        read |= {each["path"] for each in part["pages"]}
+        assert read == {each["path"] for each in pages}
+        assert [each["comments"][0]["text"] for each in part["threads"]] == ["Look here."]
+        assert "no changed page" in agent.error("get_change", ref=ref, page="nothing", offset=1)
+
+
+@needs_mcp
 def test_space_option_limits_reads_and_proposals(demo: CommandLine) -> None:
     with connected_agent(demo, "--demo", "--space", "handbook") as reader:
         for name, arguments in (

@@ -240,14 +240,27 @@ async def _search(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
 
 async def _get_change(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
     target, _ = await toolbox.change_request(str(arguments["ref"]))
-    options = ExportOptions(str(arguments.get("page", "")), changed_only=True)
+    page, offset = str(arguments.get("page", "")), int(arguments.get("offset", 0))
+    is_continued = bool(page) and "offset" in arguments
+    options = ExportOptions("" if is_continued else page, changed_only=True)
     row = await export_review(toolbox.references(), target, options, frozenset(("pages", "threads")))
     threads = row.pop("threads")
-    if options.page:
+    if is_continued:
+        row["pages"] = _pages_from(row["pages"], page)
+    elif page:
         paths = {each["path"] for each in row["pages"]}
         threads = [each for each in threads if each["page"] in paths]
-    fitted = _limit_blocks(row, int(arguments.get("offset", 0)) if options.page else 0)
+    fitted = _limit_blocks(row, offset if is_continued else 0)
     return fitted if "next" in fitted else _limit_items({**fitted, "threads": threads}, "threads", key="id")
+
+
+def _pages_from(pages: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
+    """Return the page with a path, id or title, and the pages after it. Raises ToolError if there is none."""
+    for field in ("path", "id", "title"):
+        for index, page in enumerate(pages):
+            if page[field] == name:
+                return pages[index:]
+    raise ToolError("There is no changed page with this name.")
 
 
 async def _get_page(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
@@ -326,8 +339,8 @@ def _limit_items(row: dict[str, Any], name: str, *, key: str = "ref") -> dict[st
 
 
 def _limit_blocks(row: dict[str, Any], offset: int) -> dict[str, Any]:
-    """Return a change request with the blocks that fit, from block `offset` of the first page on. `next` and
-    `nextOffset` are the path of the page and the block where the next call begins."""
+    """Return a change request with the blocks that fit, from block `offset` of the first page on. If some do not fit,
+    `next` is the path of the page and `nextOffset` the number of the block where the next call begins."""
     left = MAX_RESULT - _RESERVED - _length({**row, "pages": []})
     kept: list[dict[str, Any]] = []
     for page in row["pages"]:
@@ -336,7 +349,8 @@ def _limit_blocks(row: dict[str, Any], offset: int) -> dict[str, Any]:
         blocks: list[dict[str, Any]] = []
         for block in page["blocks"][first:]:
             if not kept and not blocks and _length(block) > left:
-                block = {**block, "before": None, "after": (block["after"] or "")[: left // 4], "words": []}
+                texts = {side: block[side] and block[side][: left // 8] for side in ("before", "after")}
+                block = {**block, **texts, "words": [], "truncated": True}
             left -= _length(block) + 2
             if left < 0:
                 pages = [*kept, {**page, "blocks": blocks}] if blocks else kept
@@ -388,11 +402,14 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         "get_change",
         "Get a change request: its changed blocks with the words before and after, and its threads. If a result has “next”, "
-        "call again with that page and the offset in “nextOffset”." + _DATA,
+        "call again with that page and the offset in “nextOffset” to get the rest and the threads." + _DATA,
         _get_change,
         {
             "ref": _REF,
-            "page": _PAGE,
+            "page": {
+                **_PAGE,
+                "description": "Only this page: its path, id or title. With offset, also the later pages.",
+            },
             "offset": {"type": "integer", "description": "The first changed block of the page to return, from 0."},
         },
         ("ref",),
