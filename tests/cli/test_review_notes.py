@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from octavo.cli.review_export import BlockFinder
 from octavo.documents.source_reader import parse
 from tests.cli.command_process import CommandLine
 from tests.cli.conftest import Octavo
@@ -210,6 +211,13 @@ def test_forty_notes_are_placed_after_the_request_changed_once(demo: CommandLine
     again = import_notes(page.request, notes)
     assert again.out == f"40 notes: 0 proposed, {count} already there{rest}.\n"
     page.check(refused)
+
+
+def test_quote_in_two_blocks_is_not_placed_in_the_old_version() -> None:
+    before = parse("Ships wait at the buoys.\n\nPilots share boats.\n")
+    after = parse("Ships wait at the buoys.\n\nAt night, ships wait at the buoys. Ships wait at the buoys.\n")
+    found = BlockFinder(before, after, "concepts/time").find("", "Ships wait at the buoys.")
+    assert found == "the quote is in 2 blocks of concepts/time"
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ class NotePlace:
     block: Block
     placed: Placed
     side: Side
-    """The version that has the block. `before` only if the new version does not have it."""
+    """The version that has the block."""
 
 
 class BlockFinder:
@@ -86,14 +86,12 @@ class BlockFinder:
             sides = sides[::-1]
         if (place := self._find_by_key(key, sides, read)) is not None:
             return place
-        count = 0
         for name, version in sides:
             blocks = version.with_words(quote)
-            if len(blocks) == 1:
+            if len(blocks) > 1:
+                return f"the quote is in {len(blocks)} blocks of {self._name}"
+            if blocks:
                 return NotePlace(blocks[0], "words", name)
-            count = count or len(blocks)
-        if count:
-            return f"the quote is in {count} blocks of {self._name}"
         if (similar := self._after.most_similar(quote)) is not None:
             return NotePlace(similar, "likely", "after")
         missing = "the quote is not" if quote else "there is no such block"
