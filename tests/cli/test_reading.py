@@ -42,8 +42,10 @@ def test_inbox_uses_the_filters_of_the_settings(demo: CommandLine) -> None:
     config.parent.mkdir(exist_ok=True)
     config.write_text('[inbox."my replies"]\nreasons = ["new replies"]\nspace = "handbook"\n')
     ran = demo.run("inbox", "--demo", "--filter", "my replies", "-s", "handbook", "--json", "reasons")
+    everywhere = demo.run("inbox", "--demo", "--filter", "my replies", "--json", "reasons")
     config.unlink()
     assert ran.json
+    assert everywhere.json == ran.json
     assert all("new-replies" in each["reasons"] for each in ran.json)
     unknown = demo.run("inbox", "--demo", "--filter", "nothing")
     assert (unknown.code, unknown.out) == (2, "")

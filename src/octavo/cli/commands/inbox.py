@@ -114,10 +114,13 @@ class InboxList:
         self._marks = InboxMarks(session.state)
         self._filter = _filter_named(options.filter) if options.filter else InboxFilter("")
         self._space: Space | None = None
+        self._space_titles: dict[str, str] = {}
+        """Titles of all spaces, by id."""
 
     async def print(self) -> None:
         """Print the rows, or watch them. Raises ApiError or Failure."""
         self._space = await self._references.chosen_space()
+        self._space_titles = {each.id: each.title for each in await self._references.spaces()}
         # The rows depend on the user. If the API key is rejected, this request fails with the reason.
         self._session.outbox.set_account(await self._session.live.fetch(Me()), is_confirmed=True)
         loader = InboxLoader(self._session.live, self._session.drafts, await self._references.organization())
@@ -170,7 +173,7 @@ class InboxList:
             for each in rows
             if (not wanted or wanted & set(_reasons(each)))
             and (self._space is None or each.space_id == self._space.id)
-            and matches(each, self._filter, self._space.title if self._space is not None else "")
+            and matches(each, self._filter, self._space_titles.get(each.space_id, ""))
         ]
 
     async def _row(self, loader: InboxLoader, row: InboxRow) -> Row:
