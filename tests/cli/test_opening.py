@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from octavo.cli.arguments import build_parser
 from octavo.cli.open_folder import OpenFolder
 from octavo.cli.platform_folders import PlatformFolder
+from octavo.cli.session_choice import choose_session
+from octavo.settings import read
 from tests.cli.command_process import CommandLine
 from tests.journeys.conftest import library
 
@@ -50,6 +53,14 @@ def test_colon_opens_a_space_and_no_folder(demo: CommandLine, tmp_path: Path) ->
         app.wait_for("Handbook ▾")
         app.write(CTRL_Q)
         assert app.end() == 0
+
+
+def test_ref_in_the_demo_wins_over_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "handbook").mkdir()
+    monkeypatch.chdir(tmp_path)
+    options = build_parser("open").parse_args(["--demo", "open", "handbook"])
+    choice = choose_session(read({"OCTAVO_CONFIG_DIR": str(tmp_path)}), options)
+    assert (choice.is_demo, choice.ref) == (True, "handbook")
 
 
 @pytest.mark.before_release

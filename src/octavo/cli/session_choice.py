@@ -42,11 +42,11 @@ class SessionChoice(NamedTuple):
 def choose_session(settings: Settings, options: argparse.Namespace) -> SessionChoice:
     """Return the session that the command line opens. Raises Failure."""
     ref, folder = options.target, options.pages_folder
-    if (named := folder_named(options.target)) is not None:
-        ref, folder = "", named
     if options.command == "demo" or options.use_demo:
         session_name = f"{'demo-large' if options.large else 'demo'} {options.role}".rstrip()
         return SessionChoice(session_name, ref=ref, is_demo=True)
+    if (named := folder_named(options.target)) is not None:
+        ref, folder = "", named
     if folder is not None:
         path = Path(os.path.expanduser(folder))
         return SessionChoice(f"folder {os.path.realpath(path)}", ref=ref, folder=path)
