@@ -128,8 +128,8 @@ def _limit(text: str) -> int:
 
 
 class Output:
-    """Collects the rows of a command, and prints them in the form that the options select. Use it in a `with` statement,
-    whose end prints the rows. After a Failure, it prints the rows that were added before."""
+    """Collects the rows of a command, and prints them in the form that the options select. Use it in a `with` statement.
+    Its end prints the rows, also those that were added before an error."""
 
     def __init__(
         self, options: argparse.Namespace, fields: Sequence[Field], columns: Sequence[Column], *, empty: str = ""
@@ -204,7 +204,8 @@ class Output:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error is None or (isinstance(error, Failure) and error.code and self._rows):
+        is_pipe_closed = isinstance(error, Failure) and not error.code
+        if error is None or (self._rows and isinstance(error, Exception) and not is_pipe_closed):
             self.end()
 
 
