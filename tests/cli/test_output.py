@@ -14,6 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from octavo.api.errors import ApiError
+from octavo.cli.arguments import build_parser
+from octavo.cli.item_rows import CHANGE_FIELDS
+from octavo.cli.output import Output
 from tests.cli.command_process import CommandLine
 from tests.cli.conftest import Octavo
 
@@ -244,6 +248,19 @@ def test_items_before_a_failed_page_are_printed(signed_in: Octavo) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="there is no /proc on this machine")
+def test_rows_before_an_error_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    options = build_parser("changes").parse_args(["changes", "--json", "number"])
+
+    def print_rows() -> None:
+        with Output(options, CHANGE_FIELDS, ()) as output:
+            output.add({"number": 7})
+            raise ApiError("Could not reach the server.")
+
+    with pytest.raises(ApiError):
+        print_rows()
+    assert json.loads(capsys.readouterr().out) == [{"number": 7}]
+
+
 def test_ten_thousand_items_as_ndjson_need_little_memory(
     environ: dict[str, str], http_server: ThreadingHTTPServer
 ) -> None:

@@ -40,12 +40,14 @@ def test_inbox_in_a_terminal_is_a_table(demo: CommandLine) -> None:
 def test_inbox_uses_the_filters_of_the_settings(demo: CommandLine) -> None:
     config = demo.folder / "config" / "config.toml"
     config.parent.mkdir(exist_ok=True)
-    config.write_text('[inbox."my replies"]\nreasons = ["new replies"]\nspace = "handbook"\n')
+    config.write_text(
+        '[inbox."my replies"]\nreasons = ["new replies"]\nspace = "handbook"\n[inbox.API]\nspace = "harbour api"\n'
+    )
     ran = demo.run("inbox", "--demo", "--filter", "my replies", "-s", "handbook", "--json", "reasons")
-    everywhere = demo.run("inbox", "--demo", "--filter", "my replies", "--json", "reasons")
+    by_title = demo.run("inbox", "--demo", "--filter", "API", "--json", "space")
     config.unlink()
     assert ran.json
-    assert everywhere.json == ran.json
+    assert {each["space"]["title"] for each in by_title.json} == {"Harbour API"}
     assert all("new-replies" in each["reasons"] for each in ran.json)
     unknown = demo.run("inbox", "--demo", "--filter", "nothing")
     assert (unknown.code, unknown.out) == (2, "")
