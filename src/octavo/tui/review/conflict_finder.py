@@ -140,6 +140,12 @@ class OpenConflicts:
             conflict.name for conflict in self.tree_conflicts if conflict.can_choose
         ]
 
+    def of_page(self, page: str) -> OpenConflicts:
+        """Return the conflicts in the text of a page, or all conflicts if `page` is empty."""
+        if not page:
+            return self
+        return replace(self, pages=tuple(each for each in self.pages if each.page == page), tree_conflicts=())
+
     def count_unresolved(self, choices: Collection[str]) -> int:
         """Return the number of unresolved conflicts."""
         pages = sum(len(page.unresolved(choices)) for page in self.pages)

@@ -336,8 +336,9 @@ class ConflictsScreen(View):
     def why_not_send(self, page: str = "") -> str | None:
         """Return the reason why the choices cannot be saved, in a sentence. None if they can be saved. With the ID
         `page`, only the choices for the text of this page count."""
-        if (why := self._why_not_editable()) is not None or (found := self._conflicts_of(page)) is None:
+        if (why := self._why_not_editable()) is not None or self._open_conflicts is None:
             return why
+        found = self._open_conflicts.of_page(page)
         if not found.names:
             return "There are no conflicts to resolve."
         if not found.is_ready(self._choices.by_name):
@@ -457,22 +458,14 @@ class ConflictsScreen(View):
 
     # Sending
 
-    def _conflicts_of(self, page: str) -> OpenConflicts | None:
-        """Return the conflicts in the text of a page, or all conflicts if `page` is empty. None while they are
-        loading."""
-        if not page or (found := self._open_conflicts) is None:
-            return self._open_conflicts
-        return replace(found, pages=tuple(each for each in found.pages if each.page == page), tree_conflicts=())
-
     def send_choices(self, page: str = "") -> None:
         """Send the choices to the server in the background. With the ID `page`, send only the choices for the text of
         this page."""
-        open_conflicts = self._conflicts_of(page)
-        if open_conflicts is not None and not self._is_sending:
+        if self._open_conflicts is not None and not self._is_sending:
             self._is_sending = True
             self._draw_head()
             self.refresh_bindings()
-            self.shell.background(self._send(open_conflicts))
+            self.shell.background(self._send(self._open_conflicts.of_page(page)))
 
     async def _send(self, open_conflicts: OpenConflicts) -> None:
         try:
