@@ -206,11 +206,11 @@ async def _message(
         name = "a change request"
     closed = f"Octavo was closed {ago} ago, during the {verb} of {name}."
     if result.kind == "done":
-        return f"{closed} It is {'merged' if is_merge else 'up to date'} now."
+        return f"{closed} The change request is {'merged' if is_merge else 'up to date'} now."
     if result.message:
         return f"{closed} Could not check the result: {result.message} {_CHECKED_AGAIN}"
     state = "not merged" if is_merge else "still outdated"
-    return f"{closed} It is {state}. Octavo did not retry the {verb}. Check the change request, then try again."
+    return f"{closed} The change request is {state}. Octavo did not retry the {verb}. Check it, then try again."
 
 
 @dataclass(frozen=True)
