@@ -12,7 +12,6 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import DocumentBody, GetRawPage, UpdatePage
 from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.tui.review import request_preview
-from octavo.tui.review.request_comparison import PREDICTION_DELAY
 from tests.journeys.faulty_server import altered
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_reviewing import open_change_request, select_change_request
@@ -140,9 +139,7 @@ async def test_prediction_that_failed_is_loaded_by_r(stage: Stage) -> None:
         await run.see("✗ may conflict: Retries")
         run.platform.refuse_next(spaces.Get, 500, "Out of order", times=99)
         await run.press("enter")
-        await run.see("change 1 of")
-        await run.pilot.pause(2 * PREDICTION_DELAY)
-        await run.settle()
+        await run.until(lambda: bool(run.gate.sent(spaces.Get)), "predict the merge")
         assert "possible conflict" not in run.text
         run.accept()
         await run.press("r")
