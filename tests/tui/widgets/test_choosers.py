@@ -97,6 +97,21 @@ async def test_enter_pressed_twice_closes_only_the_picker() -> None:
         assert len(app.screen_stack) == 2
 
 
+async def test_picker_dismissed_below_another_picker_closes_after_it() -> None:
+    app = ChooserApp()
+    answers: list[str | None] = []
+    async with app.run_test(size=(80, 24)) as pilot:
+        below, above = Picker("Below", PEOPLE), Picker("Who", PEOPLE)
+        await app.push_screen(below, answers.append)
+        await app.push_screen(above)
+        below.dismiss("tom")
+        await wait_idle(app)
+        assert (app.screen, answers) == (above, [])
+        await pilot.press("escape")
+        await wait_idle(app)
+        assert (len(app.screen_stack), answers) == (1, ["tom"])
+
+
 class MergeList(RowList[int]):
     """A list with two keys. The key bar shows only the second key."""
 

@@ -96,7 +96,7 @@ class FormDialog(Dialog[None]):
             )
             for number, each in enumerate(state.fields)
         }
-        self._is_revealed = self._is_closing = False
+        self._is_revealed = False
         self._message = self._progress = ""
         self._send_task: asyncio.Task[None] | None = None
         self._result = state.parse()
@@ -412,7 +412,7 @@ class FormDialog(Dialog[None]):
         form = self.state.form
         if isinstance(outcome, SubmittedForm):
             self._clock.mark_saved()
-            self._close()
+            self.dismiss(None)
             form.on_sent(outcome)
         elif self not in self.app.screen_stack:
             self._shell.say(f"{form.title}: {outcome} Your text is saved as a draft.", tone="failed")
@@ -452,15 +452,4 @@ class FormDialog(Dialog[None]):
             return
         if not self.state.is_sending:
             self._save_draft()
-        self._close()
-
-    def _close(self) -> None:
-        if self.app.screen is self:
-            self.dismiss(None)
-        else:
-            self._is_closing = True
-
-    def on_screen_resume(self) -> None:
-        """Close the form if it was sent while a dialog above it was open."""
-        if self._is_closing:
-            self.dismiss(None)
+        self.dismiss(None)

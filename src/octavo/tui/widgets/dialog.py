@@ -74,6 +74,8 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
 
     body: Callable[[], Iterable[Widget]]
     """Returns the widgets of the dialog. Defined by each subclass."""
+    _late_result: tuple[ScreenResultType | None, ...] = ()
+    """The result of a dialog that was dismissed while another screen covered it. Empty otherwise."""
 
     async def on_event(self, event: Event) -> None:
         if prepare_screen(self, event):
@@ -103,8 +105,17 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
-        """Close this dialog if it is the top screen. Textual would close the top screen, whichever it is."""
-        return super().dismiss(result) if self.is_active else AwaitComplete()
+        """Close this dialog. If another screen covers this dialog, close it when it is the top screen again. Textual would
+        close the top screen, whichever it is."""
+        if self.is_active:
+            return super().dismiss(result)
+        if self in self.app.screen_stack:
+            self._late_result = (result,)
+        return AwaitComplete()
+
+    def on_screen_resume(self) -> None:
+        if self._late_result:
+            self.dismiss(*self._late_result)
 
     @property
     def hidden_keys(self) -> frozenset[str]:
