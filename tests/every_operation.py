@@ -26,8 +26,8 @@ from typing import Any
 from octavo.api.operation import load
 from octavo.api.wire import Route, routes
 from octavo.server.store import Json, Store
-from tests.server.asking import Clock
-from tests.walk import OperationResult, Walk, full_world
+from tests.operation_walk import OperationResult, Walk, full_world
+from tests.server.small_platform import Clock
 
 KEY = "key-of-ada-0123456789"
 OCTAVO = [sys.executable, "-m", "octavo"]
@@ -35,7 +35,7 @@ OCTAVO = [sys.executable, "-m", "octavo"]
 
 class Command:
     """Sends operations with `octavo api`. The command does not print the status, so success counts as the declared status.
-    `tests/server/test_walk.py` checks the status.
+    `tests/server/test_every_operation.py` checks the status.
     """
 
     def __init__(self, environ: dict[str, str]) -> None:

@@ -24,7 +24,7 @@ from octavo.api.operation import OrganizationRef, SpaceRef
 from octavo.client.client import Client
 from octavo.server.app import Platform
 from pydantic import SecretStr
-from tests.server.asking import Clock, small_world
+from tests.server.small_platform import Clock, small_world
 
 world = small_world(Clock())
 world.store.add_key("key-of-mia-0123456789", "mia")

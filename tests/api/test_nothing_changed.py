@@ -13,8 +13,8 @@ from octavo.api.operation import Operation, load
 from octavo.api.wire import NothingChanged, Route, body_fields, encode, routes
 from octavo.client.client import Client
 from octavo.server.app import Platform
-from tests.server.asking import Ask, Clock
-from tests.walk import full_world
+from tests.operation_walk import full_world
+from tests.server.small_platform import Ask, Clock
 
 ROUTES = [route for spec in load().values() for route in routes(spec) if body_fields(spec)]
 MAKE = {"spaces.Create", "collections.Create", "sites.Create", "change_requests.Create"}
@@ -56,14 +56,14 @@ def test_every_operation_has_required_fields_or_may_be_empty(route: Route) -> No
 
 async def test_client_and_server_reject_empty_updates() -> None:
     platform = Platform(full_world(Clock()))
-    client, asking = Client("http://octavo.test", SecretStr("key-ada"), transport=platform), Ask(platform)
+    client, requests = Client("http://octavo.test", SecretStr("key-ada"), transport=platform), Ask(platform)
     changes = [route for route in ROUTES if route.spec.changes and not schema(route).get("required")]
     assert len(changes) > 20
     for route in changes:
         with pytest.raises(Invalid, match=r"^Nothing was changed, so nothing was sent\.$"):
             await client(empty_operation(route))
         address = route.path.replace("{", "").replace("}", "")
-        answer = await asking.http(route.spec.method, address, json={})
+        answer = await requests.http(route.spec.method, address, json={})
         assert answer.status_code == 400, route.key
         assert "The body contains no changes" in answer.text
     assert not client.activity

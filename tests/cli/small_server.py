@@ -6,7 +6,7 @@ import asyncio
 
 from octavo.server.app import Platform
 from octavo.server.serve import serve
-from tests.server.asking import Clock, small_world
+from tests.server.small_platform import Clock, small_world
 
 KEY, NEXT_KEY = "key-of-mia-0123456789", "next-key-of-mia-0123456789"
 KEY_OF_JUN = "key-of-jun-0123456789"

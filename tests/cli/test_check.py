@@ -15,7 +15,7 @@ from octavo.cli.checking import broken_urls
 from octavo.server.fetcher import Fetcher
 from tests.benchmarks.terminal import Terminal
 from tests.cli.conftest import Octavo
-from tests.server.web import open_web
+from tests.server.web_server import run_web_server
 
 FAULT = re.compile(r"«([a-z-]+)\|([^»]*)»")
 """A fault in the text of a seeded file: the rule, and the text that the finding must point to."""
@@ -401,7 +401,7 @@ def test_terminal_gets_colors_unless_they_are_switched_off(tmp_path: Path) -> No
 
 
 def test_check_requests_public_websites_only_and_only_on_request(octavo: Octavo, tmp_path: Path) -> None:
-    with open_web() as web:
+    with run_web_server() as web:
         write_seeded(tmp_path, {"README.md": f"[a]({web.origin}/gone) [b](http://nowhere.invalid/x#y)\n"})
         assert octavo("check", str(tmp_path)).code == 0
         ran = octavo("check", str(tmp_path), "--rule", "external-link", "--fail-on", "warning")
@@ -413,7 +413,7 @@ def test_check_requests_public_websites_only_and_only_on_request(octavo: Octavo,
 
 
 def test_website_without_the_page_is_broken_and_other_statuses_are_not() -> None:
-    with open_web() as web:
+    with run_web_server() as web:
         urls = [web.put("/there", "x"), web.put("/busy", "x", status=429), web.move("/old", "/there")]
         gone = [f"{web.origin}/gone", web.put("/left", "x", status=410), web.move("/loop", "/loop")]
         slow = web.make_endless("/slow")

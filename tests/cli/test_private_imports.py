@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.server.web import open_web
+from tests.server.web_server import run_web_server
 
 
 @pytest.mark.before_release("options1-201")
@@ -32,7 +32,7 @@ def test_import_from_a_private_network_needs_the_option(
         str(folder),
         *options,
     ]
-    with open_web() as web, subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as serving:
+    with run_web_server() as web, subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as serving:
         try:
             assert serving.stdout is not None
             origin = serving.stdout.readline().rpartition(" ")[2].strip()

@@ -14,8 +14,8 @@ from octavo.api.wire import operation_for_route, routes
 from octavo.client.client import Client, outgoing_json
 from octavo.client.responses import Application, RawRequest
 from octavo.server.app import Platform
-from tests.server.asking import Clock
-from tests.walk import full_world
+from tests.operation_walk import full_world
+from tests.server.small_platform import Clock
 
 WHY = "It only reads here."
 SEARCH = search.InSite(at=SiteRef(organization_id="acme", site_id="none"), query="tide", scope=search.AllScope())

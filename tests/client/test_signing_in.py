@@ -21,7 +21,7 @@ from octavo.client.signing_in import Home, check, login, logout, status, switch,
 from octavo.server.app import Platform
 from tests.client.backends import HERE, Locked, Memory, Prompting, Waiting
 from tests.client.conftest import Connect
-from tests.server.asking import Clock, small_world
+from tests.server.small_platform import Clock, small_world
 
 ORIGIN = "http://127.0.0.1:8080"
 

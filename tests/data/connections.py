@@ -18,7 +18,7 @@ from octavo.data.writes.outbox import Outbox
 from octavo.server.app import run_operation
 from octavo.server.rest import Refusal, World
 from octavo.server.store import MissingResource
-from tests.server.asking import Clock
+from tests.server.small_platform import Clock
 
 if TYPE_CHECKING:
     from octavo.data.writes.machine import DurableWrite

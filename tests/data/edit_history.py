@@ -10,7 +10,7 @@ from octavo.api import change_requests, content
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import ContentEdit, DocumentBody, UpdatePage
 from octavo.api.operation import ChangeRequestRef, SpaceRef
-from tests.server.asking import Ask
+from tests.server.small_platform import Ask
 
 WORDS = [
     "harbour",

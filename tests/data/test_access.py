@@ -12,7 +12,7 @@ from octavo.api.operation import Operation, SpaceRef
 from octavo.data.live import Live
 from octavo.server.app import Platform
 from tests.data.connections import RequestGate
-from tests.server.asking import ACME
+from tests.server.small_platform import ACME
 
 NO_ROUTE = "Cannot GET that."
 

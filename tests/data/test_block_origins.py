@@ -20,7 +20,7 @@ from octavo.server.app import Platform
 from tests.data.conftest import ManualOutbox
 from tests.data.connections import RequestGate
 from tests.data.edit_history import AuthoredBlock, EditHistory, markdown
-from tests.server.asking import Ask, Clock, space_with
+from tests.server.small_platform import Ask, Clock, space_with
 
 PAGES = ("intro", "usage", "fees", "rules")
 

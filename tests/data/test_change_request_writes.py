@@ -19,7 +19,7 @@ from octavo.data.writes.change_request_writes import create, request_reviews, re
 from octavo.data.writes.direct import SendResult, finish_unfinished, unfinished_writes
 from octavo.server.app import Platform
 from tests.data.connections import RequestGate
-from tests.server.asking import Ask, Clock
+from tests.server.small_platform import Ask, Clock
 
 Decision: TypeAlias = Callable[[], Awaitable[SendResult[Any]]]
 

@@ -23,7 +23,7 @@ from octavo.server.store import Json
 from tests.data.conftest import MIA, ManualOutbox
 from tests.data.connections import FaultyConnection, ProcessKilled, add_write
 from tests.data.test_outbox_random_faults import BOUNDED, READ_FAULTS, SETTLE, TIMEOUT
-from tests.server.asking import Ask, Clock, small_world, space_with
+from tests.server.small_platform import Ask, Clock, small_world, space_with
 
 R = TypeVar("R")
 

@@ -16,7 +16,7 @@ from octavo.api.operation import SpaceRef
 from octavo.api.users import User
 from octavo.data.writes.comment_kinds import emoji_key, find_created, is_applied, normalized
 from octavo.data.writes.machine import Attempt, Basis
-from tests.server.asking import START
+from tests.server.small_platform import START
 
 HERE = SpaceRef(space_id="docs")
 ME, ADA = User(id="mia"), User(id="ada")

@@ -22,7 +22,7 @@ from octavo.data.writes.machine import NewWrite, OutboxEntry
 from octavo.tui.editing.page_drafts import PageDraftKey, page_drafts, unused_key
 from tests.data.conftest import ManualOutbox
 from tests.data.connections import add_write, refuse_to_save
-from tests.server.asking import Clock
+from tests.server.small_platform import Clock
 
 PAGE_DRAFT = PageDraftKey("s1", "p1", "r1")
 

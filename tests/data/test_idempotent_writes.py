@@ -26,7 +26,7 @@ from tests.data.test_killed_comments import TOXICS, serve_platform
 from tests.data.test_lost_responses import LossyConnection
 from tests.data.test_outbox import deliver, thread
 from tests.fault_proxy import FaultProxy, Toxic
-from tests.server.asking import Ask, Clock
+from tests.server.small_platform import Ask, Clock
 
 
 def outbox_with(outbox: ManualOutbox, send: Any) -> ManualOutbox:

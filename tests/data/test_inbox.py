@@ -35,7 +35,7 @@ from octavo.data.writes.machine import OutboxEntry
 from octavo.data.writes.store import kind_of
 from octavo.documents.suggestions import mention_suffix
 from octavo.settings import InboxFilter
-from tests.server.asking import START
+from tests.server.small_platform import START
 
 if TYPE_CHECKING:
     from octavo.data.writes.machine import DurableWrite

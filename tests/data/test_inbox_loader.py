@@ -34,7 +34,7 @@ from tests.data.background_requests import wait_idle
 from tests.data.conftest import ManualOutbox
 from tests.data.connections import RequestGate
 from tests.data.snapshot_watcher import SnapshotWatcher
-from tests.server.asking import ACME, Ask, Clock, space_with
+from tests.server.small_platform import ACME, Ask, Clock, space_with
 
 
 class InboxWatcher:

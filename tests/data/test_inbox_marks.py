@@ -13,7 +13,7 @@ from octavo.data.inbox import InboxRow
 from octavo.data.inbox_marks import MAX_MARKS, InboxMarks, snooze_until
 from octavo.data.state_db import MIGRATIONS, NotSaved, StateDb
 from tests.data.connections import refuse_to_save
-from tests.server.asking import START, Clock
+from tests.server.small_platform import START, Clock
 
 
 def row(key: str = "a", stamp: str = "1") -> InboxRow:

@@ -20,7 +20,7 @@ from octavo.data.inbox_responses import InboxResponses
 from octavo.data.sync_queue import Rank, Version, Want, is_due
 from octavo.data.writes.machine import OutboxEntry
 from octavo.data.writes.store import kind_of
-from tests.server.asking import START
+from tests.server.small_platform import START
 
 MIA, TOM, ZOE = (User(id=name) for name in ("mia", "tom", "zoe"))
 NEAR, FAR = ["a", "b", "c", "d", "e", "f"], ["u", "v", "w", "x", "y", "z"]

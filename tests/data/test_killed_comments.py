@@ -22,7 +22,7 @@ from octavo.data.state_db import StateDb
 from octavo.server.app import Platform
 from tests.data.comment_process import PAGES, comment_text
 from tests.fault_proxy import FaultProxy, Toxic
-from tests.server.asking import Ask, Clock, small_world, space_with
+from tests.server.small_platform import Ask, Clock, small_world, space_with
 
 TOXICS = (
     Toxic("refuse"),

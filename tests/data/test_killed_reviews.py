@@ -26,7 +26,7 @@ from octavo.server.app import Platform
 from tests.data.review_process import VERDICT, WORDS
 from tests.data.test_killed_comments import TOXICS, read_output, run_module, serve_platform
 from tests.fault_proxy import FaultProxy, Toxic
-from tests.server.asking import Ask, Clock, small_world, space_with
+from tests.server.small_platform import Ask, Clock, small_world, space_with
 
 
 async def _check_suggestion_applies(platform: Platform, ask: Ask, at: ChangeRequestRef) -> None:

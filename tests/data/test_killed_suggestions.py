@@ -17,7 +17,7 @@ from octavo.documents.suggestions import suggestion_fence
 from octavo.server.app import Platform
 from tests.data.test_killed_comments import read_output, run_module, serve_platform
 from tests.fault_proxy import FaultProxy
-from tests.server.asking import Ask, Clock, small_world, space_with
+from tests.server.small_platform import Ask, Clock, small_world, space_with
 
 SAYS = "# Intro\n\nHello, reader.\n\nGoodbye."
 

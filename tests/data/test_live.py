@@ -24,7 +24,7 @@ from tests.data.background_requests import wait_idle
 from tests.data.conftest import ManualOutbox, run_wants
 from tests.data.connections import RequestGate
 from tests.data.snapshot_watcher import SnapshotWatcher
-from tests.server.asking import Ask, Clock, space_with
+from tests.server.small_platform import Ask, Clock, space_with
 
 
 def threads(here: SpaceRef, **more: Any) -> comments.List:

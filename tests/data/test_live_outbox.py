@@ -14,7 +14,7 @@ from tests.data.conftest import ManualOutbox
 from tests.data.connections import RequestGate, add_write
 from tests.data.snapshot_watcher import SnapshotWatcher
 from tests.data.test_live import new_comment, threads
-from tests.server.asking import Ask, Clock
+from tests.server.small_platform import Ask, Clock
 
 
 class TestTheOutbox:

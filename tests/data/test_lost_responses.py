@@ -20,7 +20,7 @@ from octavo.server.app import Platform
 from tests.data.conftest import MIA, ManualOutbox
 from tests.data.connections import RequestGate, add_write
 from tests.data.test_outbox import comment, deliver, texts, thread
-from tests.server.asking import Ask, Clock, space_with
+from tests.server.small_platform import Ask, Clock, space_with
 
 if TYPE_CHECKING:
     from octavo.data.writes.machine import DurableWrite

@@ -22,7 +22,7 @@ from octavo.server.app import Platform
 from tests.data.background_requests import wait_idle
 from tests.data.conftest import ManualOutbox
 from tests.data.connections import RequestGate, refuse_to_save
-from tests.server.asking import Ask, Clock
+from tests.server.small_platform import Ask, Clock
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from octavo.data.state_db import StateDb
 from octavo.server.app import Platform
 from tests.data.conftest import MIA, ManualOutbox
 from tests.data.connections import RequestGate
-from tests.server.asking import Ask, Clock, space_with
+from tests.server.small_platform import Ask, Clock, space_with
 
 
 @pytest.fixture

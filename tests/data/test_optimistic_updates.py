@@ -17,7 +17,7 @@ from octavo.api.users import User
 from octavo.data.writes.machine import Basis, OutboxEntry
 from octavo.data.writes.optimistic_updates import apply_entries, basis_of
 from octavo.data.writes.store import kind_of
-from tests.server.asking import START
+from tests.server.small_platform import START
 
 if TYPE_CHECKING:
     from octavo.data.writes.machine import DurableWrite

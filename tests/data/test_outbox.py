@@ -19,7 +19,7 @@ from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
 from tests.data.conftest import ManualOutbox
 from tests.data.connections import RequestGate, add_write, refuse_to_save
-from tests.server.asking import Ask, Clock
+from tests.server.small_platform import Ask, Clock
 
 
 def comment(here: SpaceRef, text: str = "Hello", **more: Any) -> comments.Create:

@@ -22,7 +22,7 @@ from octavo.data.writes.store import entry_records, kind_of, write_kinds
 from tests.data.conftest import MIA, ManualOutbox
 from tests.data.connections import RequestGate, add_write
 from tests.data.test_outbox import comment, texts
-from tests.server.asking import Ask, Clock
+from tests.server.small_platform import Ask, Clock
 
 if TYPE_CHECKING:
     from octavo.data.writes.machine import DurableWrite

@@ -32,7 +32,7 @@ from octavo.server.app import Platform
 from octavo.server.rest import World
 from tests.data.conftest import MIA, ManualOutbox
 from tests.data.connections import FaultyConnection, ProcessKilled, add_write
-from tests.server.asking import Ask, Clock, small_world, space_with
+from tests.server.small_platform import Ask, Clock, small_world, space_with
 
 if TYPE_CHECKING:
     from octavo.data.writes.machine import DurableWrite

@@ -15,7 +15,7 @@ from octavo.data.live import Live
 from octavo.data.writes.content_writes import MAYBE_OVERWRITTEN, PageOutcome, page_source, write_page
 from octavo.documents.source_reader import find_markers
 from tests.data.connections import RequestGate
-from tests.server.asking import Ask
+from tests.server.small_platform import Ask
 
 BEFORE = "# Intro\n\nOne.\n\nTwo.\n\nThree.\n"
 

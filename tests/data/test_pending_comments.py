@@ -16,7 +16,7 @@ from octavo.data.writes.machine import NewWrite
 from tests.data.conftest import ManualOutbox
 from tests.data.connections import RequestGate, add_write
 from tests.data.test_change_request_writes import edit
-from tests.server.asking import Ask, Clock
+from tests.server.small_platform import Ask, Clock
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from octavo.data.writes.change_request_writes import submit_review
 from tests.data.conftest import ManualOutbox
 from tests.data.connections import RequestGate
 from tests.data.test_change_request_writes import edit
-from tests.server.asking import Ask, Clock
+from tests.server.small_platform import Ask, Clock
 
 
 @pytest.fixture

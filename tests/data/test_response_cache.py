@@ -23,7 +23,7 @@ from octavo.api.wire import encode
 from octavo.data import database
 from octavo.data.image_cache import ImageCache
 from octavo.data.response_cache import FILE_NAME, MAX_DERIVED_BYTES, ResponseCache
-from tests.server.asking import Clock
+from tests.server.small_platform import Clock
 
 HERE = SpaceRef(space_id="docs")
 URL = "/v1/spaces/docs"

@@ -13,7 +13,7 @@ from octavo.data.live import Live
 from octavo.data.writes.content_writes import edit, page_source, restore_pages
 from octavo.server.app import Platform
 from tests.data.connections import RequestGate
-from tests.server.asking import Ask
+from tests.server.small_platform import Ask
 
 
 @pytest.fixture

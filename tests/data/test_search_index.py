@@ -26,7 +26,7 @@ from octavo.data.response_cache import ResponseCache
 from octavo.data.search_index import EVICT_EVERY, Hit, SearchIndex
 from octavo.data.search_text import SearchTerms, sections
 from tests.api.test_folding import ALIKE
-from tests.server.asking import Clock
+from tests.server.small_platform import Clock
 
 HERE = SpaceRef(space_id="docs")
 MIA, TOM = User(id="mia", display_name="Mia Rowan"), User(id="tom", display_name="Tom Hale")

@@ -47,7 +47,7 @@ from octavo.data.sync_queue import (
     is_due,
     recheck,
 )
-from tests.server.asking import START
+from tests.server.small_platform import START
 
 URLS = [f"u{number}" for number in range(14)]
 OWNERS = {

@@ -21,7 +21,7 @@ from octavo.data.sync_queue import LIMITS, MAX_BACKGROUND, Rank, Want
 from octavo.data.syncer import Syncer
 from tests.data.background_requests import is_fetching, wait_fetched
 from tests.data.conftest import run_wants
-from tests.server.asking import START, Clock
+from tests.server.small_platform import START, Clock
 
 
 def op(name: str) -> Get:

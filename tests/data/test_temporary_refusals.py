@@ -21,7 +21,7 @@ from octavo.server.app import Platform
 from tests.data.conftest import MIA, ManualOutbox
 from tests.data.connections import RequestGate, add_write
 from tests.data.test_outbox import comment, deliver, texts
-from tests.server.asking import Ask, Clock
+from tests.server.small_platform import Ask, Clock
 
 T = TypeVar("T")
 

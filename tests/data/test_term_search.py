@@ -19,7 +19,7 @@ from octavo.data.writes.text_edits import PageReplacement, replace_term, revert_
 from octavo.documents.terms import TermChange
 from tests.data.connections import RequestGate
 from tests.documents.renamed_term import NEW, OLD, RenamedPage, renamed_pages
-from tests.server.asking import Ask, space_with
+from tests.server.small_platform import Ask, space_with
 
 RENAME = TermChange(OLD, NEW)
 

@@ -20,7 +20,7 @@ from octavo.documents.suggestions import find_suggestions, suggestion_fence
 from tests.data.conftest import ManualOutbox
 from tests.data.connections import RequestGate, refuse_to_save
 from tests.data.test_change_request_writes import edit
-from tests.server.asking import Ask, Clock
+from tests.server.small_platform import Ask, Clock
 
 SAYS = "# Intro\n\nHello, reader.\n\nGoodbye.\n"
 

@@ -16,7 +16,7 @@ from tests.data.conftest import MIA, ManualOutbox
 from tests.data.connections import RequestGate, add_write
 from tests.data.test_lost_responses import LossyConnection
 from tests.data.test_outbox import comment, deliver, thread
-from tests.server.asking import Ask, Clock
+from tests.server.small_platform import Ask, Clock
 
 
 def resolve_writes(here: SpaceRef, threads: list[comments.Comment]) -> list[NewWrite]:

@@ -32,7 +32,7 @@ from octavo.data.writes.store import kind_of, write_kinds
 from tests.data.conftest import MIA
 from tests.data.connections import RequestGate
 from tests.data.test_change_request_writes import edit
-from tests.server.asking import START, Ask
+from tests.server.small_platform import START, Ask
 
 
 def update_of(page: str, markdown: str) -> content.UpdatePage:

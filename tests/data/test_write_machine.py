@@ -42,7 +42,7 @@ from octavo.data.writes.machine import (
     supersedes,
 )
 from octavo.data.writes.store import kind_of
-from tests.server.asking import START
+from tests.server.small_platform import START
 
 if TYPE_CHECKING:
     from octavo.data.writes.machine import DurableWrite

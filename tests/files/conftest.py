@@ -15,8 +15,8 @@ from octavo.files.folder_merge import PullResult, pull
 from octavo.files.local_changes import LocalFiles
 from octavo.files.pulled_folder import PulledFolder, SpaceReader
 from tests.data.conftest import cache, client, clock, drafts, gate, live, outbox, platform, state, user
-from tests.server.asking import Ask
-from tests.server.writing import Desk
+from tests.server.small_platform import Ask
+from tests.server.space_editor import SpaceEditor
 
 __all__ = ["cache", "client", "clock", "drafts", "gate", "live", "outbox", "platform", "state", "user"]
 
@@ -29,7 +29,7 @@ USAGE = "# Usage\n\nPress a key.\n"
 class PulledSide:
     """A folder that is pulled from a space."""
 
-    desk: Desk
+    editor: SpaceEditor
     top: Path
     live: Live
     client: Client
@@ -42,7 +42,7 @@ class PulledSide:
         return SpaceReader(self.live.send, self.client.download, at)
 
     async def pull(self, revision: str = "") -> PullResult:
-        space = self.desk.space
+        space = self.editor.space
         if not (self.top / ".octavo").exists():
             self.top.mkdir(exist_ok=True)
             folder = PulledFolder.new(self.top, "http://octavo.test", space.space_id)
@@ -84,15 +84,15 @@ def ask(platform: object) -> Ask:
 
 
 @pytest.fixture
-async def desk(ask: Ask) -> Desk:
+async def editor(ask: Ask) -> SpaceEditor:
     """A space with the pages Home, Setup and Usage."""
-    return await Desk.open(ask, HOME, SETUP, USAGE)
+    return await SpaceEditor.open(ask, HOME, SETUP, USAGE)
 
 
 @pytest.fixture
-def folder_of(desk: Desk, tmp_path: Path, live: Live, client: Client) -> Callable[[str], PulledSide]:
+def folder_of(editor: SpaceEditor, tmp_path: Path, live: Live, client: Client) -> Callable[[str], PulledSide]:
     """Return a function that names a folder into which nothing is pulled yet."""
-    return lambda name: PulledSide(desk, tmp_path / name, live, client)
+    return lambda name: PulledSide(editor, tmp_path / name, live, client)
 
 
 @pytest.fixture

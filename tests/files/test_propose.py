@@ -12,7 +12,7 @@ from octavo.documents.folders.layout import FolderLayout
 from octavo.files.proposal import Proposal, ProposalFailed
 from octavo.files.proposal_plan import FileVersion, FolderLinkTargets, ProposalPlan, page_change
 from tests.files.conftest import SETUP, PulledSide
-from tests.server.writing import Desk, insert, update
+from tests.server.space_editor import SpaceEditor, insert, update
 
 
 async def propose(
@@ -25,24 +25,24 @@ async def propose(
     return plan, await proposal.send(plan, is_draft=draft)
 
 
-async def text_of(desk: Desk, at: ChangeRequestRef, title: str) -> str:
-    page = await desk.page(title, at)
+async def text_of(editor: SpaceEditor, at: ChangeRequestRef, title: str) -> str:
+    page = await editor.page(title, at)
     return page.markdown or ""
 
 
-async def test_edited_page_is_proposed_with_only_its_changes(docs: PulledSide, desk: Desk) -> None:
+async def test_edited_page_is_proposed_with_only_its_changes(docs: PulledSide, editor: SpaceEditor) -> None:
     docs.edit("setup.md", "Install", "Download")
     plan, request = await propose(docs)
     assert plan.summary == "1 page edited"
-    at = request.ref(desk.space)
+    at = request.ref(editor.space)
     assert (request.status, request.subject) == ("open", "Better words")
-    assert await text_of(desk, at, "Setup") == SETUP.replace("Install", "Download")
-    changes = (await desk.ask(content.ListChanges(at=at))).changes
+    assert await text_of(editor, at, "Setup") == SETUP.replace("Install", "Download")
+    changes = (await editor.ask(content.ListChanges(at=at))).changes
     assert [(each.type, each.page and each.page.title) for each in changes] == [("page_edited", "Setup")]
-    assert await desk.outline() == "Home Setup Usage"
+    assert await editor.outline() == "Home Setup Usage"
 
 
-async def test_titles_fields_places_and_deletions_are_proposed(docs: PulledSide, desk: Desk) -> None:
+async def test_titles_fields_places_and_deletions_are_proposed(docs: PulledSide, editor: SpaceEditor) -> None:
     docs.write(
         "setup.md",
         "---\ndescription: How to start\nhidden: true\n---\n\n# First steps\n\nInstall it.\n\nThen start it.\n",
@@ -56,31 +56,31 @@ async def test_titles_fields_places_and_deletions_are_proposed(docs: PulledSide,
     )
     plan, request = await propose(docs)
     assert plan.summary == "1 page edited, 2 added, 1 moved, 1 deleted"
-    at = request.ref(desk.space)
-    assert await desk.outline(at) == "Guides(More First steps) Home"
-    page = await desk.page("First steps", at)
+    at = request.ref(editor.space)
+    assert await editor.outline(at) == "Guides(More First steps) Home"
+    page = await editor.page("First steps", at)
     assert (page.description, page.hidden) == ("How to start", True)
-    more = await desk.page("More", at)
+    more = await editor.page("More", at)
     assert more.icon == "bolt"
-    guides = await desk.page("Guides", at)
+    guides = await editor.page("Guides", at)
     assert guides.markdown == f"# Guides\n\nSee [setup](/pages/{page.id}) and [more](/pages/{more.id}).\n"
     assert f"/pages/{guides.id}" in (more.markdown or "")
 
 
-async def test_merged_proposal_leaves_no_changes(docs: PulledSide, desk: Desk) -> None:
+async def test_merged_proposal_leaves_no_changes(docs: PulledSide, editor: SpaceEditor) -> None:
     docs.edit("setup.md", "Install", "Download")
     docs.write("guides/more.md", "# More\n\nText with [setup](../setup.md).\n")
     docs.edit("SUMMARY.md", "* [Setup](setup.md)\n", "* [Setup](setup.md)\n  * [More](guides/more.md)\n")
     before = docs.files()
     _, request = await propose(docs)
-    await desk.merge(request.ref(desk.space))
+    await editor.merge(request.ref(editor.space))
     result = await docs.pull()
     assert result.conflicts == []
     assert docs.files() == before
     assert docs.status() == []
 
 
-async def test_second_proposal_sends_no_change_twice(docs: PulledSide, desk: Desk) -> None:
+async def test_second_proposal_sends_no_change_twice(docs: PulledSide, editor: SpaceEditor) -> None:
     docs.edit("setup.md", "Install", "Download")
     docs.write("more.md", "# More\n\nText.\n")
     docs.edit("SUMMARY.md", "* [Setup]", "* [More](more.md)\n* [Setup]")
@@ -92,53 +92,55 @@ async def test_second_proposal_sends_no_change_twice(docs: PulledSide, desk: Des
     docs.edit("more.md", "Text", "Words")
     plan, again = await propose(docs)
     assert (plan.summary, again.id) == ("2 pages edited", request.id)
-    at = request.ref(desk.space)
-    assert await desk.outline(at) == "Home More Setup Usage"
-    assert "Fetch it." in await text_of(desk, at, "Setup")
-    assert await text_of(desk, at, "More") == "# More\n\nWords.\n"
+    at = request.ref(editor.space)
+    assert await editor.outline(at) == "Home More Setup Usage"
+    assert "Fetch it." in await text_of(editor, at, "Setup")
+    assert await text_of(editor, at, "More") == "# More\n\nWords.\n"
 
 
 @pytest.mark.parametrize("into_another", [False, True])
 async def test_page_of_a_merged_proposal_is_not_proposed_again_before_a_pull(
-    docs: PulledSide, desk: Desk, into_another: bool
+    docs: PulledSide, editor: SpaceEditor, into_another: bool
 ) -> None:
     docs.write("more.md", "# More\n\nText.\n")
     docs.edit("SUMMARY.md", "* [Setup]", "* [More](more.md)\n* [Setup]")
     _, request = await propose(docs)
-    await desk.merge(request.ref(desk.space))
+    await editor.merge(request.ref(editor.space))
     docs.edit("more.md", "Text", "Words")
-    into = await desk.get(await desk.propose()) if into_another else None
+    into = await editor.get(await editor.propose()) if into_another else None
     plan = await Proposal(docs.folder, docs.live, docs.client.download, "x", into=into).plan()
     assert plan.summary == "1 page edited"
 
 
-async def test_changes_after_a_merged_proposal_are_kept(docs: PulledSide, desk: Desk) -> None:
+async def test_changes_after_a_merged_proposal_are_kept(docs: PulledSide, editor: SpaceEditor) -> None:
     docs.edit("setup.md", "Install", "Download")
     _, request = await propose(docs)
     docs.edit("setup.md", "Download", "Fetch")
-    await desk.merge(request.ref(desk.space))
+    await editor.merge(request.ref(editor.space))
     result = await docs.pull()
     assert result.conflicts == []
     assert docs.read("setup.md") == SETUP.replace("Install", "Fetch")
     assert docs.status() == ["M setup.md"]
 
 
-async def test_changes_on_main_are_merged_into_the_proposal(docs: PulledSide, desk: Desk) -> None:
-    await desk.publish(update(await desk.id("Setup"), SETUP.replace("start", "run")), insert("# Help\n\nAsk.\n", at=1))
+async def test_changes_on_main_are_merged_into_the_proposal(docs: PulledSide, editor: SpaceEditor) -> None:
+    await editor.publish(
+        update(await editor.id("Setup"), SETUP.replace("start", "run")), insert("# Help\n\nAsk.\n", at=1)
+    )
     docs.edit("setup.md", "Install", "Download")
     docs.write("SUMMARY.md", "# Table of contents\n\n* [Home](README.md)\n* [Usage](usage.md)\n* [Setup](setup.md)\n")
     _, request = await propose(docs)
-    at = request.ref(desk.space)
-    assert await text_of(desk, at, "Setup") == SETUP.replace("start", "run").replace("Install", "Download")
-    assert await desk.outline(at) in ("Home Help Usage Setup", "Home Usage Help Setup")
+    at = request.ref(editor.space)
+    assert await text_of(editor, at, "Setup") == SETUP.replace("start", "run").replace("Install", "Download")
+    assert await editor.outline(at) in ("Home Help Usage Setup", "Home Usage Help Setup")
 
 
-async def test_conflict_with_main_blocks_the_proposal(docs: PulledSide, desk: Desk) -> None:
-    await desk.publish(update(await desk.id("Setup"), SETUP.replace("Install it.", "Fetch it.")))
+async def test_conflict_with_main_blocks_the_proposal(docs: PulledSide, editor: SpaceEditor) -> None:
+    await editor.publish(update(await editor.id("Setup"), SETUP.replace("Install it.", "Fetch it.")))
     docs.edit("setup.md", "Install it.", "Download it.")
     plan = await Proposal(docs.folder, docs.live, docs.client.download, "x").plan()
     assert plan.blocked == ["setup.md: main changed the same words"]
-    assert (await desk.ask(change_requests.List(at=desk.space, status="draft"))).items == ()
+    assert (await editor.ask(change_requests.List(at=editor.space, status="draft"))).items == ()
 
 
 async def test_conflict_markers_in_a_new_page_block_the_proposal(docs: PulledSide) -> None:
@@ -164,35 +166,37 @@ async def test_change_that_the_api_does_not_support_is_named(docs: PulledSide) -
     assert plan.notes == ["note.md is not in SUMMARY.md, so it is not proposed."]
 
 
-async def test_new_image_is_added_and_linked(docs: PulledSide, desk: Desk) -> None:
+async def test_new_image_is_added_and_linked(docs: PulledSide, editor: SpaceEditor) -> None:
     (docs.top / ".gitbook/assets").mkdir(parents=True)
     (docs.top / ".gitbook/assets/lamp.png").write_bytes(b"\x89PNG lamp")
     docs.edit("setup.md", "Install it.", "![](.gitbook/assets/lamp.png)")
     before = docs.files()
     plan, request = await propose(docs)
     assert plan.summary == "1 page edited, 1 file added"
-    await desk.merge(request.ref(desk.space))
+    await editor.merge(request.ref(editor.space))
     await docs.pull()
     assert docs.files() == before
     assert docs.status() == []
 
 
-async def test_proposal_into_an_edited_change_request_needs_the_option(docs: PulledSide, desk: Desk) -> None:
+async def test_proposal_into_an_edited_change_request_needs_the_option(docs: PulledSide, editor: SpaceEditor) -> None:
     docs.edit("setup.md", "Install", "Download")
     _, request = await propose(docs)
-    await desk.edit(request.ref(desk.space), update(await desk.id("Usage"), "# Usage\n\nTheirs.\n"))
+    await editor.edit(request.ref(editor.space), update(await editor.id("Usage"), "# Usage\n\nTheirs.\n"))
     docs.edit("setup.md", "Download", "Fetch")
     with pytest.raises(ProposalFailed, match=f"octavo propose --into {request.number}") as failed:
         await propose(docs)
     assert failed.value.kind == "blocked"
-    found = await desk.get(request.ref(desk.space))
+    found = await editor.get(request.ref(editor.space))
     proposal = Proposal(docs.folder, docs.live, docs.client.download, "x", into=found)
     await proposal.send(await proposal.plan(), is_draft=False)
-    assert "Fetch" in await text_of(desk, request.ref(desk.space), "Setup")
-    assert "Theirs" in await text_of(desk, request.ref(desk.space), "Usage")
+    assert "Fetch" in await text_of(editor, request.ref(editor.space), "Setup")
+    assert "Theirs" in await text_of(editor, request.ref(editor.space), "Usage")
 
 
-async def test_interrupted_proposal_sends_two_pages_with_one_title_only_once(docs: PulledSide, desk: Desk) -> None:
+async def test_interrupted_proposal_sends_two_pages_with_one_title_only_once(
+    docs: PulledSide, editor: SpaceEditor
+) -> None:
     docs.write("setup/notes.md", "# Notes\n\nOne.\n")
     docs.write("usage/notes.md", "# Notes\n\nTwo.\n")
     entries = "* [Setup](setup.md)\n  * [Notes](setup/notes.md)\n* [Usage](usage.md)\n  * [Notes](usage/notes.md)\n"
@@ -203,7 +207,7 @@ async def test_interrupted_proposal_sends_two_pages_with_one_title_only_once(doc
     folder.save()
     plan, again = await propose(docs)
     assert (plan.new_pages, again.id) == ({}, request.id)
-    assert await desk.outline(request.ref(desk.space)) == "Home Setup(Notes) Usage(Notes)"
+    assert await editor.outline(request.ref(editor.space)) == "Home Setup(Notes) Usage(Notes)"
 
 
 async def test_linked_file_with_a_space_in_its_name_is_proposed(docs: PulledSide) -> None:

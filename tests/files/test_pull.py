@@ -15,7 +15,7 @@ from octavo.files.folder_merge import PullConflict, pull
 from octavo.files.proposal import Proposal
 from octavo.files.pulled_folder import NotPulled, PulledFolder, SpaceReader
 from tests.files.conftest import HOME, SETUP, PulledSide
-from tests.server.writing import Desk, insert, update
+from tests.server.space_editor import SpaceEditor, insert, update
 
 
 async def test_first_pull_writes_pages_and_summary(docs: PulledSide) -> None:
@@ -49,11 +49,11 @@ async def test_second_pull_without_changes_writes_nothing(docs: PulledSide) -> N
     assert (docs.top / "setup.md").stat().st_mtime_ns == before
 
 
-async def test_changes_of_main_are_written(docs: PulledSide, desk: Desk) -> None:
-    await desk.publish(
-        update(await desk.id("Setup"), "# Setup\n\nInstall Octavo.\n"),
-        insert("# Help\n\nAsk.\n", into=await desk.id("Setup")),
-        content.DeletePage(page=await desk.id("Usage")),
+async def test_changes_of_main_are_written(docs: PulledSide, editor: SpaceEditor) -> None:
+    await editor.publish(
+        update(await editor.id("Setup"), "# Setup\n\nInstall Octavo.\n"),
+        insert("# Help\n\nAsk.\n", into=await editor.id("Setup")),
+        content.DeletePage(page=await editor.id("Usage")),
     )
     result = await docs.pull()
     assert (result.edited, result.deleted, result.conflicts) == (["SUMMARY.md", "setup.md"], ["usage.md"], [])
@@ -63,8 +63,8 @@ async def test_changes_of_main_are_written(docs: PulledSide, desk: Desk) -> None
     assert docs.status() == []
 
 
-async def test_changes_of_both_sides_are_merged(docs: PulledSide, desk: Desk) -> None:
-    await desk.publish(update(await desk.id("Setup"), SETUP.replace("start", "run")))
+async def test_changes_of_both_sides_are_merged(docs: PulledSide, editor: SpaceEditor) -> None:
+    await editor.publish(update(await editor.id("Setup"), SETUP.replace("start", "run")))
     docs.edit("setup.md", "Install it.", "Install it first.")
     docs.edit("usage.md", "a key", "any key")
     result = await docs.pull()
@@ -74,8 +74,8 @@ async def test_changes_of_both_sides_are_merged(docs: PulledSide, desk: Desk) ->
 
 
 @pytest.mark.parametrize("is_renamed", [False, True])
-async def test_edit_during_a_pull_is_merged(docs: PulledSide, desk: Desk, is_renamed: bool) -> None:
-    await desk.publish(update(await desk.id("Setup"), SETUP.replace("start", "run")))
+async def test_edit_during_a_pull_is_merged(docs: PulledSide, editor: SpaceEditor, is_renamed: bool) -> None:
+    await editor.publish(update(await editor.id("Setup"), SETUP.replace("start", "run")))
 
     def edit(progress: str) -> None:
         if "it first" not in docs.read("setup.md"):
@@ -84,27 +84,27 @@ async def test_edit_during_a_pull_is_merged(docs: PulledSide, desk: Desk, is_ren
                 (docs.top / "usage.md").rename(docs.top / "keys.md")
                 docs.edit("SUMMARY.md", "usage.md", "keys.md")
 
-    result = await pull(docs.folder, docs.reader(desk.space), report=edit)
+    result = await pull(docs.folder, docs.reader(editor.space), report=edit)
     assert result.merged == ["setup.md"]
     assert docs.read("setup.md") == "# Setup\n\nInstall it first.\n\nThen run it.\n"
     assert (docs.top / "usage.md").exists() is not is_renamed
 
 
-async def test_edit_of_a_replaced_page_during_a_pull_stays(docs: PulledSide, desk: Desk) -> None:
-    setup = await desk.id("Setup")
-    await desk.publish(content.DeletePage(page=setup), insert("# Setup\n\nDo nothing.\n"))
+async def test_edit_of_a_replaced_page_during_a_pull_stays(docs: PulledSide, editor: SpaceEditor) -> None:
+    setup = await editor.id("Setup")
+    await editor.publish(content.DeletePage(page=setup), insert("# Setup\n\nDo nothing.\n"))
 
     def edit(progress: str) -> None:
         docs.write("setup.md", "# Setup\n\nInstall it first.\n")
 
-    result = await pull(docs.folder, docs.reader(desk.space), report=edit)
+    result = await pull(docs.folder, docs.reader(editor.space), report=edit)
     assert [each.path for each in result.conflicts] == ["setup.md"]
     assert docs.read("setup.md") == "# Setup\n\nInstall it first.\n"
     assert docs.read("setup (1).md") == "# Setup\n\nDo nothing.\n"
 
 
-async def test_conflict_is_marked_and_the_file_is_copied(docs: PulledSide, desk: Desk) -> None:
-    await desk.publish(update(await desk.id("Setup"), SETUP.replace("Install it.", "Download it.")))
+async def test_conflict_is_marked_and_the_file_is_copied(docs: PulledSide, editor: SpaceEditor) -> None:
+    await editor.publish(update(await editor.id("Setup"), SETUP.replace("Install it.", "Download it.")))
     docs.edit("setup.md", "Install it.", "Compile it.")
     mine = docs.read("setup.md")
     result = await docs.pull()
@@ -117,9 +117,9 @@ async def test_conflict_is_marked_and_the_file_is_copied(docs: PulledSide, desk:
     assert docs.status() == ["! setup.md"]
 
 
-async def test_front_matter_of_both_sides_is_merged_by_key(docs: PulledSide, desk: Desk) -> None:
-    setup = await desk.id("Setup")
-    await desk.publish(
+async def test_front_matter_of_both_sides_is_merged_by_key(docs: PulledSide, editor: SpaceEditor) -> None:
+    setup = await editor.id("Setup")
+    await editor.publish(
         content.UpdatePage(page=setup, description="Start here", icon="gear"), update(setup, "Install it.\n")
     )
     docs.write("setup.md", f"---\ndescription: Begin here\nhidden: true\n---\n\n{SETUP}")
@@ -131,9 +131,9 @@ async def test_front_matter_of_both_sides_is_merged_by_key(docs: PulledSide, des
     )
 
 
-async def test_body_that_looks_like_front_matter_stays_body(docs: PulledSide, desk: Desk) -> None:
+async def test_body_that_looks_like_front_matter_stays_body(docs: PulledSide, editor: SpaceEditor) -> None:
     text = "\n---\ndescription: No field\n---\n\nWords.\n"
-    await desk.publish(update(await desk.id("Setup"), text))
+    await editor.publish(update(await editor.id("Setup"), text))
     await docs.pull()
     assert docs.read("setup.md").endswith(text)
     docs.edit("setup.md", "Words.", "More words.")
@@ -150,8 +150,10 @@ async def test_file_that_is_renamed_retitled_and_edited_keeps_its_page(docs: Pul
     assert docs.status() == ["R setup.md -> begin.md", "M SUMMARY.md", "R usage.md -> use.md"]
 
 
-async def test_page_deleted_on_main_and_edited_here_stays(docs: PulledSide, desk: Desk) -> None:
-    await desk.publish(content.DeletePage(page=await desk.id("Setup")), content.DeletePage(page=await desk.id("Usage")))
+async def test_page_deleted_on_main_and_edited_here_stays(docs: PulledSide, editor: SpaceEditor) -> None:
+    await editor.publish(
+        content.DeletePage(page=await editor.id("Setup")), content.DeletePage(page=await editor.id("Usage"))
+    )
     docs.edit("setup.md", "Install", "Download")
     result = await docs.pull()
     assert [each.path for each in result.conflicts] == ["setup.md"]
@@ -160,8 +162,8 @@ async def test_page_deleted_on_main_and_edited_here_stays(docs: PulledSide, desk
     assert "(setup.md)" in docs.read("SUMMARY.md")
 
 
-async def test_page_deleted_here_and_edited_on_main_comes_back(docs: PulledSide, desk: Desk) -> None:
-    await desk.publish(update(await desk.id("Setup"), "# Setup\n\nNew words.\n"))
+async def test_page_deleted_here_and_edited_on_main_comes_back(docs: PulledSide, editor: SpaceEditor) -> None:
+    await editor.publish(update(await editor.id("Setup"), "# Setup\n\nNew words.\n"))
     for path in ("setup.md", "usage.md"):
         (docs.top / path).unlink()
     docs.write("SUMMARY.md", "# Table of contents\n\n* [Home](README.md)\n")
@@ -172,8 +174,8 @@ async def test_page_deleted_here_and_edited_on_main_comes_back(docs: PulledSide,
     assert docs.read("SUMMARY.md") == "# Table of contents\n\n* [Home](README.md)\n* [Setup](setup.md)\n"
 
 
-async def test_order_of_both_sides_is_merged(docs: PulledSide, desk: Desk) -> None:
-    await desk.publish(insert("# Help\n\nAsk.\n", at=1))
+async def test_order_of_both_sides_is_merged(docs: PulledSide, editor: SpaceEditor) -> None:
+    await editor.publish(insert("# Help\n\nAsk.\n", at=1))
     docs.write("SUMMARY.md", "# Table of contents\n\n* [Home](README.md)\n  * [Usage](usage.md)\n* [Setup](setup.md)\n")
     await docs.pull()
     assert docs.read("SUMMARY.md") == (
@@ -182,28 +184,28 @@ async def test_order_of_both_sides_is_merged(docs: PulledSide, desk: Desk) -> No
     assert docs.status() == ["M SUMMARY.md"]
 
 
-async def test_renamed_file_keeps_its_name(docs: PulledSide, desk: Desk) -> None:
+async def test_renamed_file_keeps_its_name(docs: PulledSide, editor: SpaceEditor) -> None:
     (docs.top / "setup.md").rename(docs.top / "install.md")
     docs.edit("SUMMARY.md", "setup.md", "install.md")
     assert docs.status() == ["R setup.md -> install.md", "M SUMMARY.md"]
-    await desk.publish(update(await desk.id("Setup"), "# Setup\n\nNew words.\n"))
+    await editor.publish(update(await editor.id("Setup"), "# Setup\n\nNew words.\n"))
     result = await docs.pull()
     assert (result.edited, result.conflicts) == (["install.md"], [])
     assert docs.read("install.md") == "# Setup\n\nNew words.\n"
     assert not (docs.top / "setup.md").exists()
 
 
-async def test_file_moves_with_its_page(docs: PulledSide, desk: Desk) -> None:
+async def test_file_moves_with_its_page(docs: PulledSide, editor: SpaceEditor) -> None:
     docs.edit("setup.md", "Install", "Download")
-    await desk.publish(update(await desk.id("Setup"), slug="first-steps"))
+    await editor.publish(update(await editor.id("Setup"), slug="first-steps"))
     result = await docs.pull()
     assert result.renamed == [("setup.md", "first-steps.md")]
     assert "Download it." in docs.read("first-steps.md")
     assert docs.status() == ["M first-steps.md"]
 
 
-async def test_merged_file_that_is_not_utf_8_is_copied(docs: PulledSide, desk: Desk) -> None:
-    await desk.publish(update(await desk.id("Setup"), SETUP.replace("start", "run")))
+async def test_merged_file_that_is_not_utf_8_is_copied(docs: PulledSide, editor: SpaceEditor) -> None:
+    await editor.publish(update(await editor.id("Setup"), SETUP.replace("start", "run")))
     mine = SETUP.replace("Install it.", "Installé.").encode("latin-1")
     (docs.top / "setup.md").write_bytes(mine)
     result = await docs.pull()
@@ -212,10 +214,10 @@ async def test_merged_file_that_is_not_utf_8_is_copied(docs: PulledSide, desk: D
     assert (docs.top / ".octavo" / "conflicts" / "setup.md").read_bytes() == mine
 
 
-async def test_line_endings_of_a_file_stay(docs: PulledSide, desk: Desk) -> None:
+async def test_line_endings_of_a_file_stay(docs: PulledSide, editor: SpaceEditor) -> None:
     (docs.top / "setup.md").write_bytes(b"\xef\xbb\xbf" + SETUP.replace("\n", "\r\n").encode())
     assert docs.status() == []
-    await desk.publish(update(await desk.id("Setup"), "# Setup\n\nNew.\n"))
+    await editor.publish(update(await editor.id("Setup"), "# Setup\n\nNew.\n"))
     await docs.pull()
     assert (docs.top / "setup.md").read_bytes() == b"\xef\xbb\xbf# Setup\r\n\r\nNew.\r\n"
 
@@ -232,22 +234,24 @@ async def test_folder_with_files_is_adopted(folder_of: Callable[[str], PulledSid
     assert side.status() == ["M setup.md"]
 
 
-async def test_nothing_is_written_through_a_symbolic_link(docs: PulledSide, desk: Desk) -> None:
+async def test_nothing_is_written_through_a_symbolic_link(docs: PulledSide, editor: SpaceEditor) -> None:
     outside = docs.top.parent / "outside"
     outside.mkdir()
     (docs.top / "usage").symlink_to(outside)
-    await desk.publish(insert("# Help\n\nAsk.\n", into=await desk.id("Usage")))
+    await editor.publish(insert("# Help\n\nAsk.\n", into=await editor.id("Usage")))
     result = await docs.pull()
     assert "its path goes through a symbolic link" in result.skipped[0].message
     assert list(outside.iterdir()) == []
 
 
-async def test_moved_page_whose_new_path_is_a_symbolic_link_keeps_its_file(docs: PulledSide, desk: Desk) -> None:
+async def test_moved_page_whose_new_path_is_a_symbolic_link_keeps_its_file(
+    docs: PulledSide, editor: SpaceEditor
+) -> None:
     outside = docs.top.parent / "outside"
     outside.mkdir()
     (docs.top / "usage").symlink_to(outside)
     docs.edit("setup.md", "Install", "Compile")
-    await desk.publish(update(await desk.id("Setup"), into=await desk.id("Usage")))
+    await editor.publish(update(await editor.id("Setup"), into=await editor.id("Usage")))
     result = await docs.pull()
     assert docs.read("setup.md") == SETUP.replace("Install", "Compile")
     assert (result.skipped, list(outside.iterdir())) == ([], [])
@@ -279,25 +283,25 @@ async def test_damaged_base_is_named(docs: PulledSide) -> None:
 
 
 async def test_older_revision_can_be_pulled(
-    docs: PulledSide, desk: Desk, folder_of: Callable[[str], PulledSide]
+    docs: PulledSide, editor: SpaceEditor, folder_of: Callable[[str], PulledSide]
 ) -> None:
     first = docs.folder.revision
-    await desk.publish(update(await desk.id("Setup"), "# Setup\n\nNew.\n"))
+    await editor.publish(update(await editor.id("Setup"), "# Setup\n\nNew.\n"))
     old = folder_of("old")
     await old.pull(first)
     assert old.files() == docs.files()
 
 
-async def test_page_without_text_is_named_and_its_file_stays(docs: PulledSide, desk: Desk) -> None:
-    await desk.publish(update(await desk.id("Setup"), "# Setup\n\nInstall Octavo.\n"), insert("# New\n\nWords.\n"))
-    unreadable = {await desk.id("Setup"), await desk.id("New")}
+async def test_page_without_text_is_named_and_its_file_stays(docs: PulledSide, editor: SpaceEditor) -> None:
+    await editor.publish(update(await editor.id("Setup"), "# Setup\n\nInstall Octavo.\n"), insert("# New\n\nWords.\n"))
+    unreadable = {await editor.id("Setup"), await editor.id("New")}
 
     async def send_without_text(op: Operation[Any]) -> Any:
         response = await docs.live.send(op)
         is_unreadable = isinstance(op, content.GetRawPage) and op.page_id in unreadable
         return response.model_copy(update={"markdown": None}) if is_unreadable else response
 
-    reader = SpaceReader(send_without_text, docs.client.download, desk.space)
+    reader = SpaceReader(send_without_text, docs.client.download, editor.space)
     result = await pull(docs.folder, reader)
     assert [f"{each.path}: {each.message}" for each in result.skipped] == [
         "setup.md: Skipped a page: the API does not return its text.",

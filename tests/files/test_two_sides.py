@@ -16,8 +16,8 @@ from octavo.documents.folders.table_of_contents import write_summary
 from octavo.files.local_changes import LocalFiles
 from octavo.files.proposal import Proposal
 from tests.files.conftest import PulledSide
-from tests.server.asking import Ask
-from tests.server.writing import Desk
+from tests.server.small_platform import Ask
+from tests.server.space_editor import SpaceEditor
 
 EDITS = 5
 """Edits of one side in one round."""
@@ -187,7 +187,7 @@ def _resolved(conflict: re.Match[str]) -> str:
     return "\n" + "\n\n".join([*parts, *([" ".join(["And", *others])] if others else [])]) + "\n\n"
 
 
-async def publish(side: PulledSide, desk: Desk) -> None:
+async def publish(side: PulledSide, editor: SpaceEditor) -> None:
     """Propose the changes of a folder, and merge the change request."""
     proposal = Proposal(side.folder, side.live, side.client.download, "Random edits")
     plan = await proposal.plan()
@@ -195,15 +195,15 @@ async def publish(side: PulledSide, desk: Desk) -> None:
     assert plan.unsupported == []
     if not plan.is_empty:
         request = await proposal.send(plan, is_draft=False)
-        merged = await desk.merge(request.ref(desk.space))
+        merged = await editor.merge(request.ref(editor.space))
         assert merged.result == "merge"
 
 
-async def count_words(desk: Desk) -> Counter[str]:
+async def count_words(editor: SpaceEditor) -> Counter[str]:
     """Return how often each word occurs on main. A title that is also a heading counts once."""
     found: Counter[str] = Counter()
-    for page in (await desk.tree()).walk():
-        whole = await desk.page(page.title)
+    for page in (await editor.tree()).walk():
+        whole = await editor.page(page.title)
         assert whole.id == page.id
         found.update(WORD.findall(f"{whole.markdown} {whole.description or ''}"))
     return found
@@ -212,20 +212,20 @@ async def count_words(desk: Desk) -> Counter[str]:
 @pytest.mark.before_release("1", "2")
 @pytest.mark.parametrize("seed", range(3))
 async def test_random_edits_lose_duplicate_or_invent_no_word(
-    ask: Ask, folder_of: Callable[[str], PulledSide], desk: Desk, seed: int
+    ask: Ask, folder_of: Callable[[str], PulledSide], editor: SpaceEditor, seed: int
 ) -> None:
-    await run(folder_of, desk, seed)
+    await run(folder_of, editor, seed)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(1000, 1030))
 async def test_many_random_edits_lose_duplicate_or_invent_no_word(
-    ask: Ask, folder_of: Callable[[str], PulledSide], desk: Desk, seed: int
+    ask: Ask, folder_of: Callable[[str], PulledSide], editor: SpaceEditor, seed: int
 ) -> None:
-    await run(folder_of, desk, seed)
+    await run(folder_of, editor, seed)
 
 
-async def run(folder_of: Callable[[str], PulledSide], desk: Desk, seed: int) -> None:
+async def run(folder_of: Callable[[str], PulledSide], editor: SpaceEditor, seed: int) -> None:
     random, words = Random(seed), Words()
     left, right = folder_of("left"), folder_of("right")
     await left.pull()
@@ -233,20 +233,20 @@ async def run(folder_of: Callable[[str], PulledSide], desk: Desk, seed: int) -> 
     editors = [Editor(side, words, random) for side in (left, right)]
     for number in range(ROUNDS):
         logs = []
-        for editor in editors:
-            editor.log.clear()
+        for each in editors:
+            each.log.clear()
             for _ in range(EDITS):
-                editor.edit()
-            logs += editor.log
+                each.edit()
+            logs += each.log
         told = f"round {number}: " + "\n".join(logs)
         first, second = random.sample([left, right], 2)
         await pull_and_resolve(first)
-        await publish(first, desk)
+        await publish(first, editor)
         await pull_and_resolve(second)
-        await publish(second, desk)
+        await publish(second, editor)
         await pull_and_resolve(first)
         await pull_and_resolve(second)
-        found = await count_words(desk)
+        found = await count_words(editor)
         assert set(found) <= words.written, told
         assert {word for word, count in found.items() if count > 1} == set(), told
         assert words.written - set(found) <= words.deleted, told

@@ -18,7 +18,7 @@ from octavo.tui.widgets import short_texts
 from tests.client.backends import Memory
 from tests.journeys.request_log import log, read_table
 from tests.journeys.stage import Clock, Stage
-from tests.server.asking import counting
+from tests.server.small_platform import counting
 
 REQUESTS = read_table()
 

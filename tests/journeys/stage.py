@@ -51,7 +51,7 @@ from octavo.tui.widgets.notices import NoticeBoard
 from tests import speedups
 from tests.data.background_requests import is_busy
 from tests.journeys.request_log import log
-from tests.server.asking import counting
+from tests.server.small_platform import counting
 
 T = TypeVar("T")
 Op = TypeVar("Op", bound=Operation[Any])

@@ -13,7 +13,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation, SpaceRef
 from octavo.client.responses import Application
 from tests.journeys.stage import MARA, MAX_WAIT_SECONDS, Run, Stage
-from tests.server.asking import Ask
+from tests.server.small_platform import Ask
 
 YUKI, NOOR = "yuki-tanabe", "noor-haddad"
 

@@ -17,7 +17,7 @@ from octavo.tui.resources.form import FormDialog
 from octavo.tui.widgets.commands import active_commands
 from octavo.tui.widgets.confirm import ConfirmDialog
 from tests.journeys.stage import Run, Stage
-from tests.server.web import Web, open_web
+from tests.server.web_server import WebServer, run_web_server
 
 NOOR = "noor-haddad"
 """Administrator of the organization."""
@@ -28,8 +28,8 @@ KEYS_THAT_WRITE = ("ctrl+n", "e", "M", "X")
 
 
 @pytest.fixture
-def web() -> Iterator[Web]:
-    with open_web() as web:
+def web() -> Iterator[WebServer]:
+    with run_web_server() as web:
         yield web
 
 
@@ -78,7 +78,7 @@ async def create_space(run: Run, title: str) -> None:
     await run.hear(f"Created {title}.")
 
 
-async def test_space_is_created_filled_moved_deleted_and_restored(stage: Stage, web: Web) -> None:
+async def test_space_is_created_filled_moved_deleted_and_restored(stage: Stage, web: WebServer) -> None:
     address = web.put("/tides.html", "<main><h1>Tides</h1><p>Twice a day.</p></main>")
     async with stage.play(NOOR, change=allow_private_imports) as run:
         await create_space(run, "Almanac")

@@ -18,7 +18,7 @@ from tests.journeys.test_comments import select_first_paragraph
 from tests.journeys.test_managing_spaces import NOOR, allow_private_imports, create_space, focus_space_tree, web
 from tests.journeys.test_resources import open_table
 from tests.journeys.test_reviewing import open_change_request
-from tests.server.web import Web
+from tests.server.web_server import WebServer
 
 __all__ = ["web"]
 HARBOUR_API = SpaceRef(space_id="harbour-api")
@@ -116,7 +116,7 @@ async def test_space_and_change_request_are_exported_as_pdf(stage: Stage) -> Non
 
 
 @pytest.mark.before_release
-async def test_import_into_a_locked_space_uses_a_change_request(stage: Stage, web: Web) -> None:
+async def test_import_into_a_locked_space_uses_a_change_request(stage: Stage, web: WebServer) -> None:
     address = web.put("/tides.html", "<main><h1>Tides</h1><p>Twice a day.</p></main>")
     async with stage.play(NOOR, change=allow_private_imports) as run:
         await run.ask(spaces.Update(at=HARBOUR_API, edit_mode="locked"), NOOR)

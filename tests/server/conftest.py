@@ -6,7 +6,7 @@ import pytest
 
 from octavo.server.app import Platform
 from octavo.server.rest import World
-from tests.server.asking import Ask, Clock, small_world
+from tests.server.small_platform import Ask, Clock, small_world
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def world(clock: Clock) -> Iterator[World]:
-    """Yield the small world of `tests.server.asking`."""
+    """Yield the small world of `tests.server.small_platform`."""
     world = small_world(clock)
     yield world
     world.store.close()

@@ -10,7 +10,7 @@ from octavo.api import collections, permissions, spaces, teams
 from octavo.api.operation import CollectionRef, Operation, Shared
 from octavo.api.organizations import Role
 from octavo.server.rest import World, iso
-from tests.server.asking import ACME, PEOPLE, START, Ask, Clock, check_refused, space_with
+from tests.server.small_platform import ACME, PEOPLE, START, Ask, Clock, check_refused, space_with
 
 KINDS = pytest.mark.parametrize("kind", ["space", "collection"])
 

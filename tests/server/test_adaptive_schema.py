@@ -8,8 +8,8 @@ from pydantic import ValidationError
 from octavo.api import adaptive_schema
 from octavo.api.adaptive_schema import VisitorSchema
 from octavo.api.operation import SiteRef
-from tests.server.asking import Ask, Clock, check_refused
-from tests.server.publishing import a_site
+from tests.server.sample_sites import create_site
+from tests.server.small_platform import Ask, Clock, check_refused
 
 BETA = {"type": "boolean", "description": "Tests what is new"}
 SCHEMA: dict[str, Any] = {
@@ -43,7 +43,7 @@ async def _written(ask: Ask, at: SiteRef, schema: dict[str, Any] = SCHEMA) -> ad
 
 
 async def test_schema_is_stored_unchanged(ask: Ask, clock: Clock) -> None:
-    at = await a_site(ask)
+    at = await create_site(ask)
     sentence = await check_refused(ask(adaptive_schema.Get(at=at)), 404)
     assert sentence == "There is no adaptive schema here yet. Create one first."
     written = await _written(ask, at)
@@ -56,7 +56,7 @@ async def test_schema_is_stored_unchanged(ask: Ask, clock: Clock) -> None:
 
 
 async def test_schema_provides_conditions(ask: Ask) -> None:
-    at = await a_site(ask)
+    at = await create_site(ask)
     assert (await ask(adaptive_schema.ListTemplateConditions(at=at))).items == ()
     await _written(ask, at)
     given = (await ask(adaptive_schema.ListTemplateConditions(at=at))).items
@@ -98,7 +98,7 @@ async def test_schema_provides_conditions(ask: Ask) -> None:
     ],
 )  # fmt: skip
 async def test_schema_outside_the_subset_is_refused(ask: Ask, schema: dict[str, Any], sentence: str) -> None:
-    at = await a_site(ask)
+    at = await create_site(ask)
     url = f"/v1/orgs/acme/sites/{at.site_id}/adaptive-schema"
     answer = await ask.http("PUT", url, json={"jsonSchema": schema})
     assert answer.status_code == 400
@@ -108,7 +108,7 @@ async def test_schema_outside_the_subset_is_refused(ask: Ask, schema: dict[str, 
 
 
 async def test_admins_write_the_schema_and_members_read_it(ask: Ask) -> None:
-    at = await a_site(ask)
+    at = await create_site(ask)
     op = adaptive_schema.Update(at=at, json_schema=VisitorSchema.model_validate(SCHEMA))
     assert "need the Admin role" in await check_refused(ask(op, "mia"), 403)
     await ask(op)

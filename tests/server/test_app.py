@@ -14,7 +14,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.openapi_document import document
 from octavo.server.app import BODY_CAP, Platform
 from octavo.server.rest import World
-from tests.server.asking import ACME, START, Ask, Clock, Refusal, check_refused, small_world, space_with
+from tests.server.small_platform import ACME, START, Ask, Clock, Refusal, check_refused, small_world, space_with
 
 HOSTILE = "[@click=app.quit]x[/] \x1b]52;c;aGk=\x07 \u202e\u0000 𝒳 \\ </script>"
 

@@ -7,7 +7,7 @@ from octavo.api.collections import Collection
 from octavo.api.operation import CollectionRef
 from octavo.api.spaces import CollectionPointer, Position
 from octavo.server.rest import World, iso
-from tests.server.asking import ACME, START, Ask, check_refused, space_with
+from tests.server.small_platform import ACME, START, Ask, check_refused, space_with
 
 
 async def _make(ask: Ask, title: str, parent: Collection | None = None) -> Collection:

@@ -14,8 +14,8 @@ from octavo.documents.markdown_to_json import to_json_document
 from octavo.documents.source_reader import parse
 from octavo.server.handlers.spaces import get_current, with_text
 from octavo.server.rest import World
-from tests.server.asking import START, Ask, Clock, check_refused, replace_pages, space_with
-from tests.server.writing import Desk, update
+from tests.server.small_platform import START, Ask, Clock, check_refused, replace_pages, space_with
+from tests.server.space_editor import SpaceEditor, update
 
 GUIDE = "# Guide\n\nFirst words.\n\nSecond words."
 
@@ -108,11 +108,11 @@ async def test_target_is_outdated_after_its_block_or_page_is_deleted(ask: Ask, s
 
 
 async def test_comment_on_a_removed_block_is_outdated_when_main_removes_it(ask: Ask, world: World) -> None:
-    desk = await Desk.open(ask, GUIDE, "# Other\n\nAll of it.\n", "# Third\n")
-    guide, other = await desk.id("Guide"), await desk.id("Other")
-    at = await desk.propose()
+    editor = await SpaceEditor.open(ask, GUIDE, "# Other\n\nAll of it.\n", "# Third\n")
+    guide, other = await editor.id("Guide"), await editor.id("Other")
+    at = await editor.propose()
     on_second = await _post(ask, at, user="ada", page=guide, node=_key("Second words."))
-    await desk.edit(at, update(guide, "# Guide\n\nThird words."), DeletePage(page=other))
+    await editor.edit(at, update(guide, "# Guide\n\nThird words."), DeletePage(page=other))
     on_first = await _post(ask, at, user="ada", page=guide, node=_key("First words."))
     on_new = await _post(ask, at, user="ada", page=guide, node=_key("Third words.", "# Guide\n\nThird words."))
     on_page = await _post(ask, at, user="ada", page=other)
@@ -131,7 +131,7 @@ async def test_comment_on_a_removed_block_is_outdated_when_main_removes_it(ask: 
         ("Other", False),
     ]
     assert await outdated(on_second) == [("Guide", True)], "it was made on what was there, which was removed since"
-    await desk.edit(at, update(guide, "# Guide\n\nFourth words."))
+    await editor.edit(at, update(guide, "# Guide\n\nFourth words."))
     assert await outdated(on_first, on_new) == [("Guide", False), ("Guide", True)]
     assert "The page “nowhere”" in await check_refused(_post(ask, at, user="ada", page="nowhere"), 404)
 

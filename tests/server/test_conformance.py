@@ -28,8 +28,8 @@ from octavo.api.wire import Route, encode, operation_for_route, routes
 from octavo.server.app import Platform
 from octavo.server.rest import World
 from octavo.server.store import Store
-from tests.server.asking import Ask, Clock
-from tests.walk import Walk, full_world
+from tests.operation_walk import Walk, full_world
+from tests.server.small_platform import Ask, Clock
 
 ROUTES = [route for spec in load().values() for route in routes(spec)]
 AnyCase = schemathesis.Case[Any]
@@ -59,16 +59,16 @@ class FilledWorld:
         self.file = file
         store = Store(file)
         platform = Platform(full_world(Clock(), store))
-        asking = Ask(platform)
+        client = Ask(platform)
         loop = asyncio.new_event_loop()
 
         def ask(route: Route, values: dict[str, Any]) -> tuple[int, Any]:
             request = encode(operation_for_route(route, values))
-            answer = loop.run_until_complete(asking.http(request.method, request.url, json=request.body))
+            answer = loop.run_until_complete(client.http(request.method, request.url, json=request.body))
             return answer.status_code, answer.json() if answer.content else None
 
         def put(url: str, content: bytes) -> None:
-            loop.run_until_complete(asking.http("PUT", url, None, content=content))
+            loop.run_until_complete(client.http("PUT", url, None, content=content))
 
         walk = Walk(ask, page_url=PRIVATE, put=put)
         walk.create_all()

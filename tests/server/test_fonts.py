@@ -9,7 +9,7 @@ from octavo.api import fonts, storage
 from octavo.api.fonts import ChangedFace, Font, NewFace
 from octavo.api.storage import FileToSend, SignedUrl
 from octavo.server.handlers.uploads import UPLOAD_LIFETIME
-from tests.server.asking import ACME, Ask, Clock, check_refused
+from tests.server.small_platform import ACME, Ask, Clock, check_refused
 
 WOFF2, WOFF = b"wOF2 thin lines", b"wOFF older lines"
 

@@ -10,7 +10,7 @@ from octavo.api import collections, invites, organizations, permissions, spaces
 from octavo.api.invites import Invitation, InviteLink
 from octavo.api.operation import CollectionRef, Operation
 from octavo.server.rest import World, iso
-from tests.server.asking import ACME, START, Ask, check_refused, space_with
+from tests.server.small_platform import ACME, START, Ask, check_refused, space_with
 
 
 async def _roles(ask: Ask) -> dict[str | None, str | None]:

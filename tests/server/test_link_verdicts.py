@@ -16,7 +16,7 @@ from octavo.server import loader
 from octavo.server.rest import World
 from octavo.tui.render.deferred import LinkContext, LinkTargets
 from octavo.tui.review.merge_effects import _broken_links
-from tests.server.asking import Ask
+from tests.server.small_platform import Ask
 
 PAGES = {
     "SUMMARY.md": """# Summary

@@ -9,8 +9,8 @@ from octavo.api.links import Link, Location
 from octavo.api.operation import ListPage
 from octavo.server.handlers.spaces import get_current
 from octavo.server.rest import World
-from tests.server.asking import ACME, Ask, check_refused, replace_pages, space_with
-from tests.server.writing import Desk, update
+from tests.server.small_platform import ACME, Ask, check_refused, replace_pages, space_with
+from tests.server.space_editor import SpaceEditor, update
 
 PETS = '{"openapi": "3.1.0", "info": {"title": "Pets", "version": "1"}, "paths": {}}'
 
@@ -130,16 +130,16 @@ async def test_pages_of_links_stay_consistent_while_links_change(ask: Ask) -> No
     space = await space_with(ask, one="[a](a.md) [c](c.md) [e](e.md)")
     first = await ask(links.ListOfSpace(at=space.ref, limit=2))
     assert first.next is not None
-    desk = Desk(ask, space.ref)
-    await desk.publish(update("one", "[a](a.md) [b](b.md) [c](c.md) [d](d.md) [e](e.md)"))
+    editor = SpaceEditor(ask, space.ref)
+    await editor.publish(update("one", "[a](a.md) [b](b.md) [c](c.md) [d](d.md) [e](e.md)"))
     second = await ask(links.ListOfSpace(at=space.ref, limit=2, page=first.next.page))
     assert [name_of(each.target_reference) for each in second.items] == ["url d.md", "url e.md"]
 
 
 async def test_change_request_lists_links_it_breaks(ask: Ask) -> None:
-    desk = await Desk.open(ask, "# One\n\n[a](two.md) [b](gone.md)", "# Two\n\n[c](one.md)")
-    at = await desk.propose(content.DeletePage(page=await desk.id("Two")))
-    await desk.edit(at, update(await desk.id("One"), "# One\n\n[a](two.md) [b](gone.md) [d](new.md)"))
+    editor = await SpaceEditor.open(ask, "# One\n\n[a](two.md) [b](gone.md)", "# Two\n\n[c](one.md)")
+    at = await editor.propose(content.DeletePage(page=await editor.id("Two")))
+    await editor.edit(at, update(await editor.id("One"), "# One\n\n[a](two.md) [b](gone.md) [d](new.md)"))
     found = await ask(links.ListOfChangeRequest(at=at))
     assert summary_of(found) == [("broken", "url gone.md", 1), ("broken", "url new.md", 1), ("broken", "url two.md", 1)]
     assert found.stats is not None
@@ -152,7 +152,7 @@ async def test_change_request_lists_links_it_breaks(ask: Ask) -> None:
     assert context is not None
     assert context.change_request is not None
     assert context.change_request.id == (await ask(change_requests.Get(at=at))).id
-    of_page = await ask(links.ListOfPage(at=at, page_id=await desk.id("One")))
+    of_page = await ask(links.ListOfPage(at=at, page_id=await editor.id("One")))
     assert of_page.count == 3
 
 
@@ -164,25 +164,25 @@ async def test_backlinks_list_pages_that_link_here(ask: Ask) -> None:
     assert (await ask(links.ListToPage(at=space.ref, page_id="three"))).items == ()
     await check_refused(ask(links.ListToPage(at=space.ref, page_id="gone")), 404)
     at = (await ask(change_requests.Create(at=space.ref, subject="More"))).ref(space.ref)
-    await Desk(ask, space.ref).edit(at, update("three", "[d](two.md)"))
+    await SpaceEditor(ask, space.ref).edit(at, update("three", "[d](two.md)"))
     assert (await ask(links.ListToPage(at=at, page_id="two"))).count == 4
     assert (await ask(links.ListToPage(at=space.ref, page_id="two"))).count == 3
 
 
 async def test_backlinks_list_pages_that_use_a_file(ask: Ask) -> None:
-    desk = await Desk.open(ask, "# One")
+    editor = await SpaceEditor.open(ask, "# One")
     data = b64encode(b"picture").decode()
-    at = await desk.propose()
+    at = await editor.propose()
     file = content.NewFile(name="a.png", content_type="image/png", base64=data, ref="a.png")
-    one = await desk.id("One")
-    await desk.edit(at, content.InsertFiles(files=(file,)), update(one, "# One\n\n![a](./a.png)"))
+    one = await editor.id("One")
+    await editor.edit(at, content.InsertFiles(files=(file,)), update(one, "# One\n\n![a](./a.png)"))
     name = (await ask(content.ListFiles(at=at))).items[0].id
     found = await ask(links.ListToFile(at=at, file_id=name))
     assert [each.page and each.page.id for each in found.items] == [one]
-    await check_refused(ask(links.ListToFile(at=desk.space, file_id=name)), 404)
-    await desk.merge(at)
-    assert (await ask(links.ListToFile(at=desk.space, file_id=name))).count == 1
-    assert summary_of(await ask(links.ListOfSpace(at=desk.space))) == [("ok", "file a.png", 1)]
+    await check_refused(ask(links.ListToFile(at=editor.space, file_id=name)), 404)
+    await editor.merge(at)
+    assert (await ask(links.ListToFile(at=editor.space, file_id=name))).count == 1
+    assert summary_of(await ask(links.ListOfSpace(at=editor.space))) == [("ok", "file a.png", 1)]
 
 
 async def test_links_of_an_invisible_space_are_not_found(ask: Ask) -> None:

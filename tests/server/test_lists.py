@@ -19,8 +19,8 @@ from octavo.api.wire import Route, encode, operation_for_route, query_fields, ro
 from octavo.server.app import Platform
 from octavo.server.handlers.spaces import add_next, get_current, new_page, set_current, with_text
 from octavo.server.store import Json
-from tests.server.asking import ACME, Ask, Clock, space_with
-from tests.walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, Walk, full_world
+from tests.operation_walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, Walk, full_world
+from tests.server.small_platform import ACME, Ask, Clock, space_with
 
 NOWHERE = "http://127.0.0.1:9/"
 """Hosts that the platform must not contact: no test leaves this machine."""
@@ -43,7 +43,7 @@ class FilledLists:
         self.clock = Clock()
         self.world = full_world(self.clock)
         self.platform = Platform(self.world)
-        self.asking = Ask(self.platform)
+        self.client = Ask(self.platform)
         self.walk = Walk(self.ask, page_url=NOWHERE, put=self.put)
         for _ in range(3):
             self.walk = Walk(self.ask, NOWHERE, self.put, known=dict(self.walk.known), made=self.walk.made)
@@ -111,10 +111,10 @@ class FilledLists:
         return self.send(request.method, request.url, json=request.body)
 
     def put(self, url: str, content: bytes) -> None:
-        self.loop.run_until_complete(self.asking.http("PUT", url, None, content=content))
+        self.loop.run_until_complete(self.client.http("PUT", url, None, content=content))
 
     def send(self, method: str, url: str, **options: Any) -> tuple[int, Any]:
-        answer = self.loop.run_until_complete(self.asking.http(method, url, **options))
+        answer = self.loop.run_until_complete(self.client.http(method, url, **options))
         return answer.status_code, answer.json() if answer.content else None
 
     def page(self, key: str, **cut: Any) -> Json:
@@ -166,7 +166,7 @@ def test_limit_above_a_thousand_is_refused(key: str, filled_lists: FilledLists) 
     for limit, status in (("1000", 200), ("1001", 400)):
         method, url, body = filled_lists.url(key, limit=limit)
         assert filled_lists.send(method, url, json=body)[0] == status
-    assert filled_lists.asking.last.json()["error"]["message"] == "limit may be at most 1000."
+    assert filled_lists.client.last.json()["error"]["message"] == "limit may be at most 1000."
 
 
 @every_list

@@ -25,8 +25,8 @@ from octavo.server.loader import LoadedFolder
 from octavo.server.page_texts import finish_reindexing
 from octavo.server.rest import World
 from octavo.server.store import Json
-from tests.server.asking import Ask
-from tests.server.writing import Desk, insert, update
+from tests.server.small_platform import Ask
+from tests.server.space_editor import SpaceEditor, insert, update
 
 FOLDERS = Path(__file__).parent / "folders"
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus" / "spaces"
@@ -389,27 +389,27 @@ def test_deleted_file_deletes_its_page(world: World, folder: Path) -> None:
 
 async def test_second_load_keeps_comments_and_change_requests(ask: Ask, world: World, folder: Path) -> None:
     space = SpaceRef(space_id=load(world, folder).space_id)
-    desk = Desk(ask, space)
-    home = await desk.id("Home")
+    editor = SpaceEditor(ask, space)
+    home = await editor.id("Home")
     await ask(comments.Create(at=space, page=home, body=Markdown(markdown="Nice.")), "zoe")
-    at = await desk.propose(update(home, "# Home\n\nfirst\n\ntheir second\n"))
+    at = await editor.propose(update(home, "# Home\n\nfirst\n\ntheir second\n"))
     write(folder, "README.md", "# Home\n\nour first\n\nsecond\n")
     load(world, folder)
     thread = (await ask(comments.List(at=space))).items[0]
     assert thread.target.page is not None
     assert (thread.target.page.id, thread.target.page.outdated) == (home, False)
-    assert (await desk.get(at)).outdated
-    assert (await desk.merge(at)).result == "merge"
-    assert (await desk.page("Home")).markdown == "# Home\n\nour first\n\ntheir second\n"
+    assert (await editor.get(at)).outdated
+    assert (await editor.merge(at)).result == "merge"
+    assert (await editor.page("Home")).markdown == "# Home\n\nour first\n\ntheir second\n"
 
 
 async def test_second_load_keeps_merged_changes(ask: Ask, world: World, folder: Path) -> None:
     space = SpaceRef(space_id=load(world, folder).space_id)
-    desk = Desk(ask, space)
-    await desk.publish(
-        update(await desk.id("Home"), "# Home\n\nmerged first\n\nsecond\n"),
+    editor = SpaceEditor(ask, space)
+    await editor.publish(
+        update(await editor.id("Home"), "# Home\n\nmerged first\n\nsecond\n"),
         insert("# Only here"),
-        DeletePage(page=await desk.id("Setup")),
+        DeletePage(page=await editor.id("Setup")),
     )
     merged = await ask(content.Get(at=space))
     assert load(world, folder).revision_id == merged.id
@@ -417,18 +417,18 @@ async def test_second_load_keeps_merged_changes(ask: Ask, world: World, folder: 
     write(folder, "guide/README.md", "# Guide\n\nHow to, longer.\n")
     again = load(world, folder)
     assert (again.edited, again.conflicts) == (2, 0)
-    assert await desk.outline() == "Home Guide Only here"
-    assert (await desk.page("Home")).markdown == "# Home\n\nmerged first\n\nfolder second\n"
+    assert await editor.outline() == "Home Guide Only here"
+    assert (await editor.page("Home")).markdown == "# Home\n\nmerged first\n\nfolder second\n"
     assert load(world, folder) == LoadedFolder(space.space_id, again.revision_id)
 
 
 async def test_changes_of_file_and_space_are_both_kept(ask: Ask, world: World, folder: Path) -> None:
     space = SpaceRef(space_id=load(world, folder).space_id)
-    desk = Desk(ask, space)
-    await desk.publish(update(await desk.id("Home"), "# Home\n\nfirst\n\nmerged\n"))
+    editor = SpaceEditor(ask, space)
+    await editor.publish(update(await editor.id("Home"), "# Home\n\nfirst\n\nmerged\n"))
     write(folder, "README.md", "# Home\n\nfirst\n\nloaded\n")
     assert load(world, folder).conflicts == 1
-    assert (await desk.page("Home")).markdown == (
+    assert (await editor.page("Home")).markdown == (
         "# Home\n\nfirst\n\n<<<<<<< main\n\nmerged\n\n=======\n\nloaded\n\n>>>>>>> folder\n"
     )
 
@@ -442,11 +442,11 @@ async def test_load_after_deletion_creates_a_new_space(ask: Ask, world: World, f
 
 
 async def test_folder_can_be_loaded_into_an_existing_space(ask: Ask, world: World, folder: Path) -> None:
-    desk = await Desk.open(ask, "# Before")
-    loaded = load(world, folder, space_id=desk.space.space_id)
+    editor = await SpaceEditor.open(ask, "# Before")
+    loaded = load(world, folder, space_id=editor.space.space_id)
     assert loaded.created == 3
-    assert await desk.outline() == "Before Home Guide(Setup)"
-    assert load(world, folder) == LoadedFolder(desk.space.space_id, loaded.revision_id)
+    assert await editor.outline() == "Before Home Guide(Setup)"
+    assert load(world, folder) == LoadedFolder(editor.space.space_id, loaded.revision_id)
 
 
 def test_later_summary_regroups_the_same_pages(world: World, folder: Path) -> None:

@@ -7,8 +7,8 @@ import pytest
 from octavo.api import mcp_servers
 from octavo.api.mcp_servers import McpServer
 from octavo.api.operation import SiteRef
-from tests.server.asking import Ask, check_refused
-from tests.server.publishing import a_site
+from tests.server.sample_sites import create_site
+from tests.server.small_platform import Ask, check_refused
 
 SERVERS = "mcp-servers"
 
@@ -19,7 +19,7 @@ async def _create(ask: Ask, at: SiteRef, name: str = "Search", **fields: Any) ->
 
 
 async def test_mcp_server_is_added_read_changed_and_removed(ask: Ask) -> None:
-    at = await a_site(ask)
+    at = await create_site(ask)
     made = await _create(ask, at, headers={"authorization": "Bearer " + "x" * 500})
     assert (made.name, made.url) == ("Search", "https://mcp.example/")
     assert made.headers == {"authorization": "Bearer " + "x" * 500}
@@ -40,7 +40,7 @@ async def test_mcp_server_is_added_read_changed_and_removed(ask: Ask) -> None:
 
 
 async def test_mcp_server_without_headers_has_empty_headers(ask: Ask) -> None:
-    at = await a_site(ask)
+    at = await create_site(ask)
     assert (await _create(ask, at)).headers == {}
     body = {"name": "Bare", "url": "https://mcp.example/"}
     answer = await ask.http("POST", f"/v1/orgs/acme/sites/{at.site_id}/{SERVERS}", json=body)
@@ -48,7 +48,7 @@ async def test_mcp_server_without_headers_has_empty_headers(ask: Ask) -> None:
 
 
 async def test_list_of_mcp_servers_is_paged_for_each_site(ask: Ask) -> None:
-    at, other = await a_site(ask), await a_site(ask)
+    at, other = await create_site(ask), await create_site(ask)
     made = [await _create(ask, at, name) for name in "abc"]
     await _create(ask, other)
     first = await ask(mcp_servers.List(at=at, limit=2))
@@ -58,7 +58,7 @@ async def test_list_of_mcp_servers_is_paged_for_each_site(ask: Ask) -> None:
 
 
 async def test_headers_are_visible_with_change_permission_only(ask: Ask) -> None:
-    at = await a_site(ask)
+    at = await create_site(ask)
     made = await _create(ask, at)
     for op in (
         mcp_servers.List(at=at),
@@ -88,7 +88,7 @@ async def test_headers_are_visible_with_change_permission_only(ask: Ask) -> None
 async def test_values_beyond_the_limits_of_an_mcp_server_are_refused(
     ask: Ask, body: dict[str, Any], sentence: str
 ) -> None:
-    at = await a_site(ask)
+    at = await create_site(ask)
     answer = await ask.http("POST", f"/v1/orgs/acme/sites/{at.site_id}/{SERVERS}", json=body)
     assert answer.status_code == 400
     assert answer.json()["error"]["message"].startswith(sentence)

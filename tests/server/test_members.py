@@ -9,7 +9,7 @@ import pytest
 from octavo.api import change_requests, organizations, permissions, reviews, spaces, teams
 from octavo.api.operation import ChangeRequestRef, Operation
 from octavo.server.rest import World, iso
-from tests.server.asking import ACME, START, Ask, Clock, check_refused, space_with
+from tests.server.small_platform import ACME, START, Ask, Clock, check_refused, space_with
 
 
 async def test_administrators_change_roles_and_make_guests(ask: Ask) -> None:

@@ -13,8 +13,8 @@ from octavo.api.openapi import OpenApiSpec, Source
 from octavo.documents.openapi import SpecificationError, read_specification
 from octavo.server.app import Platform, fail_unfinished_specs
 from octavo.server.rest import World
-from tests.server.asking import ACME, Ask, check_refused
-from tests.server.web import Web, open_web
+from tests.server.small_platform import ACME, Ask, check_refused
+from tests.server.web_server import WebServer, run_web_server
 
 PETS = {"openapi": "3.1.0", "info": {"title": "Pets", "version": "1"}, "paths": {"/pets": {}}}
 YAML = """
@@ -29,8 +29,8 @@ paths:
 
 
 @pytest.fixture
-def web() -> Iterator[Web]:
-    with open_web() as web:
+def web() -> Iterator[WebServer]:
+    with run_web_server() as web:
         yield web
 
 
@@ -63,14 +63,14 @@ async def test_specification_as_text_is_processed_after_the_response(ask: Ask) -
     assert (await ask.http("GET", kept.url)).json() == PETS
 
 
-async def test_byte_order_mark_of_a_specification_is_ignored(local_ask: Ask, web: Web) -> None:
+async def test_byte_order_mark_of_a_specification_is_ignored(local_ask: Ask, web: WebServer) -> None:
     text = f"\ufeff{json.dumps(PETS)}"
     for source in (Source(text=text), Source(url=web.put("/pets.json", text, "application/json; charset=utf-8"))):
         await local_ask(openapi.Put(at=ACME, spec_slug="pets", source=source))
         assert (await _get(local_ask)).last_process_error_code is None
 
 
-async def test_specification_is_fetched_and_refetched(local_ask: Ask, web: Web) -> None:
+async def test_specification_is_fetched_and_refetched(local_ask: Ask, web: WebServer) -> None:
     url = web.put("/pets.yaml", YAML, "application/yaml")
     await local_ask(openapi.Create(at=ACME, slug="pets", source=Source(url=url)))
     first = await _get(local_ask)
@@ -89,7 +89,7 @@ async def test_put_creates_a_missing_specification(ask: Ask) -> None:
     assert [each.id for each in (await ask(openapi.List(at=ACME))).items] == [made.id]
 
 
-async def test_failed_update_is_reported_and_keeps_the_last_version(local_ask: Ask, web: Web) -> None:
+async def test_failed_update_is_reported_and_keeps_the_last_version(local_ask: Ask, web: WebServer) -> None:
     await local_ask(openapi.Create(at=ACME, slug="pets", source=Source(text=YAML)))
     good = await _get(local_ask)
     url = f"{web.origin}/nothing"
@@ -109,7 +109,7 @@ async def test_failed_update_is_reported_and_keeps_the_last_version(local_ask: A
     assert (mended.last_process_error_code, mended.last_processed_errors, mended.source_url) == (None, (), None)
 
 
-async def test_fetch_from_a_private_network_is_refused(ask: Ask, web: Web) -> None:
+async def test_fetch_from_a_private_network_is_refused(ask: Ask, web: WebServer) -> None:
     url = web.put("/pets.yaml", YAML)
     await ask(openapi.Create(at=ACME, slug="pets", source=Source(url=url)))
     failed = await _get(ask)

@@ -6,7 +6,7 @@ from octavo.api import organizations, sites
 from octavo.api.operation import OrganizationRef, SiteRef
 from octavo.api.organizations import Member
 from octavo.server.rest import World, iso
-from tests.server.asking import ACME, START, Ask, check_refused, space_with
+from tests.server.small_platform import ACME, START, Ask, check_refused, space_with
 
 
 async def test_organizations_of_the_caller_are_listed(ask: Ask, world: World) -> None:

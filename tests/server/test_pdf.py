@@ -14,9 +14,9 @@ from octavo.api import change_requests, content, pdf, spaces
 from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.server.handlers.spaces import get_current
 from octavo.server.rest import World
-from tests.server.asking import Ask, Clock, check_refused, replace_pages, space_with
+from tests.server.small_platform import Ask, Clock, check_refused, replace_pages, space_with
+from tests.server.space_editor import SpaceEditor, insert, update
 from tests.server.test_references import add_reusable_content
-from tests.server.writing import Desk, insert, update
 
 EVERYTHING = """# All of it
 
@@ -134,12 +134,12 @@ async def test_page_is_printed_with_or_without_subpages(ask: Ask, world: World) 
 
 
 async def test_change_request_is_printed_with_its_changes(ask: Ask) -> None:
-    desk = await Desk.open(ask, "# One\n\nOld words")
-    at = await desk.propose(update(await desk.id("One"), "# One\n\nNew words"))
+    editor = await SpaceEditor.open(ask, "# One\n\nOld words")
+    at = await editor.propose(update(await editor.id("One"), "# One\n\nNew words"))
     assert "New words" in _words(await _pdf(ask, at, "sam"))
-    assert "Old words" in _words(await _pdf(ask, desk.space, "sam"))
+    assert "Old words" in _words(await _pdf(ask, editor.space, "sam"))
     await check_refused(ask(pdf.Get(at=at), "eve"), 404)
-    await check_refused(ask(pdf.Get(at=desk.space), "eve"), 404)
+    await check_refused(ask(pdf.Get(at=editor.space), "eve"), 404)
     gone = at.model_copy(update={"change_request_id": "99"})
     await check_refused(ask(pdf.Get(at=gone)), 404)
 
@@ -153,10 +153,10 @@ async def test_images_of_the_space_are_printed(ask: Ask) -> None:
     damaged = content.NewFile(
         name="b.png", content_type="image/png", base64=b64encode(drawn.getvalue()[:40]).decode(), ref="b.png"
     )
-    desk = await Desk.open(ask, "# One")
-    at = await desk.propose()
+    editor = await SpaceEditor.open(ask, "# One")
+    at = await editor.propose()
     page = insert("# Two\n\n![Red](./a.png)\n\n![Damaged](./b.png)\n\n![Far](https://a.example/c.png)")
-    await desk.edit(at, content.InsertFiles(files=(good, damaged)), page)
+    await editor.edit(at, content.InsertFiles(files=(good, damaged)), page)
     reader = await _pdf(ask, at)
     assert [(image.image.size if image.image else None) for image in reader.pages[1].images] == [(40, 20)]
     said = _words(reader)

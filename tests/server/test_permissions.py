@@ -7,7 +7,7 @@ from octavo.api.operation import CollectionRef
 from octavo.api.spaces import Space
 from octavo.server.handlers.permissions import RANKS, require, role
 from octavo.server.rest import Refusal, World
-from tests.server.asking import ACME, PEOPLE, Ask, check_refused, space_with
+from tests.server.small_platform import ACME, PEOPLE, Ask, check_refused, space_with
 
 ALLOWED = {
     "ada": {"view", "access", "comment", "edit", "review", "merge", "admin"},

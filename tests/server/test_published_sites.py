@@ -9,14 +9,14 @@ import pytest
 from octavo.api import share_links, site_structure, sites, spaces
 from octavo.api.operation import SPECS, Operation, SiteRef
 from octavo.api.site_structure import SectionGroup, SiteSection
-from tests.server.asking import Ask, check_refused, space_with
-from tests.server.publishing import a_site
+from tests.server.sample_sites import create_site
+from tests.server.small_platform import Ask, check_refused, space_with
 
 STRANGER = "eve"
 
 
 async def _publish_site(ask: Ask, visibility: sites.Visibility, *titles: str) -> SiteRef:
-    at = await a_site(ask, *[await space_with(ask, title) for title in titles or ("Guide",)])
+    at = await create_site(ask, *[await space_with(ask, title) for title in titles or ("Guide",)])
     await ask(sites.Update(at=at, visibility=visibility))
     await ask(sites.Publish(at=at))
     return at
@@ -36,7 +36,7 @@ def _reads_of(at: SiteRef, share_key: str | None = None) -> list[Operation[Any]]
 
 
 async def test_publish_shows_and_unpublish_hides_a_site(ask: Ask) -> None:
-    at = await a_site(ask, await space_with(ask, "Guide"))
+    at = await create_site(ask, await space_with(ask, "Guide"))
     assert "“Docs” is not published." in await check_refused(ask(sites.GetPublished(at=at)), 404)
     for _ in range(2):
         site = await ask(sites.Publish(at=at))
@@ -57,7 +57,7 @@ def test_response_that_asks_for_payment_is_recognized() -> None:
 
 async def test_site_without_spaces_cannot_be_published(ask: Ask) -> None:
     space = await space_with(ask)
-    at = await a_site(ask, space)
+    at = await create_site(ask, space)
     await ask(spaces.Delete(at=space.ref))
     assert "“Docs” has no space to show" in await check_refused(ask(sites.Publish(at=at)), 409)
     await ask(spaces.Restore(at=space.ref))
@@ -138,7 +138,7 @@ async def test_site_with_visitor_sign_in_is_hidden_from_strangers(ask: Ask) -> N
 
 async def test_visitors_see_all_spaces_and_members_the_permitted_ones(ask: Ask) -> None:
     open_one, closed = await space_with(ask, "Open"), await space_with(ask, "Closed")
-    at = await a_site(ask, open_one, closed)
+    at = await create_site(ask, open_one, closed)
     await ask(spaces.Update(at=closed.ref, default_level=None))
 
     async def visible_titles(user: str) -> list[str]:
@@ -150,7 +150,7 @@ async def test_visitors_see_all_spaces_and_members_the_permitted_ones(ask: Ask) 
 
 
 async def test_empty_sections_are_hidden_from_visitors(ask: Ask) -> None:
-    at = await a_site(ask)
+    at = await create_site(ask)
     guide = await ask(site_structure.CreateSection(at=at, space_id=(await space_with(ask, "Guide")).id))
     blog = await ask(site_structure.CreateSection(at=at, space_id=(await space_with(ask, "Blog")).id))
     await ask(site_structure.CreateGroup(at=at, title="Empty"))
@@ -167,7 +167,7 @@ async def test_empty_sections_are_hidden_from_visitors(ask: Ask) -> None:
 
 
 async def test_each_section_has_its_own_url(ask: Ask) -> None:
-    at = await a_site(ask)
+    at = await create_site(ask)
     made: list[SiteSection] = []
     for title in ("Guide", "API"):
         section = await ask(site_structure.CreateSection(at=at, space_id=(await space_with(ask, title)).id))
@@ -199,7 +199,7 @@ async def test_unknown_site_has_no_published_content(ask: Ask) -> None:
 
 async def test_published_structure_has_titles_and_icons(ask: Ask) -> None:
     guide = await space_with(ask, "Guide")
-    at = await a_site(ask, guide)
+    at = await create_site(ask, guide)
     await ask(sites.Publish(at=at))
     await ask(sites.GetPublished(at=at))
     shown = ask.last.json()["customizations"]

@@ -11,14 +11,14 @@ from octavo.api.redirects import Redirect, ToPage, ToSection, ToSpace
 from octavo.api.spaces import Space
 from octavo.server.handlers.sites import normalize_path
 from octavo.server.rest import Refusal
-from tests.server.asking import Ask, check_refused, space_with
-from tests.server.publishing import a_site
+from tests.server.sample_sites import create_site
+from tests.server.small_platform import Ask, check_refused, space_with
 
 
 async def _site_with_space(ask: Ask) -> tuple[SiteRef, Space, str]:
     """Create a site with one space. Return the site, the space, and the id of the site space."""
     space = await space_with(ask, home="# Home", guide="# Guide")
-    at = await a_site(ask, space)
+    at = await create_site(ask, space)
     placed = (await ask(site_structure.ListSiteSpaces(at=at))).items
     return at, space, placed[0].id
 
@@ -132,7 +132,7 @@ async def test_invalid_source_is_refused_by_client_and_server(ask: Ask, source: 
     ],
 )
 async def test_destinations_are_of_three_kinds(ask: Ask, body: dict[str, Any], sentence: str) -> None:
-    at = await a_site(ask)
+    at = await create_site(ask)
     answer = await ask.http("POST", f"/v1/orgs/acme/sites/{at.site_id}/redirects", json=body)
     assert (answer.status_code, answer.json()["error"]["message"][: len(sentence)]) == (400, sentence)
 

@@ -13,8 +13,8 @@ from octavo.server.handlers.spaces import add_next, get_current, set_current
 from octavo.server.page_texts import expand_includes
 from octavo.server.rest import World
 from octavo.server.store import Json, Store
-from tests.server.asking import Ask
-from tests.server.writing import Desk, update
+from tests.server.small_platform import Ask
+from tests.server.space_editor import SpaceEditor, update
 
 NOTE = "{% hint %}\nTake care, see [the guide](../../guide.md).\n{% endhint %}\n"
 
@@ -26,54 +26,54 @@ def add_reusable_content(world: World, space_id: str, **texts: str) -> None:
     set_current(world, space_id, add_next(world, here, reusableContents=items))
 
 
-async def read_page(ask: Ask, desk: Desk, title: str, **how: Any) -> str:
-    op = content.GetPage(at=desk.space, page_id=await desk.id(title), format="markdown", **how)
+async def read_page(ask: Ask, editor: SpaceEditor, title: str, **how: Any) -> str:
+    op = content.GetPage(at=editor.space, page_id=await editor.id(title), format="markdown", **how)
     return (await ask(op)).markdown or ""
 
 
 async def test_included_content_is_inserted_on_request(ask: Ask, world: World) -> None:
     text = '# Home\n\n* one\n  {% include "../.gitbook/includes/note.md" %}\n\n```\n{% include "note" %}\n```\n'
-    desk = await Desk.open(ask, text, "# Guide")
-    add_reusable_content(world.for_user("ada"), desk.space.space_id, note=NOTE)
-    assert await read_page(ask, desk, "Home") == text
+    editor = await SpaceEditor.open(ask, text, "# Guide")
+    add_reusable_content(world.for_user("ada"), editor.space.space_id, note=NOTE)
+    assert await read_page(ask, editor, "Home") == text
     for wanted in (True, "reusable-contents"):
-        whole = await read_page(ask, desk, "Home", dereferenced=wanted)
+        whole = await read_page(ask, editor, "Home", dereferenced=wanted)
         assert [block.kind for block in parse(whole).walk()][:6] == [
             *("heading", "list", "item", "paragraph", "include", "hint")
         ]
         assert "[the guide](guide.md)" in whole
         assert '```\n{% include "note" %}\n```' in whole
-    assert await read_page(ask, desk, "Home", dereferenced=False) == text
+    assert await read_page(ask, editor, "Home", dereferenced=False) == text
 
 
 async def test_links_in_code_of_included_content_stay(ask: Ask, world: World) -> None:
-    desk = await Desk.open(ask, '# Home\n\n{% include "note" %}\n')
+    editor = await SpaceEditor.open(ask, '# Home\n\n{% include "note" %}\n')
     code = "```md\n[the guide](../../guide.md)\n```"
-    add_reusable_content(world.for_user("ada"), desk.space.space_id, note=f"{code}\n\n[guide](../../guide.md)")
-    assert f"{code}\n\n[guide](guide.md)" in await read_page(ask, desk, "Home", dereferenced=True)
+    add_reusable_content(world.for_user("ada"), editor.space.space_id, note=f"{code}\n\n[guide](../../guide.md)")
+    assert f"{code}\n\n[guide](guide.md)" in await read_page(ask, editor, "Home", dereferenced=True)
 
 
 async def test_links_to_pages_and_files_are_returned_by_id_on_request(ask: Ask) -> None:
-    desk = await Desk.open(ask, "# Home", "# Guide\n\n## Part")
-    guide = await desk.id("Guide")
+    editor = await SpaceEditor.open(ask, "# Home", "# Guide\n\n## Part")
+    guide = await editor.id("Guide")
     text = (
         "# Home\n\n[a](guide.md#part) [b](#top) [c](https://example.org/guide.md) [d](nowhere.md)\n\n"
         '{% content-ref url="guide.md" %}\n[guide.md](guide.md)\n{% endcontent-ref %}\n\n```\n[a](guide.md)\n```\n'
     )
-    await desk.publish(update(await desk.id("Home"), text))
+    await editor.publish(update(await editor.id("Home"), text))
     by_id = text.replace("](guide.md#part)", f"](/pages/{guide}#part)").replace('"guide.md"', f'"/pages/{guide}"')
     by_id = by_id.replace("[guide.md](guide.md)", f"[guide.md](/pages/{guide})")
-    assert await read_page(ask, desk, "Home", refs="stable") == by_id
-    assert await read_page(ask, desk, "Home", refs="relative") == text
+    assert await read_page(ask, editor, "Home", refs="stable") == by_id
+    assert await read_page(ask, editor, "Home", refs="relative") == text
 
 
 async def test_comment_on_an_included_block_is_accepted(ask: Ask, world: World) -> None:
-    desk = await Desk.open(ask, '# Home\n\n{% include "note" %}\n', "# Guide")
-    add_reusable_content(world.for_user("ada"), desk.space.space_id, note=NOTE)
-    included = parse(await read_page(ask, desk, "Home", dereferenced=True)).blocks[1]
+    editor = await SpaceEditor.open(ask, '# Home\n\n{% include "note" %}\n', "# Guide")
+    add_reusable_content(world.for_user("ada"), editor.space.space_id, note=NOTE)
+    included = parse(await read_page(ask, editor, "Home", dereferenced=True)).blocks[1]
     body = Markdown(markdown="Which care?")
     words = included.children[0].children[0]
-    asked = comments.Create(at=desk.space, body=body, page=await desk.id("Home"), node=words.key)
+    asked = comments.Create(at=editor.space, body=body, page=await editor.id("Home"), node=words.key)
     target = (await ask(asked)).target
     assert target.node is not None
     assert target.page is not None

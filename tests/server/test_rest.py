@@ -6,7 +6,7 @@ from octavo.api import comments, organizations
 from octavo.api.operation import SpaceRef, load
 from octavo.server import handlers, rest
 from octavo.server.rest import Refusal
-from tests.server.asking import Ask
+from tests.server.small_platform import Ask
 
 LISTING = comments.List(at=SpaceRef(space_id="s"))
 NUMBERS = [(number, {"id": f"k{number}"}) for number in range(1, 8)]

@@ -6,24 +6,24 @@ import pytest
 
 from octavo.api import change_requests, comments, reviews
 from octavo.api.bodies import Markdown
-from tests.server.asking import Ask, Clock, Refusal
-from tests.server.writing import Desk, insert
+from tests.server.small_platform import Ask, Clock, Refusal
+from tests.server.space_editor import SpaceEditor, insert
 
 
 async def test_review_belongs_to_its_revision(ask: Ask) -> None:
-    desk = await Desk.open(ask, "# Home")
-    at = await desk.propose(insert("# A"))
+    editor = await SpaceEditor.open(ask, "# Home")
+    at = await editor.propose(insert("# A"))
     review = await ask(reviews.Submit(at=at, status="approved"), "tom")
     assert (review.reviewer.id, review.status, review.outdated) == ("tom", "approved", False)
-    assert review.revision == (await desk.get(at)).revision
-    await desk.edit(at, insert("# B"))
+    assert review.revision == (await editor.get(at)).revision
+    await editor.edit(at, insert("# B"))
     listed = (await ask(reviews.List(at=at))).items
     assert [(each.revision, each.outdated) for each in listed] == [(review.revision, False)]
 
 
 async def test_new_review_of_a_user_outdates_the_older_review(ask: Ask) -> None:
-    desk = await Desk.open(ask)
-    at = await desk.propose()
+    editor = await SpaceEditor.open(ask)
+    at = await editor.propose()
     await ask(reviews.Submit(at=at, status="changes-requested"), "tom")
     await ask(reviews.Submit(at=at, status="approved"), "mia")
     await ask(reviews.Submit(at=at, status="approved"), "tom")
@@ -40,8 +40,8 @@ async def test_new_review_of_a_user_outdates_the_older_review(ask: Ask) -> None:
 
 
 async def test_text_of_a_review_is_a_comment(ask: Ask) -> None:
-    desk = await Desk.open(ask)
-    at = await desk.propose()
+    editor = await SpaceEditor.open(ask)
+    at = await editor.propose()
     op = reviews.Submit(at=at, status="changes-requested", comment=Markdown(markdown="Too **long**."))
     review = await ask(op, "tom")
     assert review.comment is not None
@@ -56,8 +56,8 @@ async def test_text_of_a_review_is_a_comment(ask: Ask) -> None:
 
 
 async def test_review_fulfills_the_review_request(ask: Ask, clock: Clock) -> None:
-    desk = await Desk.open(ask)
-    at = await desk.propose()
+    editor = await SpaceEditor.open(ask)
+    at = await editor.propose()
     asked = await ask(reviews.Request(at=at, users=("tom", "mia", "tom")), "jun")
     assert [each.user and each.user.id for each in asked.users] == ["tom", "mia"]
     review = await ask(reviews.Submit(at=at, status="approved"), "tom")
@@ -68,8 +68,8 @@ async def test_review_fulfills_the_review_request(ask: Ask, clock: Clock) -> Non
 
 
 async def test_repeated_review_request_outdates_the_review(ask: Ask) -> None:
-    desk = await Desk.open(ask)
-    at = await desk.propose()
+    editor = await SpaceEditor.open(ask)
+    at = await editor.propose()
     await ask(reviews.Submit(at=at, status="changes-requested"), "tom")
     await ask(reviews.Request(at=at, users=("tom",)), "jun")
     assert [each.outdated for each in (await ask(reviews.List(at=at))).items] == [True]
@@ -77,15 +77,15 @@ async def test_repeated_review_request_outdates_the_review(ask: Ask) -> None:
 
 
 async def test_review_request_may_set_the_subject(ask: Ask) -> None:
-    desk = await Desk.open(ask)
-    at = await desk.propose(subject="")
+    editor = await SpaceEditor.open(ask)
+    at = await editor.propose(subject="")
     await ask(reviews.Request(at=at, users=("tom",), subject="Please look"), "jun")
-    assert (await desk.get(at)).subject == "Please look"
+    assert (await editor.get(at)).subject == "Please look"
 
 
 async def test_editors_and_the_reviewer_withdraw_a_review_request(ask: Ask) -> None:
-    desk = await Desk.open(ask)
-    at = await desk.propose()
+    editor = await SpaceEditor.open(ask)
+    at = await editor.propose()
     await ask(reviews.Request(at=at, users=("tom", "mia")), "jun")
     with pytest.raises(Refusal, match="need the Editor role"):
         await ask(reviews.Withdraw(at=at, user_id="tom"), "zoe")
@@ -104,8 +104,8 @@ async def test_editors_and_the_reviewer_withdraw_a_review_request(ask: Ask) -> N
     ],
 )
 async def test_review_request_needs_a_permitted_reviewer(ask: Ask, user: str, status: int, sentence: str) -> None:
-    desk = await Desk.open(ask)
-    at = await desk.propose()
+    editor = await SpaceEditor.open(ask)
+    at = await editor.propose()
     with pytest.raises(Refusal, match=sentence) as refused:
         await ask(reviews.Request(at=at, users=("tom", user)), "jun")
     assert refused.value.status == status
@@ -113,24 +113,24 @@ async def test_review_request_needs_a_permitted_reviewer(ask: Ask, user: str, st
 
 
 async def test_review_needs_the_reviewer_role(ask: Ask) -> None:
-    desk = await Desk.open(ask)
-    at = await desk.propose()
+    editor = await SpaceEditor.open(ask)
+    at = await editor.propose()
     with pytest.raises(Refusal, match="need the Reviewer role") as refused:
         await ask(reviews.Submit(at=at, status="approved"), "jun")
     assert refused.value.status == 403
 
 
 async def test_review_with_an_empty_comment_is_refused(ask: Ask) -> None:
-    desk = await Desk.open(ask)
-    at = await desk.propose()
+    editor = await SpaceEditor.open(ask)
+    at = await editor.propose()
     with pytest.raises(Refusal, match="empty"):
         await ask(reviews.Submit(at=at, status="approved", comment=Markdown(markdown=" ")), "tom")
     assert (await ask(reviews.List(at=at))).items == ()
 
 
 async def test_closed_change_request_cannot_be_reviewed(ask: Ask) -> None:
-    desk = await Desk.open(ask)
-    at = await desk.propose()
+    editor = await SpaceEditor.open(ask)
+    at = await editor.propose()
     await ask(change_requests.Update(at=at, status="archived"))
     with pytest.raises(Refusal, match="archived") as refused:
         await ask(reviews.Submit(at=at, status="approved"), "tom")

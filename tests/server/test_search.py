@@ -16,7 +16,7 @@ from octavo.server.page_texts import split_sections
 from octavo.server.rest import World
 from octavo.server.store import Json, Store
 from tests.api.test_folding import ALIKE
-from tests.server.asking import ACME, Ask, check_refused, replace_pages, space_with
+from tests.server.small_platform import ACME, Ask, check_refused, replace_pages, space_with
 from tests.server.test_references import add_reusable_content
 
 GUIDE = """# Guide

@@ -9,14 +9,14 @@ import pytest
 from octavo.api import share_links, sites
 from octavo.api.operation import Operation, SiteRef
 from octavo.server.rest import World
-from tests.server.asking import START, Ask, check_refused, space_with
-from tests.server.publishing import a_site
+from tests.server.sample_sites import create_site
+from tests.server.small_platform import START, Ask, check_refused, space_with
 
 
 @pytest.fixture
 async def at(ask: Ask) -> SiteRef:
     """Create a site that is published with share links."""
-    at = await a_site(ask, await space_with(ask))
+    at = await create_site(ask, await space_with(ask))
     await ask(sites.Update(at=at, visibility="share-link"))
     await ask(sites.Publish(at=at))
     return at

@@ -7,20 +7,20 @@ from typing import Any
 from octavo.api import site_structure as structure
 from octavo.api.operation import Listing
 from octavo.api.site_structure import Position, SectionGroup, SiteSection, SiteSpace
-from tests.server.asking import Ask, check_refused, space_with
-from tests.server.publishing import (
-    a_site,
-    a_site_in_sections,
+from tests.server.sample_sites import (
     after_part,
     before_part,
+    create_site,
+    create_site_with_sections,
     pointer_to,
     site_spaces_of,
     tree_of,
 )
+from tests.server.small_platform import Ask, check_refused, space_with
 
 
 async def test_parts_move_before_and_after_each_other(ask: Ask) -> None:
-    at, made = await a_site_in_sections(ask, "Guide", "API", "Blog")
+    at, made = await create_site_with_sections(ask, "Guide", "API", "Blog")
     group = await ask(structure.CreateGroup(at=at, title="Group", sections=(made["API"].id,)))
 
     async def sort(item: SiteSection | SectionGroup | SiteSpace, position: Position) -> structure.Part:
@@ -41,7 +41,7 @@ async def test_parts_move_before_and_after_each_other(ask: Ask) -> None:
 
 
 async def test_invalid_move_of_a_part_is_refused(ask: Ask) -> None:
-    at, made = await a_site_in_sections(ask, "Guide", "API")
+    at, made = await create_site_with_sections(ask, "Guide", "API")
     outer = await ask(structure.CreateGroup(at=at, title="Outer", sections=(made["API"].id,)))
     inner = await ask(structure.CreateGroup(at=at, title="Inner", parent=outer.id))
     lonely = await ask(
@@ -68,7 +68,7 @@ async def test_invalid_move_of_a_part_is_refused(ask: Ask) -> None:
 
 
 async def test_sort_needs_an_item_and_a_position(ask: Ask) -> None:
-    at = await a_site(ask)
+    at = await create_site(ask)
     url = f"/v1/orgs/acme/sites/{at.site_id}/structure/sort"
     for body, sentence in (
         ({}, "item is required."),
@@ -81,7 +81,7 @@ async def test_sort_needs_an_item_and_a_position(ask: Ask) -> None:
 
 
 async def test_older_operation_to_move_a_section_works(ask: Ask) -> None:
-    at, made = await a_site_in_sections(ask, "Guide", "API", "Blog")
+    at, made = await create_site_with_sections(ask, "Guide", "API", "Blog")
     before = structure.SectionPosition(before=structure.SectionPointer(site_section=made["Guide"].id))
     moved = await ask(structure.MoveSection(at=at, site_section_id=made["Blog"].id, position=before))
     assert moved.title == "Blog"
@@ -96,7 +96,7 @@ async def test_older_operation_to_move_a_section_works(ask: Ask) -> None:
 
 
 async def test_lists_of_parts_stay_consistent_while_parts_change(ask: Ask) -> None:
-    at, made = await a_site_in_sections(ask, "AA", "BB", "CC", "DD")
+    at, made = await create_site_with_sections(ask, "AA", "BB", "CC", "DD")
     await ask(structure.CreateGroup(at=at, title="Group", sections=(made["BB"].id, made["CC"].id)))
     listings: list[Listing[Any]] = [
         structure.ListSections(at=at, limit=3),

@@ -9,20 +9,20 @@ from octavo.api import sites, spaces
 from octavo.api.site_structure import SectionGroup, SiteSection, SiteSpace, UnknownPart
 from octavo.server.app import Platform
 from octavo.server.rest import World
-from tests.server.asking import ACME, Ask, Clock, check_refused, space_with
-from tests.server.publishing import (
-    a_section,
-    a_site,
-    a_site_in_sections,
+from tests.server.sample_sites import (
+    add_section,
     before_part,
+    create_site,
+    create_site_with_sections,
     pointer_to,
     site_spaces_of,
     tree_of,
 )
+from tests.server.small_platform import ACME, Ask, Clock, check_refused, space_with
 
 
 async def test_site_without_sections_consists_of_spaces(ask: Ask) -> None:
-    at = await a_site(ask, await space_with(ask, "Guide"), await space_with(ask, "API"))
+    at = await create_site(ask, await space_with(ask, "Guide"), await space_with(ask, "API"))
     found = await ask(structure.Get(at=at), "sam")
     assert (found.type, await tree_of(ask, at)) == ("siteSpaces", ["Guide", "API"])
     guide = found.structure[0]
@@ -33,7 +33,7 @@ async def test_site_without_sections_consists_of_spaces(ask: Ask) -> None:
 
 
 async def test_added_space_is_the_last_part(ask: Ask) -> None:
-    at = await a_site(ask, await space_with(ask, "Guide"))
+    at = await create_site(ask, await space_with(ask, "Guide"))
     api = await space_with(ask, "Guide")
     added = await ask(structure.CreateSiteSpace(at=at, space_id=api.id), "mia")
     assert (added.path, added.default) == ("guide-2", False)
@@ -45,7 +45,7 @@ async def test_added_space_is_the_last_part(ask: Ask) -> None:
 
 
 async def test_structure_needs_permission_to_create_content(ask: Ask) -> None:
-    at, made = await a_site_in_sections(ask, "Guide", "API")
+    at, made = await create_site_with_sections(ask, "Guide", "API")
     guide = made["Guide"].id
     group = await ask(structure.CreateGroup(at=at, title="Group"))
     item = structure.Sort(at=at, item=pointer_to(made["API"]), position=before_part(made["Guide"]))
@@ -69,7 +69,7 @@ async def test_structure_needs_permission_to_create_content(ask: Ask) -> None:
 
 async def test_first_section_takes_all_spaces_of_the_site(ask: Ask) -> None:
     guide, old = await space_with(ask, "Guide"), await space_with(ask, "Old guide")
-    at = await a_site(ask, guide, old)
+    at = await create_site(ask, guide, old)
     await ask(sites.Update(at=at, default_site_space=(await site_spaces_of(ask, at))["Old guide"].id))
     api = await ask(structure.CreateSection(at=at, space_id=(await space_with(ask, "API")).id, icon="gear"))
     assert (api.title, api.path, api.icon, api.default) == ("API", "api", "gear", False)
@@ -86,9 +86,9 @@ async def test_first_section_takes_all_spaces_of_the_site(ask: Ask) -> None:
 
 async def test_first_section_takes_deleted_spaces_too(ask: Ask) -> None:
     guide = await space_with(ask, "Guide")
-    at = await a_site(ask, guide)
+    at = await create_site(ask, guide)
     await ask(spaces.Delete(at=guide.ref))
-    await a_section(ask, at, "API")
+    await add_section(ask, at, "API")
     assert await tree_of(ask, at) == ["API"]
     await ask(spaces.Restore(at=guide.ref))
     [api] = (await ask(structure.ListSections(at=at))).items
@@ -96,7 +96,7 @@ async def test_first_section_takes_deleted_spaces_too(ask: Ask) -> None:
 
 
 async def test_section_may_have_its_own_title(ask: Ask) -> None:
-    at = await a_site(ask)
+    at = await create_site(ask)
     space = await space_with(ask, "Guide")
     section = await ask(structure.CreateSection(at=at, space_id=space.id, title="How to", icon=None))
     assert (section.title, section.path, section.icon, section.default) == ("How to", "how-to", None, True)
@@ -107,7 +107,7 @@ async def test_section_may_have_its_own_title(ask: Ask) -> None:
 
 
 async def test_section_fields_are_changed_separately(ask: Ask) -> None:
-    at, made = await a_site_in_sections(ask, "Guide", "API")
+    at, made = await create_site_with_sections(ask, "Guide", "API")
     guide = made["Guide"].id
     full = {"title": "Guides", "path": "guides", "condition": "visitor.claims.beta", "icon": "book"}
     await ask(structure.UpdateSection(at=at, site_section_id=guide, description="All of them", **full))
@@ -141,14 +141,14 @@ async def test_section_fields_are_changed_separately(ask: Ask) -> None:
 async def test_values_beyond_the_limits_of_a_section_are_refused(
     ask: Ask, body: dict[str, object], sentence: str
 ) -> None:
-    at, made = await a_site_in_sections(ask, "Guide")
+    at, made = await create_site_with_sections(ask, "Guide")
     answer = await ask.http("PATCH", f"/v1/orgs/acme/sites/{at.site_id}/sections/{made['Guide'].id}", json=body)
     assert answer.status_code == 400
     assert answer.json()["error"]["message"].startswith(sentence)
 
 
 async def test_default_section_and_space_are_set(ask: Ask) -> None:
-    at, made = await a_site_in_sections(ask, "Guide", "API")
+    at, made = await create_site_with_sections(ask, "Guide", "API")
     extra = await ask(
         structure.CreateSiteSpace(at=at, space_id=(await space_with(ask, "V2")).id, section_id=made["API"].id)
     )
@@ -166,7 +166,7 @@ async def test_default_section_and_space_are_set(ask: Ask) -> None:
 
 
 async def test_section_without_spaces_cannot_be_the_default(ask: Ask) -> None:
-    at, made = await a_site_in_sections(ask, "Guide", "API")
+    at, made = await create_site_with_sections(ask, "Guide", "API")
     await ask(sites.Update(at=at, default_site_section=made["API"].id))
     await ask(structure.DeleteSiteSpace(at=at, site_space_id=made["API"].site_spaces[0].id))
     shown = {each.title: each for each in (await ask(structure.ListSections(at=at))).items}
@@ -179,7 +179,7 @@ async def test_section_without_spaces_cannot_be_the_default(ask: Ask) -> None:
 
 
 async def test_site_space_fields_are_changed_and_removed(ask: Ask) -> None:
-    at = await a_site(ask, await space_with(ask, "Guide"), await space_with(ask, "API"))
+    at = await create_site(ask, await space_with(ask, "Guide"), await space_with(ask, "API"))
     guide = (await site_spaces_of(ask, at))["Guide"]
 
     async def change(**fields: object) -> SiteSpace:
@@ -204,7 +204,7 @@ async def test_site_space_fields_are_changed_and_removed(ask: Ask) -> None:
 
 async def test_removing_a_space_from_a_site_keeps_the_space(ask: Ask) -> None:
     guide = await space_with(ask, "Guide")
-    at = await a_site(ask, guide)
+    at = await create_site(ask, guide)
     here = (await site_spaces_of(ask, at))["Guide"].id
     for _ in range(2):
         await ask(structure.DeleteSiteSpace(at=at, site_space_id=here))
@@ -214,7 +214,7 @@ async def test_removing_a_space_from_a_site_keeps_the_space(ask: Ask) -> None:
 
 
 async def test_deleting_a_section_removes_its_spaces_from_the_site(ask: Ask) -> None:
-    at, made = await a_site_in_sections(ask, "Guide", "API")
+    at, made = await create_site_with_sections(ask, "Guide", "API")
     for _ in range(2):
         await ask(structure.DeleteSection(at=at, site_section_id=made["Guide"].id), "mia")
     assert (await tree_of(ask, at), (await ask(sites.Get(at=at))).site_spaces) == (["API"], 1)
@@ -224,7 +224,7 @@ async def test_deleting_a_section_removes_its_spaces_from_the_site(ask: Ask) -> 
 
 
 async def test_group_without_visible_sections_is_listed_only_for_editors(ask: Ask) -> None:
-    at, made = await a_site_in_sections(ask, "Guide", "Secret")
+    at, made = await create_site_with_sections(ask, "Guide", "Secret")
     await ask(structure.CreateGroup(at=at, title="Hidden", sections=(made["Secret"].id,)))
     await ask(structure.CreateGroup(at=at, title="Open", sections=(made["Guide"].id,)))
     secret = made["Secret"].site_spaces[0].space
@@ -237,15 +237,15 @@ async def test_group_without_visible_sections_is_listed_only_for_editors(ask: As
 
 
 async def test_title_from_a_space_with_a_short_title_has_two_characters(ask: Ask) -> None:
-    at = await a_site(ask, await space_with(ask, "C"))
-    await a_section(ask, at, "")
+    at = await create_site(ask, await space_with(ask, "C"))
+    await add_section(ask, at, "")
     assert [each.title for each in (await ask(structure.ListSections(at=at))).items] == ["Untitled", "Untitled"]
     short = await space_with(ask, "R")
     assert (await ask(sites.Create(at=ACME, spaces=(short.id,)))).title == "Untitled"
 
 
 async def test_groups_contain_sections_and_groups(ask: Ask) -> None:
-    at, made = await a_site_in_sections(ask, "Guide", "API", "Blog")
+    at, made = await create_site_with_sections(ask, "Guide", "API", "Blog")
     wanted = (made["Blog"].id, made["API"].id)
     outer = await ask(structure.CreateGroup(at=at, title="For builders", icon="gear", sections=wanted))
     assert (outer.icon, [each.title for each in outer.sections]) == ("gear", ["Blog", "API"])
@@ -265,7 +265,7 @@ async def test_groups_contain_sections_and_groups(ask: Ask) -> None:
 
 
 async def test_deleting_a_renamed_group_keeps_its_sections(ask: Ask) -> None:
-    at, made = await a_site_in_sections(ask, "Guide", "API", "Blog")
+    at, made = await create_site_with_sections(ask, "Guide", "API", "Blog")
     group = await ask(structure.CreateGroup(at=at, title="Group", icon="gear", sections=(made["API"].id,)))
     await ask(structure.Sort(at=at, item=pointer_to(group), position=before_part(made["Blog"])))
     changed = await ask(structure.UpdateGroup(at=at, site_section_group_id=group.id, title="Renamed", icon=None))
@@ -290,21 +290,21 @@ async def test_deleting_a_renamed_group_keeps_its_sections(ask: Ask) -> None:
 async def test_values_beyond_the_limits_of_a_group_are_refused(
     ask: Ask, body: dict[str, object], sentence: str
 ) -> None:
-    at = await a_site(ask)
+    at = await create_site(ask)
     answer = await ask.http("POST", f"/v1/orgs/acme/sites/{at.site_id}/section-groups", json=body)
     assert (answer.status_code, answer.json()["error"]["message"]) == (400, sentence)
 
 
 async def test_spaces_without_sections_stay_beside_a_group(ask: Ask) -> None:
-    at = await a_site(ask, await space_with(ask, "Guide"))
+    at = await create_site(ask, await space_with(ask, "Guide"))
     await ask(structure.CreateGroup(at=at, title="Group"))
     assert await tree_of(ask, at) == ["Guide"]
-    await a_section(ask, at, "API")
+    await add_section(ask, at, "API")
     assert sorted(map(str, await tree_of(ask, at))) == ["API", "Group", "Guide", "[]"]
 
 
 async def test_section_remains_without_spaces(ask: Ask, world: World, clock: Clock) -> None:
-    at, made = await a_site_in_sections(ask, "Guide", "API")
+    at, made = await create_site_with_sections(ask, "Guide", "API")
     space = made["Guide"].site_spaces[0].space
     assert space
     await ask(spaces.Delete(at=space.ref))

@@ -12,8 +12,8 @@ from octavo.server.app import Platform
 from octavo.server.handlers.spaces import page_text
 from octavo.server.rest import World, iso
 from octavo.server.store import MissingResource
-from tests.server.asking import ACME, START, Ask, Clock, check_refused, space_with
-from tests.server.publishing import a_site
+from tests.server.sample_sites import create_site
+from tests.server.small_platform import ACME, START, Ask, Clock, check_refused, space_with
 
 
 async def _titles(ask: Ask, user: str = "ada", **wanted: object) -> list[str]:
@@ -59,7 +59,7 @@ async def test_site_needs_editable_spaces_of_its_organization(ask: Ask, world: W
 
 
 async def test_organization_roles_determine_site_permissions(ask: Ask) -> None:
-    at = await a_site(ask, await space_with(ask))
+    at = await create_site(ask, await space_with(ask))
     assert "need the Creator role" in await check_refused(ask(sites.Create(at=ACME), "tom"), 403)
     for op in (sites.Update(at=at, title="Mine"), sites.Delete(at=at), sites.Publish(at=at), sites.Unpublish(at=at)):
         assert "need the Admin role" in await check_refused(ask(op, "mia"), 403)
@@ -76,8 +76,8 @@ async def test_organization_roles_determine_site_permissions(ask: Ask) -> None:
 
 async def test_guests_see_sites_with_a_visible_space(ask: Ask, world: World) -> None:
     mine, other = await space_with(ask, "Mine"), await space_with(ask, "Other")
-    at = await a_site(ask, mine, other)
-    await a_site(ask)
+    at = await create_site(ask, mine, other)
+    await create_site(ask)
     world.store.put(f"/spaces/{mine.id}/permissions/users/gil", {"id": "gil", "role": "admin"})
     assert len(await _titles(ask, "gil")) == 1
     shown = await ask(site_structure.ListSiteSpaces(at=at), "gil")
@@ -87,7 +87,7 @@ async def test_guests_see_sites_with_a_visible_space(ask: Ask, world: World) -> 
 
 async def test_sites_are_filtered(ask: Ask) -> None:
     space = await space_with(ask)
-    docs = await a_site(ask, space)
+    docs = await create_site(ask, space)
     await ask(sites.Create(at=ACME, title="Blog", type="premium"))
     await ask(sites.Publish(at=docs))
     assert await _titles(ask) == ["Docs", "Blog"]
@@ -102,7 +102,7 @@ async def test_sites_are_filtered(ask: Ask) -> None:
 
 
 async def test_settings_of_a_site_are_changed_separately(ask: Ask) -> None:
-    at = await a_site(ask, await space_with(ask))
+    at = await create_site(ask, await space_with(ask))
     shown = sites.AdaptiveContent(enabled=True)
     await ask(sites.Update(at=at, title="Manuals", basename="manuals", adaptive_content=shown))
     site = await ask(sites.Update(at=at, agents_context="excluded", visibility="unlisted", proxy="acme.example/docs"))
@@ -136,14 +136,14 @@ async def test_settings_of_a_site_are_changed_separately(ask: Ask) -> None:
     ],
 )
 async def test_values_beyond_the_limits_of_a_site_are_refused(ask: Ask, body: dict[str, object], sentence: str) -> None:
-    at = await a_site(ask)
+    at = await create_site(ask)
     answer = await ask.http("PATCH", f"/v1/orgs/acme/sites/{at.site_id}", json=body)
     assert answer.status_code == 400
     assert answer.json()["error"]["message"].startswith(sentence)
 
 
 async def test_basename_of_a_site_is_unique(ask: Ask) -> None:
-    one, other = await a_site(ask), await a_site(ask)
+    one, other = await create_site(ask), await create_site(ask)
     await ask(sites.Update(at=one, basename="docs"))
     assert "is already used by “Docs”" in await check_refused(ask(sites.Update(at=other, basename="docs")), 409)
     await check_refused(ask(sites.Update(at=other, basename=one.site_id)), 409)
@@ -152,7 +152,7 @@ async def test_basename_of_a_site_is_unique(ask: Ask) -> None:
 
 async def test_deleting_a_site_keeps_its_spaces(ask: Ask) -> None:
     space = await space_with(ask)
-    at = await a_site(ask, space)
+    at = await create_site(ask, space)
     await ask(sites.Delete(at=at))
     await check_refused(ask(sites.Get(at=at)), 404)
     assert (await ask(spaces.Get(at=space.ref))).id == space.id
@@ -162,7 +162,7 @@ async def test_deleting_a_site_keeps_its_spaces(ask: Ask) -> None:
 
 async def test_deleted_space_is_not_on_its_site_until_restored(ask: Ask) -> None:
     guide, api = await space_with(ask, "Guide"), await space_with(ask, "API")
-    at = await a_site(ask, guide, api)
+    at = await create_site(ask, guide, api)
     await ask(spaces.Delete(at=guide.ref))
     [left] = (await ask(site_structure.ListSiteSpaces(at=at))).items
     assert (left.title, left.default) == ("API", True)
@@ -175,7 +175,7 @@ async def test_deleted_space_is_not_on_its_site_until_restored(ask: Ask) -> None
 
 async def test_permanently_deleted_space_leaves_no_site_space(ask: Ask, world: World, clock: Clock) -> None:
     guide = await space_with(ask, "Guide")
-    at = await a_site(ask, guide)
+    at = await create_site(ask, guide)
     await ask(spaces.Delete(at=guide.ref))
     clock.forward(days=8)
     Platform(world).close()
@@ -187,7 +187,7 @@ async def test_permanently_deleted_space_leaves_no_site_space(ask: Ask, world: W
 async def test_space_on_a_site_cannot_be_transferred(ask: Ask, world: World) -> None:
     shelf = await ask(collections.Create(at=ACME, title="Shelf"))
     space = await space_with(ask, "Guide", parent=shelf.id)
-    at = await a_site(ask, space)
+    at = await create_site(ask, space)
     world.store.put("/orgs/other", {"id": "other", "title": "Other", "createdAt": iso(START)})
     world.store.put("/orgs/other/members/ada", {"id": "ada", "role": "admin", "joinedAt": iso(START + timedelta(1))})
     for op in (
@@ -204,7 +204,7 @@ async def test_space_on_a_site_cannot_be_transferred(ask: Ask, world: World) -> 
 
 async def test_site_roles_come_from_the_organization_or_a_space(ask: Ask, world: World) -> None:
     guide = await space_with(ask, "Guide")
-    at = await a_site(ask, guide, await space_with(ask, "API"))
+    at = await create_site(ask, guide, await space_with(ask, "API"))
     for user, role in (("gil", "comment"), ("sam", "edit"), ("mia", "read")):
         world.store.put(f"/spaces/{guide.id}/permissions/users/{user}", {"id": user, "role": role})
     rows = (await ask(sites.ListPermissions(at=at))).items
@@ -234,7 +234,7 @@ async def test_search_covers_the_given_scope(ask: Ask) -> None:
     guide = await space_with(ask, "Guide", intro="# Tides\n\nHow a tide comes", more="tide")
     old = await space_with(ask, "Old guide", intro="An old tide")
     api = await space_with(ask, "API", tide="Tide tables")
-    at = await a_site(ask, guide, old)
+    at = await create_site(ask, guide, old)
     await ask(site_structure.CreateSection(at=at, space_id=api.id))
     await space_with(ask, "Elsewhere", intro="tide")
     ids = {each.title: each.id for each in (await ask(site_structure.ListSiteSpaces(at=at))).items}
@@ -252,7 +252,7 @@ async def test_search_covers_the_given_scope(ask: Ask) -> None:
 async def test_best_results_come_first_by_section(ask: Ask) -> None:
     words = await space_with(ask, "Words", intro="A long page that names the tide once, among other things.")
     title = await space_with(ask, "Title", tide="# Tide\n\nAll about it\n\n## Neap tide\n\nLow")
-    at = await a_site(ask, words, title)
+    at = await create_site(ask, words, title)
     query = search.InSite(at=at, query="tide", scope=search.AllScope(), limit=1)
     first = await ask(query)
     assert [hit.title for hit in first.items] == ["Title"]
@@ -263,7 +263,7 @@ async def test_best_results_come_first_by_section(ask: Ask) -> None:
 
 
 async def test_search_needs_a_query_and_a_scope(ask: Ask) -> None:
-    at = await a_site(ask)
+    at = await create_site(ask)
     url = f"/v1/orgs/acme/sites/{at.site_id}/search"
     for body, sentence in (
         ({"query": "x"}, "scope is required."),

@@ -8,8 +8,8 @@ from octavo.api.operation import CollectionRef, OrganizationRef, SpaceRef
 from octavo.api.spaces import CollectionPointer, Position, SpacePointer
 from octavo.server.handlers.spaces import add_next, get_current, new_page, purge, set_current
 from octavo.server.rest import World, iso
-from tests.server.asking import ACME, START, Ask, Clock, check_refused, space_with
-from tests.server.writing import Desk, update
+from tests.server.small_platform import ACME, START, Ask, Clock, check_refused, space_with
+from tests.server.space_editor import SpaceEditor, update
 
 HOSTILE = "[@click=app.quit]x[/] \x1b]52;c;aGk=\x07"
 
@@ -201,11 +201,11 @@ async def test_duplicated_space_is_an_independent_copy(ask: Ask, world: World) -
     await ask(spaces.Delete(at=space.ref))
     read = await ask(content.GetPage(at=copy.ref, page_id=tree.pages[1].pages[0].id, format="markdown"))
     assert read.markdown == "See ![chart](/files/chart)."
-    desk = Desk(ask, copy.ref)
-    await desk.publish(update(tree.pages[0].id, "# Changed"))
+    editor = SpaceEditor(ask, copy.ref)
+    await editor.publish(update(tree.pages[0].id, "# Changed"))
     await ask(spaces.Restore(at=space.ref))
-    assert await Desk(ask, space.ref).outline() == "Intro Group(Child)"
-    assert await desk.outline() == "Changed Group(Child)"
+    assert await SpaceEditor(ask, space.ref).outline() == "Intro Group(Child)"
+    assert await editor.outline() == "Changed Group(Child)"
 
 
 async def test_spaces_and_collections_are_reordered(ask: Ask) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from octavo.api import sso, teams
 from octavo.api.sso import SamlProvider
-from tests.server.asking import ACME, START, Ask, check_refused
+from tests.server.small_platform import ACME, START, Ask, check_refused
 
 KNOWN: dict[str, Any] = {
     "entity_id": "https://idp.example/" + "e" * 400,

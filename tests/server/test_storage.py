@@ -8,7 +8,7 @@ from octavo.api import storage
 from octavo.api.storage import FileToSend, SignedUrl
 from octavo.server.handlers.uploads import SIZE_LIMITS, UPLOAD_LIFETIME, find_upload
 from octavo.server.rest import Refusal, World
-from tests.server.asking import ACME, Ask, Clock
+from tests.server.small_platform import ACME, Ask, Clock
 
 DATA = b"PK\x03\x04 pages"
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from octavo.api import organizations, subdomains
 from octavo.api.operation import OrganizationRef
 from octavo.server.rest import World, iso
-from tests.server.asking import ACME, START, Ask, check_refused
+from tests.server.small_platform import ACME, START, Ask, check_refused
 
 
 async def test_subdomain_resolves_to_its_organization(ask: Ask) -> None:

@@ -10,7 +10,7 @@ from octavo.api import collections, permissions, spaces, teams
 from octavo.api.operation import CollectionRef, Operation
 from octavo.api.teams import NewMembership, Team
 from tests.api.test_folding import ALIKE
-from tests.server.asking import ACME, Ask, check_refused, space_with
+from tests.server.small_platform import ACME, Ask, check_refused, space_with
 
 
 async def _make(ask: Ask, title: str = "Writers", *members: str) -> Team:

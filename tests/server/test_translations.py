@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from octavo.api import spaces, translations
 from octavo.api.translations import Source, TranslationSettings
-from tests.server.asking import ACME, Ask, Clock, check_refused, space_with
+from tests.server.small_platform import ACME, Ask, Clock, check_refused, space_with
 
 
 async def _create(ask: Ask, title: str = "Français") -> TranslationSettings:

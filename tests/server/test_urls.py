@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from octavo.api import change_requests, collections, spaces, urls
 from octavo.server.rest import World
-from tests.server.asking import ACME, Ask, check_refused, space_with
+from tests.server.small_platform import ACME, Ask, check_refused, space_with
 
 
 async def test_urls_of_the_app_are_resolved_to_their_targets(ask: Ask) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from octavo.api import system, users
-from tests.server.asking import Ask, Refusal
+from tests.server.small_platform import Ask, Refusal
 
 
 async def test_key_determines_the_caller(ask: Ask) -> None:

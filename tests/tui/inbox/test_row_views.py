@@ -25,7 +25,7 @@ from octavo.tui.inbox.row_views import (
     tab_settings,
 )
 from octavo.tui.widgets import short_texts
-from tests.server.asking import START
+from tests.server.small_platform import START
 
 ROW = InboxRow(
     key="k",

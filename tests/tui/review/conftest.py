@@ -8,7 +8,7 @@ import pytest
 
 from octavo.data.live import Live
 from octavo.server.app import Platform
-from tests.server.asking import Clock, small_world
+from tests.server.small_platform import Clock, small_world
 from tests.tui.asked import live_of
 
 

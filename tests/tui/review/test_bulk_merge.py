@@ -15,13 +15,13 @@ from octavo.server.app import Platform
 from octavo.tui.review.merge_checks import Checks
 from octavo.tui.review.merge_dialog import MergeTotals, QueuedMerge, check_queued, merge_in_order
 from octavo.tui.widgets.short_texts import Fact
-from tests.server.asking import Ask
-from tests.server.writing import Desk, insert, update
+from tests.server.small_platform import Ask
+from tests.server.space_editor import SpaceEditor, insert, update
 
 
 @pytest.fixture
-async def desk(platform: Platform) -> Desk:
-    return await Desk.open(Ask(platform), "# Alpha\n\nOne.\n", "# Beta\n\nTwo.\n", "# Gamma\n\nThree.\n")
+async def editor(platform: Platform) -> SpaceEditor:
+    return await SpaceEditor.open(Ask(platform), "# Alpha\n\nOne.\n", "# Beta\n\nTwo.\n", "# Gamma\n\nThree.\n")
 
 
 async def no_sleep(seconds: float) -> None:
@@ -31,15 +31,15 @@ async def no_sleep(seconds: float) -> None:
 class BulkMerge:
     """Merges change requests in order, and records the reported facts."""
 
-    def __init__(self, live: Live, desk: Desk, *at: ChangeRequestRef) -> None:
-        self.live, self.desk, self.at = live, desk, at
+    def __init__(self, live: Live, editor: SpaceEditor, *at: ChangeRequestRef) -> None:
+        self.live, self.editor, self.at = live, editor, at
         self.reported: list[tuple[int, Fact]] = []
         self.stop_after = len(at)
 
     async def load_checks(self) -> None:
         """Load all change requests and their checks."""
         self.live.outbox.state.sleep = no_sleep
-        self.several = [QueuedMerge(at, await self.desk.get(at), "Docs") for at in self.at]
+        self.several = [QueuedMerge(at, await self.editor.get(at), "Docs") for at in self.at]
         self.checks = [(await check_queued(self.live, one)).checks for one in self.several]
 
     async def __call__(self) -> MergeTotals:
@@ -53,24 +53,24 @@ class BulkMerge:
 
     @property
     async def statuses(self) -> list[str]:
-        return [(await self.desk.get(at)).status for at in self.at]
+        return [(await self.editor.get(at)).status for at in self.at]
 
 
 @pytest.fixture
-async def three_changes(live: Live, desk: Desk) -> BulkMerge:
+async def three_changes(live: Live, editor: SpaceEditor) -> BulkMerge:
     """Return a bulk merge of three change requests that edit different pages."""
     texts = {"Alpha": "# Alpha\n\n1.\n", "Beta": "# Beta\n\n2.\n", "Gamma": "# Gamma\n\n3.\n"}
-    at = [await desk.propose(update(await desk.id(title), text), subject=title) for title, text in texts.items()]
-    bulk = BulkMerge(live, desk, *at)
+    at = [await editor.propose(update(await editor.id(title), text), subject=title) for title, text in texts.items()]
+    bulk = BulkMerge(live, editor, *at)
     await bulk.load_checks()
     return bulk
 
 
-async def test_change_requests_are_merged_in_order(three_changes: BulkMerge, desk: Desk) -> None:
+async def test_change_requests_are_merged_in_order(three_changes: BulkMerge, editor: SpaceEditor) -> None:
     ended = await three_changes()
     assert ended == MergeTotals(("#2 in Docs", "#3 in Docs", "#4 in Docs"))
     assert await three_changes.statuses == ["merged"] * 3
-    revisions = [(await desk.get(at)).revision_merged for at in three_changes.at]
+    revisions = [(await editor.get(at)).revision_merged for at in three_changes.at]
     assert sorted(revisions, key=lambda name: int(str(name)[1:])) == revisions
     assert [str(fact.text) for number, fact in three_changes.reported if number == 1] == [
         "Docs · Beta · checking again…",
@@ -80,14 +80,14 @@ async def test_change_requests_are_merged_in_order(three_changes: BulkMerge, des
     ]
 
 
-async def test_conflict_with_an_earlier_merge_stops_the_bulk_merge(live: Live, desk: Desk) -> None:
-    beta = await desk.id("Beta")
+async def test_conflict_with_an_earlier_merge_stops_the_bulk_merge(live: Live, editor: SpaceEditor) -> None:
+    beta = await editor.id("Beta")
     bulk = BulkMerge(
         live,
-        desk,
-        await desk.propose(update(beta, "# Beta\n\nHere.\n"), subject="Here"),
-        await desk.propose(update(beta, "# Beta\n\nThere.\n"), subject="There"),
-        await desk.propose(update(await desk.id("Gamma"), "# Gamma\n\n3.\n"), subject="Gamma"),
+        editor,
+        await editor.propose(update(beta, "# Beta\n\nHere.\n"), subject="Here"),
+        await editor.propose(update(beta, "# Beta\n\nThere.\n"), subject="There"),
+        await editor.propose(update(await editor.id("Gamma"), "# Gamma\n\n3.\n"), subject="Gamma"),
     )
     await bulk.load_checks()
     ended = await bulk()
@@ -98,16 +98,16 @@ async def test_conflict_with_an_earlier_merge_stops_the_bulk_merge(live: Live, d
     assert await bulk.statuses == ["merged", "draft", "draft"]
 
 
-async def test_paragraph_merged_word_by_word_stops_the_bulk_merge(live: Live, desk: Desk) -> None:
+async def test_paragraph_merged_word_by_word_stops_the_bulk_merge(live: Live, editor: SpaceEditor) -> None:
     sentence = "The probe reads 10 cm at low water and 20 cm at high water."
-    await desk.publish(insert(f"# Tides\n\n{sentence}\n"))
-    page, alpha = await desk.id("Tides"), await desk.id("Alpha")
+    await editor.publish(insert(f"# Tides\n\n{sentence}\n"))
+    page, alpha = await editor.id("Tides"), await editor.id("Alpha")
     bulk = BulkMerge(
         live,
-        desk,
-        await desk.propose(update(page, f"# Tides\n\n{sentence.replace('10', '12')}\n"), subject="Low"),
-        await desk.propose(update(page, f"# Tides\n\n{sentence.replace('20', '21')}\n"), subject="High"),
-        await desk.propose(update(alpha, "# Alpha\n\n1.\n"), subject="Alpha"),
+        editor,
+        await editor.propose(update(page, f"# Tides\n\n{sentence.replace('10', '12')}\n"), subject="Low"),
+        await editor.propose(update(page, f"# Tides\n\n{sentence.replace('20', '21')}\n"), subject="High"),
+        await editor.propose(update(alpha, "# Alpha\n\n1.\n"), subject="Alpha"),
     )
     await bulk.load_checks()
     assert (
@@ -122,10 +122,10 @@ async def test_paragraph_merged_word_by_word_stops_the_bulk_merge(live: Live, de
     )
 
 
-async def test_changes_already_merged_are_not_merged_again(live: Live, desk: Desk) -> None:
-    alpha = await desk.id("Alpha")
-    same = [await desk.propose(update(alpha, "# Alpha\n\n1.\n"), subject=each) for each in ("First", "Again")]
-    bulk = BulkMerge(live, desk, *same)
+async def test_changes_already_merged_are_not_merged_again(live: Live, editor: SpaceEditor) -> None:
+    alpha = await editor.id("Alpha")
+    same = [await editor.propose(update(alpha, "# Alpha\n\n1.\n"), subject=each) for each in ("First", "Again")]
+    bulk = BulkMerge(live, editor, *same)
     await bulk.load_checks()
     assert (await reasons_before(bulk))[1] == (
         "all changes in this change request are also in #2 in Docs, which will be merged first "
@@ -135,8 +135,8 @@ async def test_changes_already_merged_are_not_merged_again(live: Live, desk: Des
     assert ended == MergeTotals(("#2 in Docs",), "Stopped at #3 in Docs: main already has these changes")
 
 
-async def test_edit_after_the_checks_stops_the_bulk_merge(three_changes: BulkMerge, desk: Desk) -> None:
-    await desk.edit(three_changes.at[1], insert("# New\n\nNew.\n"))
+async def test_edit_after_the_checks_stops_the_bulk_merge(three_changes: BulkMerge, editor: SpaceEditor) -> None:
+    await editor.edit(three_changes.at[1], insert("# New\n\nNew.\n"))
     assert await three_changes() == MergeTotals(
         ("#2 in Docs",), "Stopped at #3 in Docs: this change request was edited after the checks ran"
     )
@@ -147,14 +147,14 @@ async def test_edit_after_the_checks_stops_the_bulk_merge(three_changes: BulkMer
     ("kind", "name"), [(spaces.Get, ": #5 Better words was merged"), (change_requests.Get, "")], ids=["main", "request"]
 )
 async def test_change_of_main_during_the_last_check_stops_the_bulk_merge(
-    three_changes: BulkMerge, live: Live, desk: Desk, kind: type[Operation[Any]], name: str
+    three_changes: BulkMerge, live: Live, editor: SpaceEditor, kind: type[Operation[Any]], name: str
 ) -> None:
     send, sent = live.send, list[Operation[Any]]()
 
     async def change_main_first(op: Operation[Any]) -> Any:
         if isinstance(op, kind) and str(three_changes.reported[-1][1].text).endswith("merging…") and not sent:
             sent.append(op)
-            await desk.publish(insert("# New\n\nNew.\n"))
+            await editor.publish(insert("# New\n\nNew.\n"))
         assert not isinstance(op, change_requests.Merge)
         return await send(op)
 
@@ -194,8 +194,8 @@ async def test_lost_response_stops_the_bulk_merge_without_a_retry(three_changes:
     assert len(requests) == 1
 
 
-async def test_deleted_page_is_not_merged_in_bulk(live: Live, desk: Desk) -> None:
-    bulk = BulkMerge(live, desk, await desk.propose(DeletePage(page=await desk.id("Beta")), subject="Less"))
+async def test_deleted_page_is_not_merged_in_bulk(live: Live, editor: SpaceEditor) -> None:
+    bulk = BulkMerge(live, editor, await editor.propose(DeletePage(page=await editor.id("Beta")), subject="Less"))
     await bulk.load_checks()
     assert (
         await bulk()
@@ -214,14 +214,14 @@ async def reasons_before(bulk: BulkMerge) -> list[str]:
     return found
 
 
-async def test_conflict_with_an_earlier_merge_is_shown_before_the_merge(live: Live, desk: Desk) -> None:
-    beta, alpha = await desk.id("Beta"), await desk.id("Alpha")
+async def test_conflict_with_an_earlier_merge_is_shown_before_the_merge(live: Live, editor: SpaceEditor) -> None:
+    beta, alpha = await editor.id("Beta"), await editor.id("Alpha")
     bulk = BulkMerge(
         live,
-        desk,
-        await desk.propose(update(beta, "# Beta\n\nHere.\n"), subject="Here"),
-        await desk.propose(update(beta, "# Beta\n\nThere.\n"), subject="There"),
-        await desk.propose(update(beta, "# Beta\n\nTwo.\n\nAnd more.\n"), update(alpha, "# A\n"), subject="Beside"),
+        editor,
+        await editor.propose(update(beta, "# Beta\n\nHere.\n"), subject="Here"),
+        await editor.propose(update(beta, "# Beta\n\nThere.\n"), subject="There"),
+        await editor.propose(update(beta, "# Beta\n\nTwo.\n\nAnd more.\n"), update(alpha, "# A\n"), subject="Beside"),
     )
     await bulk.load_checks()
     assert await reasons_before(bulk) == [
@@ -235,9 +235,11 @@ async def test_conflict_with_an_earlier_merge_is_shown_before_the_merge(live: Li
     ] == "this change request may conflict with #3 in Docs, which will be merged first (conflicts: Beta)"
 
 
-async def test_rule_broken_by_the_first_merge_is_shown_before_the_merge(three_changes: BulkMerge, desk: Desk) -> None:
+async def test_rule_broken_by_the_first_merge_is_shown_before_the_merge(
+    three_changes: BulkMerge, editor: SpaceEditor
+) -> None:
     rules = {"type": "rules", "rules": [{"rule": "require_up_to_date_change_request"}]}
-    await desk.ask(spaces.Update(at=desk.space, merge_rules=rules))
+    await editor.ask(spaces.Update(at=editor.space, merge_rules=rules))
     outdated = (
         "this change request will be outdated after #2 in Docs is merged, and a merge rule blocks outdated change requests "
         "(after #2 in Docs is merged, press U to update this change request from main)"
@@ -245,7 +247,7 @@ async def test_rule_broken_by_the_first_merge_is_shown_before_the_merge(three_ch
     assert await reasons_before(three_changes) == ["", outdated, outdated]
 
 
-async def test_unmet_rule_is_named_without_a_useless_key(three_changes: BulkMerge, desk: Desk) -> None:
+async def test_unmet_rule_is_named_without_a_useless_key(three_changes: BulkMerge, editor: SpaceEditor) -> None:
     rules = {"type": "rules", "rules": [{"rule": "require_at_least_one_approved_review"}]}
-    await desk.ask(spaces.Update(at=desk.space, merge_rules=rules))
+    await editor.ask(spaces.Update(at=editor.space, merge_rules=rules))
     assert set(await reasons_before(three_changes)) == {"the merge rules are not met (an approval is required)"}

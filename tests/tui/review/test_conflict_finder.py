@@ -16,8 +16,8 @@ from octavo.documents.merging.merged_page import ChoiceKind, MergeChoice
 from octavo.server.app import Platform
 from octavo.tui.review.conflict_finder import MergeRevisions, OpenConflicts, find_conflicts, merge_revisions
 from octavo.tui.review.tree_conflicts import find_tree_conflicts
-from tests.server.asking import Ask
-from tests.server.writing import Desk, update
+from tests.server.small_platform import Ask
+from tests.server.space_editor import SpaceEditor, update
 from tests.tui.review.test_merge_checks import DISAGREEMENTS, PAGES, Work, connected, platform
 
 __all__ = ["platform"]
@@ -43,11 +43,11 @@ async def find_in(live: Live, at: ChangeRequestRef, kept: Any = None) -> OpenCon
     return await find_conflicts(live, at, change_request.revision, changed, merge)
 
 
-async def content_of(desk: Desk, at: ContentRef) -> dict[str, tuple[Any, ...]]:
+async def content_of(editor: SpaceEditor, at: ContentRef) -> dict[str, tuple[Any, ...]]:
     """Return the place, title and text of each page."""
-    tree = await desk.tree(at)
+    tree = await editor.tree(at)
     pages = [
-        await desk.ask(content.GetPage(at=at, page_id=page.id, format="markdown"))
+        await editor.ask(content.GetPage(at=at, page_id=page.id, format="markdown"))
         for page in tree.walk()
         if page.type == "document"
     ]
@@ -64,12 +64,12 @@ async def content_of(desk: Desk, at: ContentRef) -> dict[str, tuple[Any, ...]]:
 async def test_chosen_side_is_saved_in_the_change_request(
     request: pytest.FixtureRequest, platform: Platform, live: Live, here: Work, there: Work, name: str, side: ChoiceKind
 ) -> None:
-    desk = await Desk.open(Ask(platform), *PAGES)
-    ids = {page.title: page.id for page in (await desk.tree()).walk()}
-    at = await desk.propose(*there(ids))
-    await desk.publish(*here(ids))
-    wanted = await content_of(desk, desk.space if side == "main" else at)
-    assert (await desk.ask(change_requests.UpdateFromMain(at=at), "jun")).result == "conflicts"
+    editor = await SpaceEditor.open(Ask(platform), *PAGES)
+    ids = {page.title: page.id for page in (await editor.tree()).walk()}
+    at = await editor.propose(*there(ids))
+    await editor.publish(*here(ids))
+    wanted = await content_of(editor, editor.space if side == "main" else at)
+    assert (await editor.ask(change_requests.UpdateFromMain(at=at), "jun")).result == "conflicts"
 
     found = await find_in(live, at)
     titles = {page.title for page in found.pages} | {shape.title for shape in found.tree_conflicts}
@@ -83,7 +83,7 @@ async def test_chosen_side_is_saved_in_the_change_request(
     if changes:
         outcome = await edit(live, at, found.revision, changes)
         assert outcome.kind == "done", outcome.message
-    now = await content_of(desk, at)
+    now = await content_of(editor, at)
     contested = {page.page for page in found.pages} | {shape.id for shape in found.tree_conflicts}
     assert {page: now.get(page) for page in contested} == {page: wanted.get(page) for page in contested}
     assert not (await find_in(live, at)).pages
@@ -93,53 +93,53 @@ CONFLICT = ("# Alpha\n\nOne.\n\n2 here.\n\nThree.\n", "# Alpha\n\nOne.\n\n2 ther
 """Edits of the first page by both sides."""
 
 
-async def open_conflict(platform: Platform) -> tuple[Desk, ChangeRequestRef, str]:
+async def open_conflict(platform: Platform) -> tuple[SpaceEditor, ChangeRequestRef, str]:
     """Return a change request whose first page conflicts with main, and the id of the page."""
-    desk = await Desk.open(Ask(platform), *PAGES)
-    alpha = await desk.id("Alpha")
-    at = await desk.propose(update(alpha, CONFLICT[1]))
-    await desk.publish(update(alpha, CONFLICT[0]))
-    return desk, at, alpha
+    editor = await SpaceEditor.open(Ask(platform), *PAGES)
+    alpha = await editor.id("Alpha")
+    at = await editor.propose(update(alpha, CONFLICT[1]))
+    await editor.publish(update(alpha, CONFLICT[0]))
+    return editor, at, alpha
 
 
 async def test_merged_revisions_are_found_from_their_parents(platform: Platform, live: Live) -> None:
-    desk, at, alpha = await open_conflict(platform)
-    base = (await desk.get(at)).base
+    editor, at, alpha = await open_conflict(platform)
+    base = (await editor.get(at)).base
     for number in (1, 2):
-        before, main = await desk.get(at), (await desk.ask(content.Get(at=desk.space))).id
-        await desk.ask(change_requests.UpdateFromMain(at=at), "jun")
-        await desk.edit(at, update(await desk.id("Beta"), f"# Beta\n\nEdited since, {number}.\n"))
+        before, main = await editor.get(at), (await editor.ask(content.Get(at=editor.space))).id
+        await editor.ask(change_requests.UpdateFromMain(at=at), "jun")
+        await editor.edit(at, update(await editor.id("Beta"), f"# Beta\n\nEdited since, {number}.\n"))
         now = await live.fetch(change_requests.Get(at=at))
         merge = MergeRevisions(base, main, before.revision or "")
         assert await merge_revisions(live, at, now, None) == merge
         remembered = {"base": base, "main": "another", "mine": before.revision}
         assert await merge_revisions(live, at, now, remembered) == merge
         base = main
-        await desk.publish(update(alpha, CONFLICT[0] + f"\nAnd {number}.\n"))
+        await editor.publish(update(alpha, CONFLICT[0] + f"\nAnd {number}.\n"))
 
 
 async def test_edit_after_the_update_is_kept(platform: Platform, live: Live) -> None:
-    desk, at, alpha = await open_conflict(platform)
-    await desk.ask(change_requests.UpdateFromMain(at=at), "jun")
-    marked = (await desk.page("Alpha", at)).markdown or ""
-    await desk.edit(at, update(alpha, marked.replace("Three.", "3, since.")))
+    editor, at, alpha = await open_conflict(platform)
+    await editor.ask(change_requests.UpdateFromMain(at=at), "jun")
+    marked = (await editor.page("Alpha", at)).markdown or ""
+    await editor.edit(at, update(alpha, marked.replace("Three.", "3, since.")))
     found = await find_in(live, at)
     (name, conflict), *others = found.pages[0].conflicts
     assert not others
     assert (conflict.base or "").strip() == "Two."
     await edit(live, at, found.revision, found.edits({name: MergeChoice("both")}, "#2"))
     assert (
-        await desk.page("Alpha", at)
+        await editor.page("Alpha", at)
     ).markdown == "# Alpha\n\nOne.\n\n2 here.\n\n2 there.\n\n3, since.\n\nFour there.\n"
 
 
 async def test_page_with_all_conflicts_resolved_is_sent(platform: Platform, live: Live) -> None:
-    desk = await Desk.open(Ask(platform), *PAGES)
-    alpha, beta = await desk.id("Alpha"), await desk.id("Beta")
+    editor = await SpaceEditor.open(Ask(platform), *PAGES)
+    alpha, beta = await editor.id("Alpha"), await editor.id("Beta")
     texts = [(PAGES[0].replace("One", who).replace("Three", who), f"# Beta\n\n{who}.\n") for who in ("Here", "There")]
-    at = await desk.propose(update(alpha, texts[1][0]), update(beta, texts[1][1]))
-    await desk.publish(update(alpha, texts[0][0]), update(beta, texts[0][1]))
-    await desk.ask(change_requests.UpdateFromMain(at=at), "jun")
+    at = await editor.propose(update(alpha, texts[1][0]), update(beta, texts[1][1]))
+    await editor.publish(update(alpha, texts[0][0]), update(beta, texts[0][1]))
+    await editor.ask(change_requests.UpdateFromMain(at=at), "jun")
     found = await find_in(live, at)
     assert [len(page.conflicts) for page in found.pages] == [2, 1]
     first, second, third = found.names
@@ -150,35 +150,35 @@ async def test_page_with_all_conflicts_resolved_is_sent(platform: Platform, live
 
 
 async def test_conflicts_of_a_merge_are_found_in_main(platform: Platform, live: Live) -> None:
-    desk, at, alpha = await open_conflict(platform)
-    assert (await desk.merge(at)).result == "conflicts"
+    editor, at, alpha = await open_conflict(platform)
+    assert (await editor.merge(at)).result == "conflicts"
     merged = await live.fetch(change_requests.Get(at=at))
     merge = await merge_revisions(live, at, merged, None)
     assert merged.revision_merged is not None
     changed = await live.fetch(
         content.ListChanges(at=RevisionRef(space_id=at.space_id, revision_id=merged.revision_merged))
     )
-    follow_up = await desk.propose(subject="Resolve the conflicts")
-    found = await find_conflicts(live, follow_up, (await desk.get(follow_up)).revision, changed, merge)
+    follow_up = await editor.propose(subject="Resolve the conflicts")
+    found = await find_conflicts(live, follow_up, (await editor.get(follow_up)).revision, changed, merge)
     (name, conflict), *_ = found.pages[0].conflicts
     assert (found.pages[0].page, (conflict.base or "").strip()) == (alpha, "Two.")
     await edit(live, follow_up, found.revision, found.edits({name: MergeChoice("own", "Two, together.")}, "#2"))
-    assert (await desk.merge(follow_up)).result == "merge"
-    assert (await desk.page("Alpha")).markdown == "# Alpha\n\nOne.\n\nTwo, together.\n\nThree.\n\nFour there.\n"
+    assert (await editor.merge(follow_up)).result == "merge"
+    assert (await editor.page("Alpha")).markdown == "# Alpha\n\nOne.\n\nTwo, together.\n\nThree.\n\nFour there.\n"
 
 
 @pytest.mark.parametrize(("side", "title"), [("main", "Here"), ("request", "There")])
 async def test_title_follows_the_chosen_heading(platform: Platform, live: Live, side: ChoiceKind, title: str) -> None:
-    desk = await Desk.open(Ask(platform), *PAGES)
-    beta = await desk.id("Beta")
-    at = await desk.propose(update(beta, "# There\n\nWords of beta.\n", title="There"))
-    await desk.publish(update(beta, "# Here\n\nWords of beta.\n", title="Here"))
-    await desk.ask(change_requests.UpdateFromMain(at=at), "jun")
+    editor = await SpaceEditor.open(Ask(platform), *PAGES)
+    beta = await editor.id("Beta")
+    at = await editor.propose(update(beta, "# There\n\nWords of beta.\n", title="There"))
+    await editor.publish(update(beta, "# Here\n\nWords of beta.\n", title="Here"))
+    await editor.ask(change_requests.UpdateFromMain(at=at), "jun")
     found = await find_in(live, at)
     assert not found.tree_conflicts
     (name,) = found.names
     await edit(live, at, found.revision, found.edits({name: MergeChoice(side)}, "#2"))
-    page = await desk.page(title, at)
+    page = await editor.page(title, at)
     assert (page.id, page.markdown) == (beta, f"# {title}\n\nWords of beta.\n")
 
 
@@ -202,13 +202,13 @@ def test_conflicts_without_an_edit_have_no_choices() -> None:
 
 
 async def test_conflicts_without_markers_are_found_by_merging_again(platform: Platform, live: Live) -> None:
-    desk, at, alpha = await open_conflict(platform)
-    about = await desk.get(at)
-    titles = MergeRevisions(about.base, (await desk.ask(content.Get(at=desk.space))).id, about.revision or "")
+    editor, at, alpha = await open_conflict(platform)
+    about = await editor.get(at)
+    titles = MergeRevisions(about.base, (await editor.ask(content.Get(at=editor.space))).id, about.revision or "")
 
     async def found(*resolved: str) -> OpenConflicts:
         changed = await live.fetch(content.ListChanges(at=at, limit=1000))
-        head = (await desk.get(at)).revision
+        head = (await editor.get(at)).revision
         return await find_conflicts(live, at, head, changed, None, server_revisions=titles, resolved_pages=resolved)
 
     unresolved = await found()
@@ -220,6 +220,6 @@ async def test_conflicts_without_markers_are_found_by_merging_again(platform: Pl
     edits = unresolved.edits({name: MergeChoice("both")}, "#2")
     await edit(live, at, unresolved.revision, edits)
     assert (
-        await desk.page("Alpha", at)
+        await editor.page("Alpha", at)
     ).markdown == "# Alpha\n\nOne.\n\n2 here.\n\n2 there.\n\nThree.\n\nFour there.\n"
     assert not (await found()).pages, "a later edit must not become a conflict again"

@@ -27,8 +27,8 @@ from octavo.server.app import Platform
 from octavo.tui.review.changed_pages import MAX_PARALLEL, ComparedSides, DiffCache, _diff_key
 from octavo.tui.review.changed_tree import ViewedMarks
 from tests.data.connections import RequestGate
-from tests.server.asking import Ask, Clock, small_world
-from tests.server.writing import Desk, insert, update
+from tests.server.small_platform import Ask, Clock, small_world
+from tests.server.space_editor import SpaceEditor, insert, update
 
 
 @pytest.fixture
@@ -62,12 +62,12 @@ class Review:
 
 @pytest.fixture
 async def review(platform: Platform, tmp_path: Path) -> AsyncIterator[Review]:
-    desk = await Desk.open(Ask(platform), *(f"# Page {number}\n\nWords of it.\n" for number in range(7)))
-    ids = {page.title: page.id for page in (await desk.tree()).walk()}
+    editor = await SpaceEditor.open(Ask(platform), *(f"# Page {number}\n\nWords of it.\n" for number in range(7)))
+    ids = {page.title: page.id for page in (await editor.tree()).walk()}
     edits = [update(ids[f"Page {number}"], f"# Page {number}\n\nOther words of it.\n") for number in range(6)]
-    at = await desk.propose(*edits, insert("# New\n\nAll new.\n"), DeletePage(page=ids["Page 6"]))
-    about = await desk.get(at)
-    listed = await desk.ask(content.ListChanges(at=at, limit=100))
+    at = await editor.propose(*edits, insert("# New\n\nAll new.\n"), DeletePage(page=ids["Page 6"]))
+    about = await editor.get(at)
+    listed = await editor.ask(content.ListChanges(at=at, limit=100))
     client = Client("http://octavo.local", SecretStr("key-ada"), transport=platform)
     gate = RequestGate(client)
     state, cache = StateDb(tmp_path, "ada@test"), ResponseCache(None, "ada@test")

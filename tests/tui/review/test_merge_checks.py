@@ -26,8 +26,8 @@ from octavo.server.app import Platform
 from octavo.tui.review.merge_checks import Checks, run_checks, why_blocked
 from octavo.tui.review.merge_dialog import pages_to_revert
 from octavo.tui.widgets.short_texts import Fact
-from tests.server.asking import Ask, Clock, small_world
-from tests.server.writing import Desk, insert, update
+from tests.server.small_platform import Ask, Clock, small_world
+from tests.server.space_editor import SpaceEditor, insert, update
 
 Ids: TypeAlias = dict[str, str]
 Work: TypeAlias = Callable[[Ids], list[ContentEdit]]
@@ -77,12 +77,12 @@ def run_checks_at(platform: Platform, tmp_path: Path) -> RunChecks:
 async def check_and_merge(platform: Platform, run_checks_at: RunChecks, here: Work, there: Work) -> tuple[Checks, str]:
     """Run the checks of a change request and merge it, after the edits `here` in main and `there` in the change
     request. Returns the checks and the result of the merge."""
-    desk = await Desk.open(Ask(platform), *PAGES)
-    ids = {page.title: page.id for page in (await desk.tree()).walk()}
-    at = await desk.propose(*there(ids))
-    await desk.publish(*here(ids))
+    editor = await SpaceEditor.open(Ask(platform), *PAGES)
+    ids = {page.title: page.id for page in (await editor.tree()).walk()}
+    at = await editor.propose(*there(ids))
+    await editor.publish(*here(ids))
     known = await run_checks_at(at)
-    return known, (await desk.merge(at)).result
+    return known, (await editor.merge(at)).result
 
 
 DISAGREEMENTS: dict[str, tuple[Work, Work, str]] = {
@@ -275,11 +275,11 @@ ALREADY_IN_MAIN: dict[str, tuple[Work, Work, bool]] = {
 }
 
 
-async def main_content(desk: Desk) -> list[tuple[str, str]]:
+async def main_content(editor: SpaceEditor) -> list[tuple[str, str]]:
     """Return everything in main: the tree, and the fields and the text of each page."""
-    found = [("", await desk.outline())]
-    for each in (await desk.tree()).walk():
-        page = await desk.page(each.title)
+    found = [("", await editor.outline())]
+    for each in (await editor.tree()).walk():
+        page = await editor.page(each.title)
         found.append((f"{page.id} {page.title} {page.emoji} {page.description}", page.markdown or ""))
     return found
 
@@ -288,21 +288,21 @@ async def main_content(desk: Desk) -> list[tuple[str, str]]:
 async def test_change_request_already_in_main_changes_nothing(
     platform: Platform, run_checks_at: RunChecks, here: Work, there: Work, is_on_main: bool
 ) -> None:
-    desk = await Desk.open(Ask(platform), *PAGES)
-    ids = {page.title: page.id for page in (await desk.tree()).walk()}
-    at = await desk.propose(*there(ids))
-    await desk.publish(*here(ids))
-    known, before = await run_checks_at(at), await main_content(desk)
+    editor = await SpaceEditor.open(Ask(platform), *PAGES)
+    ids = {page.title: page.id for page in (await editor.tree()).walk()}
+    at = await editor.propose(*there(ids))
+    await editor.publish(*here(ids))
+    known, before = await run_checks_at(at), await main_content(editor)
     assert known.is_on_main is is_on_main
     if known.is_on_main:
         assert not known.conflicts
         assert fact(known, "conflicts").text == "none: main already has the same changes"
         assert not [each for each in known.facts if each.label == "merged text"]
-        await desk.ask(change_requests.UpdateFromMain(at=at))
+        await editor.ask(change_requests.UpdateFromMain(at=at))
         updated = await run_checks_at(at)
         assert (updated.changes, updated.is_on_main) == ((), True)
-    await desk.merge(at)
-    assert (await main_content(desk) == before) is (is_on_main or not known.changes)
+    await editor.merge(at)
+    assert (await main_content(editor) == before) is (is_on_main or not known.changes)
 
 
 def with_other_changes(platform: Platform, change: Json, more: int) -> Any:
@@ -344,10 +344,10 @@ NOT_SHOWN = {"type": "file_edited", "file": {"id": "f", "name": "chart.png"}}
 async def test_change_request_with_unlisted_changes_is_not_already_in_main(
     platform: Platform, tmp_path: Path, change: Json, more: int, facts: list[str], *, has_changes: bool
 ) -> None:
-    desk = await Desk.open(Ask(platform), *PAGES)
-    beta = await desk.id("Beta")
-    at = await desk.propose(*([update(beta, "# Beta\n\nSame.\n")] if has_changes else []))
-    await desk.publish(update(beta, "# Beta\n\nSame.\n"))
+    editor = await SpaceEditor.open(Ask(platform), *PAGES)
+    beta = await editor.id("Beta")
+    at = await editor.propose(*([update(beta, "# Beta\n\nSame.\n")] if has_changes else []))
+    await editor.publish(update(beta, "# Beta\n\nSame.\n"))
     async with connected(platform, tmp_path) as asked:
         assert (await run_checks(asked, at)).why_no_effect
     async with connected(with_other_changes(platform, change, more), tmp_path) as asked:
@@ -358,9 +358,9 @@ async def test_change_request_with_unlisted_changes_is_not_already_in_main(
 
 
 async def test_merged_change_request_is_already_merged(platform: Platform, run_checks_at: RunChecks) -> None:
-    desk = await Desk.open(Ask(platform), *PAGES)
-    at = await desk.propose(update(await desk.id("Beta"), "# Beta\n\nNew.\n"))
-    await desk.merge(at)
+    editor = await SpaceEditor.open(Ask(platform), *PAGES)
+    at = await editor.propose(update(await editor.id("Beta"), "# Beta\n\nNew.\n"))
+    await editor.merge(at)
     assert why_blocked(await run_checks_at(at)) == "This change request is already merged."
 
 

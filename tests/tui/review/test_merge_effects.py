@@ -12,30 +12,30 @@ from octavo.server.app import Platform
 from octavo.tui.review import merge_effects, request_findings
 from octavo.tui.review.merge_checks import Checks, run_checks
 from octavo.tui.widgets.short_texts import Fact
-from tests.server.asking import Ask
-from tests.server.publishing import a_site
-from tests.server.writing import Desk, insert, update
+from tests.server.sample_sites import create_site
+from tests.server.small_platform import Ask
+from tests.server.space_editor import SpaceEditor, insert, update
 
 
 @pytest.fixture
-async def desk(platform: Platform) -> Desk:
-    desk = await Desk.open(
+async def editor(platform: Platform) -> SpaceEditor:
+    editor = await SpaceEditor.open(
         Ask(platform), "# Home\n\nSee [beta](beta.md).\n", "# Beta\n\nWords.\n", "# Gamma\n\nWords.\n"
     )
-    await desk.publish(insert("# Below\n\nWords.\n", into=await desk.id("Gamma")))
-    return desk
+    await editor.publish(insert("# Below\n\nWords.\n", into=await editor.id("Gamma")))
+    return editor
 
 
-async def publish_site(desk: Desk) -> SiteRef:
+async def publish_site(editor: SpaceEditor) -> SiteRef:
     """Publish a site that contains the space."""
-    at = await a_site(desk.ask, await desk.ask(spaces.Get(at=desk.space)))
-    await desk.ask(sites.Publish(at=at))
+    at = await create_site(editor.ask, await editor.ask(spaces.Get(at=editor.space)))
+    await editor.ask(sites.Publish(at=at))
     return at
 
 
-async def checks_of(live: Live, desk: Desk, *changes: ContentEdit) -> Checks:
+async def checks_of(live: Live, editor: SpaceEditor, *changes: ContentEdit) -> Checks:
     """Return the checks of a new change request with these changes."""
-    return await run_all_checks(live, await desk.propose(*changes))
+    return await run_all_checks(live, await editor.propose(*changes))
 
 
 async def run_all_checks(live: Live, at: ChangeRequestRef) -> Checks:
@@ -48,30 +48,34 @@ def fact(known: Checks, label: str) -> Fact:
     return next(each for each in known.facts if each.label == label)
 
 
-async def test_merge_checks_name_broken_links(live: Live, desk: Desk) -> None:
-    known = await checks_of(live, desk, DeletePage(page=await desk.id("Beta")))
+async def test_merge_checks_name_broken_links(live: Live, editor: SpaceEditor) -> None:
+    known = await checks_of(live, editor, DeletePage(page=await editor.id("Beta")))
     assert fact(known, "links") == Fact("care", "links", "1 link would break: Home → beta.md")
     assert known.deleted == ("Beta",)
 
 
-async def test_merge_checks_name_new_images_without_alternative_text(live: Live, desk: Desk) -> None:
-    home = await desk.page("Home")
+async def test_merge_checks_name_new_images_without_alternative_text(live: Live, editor: SpaceEditor) -> None:
+    home = await editor.page("Home")
     text = f"{home.markdown}\n\n![](https://example.com/a%20map%1B.png)\n\nAn ![icon](i.png) and ![](old.png).\n"
-    known = await checks_of(live, desk, update(home.id, text), update(await desk.id("Beta"), "# Beta\n\nNo picture.\n"))
+    known = await checks_of(
+        live, editor, update(home.id, text), update(await editor.id("Beta"), "# Beta\n\nNo picture.\n")
+    )
     expected = "2 new images without alternative text: a map␛.png on Home, old.png on Home"
     assert fact(known, "images") == Fact("care", "images", expected)
-    await desk.publish(update(home.id, text))
-    known = await checks_of(live, desk, update(home.id, f"{text}\nMore words.\n"))
+    await editor.publish(update(home.id, text))
+    known = await checks_of(live, editor, update(home.id, f"{text}\nMore words.\n"))
     assert all(fact.label != "pictures" for fact in known.facts), (
         "images that were in the page before must not be reported"
     )
 
 
-async def test_links_are_read_from_pages_if_the_server_lists_none(live: Live, desk: Desk, platform: Platform) -> None:
+async def test_links_are_read_from_pages_if_the_server_lists_none(
+    live: Live, editor: SpaceEditor, platform: Platform
+) -> None:
     platform.refuse_next(links.ListOfChangeRequest, 404, "There is no such thing.", times=2)
-    known = await checks_of(live, desk, update(await desk.id("Gamma"), "# Gamma\n\nSee [it](nowhere.md).\n"))
+    known = await checks_of(live, editor, update(await editor.id("Gamma"), "# Gamma\n\nSee [it](nowhere.md).\n"))
     assert fact(known, "links") == Fact("care", "links", "1 broken link: Gamma → nowhere.md")
-    known = await checks_of(live, desk, DeletePage(page=await desk.id("Beta")))
+    known = await checks_of(live, editor, DeletePage(page=await editor.id("Beta")))
     assert fact(known, "links") == Fact(
         "care",
         "links",
@@ -79,41 +83,41 @@ async def test_links_are_read_from_pages_if_the_server_lists_none(live: Live, de
     )
 
 
-async def test_moved_page_moves_its_subpages(live: Live, desk: Desk) -> None:
-    await publish_site(desk)
-    known = await checks_of(live, desk, update(await desk.id("Gamma"), slug="delta"))
+async def test_moved_page_moves_its_subpages(live: Live, editor: SpaceEditor) -> None:
+    await publish_site(editor)
+    known = await checks_of(live, editor, update(await editor.id("Gamma"), slug="delta"))
     expected = "2 pages without a redirect: Gamma /gamma → /delta, Below /gamma/below → /delta/below"
     assert fact(known, "redirects") == Fact("care", "redirects", expected)
     assert known.publication.startswith("The merged changes will go live immediately on Docs (")
 
 
-async def test_redirect_from_the_old_path_is_enough(live: Live, desk: Desk) -> None:
-    at = await publish_site(desk)
-    site_space = (await desk.ask(site_structure.ListSiteSpaces(at=at))).items[0].id
-    to = redirects.ToPage(site_space_id=site_space, page_id=await desk.id("Home"))
-    await desk.ask(redirects.Create(at=at, source="/docs/beta", destination=to))
-    known = await checks_of(live, desk, DeletePage(page=await desk.id("Beta")))
+async def test_redirect_from_the_old_path_is_enough(live: Live, editor: SpaceEditor) -> None:
+    at = await publish_site(editor)
+    site_space = (await editor.ask(site_structure.ListSiteSpaces(at=at))).items[0].id
+    to = redirects.ToPage(site_space_id=site_space, page_id=await editor.id("Home"))
+    await editor.ask(redirects.Create(at=at, source="/docs/beta", destination=to))
+    known = await checks_of(live, editor, DeletePage(page=await editor.id("Beta")))
     assert fact(known, "redirects") == Fact("ok", "redirects", "1 page moved or deleted, all with a redirect")
-    known = await checks_of(live, desk, DeletePage(page=await desk.id("Gamma")))
+    known = await checks_of(live, editor, DeletePage(page=await editor.id("Gamma")))
     assert (
         fact(known, "redirects").text
         == "2 pages without a redirect: Gamma /gamma (deleted), Below /gamma/below (deleted)"
     )
 
 
-async def test_unpublished_space_needs_no_redirect(live: Live, desk: Desk) -> None:
-    known = await checks_of(live, desk, DeletePage(page=await desk.id("Beta")))
+async def test_unpublished_space_needs_no_redirect(live: Live, editor: SpaceEditor) -> None:
+    known = await checks_of(live, editor, DeletePage(page=await editor.id("Beta")))
     assert (
         fact(known, "redirects").text == "none needed: the space is not on a published site (1 page moved or deleted)"
     )
     assert known.publication == "Merging will immediately change the main content of Docs."
 
 
-async def test_failed_checks_are_shown_as_not_checked(live: Live, desk: Desk, platform: Platform) -> None:
-    await publish_site(desk)
+async def test_failed_checks_are_shown_as_not_checked(live: Live, editor: SpaceEditor, platform: Platform) -> None:
+    await publish_site(editor)
     platform.refuse_next(sites.List, 403, "No.")
     platform.refuse_next(links.ListOfChangeRequest, 500, "It burns.", times=4)
-    known = await checks_of(live, desk, DeletePage(page=await desk.id("Beta")))
+    known = await checks_of(live, editor, DeletePage(page=await editor.id("Beta")))
     assert (
         fact(known, "redirects").text
         == "1 page moved or deleted, redirects not checked: could not load the sites that use the space"
@@ -123,17 +127,17 @@ async def test_failed_checks_are_shown_as_not_checked(live: Live, desk: Desk, pl
         == "not checked: octavo.local reported an error (500): It burns. Try again in a moment."
     )
     platform.refuse_next(redirects.List, 403, "No.")
-    known = await checks_of(live, desk, DeletePage(page=await desk.id("Beta")))
+    known = await checks_of(live, editor, DeletePage(page=await editor.id("Beta")))
     assert "1 site not checked" in str(fact(known, "redirects").text)
 
 
-async def test_conflict_markers_of_an_update_are_shown(live: Live, desk: Desk) -> None:
-    beta, gamma = await desk.id("Beta"), await desk.id("Gamma")
+async def test_conflict_markers_of_an_update_are_shown(live: Live, editor: SpaceEditor) -> None:
+    beta, gamma = await editor.id("Beta"), await editor.id("Gamma")
     markers = "\n\n<<<<<<< main\n\nA.\n\n=======\n\nB.\n\n>>>>>>> feature\n"
-    await desk.publish(update(gamma, f"# Gamma{markers}"))
-    at = await desk.propose(update(beta, "# Beta\n\nThere.\n"), update(gamma, f"# Gamma{markers}\nOf git.\n"))
-    await desk.publish(update(beta, "# Beta\n\nHere.\n"))
-    await desk.ask(change_requests.UpdateFromMain(at=at))
+    await editor.publish(update(gamma, f"# Gamma{markers}"))
+    at = await editor.propose(update(beta, "# Beta\n\nThere.\n"), update(gamma, f"# Gamma{markers}\nOf git.\n"))
+    await editor.publish(update(beta, "# Beta\n\nHere.\n"))
+    await editor.ask(change_requests.UpdateFromMain(at=at))
     known = await run_all_checks(live, at)
     assert known.with_markers == ("Beta",)
     expected = "Beta still has conflict markers · press esc, then R to resolve the conflicts"
@@ -141,33 +145,35 @@ async def test_conflict_markers_of_an_update_are_shown(live: Live, desk: Desk) -
     assert fact(known, "conflicts").text == "none"
 
 
-async def test_markers_on_many_pages_are_counted(live: Live, desk: Desk) -> None:
+async def test_markers_on_many_pages_are_counted(live: Live, editor: SpaceEditor) -> None:
     markers = "\n\n<<<<<<< main\n\nA.\n\n=======\n\nB.\n\n>>>>>>> feature\n"
     titles = ("Home", "Beta", "Gamma", "Below")
-    known = await checks_of(live, desk, *[update(await desk.id(title), f"# {title}{markers}") for title in titles])
+    known = await checks_of(live, editor, *[update(await editor.id(title), f"# {title}{markers}") for title in titles])
     expected = str(fact(known, "markers").text)
     assert ", and 1 more still have conflict markers" in expected
     assert sum(title in expected for title in titles) == 3
 
 
 async def test_merge_checks_count_pages_that_are_not_checked_for_markers(
-    live: Live, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    live: Live, editor: SpaceEditor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(merge_effects, "MAX_MARKER_PAGES", 1)
-    texts = [update(await desk.id(title), f"# {title}\n\nOther.\n") for title in ("Beta", "Gamma")]
-    known = await checks_of(live, desk, *texts)
+    texts = [update(await editor.id(title), f"# {title}\n\nOther.\n") for title in ("Beta", "Gamma")]
+    known = await checks_of(live, editor, *texts)
     assert fact(known, "markers") == Fact("care", "markers", "1 page not checked for conflict markers")
 
 
 async def test_page_that_is_too_long_for_the_findings_is_counted(
-    live: Live, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    live: Live, editor: SpaceEditor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(request_findings, "MAX_TEXT", 10)
-    known = await checks_of(live, desk, update(await desk.id("Beta"), "# Beta\n\nOther words.\n"))
+    known = await checks_of(live, editor, update(await editor.id("Beta"), "# Beta\n\nOther words.\n"))
     assert fact(known, "findings") == Fact("care", "findings", "none on the added words, 1 page not checked")
 
 
-async def test_slow_check_is_shown_as_not_checked(live: Live, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_slow_check_is_shown_as_not_checked(
+    live: Live, editor: SpaceEditor, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(merge_effects, "TIMEOUT", 0.0)
-    known = await checks_of(live, desk, DeletePage(page=await desk.id("Beta")))
+    known = await checks_of(live, editor, DeletePage(page=await editor.id("Beta")))
     assert fact(known, "links") == Fact("care", "links", "not checked: no response in 0 s")

@@ -22,8 +22,8 @@ from octavo.tui.review.merge_revert import (
     make_plan,
     revert_edits,
 )
-from tests.server.asking import Ask
-from tests.server.writing import Desk, insert, update
+from tests.server.small_platform import Ask
+from tests.server.space_editor import SpaceEditor, insert, update
 
 Ids: TypeAlias = dict[str, str]
 Work: TypeAlias = Callable[[Ids], list[ContentEdit]]
@@ -37,46 +37,46 @@ PAGES = (
 
 
 @pytest.fixture
-async def desk(platform: Platform) -> Desk:
-    desk = await Desk.open(Ask(platform), *PAGES)
-    await desk.publish(insert("# Below\n\nWords below.\n", into=await desk.id("Gamma")))
-    return desk
+async def editor(platform: Platform) -> SpaceEditor:
+    editor = await SpaceEditor.open(Ask(platform), *PAGES)
+    await editor.publish(insert("# Below\n\nWords below.\n", into=await editor.id("Gamma")))
+    return editor
 
 
-async def ids_of(desk: Desk) -> Ids:
-    return {page.title: page.id for page in (await desk.tree()).walk()}
+async def ids_of(editor: SpaceEditor) -> Ids:
+    return {page.title: page.id for page in (await editor.tree()).walk()}
 
 
-async def content_of_main(desk: Desk) -> list[tuple[str, str, str | None, str | None]]:
+async def content_of_main(editor: SpaceEditor) -> list[tuple[str, str, str | None, str | None]]:
     """Return the paths, titles and texts of all pages in main."""
-    tree = await desk.tree()
+    tree = await editor.tree()
     return [
         (
             " / ".join(each.id for each in tree.path_to(page.id)),
             page.title,
             page.emoji,
-            (await desk.ask(content.GetPage(at=desk.space, page_id=page.id, format="markdown"))).markdown,
+            (await editor.ask(content.GetPage(at=editor.space, page_id=page.id, format="markdown"))).markdown,
         )
         for page in tree.walk()
     ]
 
 
-async def merge_changes(desk: Desk, work: Work) -> ChangeRequest:
-    at = await desk.propose(*work(await ids_of(desk)))
-    await desk.merge(at)
-    return await desk.get(at)
+async def merge_changes(editor: SpaceEditor, work: Work) -> ChangeRequest:
+    at = await editor.propose(*work(await ids_of(editor)))
+    await editor.merge(at)
+    return await editor.get(at)
 
 
-async def revert(live: Live, desk: Desk, of: ChangeRequest) -> tuple[RevertPlan, RevertEdits]:
+async def revert(live: Live, editor: SpaceEditor, of: ChangeRequest) -> tuple[RevertPlan, RevertEdits]:
     """Plan the revert of a merge, and merge the planned edits."""
-    draft = await desk.ask(change_requests.Create(at=desk.space, subject="Undo"))
-    sides = await load_sides(live, desk.space, of, draft.revision)
+    draft = await editor.ask(change_requests.Create(at=editor.space, subject="Undo"))
+    sides = await load_sides(live, editor.space, of, draft.revision)
     assert sides is not None
-    plan = make_plan(sides, await load_changes(live, desk.space, sides))
-    made = await revert_edits(live, desk.space, sides, plan, "#undo")
+    plan = make_plan(sides, await load_changes(live, editor.space, sides))
+    made = await revert_edits(live, editor.space, sides, plan, "#undo")
     if made.edits:
-        await desk.edit(draft.ref(desk.space), *made.edits, user="ada")
-    await desk.merge(draft.ref(desk.space))
+        await editor.edit(draft.ref(editor.space), *made.edits, user="ada")
+    await editor.merge(draft.ref(editor.space))
     return plan, made
 
 
@@ -104,24 +104,24 @@ MERGES: dict[str, tuple[Work, list[str]]] = {
 
 
 @pytest.mark.parametrize(("work", "lines"), MERGES.values(), ids=MERGES)
-async def test_merge_is_reverted_completely(live: Live, desk: Desk, work: Work, lines: list[str]) -> None:
-    before = await content_of_main(desk)
-    of = await merge_changes(desk, work)
-    assert await content_of_main(desk) != before
-    plan, made = await revert(live, desk, of)
+async def test_merge_is_reverted_completely(live: Live, editor: SpaceEditor, work: Work, lines: list[str]) -> None:
+    before = await content_of_main(editor)
+    of = await merge_changes(editor, work)
+    assert await content_of_main(editor) != before
+    plan, made = await revert(live, editor, of)
     assert sorted(plan.lines) == sorted(lines)
     assert (plan.not_reverted, made.with_conflicts) == ((), ())
-    assert await content_of_main(desk) == before
+    assert await content_of_main(editor) == before
 
 
-async def test_second_revert_has_an_empty_plan(live: Live, desk: Desk) -> None:
+async def test_second_revert_has_an_empty_plan(live: Live, editor: SpaceEditor) -> None:
     def work(ids: Ids) -> list[ContentEdit]:
         edited, moved = update(ids["Beta"], "# Beta\n\nOther.\n"), update(ids["Alpha"], into=ids["Delta"])
         return [edited, insert("# New\n\nNew.\n"), DeletePage(page=ids["Gamma"]), moved]
 
-    of = await merge_changes(desk, work)
-    await revert(live, desk, of)
-    plan, _ = await revert(live, desk, of)
+    of = await merge_changes(editor, work)
+    await revert(live, editor, of)
+    plan, _ = await revert(live, editor, of)
     assert not plan
     assert plan.not_reverted == ()
 
@@ -199,7 +199,7 @@ LATER_EDITS: dict[str, tuple[Work, Work, str, str, tuple[str, ...], tuple[str, .
 )
 async def test_later_edits_are_kept(
     live: Live,
-    desk: Desk,
+    editor: SpaceEditor,
     work: Work,
     later: Work,
     page: str,
@@ -207,47 +207,51 @@ async def test_later_edits_are_kept(
     not_reverted: tuple[str, ...],
     conflicts: tuple[str, ...],
 ) -> None:
-    of = await merge_changes(desk, work)
-    await merge_changes(desk, later)
-    before = await desk.outline()
-    plan, made = await revert(live, desk, of)
+    of = await merge_changes(editor, work)
+    await merge_changes(editor, later)
+    before = await editor.outline()
+    plan, made = await revert(live, editor, of)
     assert (plan.not_reverted, made.with_conflicts) == (not_reverted, conflicts)
-    assert await desk.outline() == before
+    assert await editor.outline() == before
     if page:
-        assert (await desk.page(page)).markdown == text
+        assert (await editor.page(page)).markdown == text
 
 
-async def test_new_page_is_deleted_after_a_page_with_subpages_was_moved_out_of_it(live: Live, desk: Desk) -> None:
-    before = await content_of_main(desk)
-    at = await desk.propose(insert("# New\n\nNew.\n"))
-    new = next(page.id for page in (await desk.tree(at)).walk() if page.title == "New")
-    await desk.edit(at, update((await ids_of(desk))["Gamma"], into=new))
-    await desk.merge(at)
-    plan, _ = await revert(live, desk, await desk.get(at))
+async def test_new_page_is_deleted_after_a_page_with_subpages_was_moved_out_of_it(
+    live: Live, editor: SpaceEditor
+) -> None:
+    before = await content_of_main(editor)
+    at = await editor.propose(insert("# New\n\nNew.\n"))
+    new = next(page.id for page in (await editor.tree(at)).walk() if page.title == "New")
+    await editor.edit(at, update((await ids_of(editor))["Gamma"], into=new))
+    await editor.merge(at)
+    plan, _ = await revert(live, editor, await editor.get(at))
     assert (sorted(plan.lines), plan.not_reverted) == (["→ Gamma", "− New"], ())
-    assert await content_of_main(desk) == before
+    assert await content_of_main(editor) == before
 
 
-async def test_page_is_restored_although_its_parent_was_deleted_after_the_merge(live: Live, desk: Desk) -> None:
-    ids = await ids_of(desk)
-    of = await merge_changes(desk, lambda ids: [DeletePage(page=ids["Below"]), update(ids["Alpha"], at=3)])
-    await merge_changes(desk, lambda ids: [DeletePage(page=ids["Gamma"])])
-    plan, _ = await revert(live, desk, of)
+async def test_page_is_restored_although_its_parent_was_deleted_after_the_merge(
+    live: Live, editor: SpaceEditor
+) -> None:
+    ids = await ids_of(editor)
+    of = await merge_changes(editor, lambda ids: [DeletePage(page=ids["Below"]), update(ids["Alpha"], at=3)])
+    await merge_changes(editor, lambda ids: [DeletePage(page=ids["Gamma"])])
+    plan, _ = await revert(live, editor, of)
     assert sorted(plan.lines) == ["+ Below", "→ Alpha"]
-    assert ids["Below"] in (await ids_of(desk)).values()
+    assert ids["Below"] in (await ids_of(editor)).values()
 
 
-async def test_files_cannot_be_reverted(live: Live, desk: Desk) -> None:
+async def test_files_cannot_be_reverted(live: Live, editor: SpaceEditor) -> None:
     file = InsertFiles(files=(NewFile(name="a.txt", content_type="text/plain", base64="YQ=="),))
-    of = await merge_changes(desk, lambda ids: [file, update(ids["Beta"], "# Beta\n\nOther.\n")])
-    plan, _ = await revert(live, desk, of)
+    of = await merge_changes(editor, lambda ids: [file, update(ids["Beta"], "# Beta\n\nOther.\n")])
+    plan, _ = await revert(live, editor, of)
     assert plan.lines == ["~ Beta"]
     assert plan.not_reverted == ("a.txt: files cannot be reverted",)
 
 
-async def test_merge_without_a_revision_has_no_sides(live: Live, desk: Desk) -> None:
-    of = await merge_changes(desk, lambda ids: [update(ids["Beta"], "# Beta\n\nOther words.\n")])
-    assert await load_sides(live, desk.space, of.model_copy(update={"revision_merged": None}), None) is None
+async def test_merge_without_a_revision_has_no_sides(live: Live, editor: SpaceEditor) -> None:
+    of = await merge_changes(editor, lambda ids: [update(ids["Beta"], "# Beta\n\nOther words.\n")])
+    assert await load_sides(live, editor.space, of.model_copy(update={"revision_merged": None}), None) is None
 
 
 def test_pages_edited_later_are_named_or_counted() -> None:

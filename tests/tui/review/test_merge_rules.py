@@ -15,10 +15,10 @@ from octavo.data.merge_rules import MergeCandidate, MergeRules, inherits, rules_
 from octavo.server.app import Platform
 from octavo.tui.review.merge_checks import rule_facts
 from octavo.tui.widgets.short_texts import Fact
-from tests.server.asking import Ask, Clock, Refusal, small_world
-from tests.server.writing import ACME, Desk, insert, update
+from tests.server.small_platform import Ask, Clock, Refusal, small_world
+from tests.server.space_editor import ACME, SpaceEditor, insert, update
 
-Action: TypeAlias = Callable[[Desk, ChangeRequestRef], Awaitable[Any]]
+Action: TypeAlias = Callable[[SpaceEditor, ChangeRequestRef], Awaitable[Any]]
 
 DESCRIPTION = {
     "object": "document",
@@ -33,53 +33,53 @@ DESCRIPTION = {
 
 
 @pytest.fixture
-def desk_of() -> Iterator[Callable[[], Awaitable[Desk]]]:
+def create_space_editor() -> Iterator[Callable[[], Awaitable[SpaceEditor]]]:
     platform = Platform(small_world(Clock()))
 
-    async def open_desk() -> Desk:
-        return await Desk.open(Ask(platform), "# Alpha\n\nOne.\n")
+    async def create() -> SpaceEditor:
+        return await SpaceEditor.open(Ask(platform), "# Alpha\n\nOne.\n")
 
-    yield open_desk
+    yield create
     platform.close()
     platform.world.store.close()
 
 
-async def nothing(desk: Desk, at: ChangeRequestRef) -> None:
+async def nothing(editor: SpaceEditor, at: ChangeRequestRef) -> None:
     pass
 
 
-async def approve(desk: Desk, at: ChangeRequestRef) -> None:
-    await desk.ask(reviews.Submit(at=at, status="approved"), "tom")
+async def approve(editor: SpaceEditor, at: ChangeRequestRef) -> None:
+    await editor.ask(reviews.Submit(at=at, status="approved"), "tom")
 
 
-async def request_changes(desk: Desk, at: ChangeRequestRef) -> None:
-    await desk.ask(reviews.Submit(at=at, status="changes-requested"), "tom")
+async def request_changes(editor: SpaceEditor, at: ChangeRequestRef) -> None:
+    await editor.ask(reviews.Submit(at=at, status="changes-requested"), "tom")
 
 
-async def approve_and_request_changes(desk: Desk, at: ChangeRequestRef) -> None:
-    await request_changes(desk, at)
-    await desk.ask(reviews.Submit(at=at, status="approved"), "mia")
+async def approve_and_request_changes(editor: SpaceEditor, at: ChangeRequestRef) -> None:
+    await request_changes(editor, at)
+    await editor.ask(reviews.Submit(at=at, status="approved"), "mia")
 
 
-async def approve_and_request_again(desk: Desk, at: ChangeRequestRef) -> None:
-    await approve(desk, at)
-    await desk.ask(reviews.Request(at=at, users=("tom",)))
+async def approve_and_request_again(editor: SpaceEditor, at: ChangeRequestRef) -> None:
+    await approve(editor, at)
+    await editor.ask(reviews.Request(at=at, users=("tom",)))
 
 
-async def change_main(desk: Desk, at: ChangeRequestRef) -> None:
-    await desk.publish(insert("# Beta\n\nTwo.\n"))
+async def change_main(editor: SpaceEditor, at: ChangeRequestRef) -> None:
+    await editor.publish(insert("# Beta\n\nTwo.\n"))
 
 
-async def remove_subject(desk: Desk, at: ChangeRequestRef) -> None:
-    await desk.ask(change_requests.Update(at=at, subject=" "))
+async def remove_subject(editor: SpaceEditor, at: ChangeRequestRef) -> None:
+    await editor.ask(change_requests.Update(at=at, subject=" "))
 
 
-async def set_description(desk: Desk, at: ChangeRequestRef) -> None:
-    await desk.ask(change_requests.Update(at=at, description=DESCRIPTION))
+async def set_description(editor: SpaceEditor, at: ChangeRequestRef) -> None:
+    await editor.ask(change_requests.Update(at=at, description=DESCRIPTION))
 
 
-async def set_empty_description(desk: Desk, at: ChangeRequestRef) -> None:
-    await desk.ask(change_requests.Update(at=at, description={"object": "document", "nodes": []}))
+async def set_empty_description(editor: SpaceEditor, at: ChangeRequestRef) -> None:
+    await editor.ask(change_requests.Update(at=at, description={"object": "document", "nodes": []}))
 
 
 CASES: dict[str, tuple[dict[str, Any], Action, str]] = {
@@ -127,77 +127,79 @@ CASES: dict[str, tuple[dict[str, Any], Action, str]] = {
 }
 
 
-async def rule_checks(desk: Desk, at: ChangeRequestRef, me: str | None = "ada") -> list[Fact]:
+async def rule_checks(editor: SpaceEditor, at: ChangeRequestRef, me: str | None = "ada") -> list[Fact]:
     """Return the checks of the merge rules of a change request for the user `me`."""
-    space = await desk.ask(spaces.Get(at=desk.space))
-    acme: Organization = await desk.ask(organizations.Get(at=ACME))
-    given = await desk.ask(reviews.List(at=at, outdated=False))
+    space = await editor.ask(spaces.Get(at=editor.space))
+    acme: Organization = await editor.ask(organizations.Get(at=ACME))
+    given = await editor.ask(reviews.List(at=at, outdated=False))
     names = {name: f"{name.title()} Lund" for name in ("ada", "mia", "tom", "jun")}
-    case = MergeCandidate(await desk.get(at), given.items, me, names)
+    case = MergeCandidate(await editor.get(at), given.items, me, names)
     return list(rule_facts(rules_for(space, acme if inherits(space) else None), case))
 
 
-async def can_merge(desk: Desk, at: ChangeRequestRef, user: str = "ada") -> bool:
+async def can_merge(editor: SpaceEditor, at: ChangeRequestRef, user: str = "ada") -> bool:
     try:
-        await desk.merge(at, user)
+        await editor.merge(at, user)
     except Refusal as refusal:
         return refusal.status != 409
     return True
 
 
-async def open_change_request(desk: Desk, *rules: dict[str, Any]) -> ChangeRequestRef:
-    at = await desk.propose(update(await desk.id("Alpha"), "# Alpha\n\n1.\n"))
-    await desk.ask(spaces.Update(at=desk.space, merge_rules={"type": "rules", "rules": list(rules)}))
+async def open_change_request(editor: SpaceEditor, *rules: dict[str, Any]) -> ChangeRequestRef:
+    at = await editor.propose(update(await editor.id("Alpha"), "# Alpha\n\n1.\n"))
+    await editor.ask(spaces.Update(at=editor.space, merge_rules={"type": "rules", "rules": list(rules)}))
     return at
 
 
 @pytest.mark.parametrize(("rule", "action", "missing"), CASES.values(), ids=CASES)
 async def test_unmet_rules_are_those_that_the_server_enforces(
-    desk_of: Callable[[], Awaitable[Desk]], rule: dict[str, Any], action: Action, missing: str
+    create_space_editor: Callable[[], Awaitable[SpaceEditor]], rule: dict[str, Any], action: Action, missing: str
 ) -> None:
-    desk = await desk_of()
+    editor = await create_space_editor()
     if action is change_main:
-        at = await desk.propose(update(await desk.id("Alpha"), "# Alpha\n\n1.\n"))
-        await change_main(desk, at)
-        await desk.ask(spaces.Update(at=desk.space, merge_rules={"type": "rules", "rules": [rule]}))
+        at = await editor.propose(update(await editor.id("Alpha"), "# Alpha\n\n1.\n"))
+        await change_main(editor, at)
+        await editor.ask(spaces.Update(at=editor.space, merge_rules={"type": "rules", "rules": [rule]}))
     else:
-        at = await open_change_request(desk, rule)
-        await action(desk, at)
-    expected = await rule_checks(desk, at)
+        at = await open_change_request(editor, rule)
+        await action(editor, at)
+    expected = await rule_checks(editor, at)
     assert [fact.text for fact in expected if fact.mark == "bad"][1:] == ([missing] if missing else [])
-    assert await can_merge(desk, at) is not bool(missing)
+    assert await can_merge(editor, at) is not bool(missing)
 
 
-async def test_user_who_can_bypass_the_rules_is_told_so(desk_of: Callable[[], Awaitable[Desk]]) -> None:
-    desk = await desk_of()
+async def test_user_who_can_bypass_the_rules_is_told_so(
+    create_space_editor: Callable[[], Awaitable[SpaceEditor]],
+) -> None:
+    editor = await create_space_editor()
     rule = {"rule": "require_at_least_one_review"}
-    at = await open_change_request(desk, rule, {"rule": "allow_bypass", "users": ["ada"]})
-    assert await rule_checks(desk, at, "mia") == [
+    at = await open_change_request(editor, rule, {"rule": "allow_bypass", "users": ["ada"]})
+    assert await rule_checks(editor, at, "mia") == [
         Fact("bad", "merge rules", "0 of 1 met (rules set for the space)"),
         Fact("bad", "", "a review is required"),
     ]
-    assert not await can_merge(desk, at, "mia")
-    assert await rule_checks(desk, at) == [
+    assert not await can_merge(editor, at, "mia")
+    assert await rule_checks(editor, at) == [
         Fact("care", "merge rules", "0 of 1 met (rules set for the space), but you can bypass the rules"),
         Fact("care", "", "a review is required"),
     ]
-    assert await can_merge(desk, at)
+    assert await can_merge(editor, at)
 
 
 async def test_space_inherits_the_rules_of_the_organization(
-    desk_of: Callable[[], Awaitable[Desk]],
+    create_space_editor: Callable[[], Awaitable[SpaceEditor]],
 ) -> None:
-    desk = await desk_of()
-    at = await desk.propose(update(await desk.id("Alpha"), "# Alpha\n\n1.\n"))
-    assert await rule_checks(desk, at) == [Fact("ok", "merge rules", "none set")]
+    editor = await create_space_editor()
+    at = await editor.propose(update(await editor.id("Alpha"), "# Alpha\n\n1.\n"))
+    assert await rule_checks(editor, at) == [Fact("ok", "merge rules", "none set")]
     rules = {"type": "rules", "rules": [{"rule": "require_at_least_one_review"}]}
-    await desk.ask(organizations.Update(at=ACME, merge_rules=rules))
-    assert [fact.text for fact in await rule_checks(desk, at)] == [
+    await editor.ask(organizations.Update(at=ACME, merge_rules=rules))
+    assert [fact.text for fact in await rule_checks(editor, at)] == [
         "0 of 1 met (rules set for the organization)",
         "a review is required",
     ]
-    await desk.ask(spaces.Update(at=desk.space, merge_rules={"type": "none"}))
-    assert await rule_checks(desk, at) == [Fact("ok", "merge rules", "none set")]
+    await editor.ask(spaces.Update(at=editor.space, merge_rules={"type": "none"}))
+    assert await rule_checks(editor, at) == [Fact("ok", "merge rules", "none set")]
 
 
 @pytest.mark.parametrize(
@@ -210,11 +212,11 @@ async def test_space_inherits_the_rules_of_the_organization(
     ],
 )
 async def test_undecided_rules_are_left_to_the_server(
-    desk_of: Callable[[], Awaitable[Desk]], rule: dict[str, Any], expected: str
+    create_space_editor: Callable[[], Awaitable[SpaceEditor]], rule: dict[str, Any], expected: str
 ) -> None:
-    desk = await desk_of()
-    at = await open_change_request(desk, rule)
-    head, line = await rule_checks(desk, at)
+    editor = await create_space_editor()
+    at = await open_change_request(editor, rule)
+    head, line = await rule_checks(editor, at)
     assert (head.mark, head.text, line.mark) == ("care", "0 of 1 met (rules set for the space)", "care")
     assert expected in str(line.text)
 

@@ -1,4 +1,4 @@
-"""Spaces, change requests and comments follow the state tables of the specification.
+"""Random operations: spaces, change requests and comments follow the state tables of the specification.
 
 A state machine sends random operations through the client and compares the platform with a small model.
 """
@@ -16,12 +16,20 @@ from octavo.api import change_requests, collections, comments, content, spaces
 from octavo.api.bodies import Markdown
 from octavo.api.errors import Conflict, Invalid, NotFound
 from octavo.api.operation import ChangeRequestRef, Discussion, SpaceRef
-from tests.server.asking import ACME
-from tests.server.modelled import PICK, ChangeRequestModel, ModelledPlatform, SpaceModel, Texts, ThreadModel, pick_item
-from tests.server.writing import insert, update
+from tests.server.platform_model import (
+    PICK,
+    ChangeRequestModel,
+    PlatformWithModel,
+    SpaceModel,
+    Texts,
+    ThreadModel,
+    pick_item,
+)
+from tests.server.small_platform import ACME
+from tests.server.space_editor import insert, update
 
 
-class RandomOperations(ModelledPlatform, RuleBasedStateMachine):
+class RandomOperations(PlatformWithModel, RuleBasedStateMachine):
     """Random operations of an administrator."""
 
     def __init__(self) -> None:

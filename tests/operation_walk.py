@@ -19,7 +19,7 @@ from octavo.server.app import run_operation
 from octavo.server.handlers.spaces import add_next, get_current, new_page, set_current
 from octavo.server.rest import World, iso
 from octavo.server.store import Json, Store
-from tests.server.asking import START, Clock, small_world
+from tests.server.small_platform import START, Clock, small_world
 
 SPACE = "/v1/spaces/{spaceId}"
 CHANGE_REQUEST = f"{SPACE}/change-requests/{{changeRequestId}}"

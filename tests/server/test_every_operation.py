@@ -10,23 +10,23 @@ from octavo.api.operation import load
 from octavo.api.wire import Route, encode, operation_for_route, routes
 from octavo.server.app import Platform
 from tests.every_operation import website
-from tests.server.asking import Ask, Clock
-from tests.walk import Walk, full_world
+from tests.operation_walk import Walk, full_world
+from tests.server.small_platform import Ask, Clock
 
 
 def test_every_operation_responds_as_declared() -> None:
     world = replace(full_world(Clock()), allows_private_imports=True)
     platform = Platform(world)
-    asking = Ask(platform)
+    client = Ask(platform)
     with asyncio.Runner() as runner, website() as page:
 
         def ask(route: Route, values: dict[str, Any]) -> tuple[int, Any]:
             request = encode(operation_for_route(route, values))
-            answer = runner.run(asking.http(request.method, request.url, json=request.body))
+            answer = runner.run(client.http(request.method, request.url, json=request.body))
             return answer.status_code, answer.json() if answer.content else None
 
         def put(url: str, content: bytes) -> None:
-            runner.run(asking.http("PUT", url, None, content=content))
+            runner.run(client.http("PUT", url, None, content=content))
 
         results = list(Walk(ask, page_url=page, put=put).all())
     platform.close()

@@ -10,9 +10,9 @@ from octavo.api import adaptive_schema, collections, openapi, organizations, sit
 from octavo.api.operation import CollectionRef, Operation, SiteRef, SpaceRef
 from octavo.api.wire import encode
 from octavo.server.app import Platform
-from tests.server.asking import ACME, PEOPLE, Ask, Clock
-from tests.server.test_who_may import LEAST, expected_users
-from tests.walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, full_world
+from tests.operation_walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, full_world
+from tests.server.small_platform import ACME, PEOPLE, Ask, Clock
+from tests.server.test_required_roles import LEAST, expected_users
 
 TOLD = {
     "organization": {
@@ -35,7 +35,7 @@ TOLD = {
     },
     "collection": {"admin": f"PATCH {COLLECTION}"},
 }
-"""The write that each permission is about: who may do it is held by test_who_may."""
+"""The write that each permission is about: who may send the write is tested in test_required_roles."""
 LEAST_OF = {key: least for least, keys in LEAST.items() for key in keys}
 
 

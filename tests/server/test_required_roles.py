@@ -17,8 +17,8 @@ from octavo.server.handlers import uploads
 from octavo.server.handlers.permissions import RANKS
 from octavo.server.rest import BackgroundWork, Refusal, World, iso, path_of
 from octavo.server.store import Json, MissingResource
-from tests.server.asking import PEOPLE, START, Clock
-from tests.walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, Walk, full_world
+from tests.operation_walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, Walk, full_world
+from tests.server.small_platform import PEOPLE, START, Clock
 
 MEMBERS = f"{ORGANIZATION}/members/{{userId}}"
 TEAM = f"{ORGANIZATION}/teams/{{teamId}}"

@@ -16,8 +16,8 @@ from octavo.server.app import run_operation
 from octavo.server.handlers import uploads
 from octavo.server.rest import BackgroundWork, Refusal
 from octavo.server.store import Json, MissingResource, Store
-from tests.server.asking import Clock
-from tests.walk import ORGANIZATION, SITE, SPACE, Walk, full_world
+from tests.operation_walk import ORGANIZATION, SITE, SPACE, Walk, full_world
+from tests.server.small_platform import Clock
 
 ROUTES = {route.key: route for spec in load().values() for route in routes(spec)}
 Values = Callable[[Json], Json]

@@ -24,8 +24,8 @@ from octavo.client.client import Client
 from octavo.server.app import Platform
 from octavo.server.rest import World
 from octavo.server.store import Store
-from tests.server.asking import ACME, Clock, small_world
-from tests.server.writing import insert, update
+from tests.server.small_platform import ACME, Clock, small_world
+from tests.server.space_editor import insert, update
 
 MANY = 32
 SIDES = ("left", "right")

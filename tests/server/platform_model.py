@@ -19,7 +19,7 @@ from octavo.api.errors import NotFound, Rejected
 from octavo.api.operation import ChangeRequestRef, CollectionRef, Discussion, Operation, SpaceRef
 from octavo.client.client import Client
 from octavo.server.app import Platform
-from tests.server.asking import ACME, Clock, small_world
+from tests.server.small_platform import ACME, Clock, small_world
 
 T = TypeVar("T")
 Texts = dict[str, str]
@@ -81,7 +81,7 @@ def pick_item(things: Sequence[T], pick: int) -> T:
     return things[pick % len(things)]
 
 
-class ModelledPlatform:
+class PlatformWithModel:
     """The platform, a client of an admin, and the expected state."""
 
     def __init__(self) -> None:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from octavo.api import content
 from octavo.server.page_texts import UNKNOWN, evaluate, evaluate_text
-from tests.server.asking import Ask
-from tests.server.writing import Desk
+from tests.server.small_platform import Ask
+from tests.server.space_editor import SpaceEditor
 
 KNOWN: dict[str, dict[str, Any]] = {
     "space": {"version": "v2", "count": 3, "open": True},
@@ -72,10 +72,10 @@ def test_visitor_conditions_are_kept_with_fixed_only() -> None:
 
 async def test_page_is_evaluated_on_request(ask: Ask) -> None:
     said = "# Home\n\nAll.\n\n{% if visitor.claims.unsigned.beta %}\nFew.\n{% endif %}\n"
-    desk = await Desk.open(ask, said)
-    page_id = await desk.id("Home")
+    editor = await SpaceEditor.open(ask, said)
+    page_id = await editor.id("Home")
     asked: list[bool | Literal["deterministic-only"]] = [False, True, "deterministic-only"]
-    texts = [(await ask(content.GetPage(at=desk.space, page_id=page_id, evaluated=each))).markdown for each in asked]
+    texts = [(await ask(content.GetPage(at=editor.space, page_id=page_id, evaluated=each))).markdown for each in asked]
     assert ["Few." in (text or "") for text in texts] == [True, False, True]
     assert all("All." in (text or "") for text in texts)
 

@@ -13,7 +13,7 @@ NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass
-class Web:
+class WebServer:
     """Serves responses by path. `requested_paths` has the paths of all requests."""
 
     origin: str = ""
@@ -48,8 +48,8 @@ class Web:
 
 
 @contextmanager
-def open_web() -> Iterator[Web]:
-    web = Web()
+def run_web_server() -> Iterator[WebServer]:
+    web = WebServer()
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

@@ -10,8 +10,8 @@ from octavo.api import collections, invites, permissions, site_structure, spaces
 from octavo.api.operation import CollectionRef, Operation, SpaceRef
 from octavo.api.spaces import CollectionPointer, Position, SpacePointer
 from octavo.api.wire import encode
-from tests.server.asking import ACME, Ask, check_refused, space_with
-from tests.server.publishing import a_site
+from tests.server.sample_sites import create_site
+from tests.server.small_platform import ACME, Ask, check_refused, space_with
 
 SECRET = "Merger with North"
 PEOPLE = ("mia", "sam", "gil")
@@ -98,7 +98,7 @@ async def test_collection_is_visible_while_it_has_visible_content(
 
 
 async def test_section_hides_an_invisible_space_from_readers(ask: Ask, unseen: tuple[SpaceRef, CollectionRef]) -> None:
-    at = await a_site(ask, await space_with(ask, "Open"))
+    at = await create_site(ask, await space_with(ask, "Open"))
     await ask(site_structure.CreateSection(at=at, space_id=unseen[0].space_id))
     for user in ("sam", "gil"):
         for op in (site_structure.Get(at=at), site_structure.ListSections(at=at)):

@@ -9,14 +9,14 @@ import pytest
 
 from octavo.api.safety import is_public
 from octavo.server.fetcher import REDIRECT_LIMIT, Fetcher, FetchFailure
-from tests.server.web import Web, open_web
+from tests.server.web_server import WebServer, run_web_server
 
 NEAR = Fetcher(allows_private=True, size_limit=1000, time_limit=5.0)
 
 
 @pytest.fixture
-def web() -> Iterator[Web]:
-    with open_web() as web:
+def web() -> Iterator[WebServer]:
+    with run_web_server() as web:
         yield web
 
 
@@ -26,17 +26,17 @@ def fetch_error(fetcher: Fetcher, url: str) -> str:
     return str(failure.value)
 
 
-def test_url_is_fetched_and_decoded(web: Web) -> None:
+def test_url_is_fetched_and_decoded(web: WebServer) -> None:
     fetched = NEAR.fetch(web.put("/a?b=c", "“gr\xfc\xdfe”".encode("cp1252"), "text/plain; charset=iso-8859-1"))
     assert (fetched.kind, fetched.text, fetched.url) == ("text/plain", "“gr\xfc\xdfe”", f"{web.origin}/a?b=c")
 
 
 @pytest.mark.parametrize("charset", ["", "; charset=nothing-known", "; charset=idna", "; charset=utf-8"])
-def test_unknown_charset_is_read_as_utf8(web: Web, charset: str) -> None:
+def test_unknown_charset_is_read_as_utf8(web: WebServer, charset: str) -> None:
     assert NEAR.fetch(web.put("/", "\ufeffgr\xfc\xdfe".encode(), f"text/plain{charset}")).text == "gr\xfc\xdfe"
 
 
-def test_redirects_are_followed_up_to_a_limit(web: Web) -> None:
+def test_redirects_are_followed_up_to_a_limit(web: WebServer) -> None:
     web.move("/old", "/new")
     web.put("/new", "there")
     assert NEAR.fetch(f"{web.origin}/old").url == f"{web.origin}/new"
@@ -45,12 +45,12 @@ def test_redirects_are_followed_up_to_a_limit(web: Web) -> None:
     assert web.requested_paths.count("/round") == REDIRECT_LIMIT + 1
 
 
-def test_response_that_is_too_large_is_refused(web: Web) -> None:
+def test_response_that_is_too_large_is_refused(web: WebServer) -> None:
     assert len(NEAR.fetch(web.put("/fits", b"x" * 1000)).data) == 1000
     assert "is larger than" in fetch_error(NEAR, web.put("/more", b"x" * 1001))
 
 
-def test_slow_response_is_abandoned(web: Web) -> None:
+def test_slow_response_is_abandoned(web: WebServer) -> None:
     with pytest.raises(FetchFailure) as failure:
         Fetcher(allows_private=True, time_limit=0.2).fetch(web.make_endless("/slow"))
     assert failure.value.code == "FETCH_TIMEOUT"
@@ -63,19 +63,19 @@ def test_slow_tls_handshake_is_abandoned() -> None:
     assert failure.value.code == "FETCH_TIMEOUT"
 
 
-def test_truncated_response_is_refused(web: Web) -> None:
+def test_truncated_response_is_refused(web: WebServer) -> None:
     url = web.put("/short", b"half", headers={"content-length": "8"})
     assert "closed the connection before the file was complete" in fetch_error(NEAR, url)
 
 
-def test_error_status_is_reported(web: Web) -> None:
+def test_error_status_is_reported(web: WebServer) -> None:
     assert fetch_error(NEAR, f"{web.origin}/nothing") == "127.0.0.1 responded with status 404"
     packed = web.put("/packed", b"\x1f\x8b", headers={"content-encoding": "gzip"})
     assert "compressed text" in fetch_error(NEAR, packed)
 
 
 def test_unreachable_host_is_reported() -> None:
-    with open_web() as web:
+    with run_web_server() as web:
         gone = web.origin
     assert "could not connect to" in fetch_error(NEAR, gone)
     assert "was not found" in fetch_error(NEAR, "http://nobody.invalid/")
@@ -97,7 +97,7 @@ def test_only_http_urls_are_fetched(url: str) -> None:
     assert fetch_error(NEAR, url).startswith(("only http and https", "the URL is not valid"))
 
 
-def test_private_addresses_are_refused_unless_allowed(web: Web) -> None:
+def test_private_addresses_are_refused_unless_allowed(web: WebServer) -> None:
     far = Fetcher()
     url = web.put("/", "secret")
     for there in (
@@ -112,7 +112,7 @@ def test_private_addresses_are_refused_unless_allowed(web: Web) -> None:
     assert NEAR.fetch(url).text == "secret"
 
 
-def test_redirect_target_is_checked_like_a_url(web: Web) -> None:
+def test_redirect_target_is_checked_like_a_url(web: WebServer) -> None:
     assert "only http and https" in fetch_error(NEAR, web.move("/", "file:///etc/passwd"))
 
 

@@ -9,7 +9,7 @@ from octavo.api import change_requests, content, spaces
 from octavo.api.change_requests import ChangeRequest, MergeResult
 from octavo.api.content import ContentEdit, DocumentBody, Page, PageTree
 from octavo.api.operation import ChangeRequestRef, ContentRef, OrganizationRef, SpaceRef
-from tests.server.asking import Ask
+from tests.server.small_platform import Ask
 
 ACME = OrganizationRef(organization_id="acme")
 
@@ -25,22 +25,22 @@ def update(page: str, markdown: str | None = None, **fields: Any) -> content.Upd
 
 
 @dataclass
-class Desk:
+class SpaceEditor:
     """A space, with functions that create, edit and merge its change requests."""
 
     ask: Ask
     space: SpaceRef
 
     @classmethod
-    async def open(cls, ask: Ask, *markdown: str) -> Desk:
+    async def open(cls, ask: Ask, *markdown: str) -> SpaceEditor:
         """Create a space of acme with these pages. Each text begins with the title as its heading."""
         space = await ask(spaces.Create(at=ACME, title="Docs"))
-        desk = cls(ask, space.ref)
+        editor = cls(ask, space.ref)
         if markdown:
-            tree = await desk.tree()
+            tree = await editor.tree()
             empty = content.DeletePage(page=tree.pages[0].id)
-            await desk.publish(empty, *(insert(text) for text in markdown))
-        return desk
+            await editor.publish(empty, *(insert(text) for text in markdown))
+        return editor
 
     async def propose(
         self, *changes: ContentEdit, user: str = "jun", subject: str = "Better words"

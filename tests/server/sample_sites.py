@@ -7,27 +7,27 @@ from octavo.api import sites
 from octavo.api.operation import SiteRef
 from octavo.api.site_structure import Pointer, Position, SectionGroup, SiteSection, SiteSpace
 from octavo.api.spaces import Space
-from tests.server.asking import ACME, Ask, space_with
+from tests.server.small_platform import ACME, Ask, space_with
 
 Titles = list[object]
 """Titles of parts. The title of a group is followed by the list of its parts."""
 
 
-async def a_site(ask: Ask, *spaces: Space) -> SiteRef:
+async def create_site(ask: Ask, *spaces: Space) -> SiteRef:
     """Create a site of acme with these spaces, as ada."""
     site = await ask(sites.Create(at=ACME, title="Docs", spaces=tuple(space.id for space in spaces)))
     return SiteRef(organization_id="acme", site_id=site.id)
 
 
-async def a_section(ask: Ask, at: SiteRef, title: str) -> SiteSection:
+async def add_section(ask: Ask, at: SiteRef, title: str) -> SiteSection:
     """Add a section to a site, with one new space of the same title."""
     return await ask(structure.CreateSection(at=at, space_id=(await space_with(ask, title)).id))
 
 
-async def a_site_in_sections(ask: Ask, *titles: str) -> tuple[SiteRef, dict[str, SiteSection]]:
+async def create_site_with_sections(ask: Ask, *titles: str) -> tuple[SiteRef, dict[str, SiteSection]]:
     """Create a site with these sections, each with one space of the same title."""
-    at = await a_site(ask)
-    return at, {title: await a_section(ask, at, title) for title in titles}
+    at = await create_site(ask)
+    return at, {title: await add_section(ask, at, title) for title in titles}
 
 
 def outline(parts: tuple[structure.Part, ...]) -> Titles:

@@ -19,9 +19,9 @@ from octavo.documents.source_reader import parse
 from octavo.server import import_sources
 from octavo.server.app import Platform
 from octavo.server.import_sources import ConversionFailure, convert_docx, read_html
-from tests.server.asking import Ask, check_refused, space_with
-from tests.server.web import Web, open_web
-from tests.server.writing import Desk
+from tests.server.small_platform import Ask, check_refused, space_with
+from tests.server.space_editor import SpaceEditor
+from tests.server.web_server import WebServer, run_web_server
 
 HOME = """<html><head><title>The docs of Acme</title></head><body><nav><a href="elsewhere">Menu</a></nav>
 <main><h1>Welcome</h1><p>Read <a href="setup/">the setup</a>, <a href="/docs/guides/first.html#step">a guide</a> and
@@ -30,8 +30,8 @@ HOME = """<html><head><title>The docs of Acme</title></head><body><nav><a href="
 
 
 @pytest.fixture
-def web() -> Iterator[Web]:
-    with open_web() as web:
+def web() -> Iterator[WebServer]:
+    with run_web_server() as web:
         yield web
 
 
@@ -96,7 +96,7 @@ async def _broken_links(ask: Ask, at: SpaceRef) -> list[str]:
     return [each.target_reference.url or "" for each in found.items if each.target_reference]
 
 
-async def test_website_becomes_a_tree_of_pages(local_ask: Ask, web: Web) -> None:
+async def test_website_becomes_a_tree_of_pages(local_ask: Ask, web: WebServer) -> None:
     url = web.put("/docs/", HOME)
     web.put(
         "/docs/setup/", "<title>Set up</title><article><header><h1>Set up</h1></header><a href='../'>Home</a></article>"
@@ -106,12 +106,12 @@ async def test_website_becomes_a_tree_of_pages(local_ask: Ask, web: Web) -> None
         "<h1>First guide</h1><h2 id='step'>Step</h2><a href='gone'>Gone</a><a href='http://[oops'>Odd</a><a href='a.png'>p</a>",
     )
     web.put("/docs/guides/a.png", b"png", "image/png")
-    desk = await Desk.open(local_ask, "# Before")
-    made = await _import(local_ask, desk.space, url, "website")
+    editor = await SpaceEditor.open(local_ask, "# Before")
+    made = await _import(local_ask, editor.space, url, "website")
     assert (made.imported_resources, made.total_resources) == (3, 5)
-    assert await desk.outline() == "Before Welcome Guides(First guide) Set up"
-    text = (await desk.page("Welcome")).markdown or ""
-    setup, guide = await desk.id("Set up"), await desk.id("First guide")
+    assert await editor.outline() == "Before Welcome Guides(First guide) Set up"
+    text = (await editor.page("Welcome")).markdown or ""
+    setup, guide = await editor.id("Set up"), await editor.id("First guide")
     assert f"[the setup](/pages/{setup})" in text
     assert f"[a guide](/pages/{guide}#step)" in text
     assert f"[the blog]({web.origin}/blog)" in text
@@ -121,25 +121,25 @@ async def test_website_becomes_a_tree_of_pages(local_ask: Ask, web: Web) -> None
         assert absent not in text
     assert "not this." in text
     assert "/blog" not in web.requested_paths
-    assert await _broken_links(local_ask, desk.space) == []
+    assert await _broken_links(local_ask, editor.space) == []
 
 
-async def test_page_with_several_urls_is_imported_once(local_ask: Ask, web: Web) -> None:
+async def test_page_with_several_urls_is_imported_once(local_ask: Ask, web: WebServer) -> None:
     url = web.put("/docs/", "<h1>Home</h1><a href=a>A</a> <a href=a/>same</a> <a href=old>old</a> <a href=out>out</a>")
     web.put("/docs/a/", "<h1>Page A</h1><a href=../old>itself</a>")
     web.put("/login", "<h1>Sign in</h1>")
     for path, target in (("/docs/a", "/docs/a/"), ("/docs/old", "/docs/a/"), ("/docs/out", "/login")):
         web.move(path, target)
-    desk = await Desk.open(local_ask, "# Before")
-    made = await _import(local_ask, desk.space, url, "website")
-    assert (await desk.outline(), made.imported_resources, made.total_resources) == ("Before Home Page A", 2, 2)
-    link = f"(/pages/{await desk.id('Page A')})"
-    text = (await desk.page("Home")).markdown or ""
+    editor = await SpaceEditor.open(local_ask, "# Before")
+    made = await _import(local_ask, editor.space, url, "website")
+    assert (await editor.outline(), made.imported_resources, made.total_resources) == ("Before Home Page A", 2, 2)
+    link = f"(/pages/{await editor.id('Page A')})"
+    text = (await editor.page("Home")).markdown or ""
     assert f"[A]{link} [same]{link} [old]{link} [out]({web.origin}/docs/out)" in text
-    assert f"[itself]{link}" in ((await desk.page("Page A")).markdown or "")
+    assert f"[itself]{link}" in ((await editor.page("Page A")).markdown or "")
 
 
-async def test_page_nested_too_deeply_is_left_out_of_a_website(local_ask: Ask, web: Web) -> None:
+async def test_page_nested_too_deeply_is_left_out_of_a_website(local_ask: Ask, web: WebServer) -> None:
     url = web.put("/", "<h1>Home</h1><a href='deep'>Deep</a>")
     web.put("/deep", "<div>" * 20_000)
     space = await space_with(local_ask, one="x")
@@ -148,7 +148,7 @@ async def test_page_nested_too_deeply_is_left_out_of_a_website(local_ask: Ask, w
 
 
 async def test_website_import_stops_at_the_page_limit(
-    local_ask: Ask, web: Web, monkeypatch: pytest.MonkeyPatch
+    local_ask: Ask, web: WebServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(import_sources, "PAGE_LIMIT", 3)
     url = web.put("/", "".join(f"<a href='/{n}'>{n}</a>" for n in range(5)))
@@ -159,9 +159,9 @@ async def test_website_import_stops_at_the_page_limit(
     assert (made.imported_resources, made.total_resources) == (3, 6)
 
 
-async def test_single_html_markdown_or_word_page_is_imported(local_ask: Ask, web: Web) -> None:
-    desk = await Desk.open(local_ask, "# Before")
-    at = await desk.propose()
+async def test_single_html_markdown_or_word_page_is_imported(local_ask: Ask, web: WebServer) -> None:
+    editor = await SpaceEditor.open(local_ask, "# Before")
+    at = await editor.propose()
     for url, source in (
         (web.put("/a.html", "<title>From HTML</title><p>1 < 2 <a href='b'>b</a>"), "html"),
         (web.put("/b.md", "---\ndescription: Short\n---\n\n# From markdown\n\nText"), "markdown"),
@@ -169,15 +169,15 @@ async def test_single_html_markdown_or_word_page_is_imported(local_ask: Ask, web
     ):
         made = await _import(local_ask, at, url, source)  # type: ignore[arg-type]  # each is a documented source
         assert (made.imported_resources, made.total_resources) == (1, 1)
-    assert await desk.outline(at) == "Before From HTML From markdown From Word"
-    assert await desk.outline() == "Before"
-    assert f"[b]({web.origin}/b)" in ((await desk.page("From HTML", at)).markdown or "")
-    assert (await desk.page("From markdown", at)).description == "Short"
-    assert (await desk.page("From Word", at)).markdown == "# From Word\n\nSaid in Word\n"
+    assert await editor.outline(at) == "Before From HTML From markdown From Word"
+    assert await editor.outline() == "Before"
+    assert f"[b]({web.origin}/b)" in ((await editor.page("From HTML", at)).markdown or "")
+    assert (await editor.page("From markdown", at)).description == "Short"
+    assert (await editor.page("From Word", at)).markdown == "# From Word\n\nSaid in Word\n"
 
 
 @pytest.mark.parametrize("encoding", ["windows-1252", "shift_jis", "utf-16", "utf-8"])
-async def test_html_is_read_in_the_encoding_that_it_declares(local_ask: Ask, web: Web, encoding: str) -> None:
+async def test_html_is_read_in_the_encoding_that_it_declares(local_ask: Ask, web: WebServer, encoding: str) -> None:
     word = "日本" if encoding == "shift_jis" else "größe"
     page = f'<meta charset="{encoding}"><h1>Size</h1><p>{word}'.encode("utf-8" if encoding == "utf-16" else encoding)
     urls: dict[imports.Source, str] = {
@@ -186,9 +186,9 @@ async def test_html_is_read_in_the_encoding_that_it_declares(local_ask: Ask, web
         "zip": web.put("/all.zip", archive({"a.html": page}), "application/zip"),
     }
     for source, url in urls.items():
-        desk = await Desk.open(local_ask, "# Before")
-        await _import(local_ask, desk.space, url, source)
-        assert (await desk.page("Size")).markdown == f"# Size\n\n{word}\n", source
+        editor = await SpaceEditor.open(local_ask, "# Before")
+        await _import(local_ask, editor.space, url, source)
+        assert (await editor.page("Size")).markdown == f"# Size\n\n{word}\n", source
 
 
 def test_page_with_several_articles_is_read_completely() -> None:
@@ -262,12 +262,12 @@ def test_hostile_spans_of_cells_are_limited(span: str) -> None:
     assert len(text) < 200_000
 
 
-async def test_links_with_spaces_are_imported(local_ask: Ask, web: Web) -> None:
-    desk = await Desk.open(local_ask, "# Before")
+async def test_links_with_spaces_are_imported(local_ask: Ask, web: WebServer) -> None:
+    editor = await SpaceEditor.open(local_ask, "# Before")
     url = web.put("/", "<h1>Home</h1><a href=' a b.html '>next</a>")
     web.put("/a%20b.html", "<h1>Next</h1>")
-    await _import(local_ask, desk.space, url, "website")
-    assert f"[next](/pages/{await desk.id('Next')})" in ((await desk.page("Home")).markdown or "")
+    await _import(local_ask, editor.space, url, "website")
+    assert f"[next](/pages/{await editor.id('Next')})" in ((await editor.page("Home")).markdown or "")
 
 
 def test_page_inside_a_form_is_kept() -> None:
@@ -280,22 +280,22 @@ def test_description_of_an_embedded_image_is_kept() -> None:
     assert page.markdown(str) == "# T\n\nTide chart here and\n"
 
 
-async def test_links_in_code_of_imported_pages_stay(local_ask: Ask, web: Web) -> None:
-    desk = await Desk.open(local_ask, "# Before")
+async def test_links_in_code_of_imported_pages_stay(local_ask: Ask, web: WebServer) -> None:
+    editor = await SpaceEditor.open(local_ask, "# Before")
     text = "# A\n\n```md\n[b](b.md)\n```\n"
-    await _import(local_ask, desk.space, web.put("/all.zip", archive({"a.md": text, "b.md": "# B"})), "zip")
-    assert (await desk.page("A")).markdown == text
+    await _import(local_ask, editor.space, web.put("/all.zip", archive({"a.md": text, "b.md": "# B"})), "zip")
+    assert (await editor.page("A")).markdown == text
 
 
-async def test_relative_links_of_a_markdown_file_become_urls(local_ask: Ask, web: Web) -> None:
+async def test_relative_links_of_a_markdown_file_become_urls(local_ask: Ask, web: WebServer) -> None:
     text = "# A\n\n![p](img/p.png) [part](#part) [mail](mailto:a@b.example) [odd](http://[x)\n\n```\n[b](b.md)\n```\n"
-    desk = await Desk.open(local_ask, "# Before")
-    await _import(local_ask, desk.space, web.put("/docs/a.md", text, "text/markdown"), "markdown")
+    editor = await SpaceEditor.open(local_ask, "# Before")
+    await _import(local_ask, editor.space, web.put("/docs/a.md", text, "text/markdown"), "markdown")
     expected = text.replace("(img/p.png)", f"({web.origin}/docs/img/p.png)")
-    assert (await desk.page("A")).markdown == expected
+    assert (await editor.page("A")).markdown == expected
 
 
-async def test_archive_becomes_a_page_tree_with_files(local_ask: Ask, web: Web) -> None:
+async def test_archive_becomes_a_page_tree_with_files(local_ask: Ask, web: WebServer) -> None:
     data = archive(
         {
             "docs/README.md": "# Handbook\n\n[a](guides/a.html) [c](c.docx) ![p](img/p.png)",
@@ -307,20 +307,20 @@ async def test_archive_becomes_a_page_tree_with_files(local_ask: Ask, web: Web) 
             "__MACOSX/docs/._README.md": "x",
         }
     )
-    desk = await Desk.open(local_ask, "# Before")
-    made = await _import(local_ask, desk.space, web.put("/all.zip", data, "application/zip"), "zip")
+    editor = await SpaceEditor.open(local_ask, "# Before")
+    made = await _import(local_ask, editor.space, web.put("/all.zip", data, "application/zip"), "zip")
     assert (made.imported_resources, made.total_resources) == (4, 4)
-    assert await desk.outline() == "Before Handbook C Guides(A B)"
-    files = (await local_ask(content.ListFiles(at=desk.space))).items
+    assert await editor.outline() == "Before Handbook C Guides(A B)"
+    files = (await local_ask(content.ListFiles(at=editor.space))).items
     assert [file.name for file in files] == ["p.png"]
-    a = await desk.page("A")
-    assert f"[to b](/pages/{await desk.id('B')})" in (a.markdown or "")
+    a = await editor.page("A")
+    assert f"[to b](/pages/{await editor.id('B')})" in (a.markdown or "")
     assert f"[p](/files/{files[0].id})" in (a.markdown or "")
     assert a.git is None
-    assert await _broken_links(local_ask, desk.space) == []
+    assert await _broken_links(local_ask, editor.space) == []
 
 
-async def test_reusable_content_and_variables_of_an_archive_are_imported(local_ask: Ask, web: Web) -> None:
+async def test_reusable_content_and_variables_of_an_archive_are_imported(local_ask: Ask, web: WebServer) -> None:
     data = archive(
         {
             "guide/a.md": '# A\n\n{% include "../.gitbook/includes/take-care.md" %}\n',
@@ -328,37 +328,37 @@ async def test_reusable_content_and_variables_of_an_archive_are_imported(local_a
             ".gitbook/vars.yaml": "version: v2\n",
         }
     )
-    desk = await Desk.open(local_ask, "# Before")
-    await _import(local_ask, desk.space, web.put("/all.zip", data), "zip")
-    page = await desk.id("A")
-    whole = await local_ask(content.GetPage(at=desk.space, page_id=page, format="markdown", dereferenced=True))
+    editor = await SpaceEditor.open(local_ask, "# Before")
+    await _import(local_ask, editor.space, web.put("/all.zip", data), "zip")
+    page = await editor.id("A")
+    whole = await local_ask(content.GetPage(at=editor.space, page_id=page, format="markdown", dereferenced=True))
     assert f"See [the page](/pages/{page})." in (whole.markdown or "")
-    revision = await local_ask(content.Get(at=desk.space))
+    revision = await local_ask(content.Get(at=editor.space))
     assert revision.variables == {"version": "v2"}
     assert [(each.title, each.git) for each in revision.reusable_contents] == [("Take care", None)]
 
 
-async def test_table_of_contents_of_an_archive_is_not_counted_as_a_page(local_ask: Ask, web: Web) -> None:
-    desk = await Desk.open(local_ask, "# Before")
+async def test_table_of_contents_of_an_archive_is_not_counted_as_a_page(local_ask: Ask, web: WebServer) -> None:
+    editor = await SpaceEditor.open(local_ask, "# Before")
     data = archive({"SUMMARY.md": "* [A](a.md)\n* [B](b.md)", "a.md": "# A", "b.md": "# B"})
-    made = await _import(local_ask, desk.space, web.put("/all.zip", data), "zip")
-    assert (await desk.outline(), made.imported_resources, made.total_resources) == ("Before A B", 2, 2)
+    made = await _import(local_ask, editor.space, web.put("/all.zip", data), "zip")
+    assert (await editor.outline(), made.imported_resources, made.total_resources) == ("Before A B", 2, 2)
 
 
-async def test_pages_of_an_archive_with_the_same_name_are_all_imported(local_ask: Ask, web: Web) -> None:
-    desk = await Desk.open(local_ask, "# Before")
+async def test_pages_of_an_archive_with_the_same_name_are_all_imported(local_ask: Ask, web: WebServer) -> None:
+    editor = await SpaceEditor.open(local_ask, "# Before")
     files: dict[str, str | bytes] = {
         "a.html": "<h1>From HTML",
         "a.md": "# From Markdown",
         "a.docx": word_document("From Word"),
     }
-    made = await _import(local_ask, desk.space, web.put("/all.zip", archive(files), "application/zip"), "zip")
+    made = await _import(local_ask, editor.space, web.put("/all.zip", archive(files), "application/zip"), "zip")
     assert made.imported_resources == 3
-    assert sorted((await desk.outline()).split(" From ")) == ["Before", "HTML", "Markdown", "Word"]
+    assert sorted((await editor.outline()).split(" From ")) == ["Before", "HTML", "Markdown", "Word"]
 
 
-async def test_pages_and_pictures_of_an_archive_keep_their_names(local_ask: Ask, web: Web) -> None:
-    desk = await Desk.open(local_ask, "# Before")
+async def test_pages_and_pictures_of_an_archive_keep_their_names(local_ask: Ask, web: WebServer) -> None:
+    editor = await SpaceEditor.open(local_ask, "# Before")
     files: dict[str, str | bytes] = {
         "a.html": "<h1>From HTML",
         "b.docx": word_document("First", picture=b"1"),
@@ -367,25 +367,25 @@ async def test_pages_and_pictures_of_an_archive_keep_their_names(local_ask: Ask,
         "links.md": "# Links\n\n[a](a.md) ![](.gitbook/assets/b-1.png)",
         ".gitbook/assets/b-1.png": b"0",
     }
-    await _import(local_ask, desk.space, web.put("/all.zip", archive(files), "application/zip"), "zip")
-    pictures = {each.id: each.download_url for each in (await local_ask(content.ListFiles(at=desk.space))).items}
+    await _import(local_ask, editor.space, web.put("/all.zip", archive(files), "application/zip"), "zip")
+    pictures = {each.id: each.download_url for each in (await local_ask(content.ListFiles(at=editor.space))).items}
     seen = []
     for title in ("Links", "First", "Second"):
-        found = re.search(r"/files/([^)]+)\)", (await desk.page(title)).markdown or "")
+        found = re.search(r"/files/([^)]+)\)", (await editor.page(title)).markdown or "")
         assert found is not None, title
         seen.append((await local_ask.http("GET", pictures[found[1]] or "")).content)
     assert seen == [b"0", b"1", b"2"]
-    assert f"[a](/pages/{await desk.id('From Markdown')})" in ((await desk.page("Links")).markdown or "")
+    assert f"[a](/pages/{await editor.id('From Markdown')})" in ((await editor.page("Links")).markdown or "")
 
 
-async def test_common_top_folders_may_be_deep(local_ask: Ask, web: Web) -> None:
+async def test_common_top_folders_may_be_deep(local_ask: Ask, web: WebServer) -> None:
     space = await space_with(local_ask)
     url = web.put("/deep.zip", archive({f"{'a/' * 3000}page.md": "# Deep"}))
     assert (await _import(local_ask, space.ref, url, "zip")).imported_resources == 1
 
 
 async def test_hostile_archive_cannot_leave_its_folder_or_exceed_the_limit(
-    local_ask: Ask, web: Web, monkeypatch: pytest.MonkeyPatch
+    local_ask: Ask, web: WebServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     space = await space_with(local_ask, one="x")
     evil = archive(
@@ -416,7 +416,7 @@ async def test_hostile_archive_cannot_leave_its_folder_or_exceed_the_limit(
     ],
 )
 async def test_unreadable_import_reports_the_cause(
-    local_ask: Ask, web: Web, source: imports.Source, body: bytes, sentence: str
+    local_ask: Ask, web: WebServer, source: imports.Source, body: bytes, sentence: str
 ) -> None:
     space = await space_with(local_ask, one="x")
     op = imports.Create(at=space.ref, url=web.put("/x", body), source=source)
@@ -439,7 +439,7 @@ def test_html_without_end_tags_is_imported(page: str, markdown: str) -> None:
     assert read_html(page).markdown(lambda address: address) == markdown
 
 
-async def test_summary_of_an_archive_may_name_converted_files(local_ask: Ask, web: Web) -> None:
+async def test_summary_of_an_archive_may_name_converted_files(local_ask: Ask, web: WebServer) -> None:
     space = await space_with(local_ask)
     files = {
         "README.md": "# Home",
@@ -451,7 +451,7 @@ async def test_summary_of_an_archive_may_name_converted_files(local_ask: Ask, we
     assert [(page.type, page.title) for page in home.pages] == [("document", "B")]
 
 
-async def test_failed_fetch_of_an_import_reports_the_cause(local_ask: Ask, web: Web) -> None:
+async def test_failed_fetch_of_an_import_reports_the_cause(local_ask: Ask, web: WebServer) -> None:
     space = await space_with(local_ask, one="x")
     gone = imports.Create(at=space.ref, url=f"{web.origin}/gone", source="website")
     assert "responded with status 404. Nothing was imported" in await check_refused(local_ask(gone), 400)
@@ -459,33 +459,33 @@ async def test_failed_fetch_of_an_import_reports_the_cause(local_ask: Ask, web: 
     assert "no HTML page" in await check_refused(local_ask(page), 400)
 
 
-async def test_import_from_a_private_network_is_refused(ask: Ask, web: Web) -> None:
+async def test_import_from_a_private_network_is_refused(ask: Ask, web: WebServer) -> None:
     space = await space_with(ask, one="x")
     op = imports.Create(at=space.ref, url=web.put("/", "<h1>Secret</h1>"), source="website")
     assert "on a private network" in await check_refused(ask(op), 400)
     assert web.requested_paths == []
 
 
-async def test_import_needs_edit_permission(local_ask: Ask, web: Web) -> None:
-    desk = await Desk.open(local_ask, "# Before")
+async def test_import_needs_edit_permission(local_ask: Ask, web: WebServer) -> None:
+    editor = await SpaceEditor.open(local_ask, "# Before")
     url = web.put("/a.md", "# A")
-    into_space = imports.Create(at=desk.space, url=url, source="markdown")
+    into_space = imports.Create(at=editor.space, url=url, source="markdown")
     assert "need the Creator role" in await check_refused(local_ask(into_space, "tom"), 403)
-    at = await desk.propose()
+    at = await editor.propose()
     into_change_request = imports.Create(at=at, url=url, source="markdown")
     await check_refused(local_ask(into_change_request, "zoe"), 403)
     await check_refused(local_ask(into_change_request, "eve"), 404)
     assert web.requested_paths == []
     await local_ask(into_change_request, "jun")
-    await desk.merge(at)
+    await editor.merge(at)
     assert "already merged" in await check_refused(local_ask(into_change_request), 409)
-    await local_ask(spaces.Update(at=desk.space, edit_mode="locked"))
+    await local_ask(spaces.Update(at=editor.space, edit_mode="locked"))
     assert "can only be edited in change requests" in await check_refused(local_ask(into_space), 409)
-    await check_refused(local_ask(imports.Create(at=desk.space, url=url, source="markdown"), "eve"), 404)
-    draft = (await local_ask(change_requests.Create(at=desk.space))).ref(desk.space)
+    await check_refused(local_ask(imports.Create(at=editor.space, url=url, source="markdown"), "eve"), 404)
+    draft = (await local_ask(change_requests.Create(at=editor.space))).ref(editor.space)
     assert "is not supported" in await check_refused(local_ask(imports.Create(at=draft, url=url, source="notion")), 400)
     for body in ({"url": "ftp://a.example", "source": "html"}, {"url": url, "source": "fax"}, {"source": "html"}):
-        await local_ask.http("POST", f"/v1/spaces/{desk.space.space_id}/content/import", json=body)
+        await local_ask.http("POST", f"/v1/spaces/{editor.space.space_id}/content/import", json=body)
         assert local_ask.last.status_code == 400
 
 
@@ -500,7 +500,7 @@ def test_html_that_is_too_long_is_refused() -> None:
 
 
 @pytest.mark.before_release
-async def test_simultaneous_archives_need_the_memory_of_one(local_ask: Ask, web: Web) -> None:
+async def test_simultaneous_archives_need_the_memory_of_one(local_ask: Ask, web: WebServer) -> None:
     space = await space_with(local_ask, one="x")
     url = web.put("/large.zip", archive({"a.md": "# A\n", "a.bin": bytes(40 << 20)}), "application/zip")
 
