@@ -418,6 +418,22 @@ async def test_item_missing_from_a_cached_list_opens_when_the_list_is_loaded(sta
         await run.see("Tides", "Everyone with access")
 
 
+async def test_item_of_a_table_that_the_user_left_is_not_opened_later(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        await open_table(run, "collections")
+        await open_table(run, "teams")
+        made = await run.ask(collections.Create(at=OrganizationRef(organization_id=ORGANIZATION), title="Tides"), NOOR)
+        run.gate.shut(collections.List)
+        run.app.go(ToAccess(CollectionRef(collection_id=made.id)))
+        await run.settle()
+        await open_table(run, "teams")
+        run.gate.open()
+        await run.settle()
+        await open_table(run, "collections")
+        await run.see("Tides", "Products")
+        assert len(browser(run).levels) == 1
+
+
 async def test_item_missing_from_a_cached_list_is_not_called_deleted_if_the_list_cannot_be_loaded(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await open_table(run, "collections")

@@ -650,12 +650,15 @@ class PendingNavigation:
         self._view.show_level()
 
     def open_target(self) -> None:
-        """Open the item if its list is loaded. If the whole list was just loaded without the item, report that."""
+        """Open the item if its list is loaded. If the whole list was just loaded without the item, report that. If the
+        user has gone to another table meanwhile, open nothing."""
         view = self._view
-        if self._target is None or view.snapshot.value is None or view.level.resource.plural != self._target[0]:
+        if self._target is None or view.snapshot.value is None:
             return
-        _, key, child_table = self._target
-        if view.rows.go_to(key):
+        table, key, child_table = self._target
+        if view.level.resource.plural != table:
+            self._target = None
+        elif view.rows.go_to(key):
             self._target = None
             open_selected_row(view, child_table)
         elif not view.snapshot.loading and not view.snapshot.needs_more(MAX_ROWS):
