@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import re
+import sys
 import tracemalloc
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from html import escape
 from io import BytesIO
+from types import FrameType
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
@@ -159,6 +162,16 @@ async def test_website_import_stops_at_the_page_limit(
     assert (made.imported_resources, made.total_resources) == (3, 6)
 
 
+@pytest.mark.parametrize("source", ["markdown", "html", "website"])
+async def test_page_named_summary_is_no_table_of_contents(
+    local_ask: Ask, web: WebServer, source: imports.Source
+) -> None:
+    text = "# Results\n\n- [A](https://a.example/)\n" if source == "markdown" else "<h1>Results</h1><p>Good"
+    editor = await SpaceEditor.open(local_ask, "# Before")
+    await _import(local_ask, editor.space, web.put("/docs/summary.html", text), source)
+    assert await editor.outline() == "Before Results"
+
+
 async def test_single_html_markdown_or_word_page_is_imported(local_ask: Ask, web: WebServer) -> None:
     editor = await SpaceEditor.open(local_ask, "# Before")
     at = await editor.propose()
@@ -217,6 +230,8 @@ def test_blank_lines_in_code_are_kept() -> None:
         "~~a~~",
         "1. a",
         "12) a",
+        "2024. a",
+        "{% hint %} a",
         "# a",
         "- a",
         "+ a",
@@ -260,6 +275,26 @@ def test_hostile_spans_of_cells_are_limited(span: str) -> None:
     text = page.markdown(str)
     assert text.count("b") == 1000
     assert len(text) < 200_000
+
+
+@pytest.mark.parametrize("tags", ["<table><tr><td>", "<div><form>"])
+def test_work_for_nested_elements_grows_with_their_number(tags: str) -> None:
+    def count_calls(depth: int) -> int:
+        count = 0
+
+        def on_event(_frame: FrameType, event: str, _argument: object) -> None:
+            nonlocal count
+            count += event in ("call", "c_call")
+
+        sys.setprofile(on_event)
+        try:
+            with suppress(ConversionFailure):
+                read_html(f"{tags * depth}<h1>A").markdown(str)
+        finally:
+            sys.setprofile(None)
+        return count
+
+    assert count_calls(800) < 3 * count_calls(400)
 
 
 async def test_links_with_spaces_are_imported(local_ask: Ask, web: WebServer) -> None:

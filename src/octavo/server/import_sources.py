@@ -10,7 +10,7 @@ import posixpath
 import re
 import time
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from io import BytesIO
@@ -59,10 +59,11 @@ _OPEN_ELEMENT_LIMIT = 30
 _MARKDOWN_SYNTAX = re.compile(
     r"""[*_<`]|\\(?=[!-/:-@\[-`{-~]|$)|&(?=#?\w+;)|~(?=~)|\[(?=[^\]\n]*\]\()"""
     r"""|^(?:[>+-]|#{1,6})(?=[ \t]|$)|^(?:-(?=-+$)|=(?==*$))|^\[(?=[^\]\n]*\]:)"""
-    r"""|(?<=^\d)[.)](?=[ \t]|$)|(?<=^\d\d)[.)](?=[ \t]|$)""",
+    r"""|\{(?=%)""",
     re.MULTILINE,
 )
 """Text of an HTML page that has another meaning in Markdown."""
+_LIST_NUMBER = re.compile(r"^(\d{1,9})(?=[.)](?:[ \t]|$))", re.MULTILINE)
 _PIPE = re.compile(r"(?<!\\)\|")
 _BLANK_LINES = re.compile(r"\n{3,}")
 RewriteUrl = Callable[[str], str]
@@ -240,10 +241,10 @@ def _file_paths(folder_url: str, addresses: list[str]) -> dict[str, str]:
 
 
 def _free_path(path: str, used: Collection[str]) -> str:
-    """Return `path`, with a number before its suffix if it is one of the `used` paths."""
+    """Return `path`. If it is one of the `used` paths, or names the table of contents, add a number before its suffix."""
     stem, suffix = posixpath.splitext(path)
     free, number = path, 1
-    while free in used:
+    while free in used or free.lower() == "summary.md":
         number += 1
         free = f"{stem}-{number}{suffix}"
     return free
@@ -391,8 +392,9 @@ def read_html(text: str) -> HtmlPage:
         title = soup.title.get_text(" ", strip=True) if soup.title else ""
         main = _main_part(soup)
         is_whole_page = main.name in ("body", BeautifulSoup.ROOT_TAG_NAME)
+        around_headings = _ids_around(main.find_all(_HEADINGS))
         for tag in main.find_all(_IGNORED_TAGS + _PAGE_FRAME_TAGS if is_whole_page else _IGNORED_TAGS):
-            if tag.name != "form" or not tag.find(_HEADINGS):
+            if tag.name != "form" or id(tag) not in around_headings:
                 tag.decompose()
     except RecursionError:
         raise ConversionFailure("is nested too deeply") from None
@@ -443,7 +445,7 @@ class _Converter(MarkdownConverter):
     list."""
 
     def escape(self, text: str, parent_tags: set[str]) -> str:
-        return _MARKDOWN_SYNTAX.sub(r"\\\g<0>", text)
+        return _LIST_NUMBER.sub(r"\1\\", _MARKDOWN_SYNTAX.sub(r"\\\g<0>", text))
 
     def convert_td(self, el: Tag, text: str, parent_tags: set[str]) -> str:
         return str(super().convert_td(el, _PIPE.sub(r"\|", text), parent_tags))  # type: ignore[misc]  # not in its stubs
@@ -472,6 +474,14 @@ def _main_part(soup: BeautifulSoup) -> Tag:
     return next((tags[0] for tags in candidates if len(tags) == 1), soup)
 
 
+def _ids_around(tags: Iterable[Tag]) -> set[int]:
+    """Return the identities of the elements that contain one of `tags`."""
+    found: set[int] = set()
+    for tag in tags:
+        found.update(takewhile(lambda each: each not in found, map(id, tag.parents)))
+    return found
+
+
 def _url_in(tag: Tag, attribute: str) -> str:
     """Return the URL in an attribute, with its spaces encoded. Empty if there is none."""
     return str(tag.get(attribute, "")).strip().replace(" ", "%20")
@@ -498,23 +508,21 @@ def _fill_rowspans(main: Tag) -> None:
         added += _span(cell, "colspan") - 1
         if added > _ADDED_CELL_LIMIT:
             del cell["colspan"]
-    for table in main.find_all("table"):
-        rows_below: list[int] = []  # By column: the number of rows that the last cell still spans.
-        for row in table.find_all("tr"):
-            if row.find_parent("table") is not table:
-                continue
-            column = 0
-            for cell in row.find_all(["td", "th"], recursive=False):
-                count = _count_spanned(rows_below, column)
-                cell.insert_before(*(Tag(name="td") for _ in range(count)))
-                column, added, width = column + count, added + count, _span(cell, "colspan")
-                rows_below[column : column + width] = [_span(cell, "rowspan") - 1] * width
-                column += width
-            count = _count_spanned(rows_below, column)
-            row.extend([Tag(name="td") for _ in range(count)])
-            added += count
-            if added > _ADDED_CELL_LIMIT:
-                return
+    # By the parent of the rows: the number of further rows that the last cell of each column spans.
+    rows_below: dict[int, list[int]] = {}
+    for row in main.find_all("tr"):
+        spans, column = rows_below.setdefault(id(row.parent), []), 0
+        for cell in row.find_all(["td", "th"], recursive=False):
+            count = _count_spanned(spans, column)
+            cell.insert_before(*(Tag(name="td") for _ in range(count)))
+            column, added, width = column + count, added + count, _span(cell, "colspan")
+            spans[column : column + width] = [_span(cell, "rowspan") - 1] * width
+            column += width
+        count = _count_spanned(spans, column)
+        row.extend([Tag(name="td") for _ in range(count)])
+        added += count
+        if added > _ADDED_CELL_LIMIT:
+            return
 
 
 def _count_spanned(rows_below: list[int], column: int) -> int:
