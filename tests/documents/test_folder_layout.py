@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from octavo.api.content import File, Page, Revision
 from octavo.api.safety import safe_line
 from octavo.documents import front_matter
-from octavo.documents.folders.folder import Entry, Folder, change_outside_code, rewrite_links, why_unsafe
+from octavo.documents.folders.folder import Entry, Folder, rewrite_links, why_unsafe
 from octavo.documents.folders.layout import FolderLayout, PageFile, encode_like, normalize, write_page
 from octavo.documents.folders.table_of_contents import summary_entries, write_summary
 from octavo.documents.yaml_values import write_entry
@@ -182,7 +182,7 @@ def test_links_by_id_become_relative_files() -> None:
     ],
 )
 def test_only_links_in_code_stay(code: str) -> None:
-    text = change_outside_code(f"[a](x)\n\n{code}\n\n```[a](x)``` [a](x)\n", lambda part: part.replace("(x)", "(y)"))
+    text = rewrite_links(f"[a](x)\n\n{code}\n\n```[a](x)``` [a](x)\n", lambda _: "y")
     assert text == f"[a](y)\n\n{code}\n\n```[a](y)``` [a](y)\n"
 
 

@@ -18,7 +18,6 @@ from octavo.documents import page_trees
 from octavo.documents.folders.folder import (
     PAGE_SUFFIXES,
     Entry,
-    change_outside_code,
     link_urls,
     rewrite_links,
     slug_source,
@@ -392,10 +391,7 @@ class FolderLinkTargets:
         if page is not None:
             for url in link_urls(server_markdown):
                 new_urls.setdefault(self.layout.url_in_folder(url, page) or url, url)
-        return change_outside_code(
-            markdown,
-            lambda part: rewrite_links(part, lambda url: new_urls.get(url) or self._server_url(url, path, page)),
-        )
+        return rewrite_links(markdown, lambda url: new_urls.get(url) or self._server_url(url, path, page))
 
     def _server_url(self, url: str, path: str, page: Page | None) -> str | None:
         if ":" in url.partition("/")[0] or url.startswith(("/", "#")):

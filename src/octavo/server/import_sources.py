@@ -142,7 +142,7 @@ def _with_absolute_links(download: FetchedFile) -> str:
     def absolute_url(address: str) -> str | None:
         return None if address.startswith("#") else _join_url(download.url, address) or None
 
-    return change_outside_code(download.text, lambda part: rewrite_links(part, absolute_url))
+    return rewrite_links(download.text, absolute_url)
 
 
 def _html_text(download: FetchedFile) -> str:

@@ -90,9 +90,9 @@ def _included_text(
     budget[0] -= _COST_OF_INCLUDE  # Many nested includes take time even if they add no text.
     own_folder = posixpath.dirname(page_trees.source_path(item) or f"{_DEFAULT_FOLDER}/{item['id']}")
     text = store.text(item["text"]).strip("\n")
-    body = change_outside_code(
+    body = rewrite_links(
         _expand(store, text, own_folder, revision, (*outer_ids, item["id"]), budget),
-        lambda part: rewrite_links(part, lambda each: _relocate_url(each, own_folder, folder)),
+        lambda each: _relocate_url(each, own_folder, folder),
     )
     if len(body) > budget[0]:
         return None

@@ -294,14 +294,15 @@ def link_urls(markdown: str) -> Iterator[str]:
 
 
 def rewrite_links(markdown: str, new_url: Callable[[str], str | None]) -> str:
-    """Return `markdown` with each link URL replaced by `new_url(URL)`, or unchanged if that is None."""
+    """Return `markdown` with each link URL outside fenced code replaced by `new_url(URL)`, or unchanged if that is
+    None."""
 
     def replace(match: re.Match[str]) -> str:
         before, url, after = match[0].rpartition(match[1] or match[2] or match[3])
         target = new_url(url)
         return match[0] if target is None else f"{before}{target}{after}"
 
-    return _LINK.sub(replace, markdown)
+    return change_outside_code(markdown, lambda part: _LINK.sub(replace, part))
 
 
 def change_outside_code(text: str, change: Callable[[str], str]) -> str:

@@ -27,7 +27,6 @@ from octavo.documents.folders.folder import (
     VARIABLES,
     Entry,
     Problem,
-    change_outside_code,
     rewrite_links,
     why_unsafe,
 )
@@ -351,9 +350,7 @@ class FolderLayout:
     def text_in_folder(self, page_id: str, markdown: str) -> str:
         """Return `markdown`, the text of a page, with its links in the form for files in the folder."""
         page = self.pages[page_id]
-        return change_outside_code(
-            markdown, lambda part: rewrite_links(part, lambda url: self.url_in_folder(url, page))
-        )
+        return rewrite_links(markdown, lambda url: self.url_in_folder(url, page))
 
     def url_in_folder(self, url: str, page: Page) -> str | None:
         """Return the URL in the folder for `url`, a link on a page. None if the link does not change."""

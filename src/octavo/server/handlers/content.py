@@ -14,7 +14,7 @@ from octavo.api import content
 from octavo.api.content import GetPage, GetPageByPath
 from octavo.api.operation import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.documents import front_matter, links, page_trees
-from octavo.documents.folders.folder import change_outside_code, rewrite_links
+from octavo.documents.folders.folder import rewrite_links
 from octavo.documents.markdown_to_json import content_body
 from octavo.documents.page_trees import DEFAULT_LAYOUT, EMPTY_REVISION, Pages, document_id, revision_differences
 from octavo.documents.suggestions import UnknownBlock, revert_blocks
@@ -224,7 +224,7 @@ def with_stable_links(text: str, page: Json, revision: Json) -> str:
             case _:
                 return None
 
-    return change_outside_code(text, lambda part: rewrite_links(part, rewrite))
+    return rewrite_links(text, rewrite)
 
 
 FILE_LIMIT = 1_000_000

@@ -27,7 +27,7 @@ from octavo.api import fonts, imports, pdf, storage
 from octavo.api.folding import fold
 from octavo.api.operation import ChangeRequestRef
 from octavo.documents import page_trees
-from octavo.documents.folders.folder import EXTERNAL_URL, change_outside_code, rewrite_links
+from octavo.documents.folders.folder import EXTERNAL_URL, rewrite_links
 from octavo.documents.page_trees import Pages
 from octavo.lazy_import import has_extra, how_to_install, lazy
 from octavo.server.fetcher import FetchedFile, Fetcher
@@ -300,9 +300,8 @@ def _detach_page(world: World, page: Json, keys: dict[str, str]) -> Json:
     pages and files use IDs."""
     detached = omit(page, "git")
     if page.get("text"):
-        new_url = partial(_link_by_id, keys, page["git"]["path"])
-        text = change_outside_code(page_text(world, page), lambda part: rewrite_links(part, new_url))
-        detached = with_text(world, detached, text)
+        start = page["git"]["path"]
+        detached = with_text(world, detached, rewrite_links(page_text(world, page), partial(_link_by_id, keys, start)))
     if "pages" in page:
         detached["pages"] = [_detach_page(world, below, keys) for below in page["pages"]]
     return detached
