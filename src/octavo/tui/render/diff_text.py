@@ -354,7 +354,7 @@ def _changed_rows(
     unshown_settings: list[model.AttributeChange] = []
     old_indexes, new_indexes = [pair.old_index for pair in pairs], [pair.new_index for pair in pairs]
     for table_entry in table.rows:
-        # Rows that were split or joined are compared as one row.
+        # Rows that were split or joined are compared as a single row.
         entry = table_entry.entries[0] if isinstance(table_entry, model.RestructuredBlocks) else table_entry
         match entry:
             case model.UnchangedBlocks(new=same):

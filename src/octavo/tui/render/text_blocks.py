@@ -106,7 +106,7 @@ def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
     margin = 1 if level == 0 else 0
     lines: list[Line] = []
     context.list_depth = level + 1
-    # All bullets of a list are on one side, even if some items begin with a Latin word.
+    # All bullets of a list are on the same side, even if some items begin with a Latin word.
     sample = whole.children[:_SAMPLE_ITEMS]
     from_right = 2 * sum(map(_starts_right_to_left, sample)) > len(sample)
     for position, item in enumerate(block.children, first):
@@ -389,7 +389,7 @@ def render_columns(context: LayoutContext, block: Block, width: int) -> list[Lin
     count = len(block.children)
     if not count:
         return []
-    # Columns side by side are rendered in one step. Long columns come in slices, so they are below each other.
+    # Long columns are rendered in several steps, so they are below each other.
     if slice_bounds(block) is not None:
         return context.flow([child for column in block.children for child in column.children], width, is_open=True)
     room = max(width, min(context.max_width(width), 100))

@@ -466,7 +466,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         return max(1, self.size.height - self.header_height - len(self.footer))
 
     def watch_show_vertical_scrollbar(self) -> None:
-        self.lay_out_again()  # The scroll bar takes one cell from each line or gives it back, without a resize event.
+        self.lay_out_again()  # The width of the lines changes with the scroll bar, without a resize event.
 
     def notify_style_update(self) -> None:
         super().notify_style_update()

@@ -170,7 +170,7 @@ class Notices(Widget):
             self.call_after_refresh(self._place)  # Repeated after the layout: a dialog that opens has no size before.
 
     def on_resize(self) -> None:
-        self._place()  # widgets beside the notices may not have had a size before
+        self._place()  # other widgets may not have had a size before
 
     def _place(self) -> None:
         """Move the notices to the row where they hide least, preferring the lowest row. Repaint them if they
