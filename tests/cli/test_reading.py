@@ -7,10 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from octavo.api import comments
+from octavo.api.errors import ApiError
+from octavo.cli.arguments import build_parser
+from octavo.cli.item_rows import find_thread
+from octavo.cli.refs import References
+from octavo.cli.standard_streams import Failure
 from tests.cli.command_process import CommandLine
-from tests.journeys.conftest import library
+from tests.journeys.conftest import library, stage
+from tests.journeys.stage import Stage
 
-__all__ = ["library"]
+__all__ = ["library", "stage"]
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +59,16 @@ def test_inbox_uses_the_filters_of_the_settings(demo: CommandLine) -> None:
     unknown = demo.run("inbox", "--demo", "--filter", "nothing")
     assert (unknown.code, unknown.out) == (2, "")
     assert "Unknown filter 'nothing'." in unknown.err
+
+
+async def test_thread_is_not_called_missing_after_a_failed_request(stage: Stage) -> None:
+    async with stage.play() as run:
+        references = References(run.app.session, build_parser("show").parse_args(["show", "nothing"]))
+        with pytest.raises(Failure, match="Could not find thread nothing"):
+            await find_thread(references, "nothing")
+        run.platform.refuse_next(comments.Get, 503, "Down for maintenance", times=200)
+        with pytest.raises(ApiError, match="Down for maintenance"):
+            await find_thread(references, "nothing")
 
 
 def test_show_prints_change_requests_pages_and_threads(demo: CommandLine) -> None:

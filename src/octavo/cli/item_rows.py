@@ -13,7 +13,7 @@ from octavo.api import comments
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment, Message, Reply
 from octavo.api.content import ListChanges, Page
-from octavo.api.errors import ApiError, NotFound, Unauthorized
+from octavo.api.errors import ApiError, NotFound, RateLimited, Unauthorized
 from octavo.api.operation import ChangeRequestRef, ContentRef, Discussion
 from octavo.api.safety import safe_line
 from octavo.api.spaces import Space
@@ -326,14 +326,15 @@ async def thread_at(references: References, target: Target, thread_id: str) -> F
 
 
 async def _find_by_id(references: References, thread_id: str) -> FoundThread:
-    """Search for a thread by its id: first in the cache, then on the server. Raises ApiError, or Failure if there is
-    none."""
+    """Search for a thread by its id: first in the cache, then on the server. Raises Failure if there is none, and
+    ApiError if the search was not complete."""
     live, discussions = references.live, await _find_discussions(references)
     for at in discussions:
         cached = live.cache.get(open_threads_of(at))
         if cached is not None and any(each.id == thread_id for each in cached[0].items):
             return await thread_at(references, await _target(references, at, discussions[at]), thread_id)
     semaphore = asyncio.Semaphore(PARALLEL)
+    failures: list[ApiError] = []
 
     async def find_in(at: Discussion) -> tuple[Discussion, Comment] | None:
         async with semaphore:
@@ -341,7 +342,9 @@ async def _find_by_id(references: References, thread_id: str) -> FoundThread:
                 return at, await live.fetch(comments.Get(at=at, comment_id=thread_id, format="markdown"))
             except Unauthorized:
                 raise
-            except ApiError:
+            except ApiError as error:
+                if isinstance(error, RateLimited) or error.status is None or error.status >= 500:
+                    failures.append(error)
                 return None
 
     searches = [asyncio.ensure_future(find_in(at)) for at in list(discussions)[:MAX_DISCUSSIONS]]
@@ -352,14 +355,16 @@ async def _find_by_id(references: References, thread_id: str) -> FoundThread:
     finally:
         for each in searches:
             each.cancel()
+    if failures:
+        raise failures[0]
     raise Failure(
         f"Could not find thread {safe_line(thread_id[:60])}. Write its place too: SPACE/NUMBER@ID.", NOT_FOUND
     )
 
 
 async def _find_discussions(references: References) -> dict[Discussion, ChangeRequest | None]:
-    """Return where a thread can be: the chosen space, or else all spaces that have comments, and the open and draft change
-    requests. The value of a space is None."""
+    """Return the places to search for a thread: spaces and undecided change requests, only of the chosen space if there
+    is one. The value of a place is its change request, or None for a space."""
     chosen = await references.chosen_space()
     spaces = [chosen] if chosen is not None else [each for each in await references.spaces() if each.comments]
     found: dict[Discussion, ChangeRequest | None] = {each.ref: None for each in spaces}
