@@ -117,16 +117,16 @@ def values_of(arguments: Sequence[str], files: Files) -> Values:
 
 
 def convert_typed_field(argument: str) -> str:
-    """Convert `name=3`, the argument of `-F`, to the positional form `name:=3` if its value is a whole number of at
-    most 18 digits, true, false or null. Other arguments stay as they are."""
+    """Convert an argument of `-F`, such as `name=3`, to the positional form `name:=3`. Only the values true, false, null
+    and whole numbers of at most 18 digits are converted."""
     name, sign, text = argument.partition("=")
     is_json = text in _CONSTANTS or _WHOLE_NUMBER.fullmatch(text)
     return f"{name}:={text}" if sign and is_json else argument
 
 
 def convert_text_field(argument: str) -> str:
-    """Convert `name=@text`, the argument of `-f`, to the positional form `name:="@text"`, which does not name a file.
-    Other arguments stay as they are."""
+    """Convert an argument of `-f`, such as `name=@text`, to the positional form `name:="@text"`, which names no file.
+    Only values that begin with `@` are converted."""
     name, sign, text = argument.partition("=")
     return f"{name}:={json.dumps(text)}" if sign and text.startswith("@") else argument
 
@@ -266,8 +266,8 @@ def _not_run(spec: Spec, cause: str) -> Failure:
 
 
 def _route(spec: Spec, fields: dict[str, Any]) -> Route:
-    """Return the route whose path parameters are all in `fields`, the one with the most parameters if there are
-    several. Raises Failure if there is none."""
+    """Return the route whose path parameters are all in `fields`. If there are several, return the one with the most
+    parameters. Raises Failure if there is none."""
     matching = [route for route in routes(spec) if _in_path(route) <= fields.keys()]
     if matching:
         return max(matching, key=lambda route: len(_in_path(route)))
@@ -390,7 +390,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _dry_run(settings: Settings, options: argparse.Namespace, request: RawRequest) -> int:
-    """Print the request without sending it, for which neither an account nor an API key is needed."""
+    """Print the request without sending it. This needs no API key."""
     try:
         access = resolve_access(settings, options)
     except (ApiError, ValueError) as error:

@@ -38,8 +38,8 @@ DEFAULT_ROLE = "creator"
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of the command line. If `only` names a command, the other commands have no global options, and
-    those in `COMMANDS` no arguments, because declaring them would load their modules."""
+    """Return the parser of the command line. If `only` names a command, the other commands have no global options. Those
+    in `COMMANDS` also have no arguments, because declaring them would load their modules."""
     top = Parser(
         prog="octavo",
         description="Read, review, and merge documentation in the terminal. Without a command, Octavo opens the app.",

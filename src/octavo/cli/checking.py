@@ -73,7 +73,7 @@ def _why_broken(url: str, fetcher: Fetcher) -> str:
 
 
 def _first_broken_urls(urls: Collection[str], incomplete_notes: list[str]) -> dict[str, str]:
-    """Return which of the first `MAX_URLS` URLs do not work, like `broken_urls`. If there are more, add a sentence to
+    """Return the result of `broken_urls` for the first `MAX_URLS` URLs. If there are more, add a sentence to
     `incomplete_notes`."""
     if len(urls) > MAX_URLS:
         incomplete_notes.append(f"Only {MAX_URLS:,} of {len(urls):,} links to websites were checked.")
@@ -103,9 +103,11 @@ class CheckReport:
 def check_folder(
     path: Path, *, follows_urls: bool = False, on_file: Callable[[Sequence[Finding]], None] | None = None
 ) -> CheckReport:
-    """Return the findings in a folder. With `follows_urls`, links to websites are checked too. `on_file` is called with the
-    other findings of each file as soon as they are known, in the order of paths. Raises OSError if it is not a folder or
-    cannot be opened."""
+    """Return the findings in a folder. Raises OSError if the folder cannot be opened.
+
+    `on_file` is called for each file in the order of paths, with all findings except those on links to websites. These
+    links are checked only with `follows_urls`, at the end.
+    """
     folder = read_folder(path)
     root = os.path.relpath(folder.root, folder.top)
     checked = _FolderReader(folder).read_all()
@@ -190,8 +192,8 @@ class _FolderReader:
         return includes
 
     def _belongs_in_summary(self, path: Path) -> bool:
-        """Return whether a page that the summary does not list should be there. Not if it is a file about the
-        repository, such as its license, or in a folder with its own summary or configuration."""
+        """Return whether an unlisted page should be in the summary. Files about the repository, such as its license,
+        should not. Nor should pages in a folder with its own summary or configuration."""
         folders = path.parts[:-1]
         if not folders and path.stem.lower() in _REPOSITORY_PAGES:
             return False
@@ -199,8 +201,8 @@ class _FolderReader:
         return not any(self._folder.has_file(each / name) for each in above for name in ("SUMMARY.md", _CONFIGURATION))
 
     def _find_files(self, pages: Collection[Path]) -> tuple[list[str], frozenset[str]]:
-        """Return the paths of the files that are not in `pages`, and the paths of all files and folders outside the
-        root of the space."""
+        """Return the paths of two groups: the files in the root of the space that are not `pages`, and all files and
+        folders outside the root."""
         files: list[str] = []
         others: set[str] = set()
         page_paths = {_posix(path) for path in pages}
@@ -233,8 +235,8 @@ def _repeated_paths(folder: Folder) -> Iterator[tuple[str, str]]:
 
 
 def _tree_paths(folder: Folder, entries: Iterable[Entry], parent: str = "") -> Iterator[tuple[str, str]]:
-    """Yield two paths for each page and group in the page tree: its own, and that of its file. Without a file, both are
-    its own. Pages whose file is missing are left out."""
+    """Yield the path of each page and group in the space, and the path of its file. Without a file, the first path is
+    yielded twice. Pages whose file is missing are left out."""
     for entry in entries:
         if entry.kind != "link":
             path = posixpath.join(parent, _slug(entry))
@@ -274,10 +276,10 @@ class ContentOptions:
     """Options of `octavo check REF`."""
 
     is_added_only: bool = False
-    """Whether findings are reported only for words that the change request added."""
+    """True to report only findings on words that the change request added."""
     linters: tuple[Linter, ...] = ()
     follows_urls: bool = False
-    """Whether links to websites are checked."""
+    """True to check links to websites."""
 
 
 @dataclass(frozen=True)
@@ -310,13 +312,14 @@ async def check_content(live: Live, target: Target, options: ContentOptions) -> 
             incomplete_notes += result.failures
     skipped = len(texts) - len(loaded)
     if skipped:
-        incomplete_notes.append(f"{skipped} pages were not checked: a space is checked up to {MAX_PAGES:,} pages.")
+        count = "1 page was" if skipped == 1 else f"{skipped} pages were"
+        incomplete_notes.append(f"{count} not checked: a space is checked up to {MAX_PAGES:,} pages.")
     sources = {each.checked.path: each.text for each in loaded}
     return CheckReport(tuple(findings), len(loaded), sources, tuple(dict.fromkeys(incomplete_notes)))
 
 
 async def _load(live: Live, target: Target) -> tuple[ContentRef, list[tuple[str, str, str]]]:
-    """Return the reference of the content, and for each page to check its id, old text and new text. Raises ApiError or
+    """Return the reference of the content, and the id, old text and new text of each page to check. Raises ApiError or
     Failure."""
     wanted = target.page.id if target.page is not None else None
     if target.change_request is None:
@@ -335,8 +338,8 @@ async def _load(live: Live, target: Target) -> tuple[ContentRef, list[tuple[str,
 
 
 async def _load_pages(live: Live, at: ContentRef, ids: Sequence[str]) -> list[tuple[str, str, str]]:
-    """Return the id, an empty old text and the text of each page. The text is empty for pages after the first MAX_PAGES,
-    which are not loaded. Raises ApiError."""
+    """Return the id, an empty old text and the text of each page. Only the first `MAX_PAGES` pages are loaded, and the
+    text of the others is empty. Raises ApiError."""
 
     async def load(page_id: str) -> tuple[str, str, str]:
         return page_id, "", page_markdown(await find_page(live, get_page_source(at, page_id)))
@@ -357,8 +360,8 @@ def _read_all(pages: dict[str, Page], texts: Iterable[tuple[str, str, str]], *, 
 async def _build_reference_check(
     live: Live, at: ContentRef, revision: Revision, target: Target, loaded: Sequence[_Loaded]
 ) -> ReferenceCheck:
-    """Return the check of links and other references. If the pages link to headings of other pages, first load up to
-    `_MAX_LINKED_PAGES` of these. Raises ApiError."""
+    """Return the check of links and other references. Loads up to `_MAX_LINKED_PAGES` other pages to whose headings the
+    checked pages link. Raises ApiError."""
     checked = {each.page.id: each.checked for each in loaded}
     check = ReferenceCheck(_index(revision, target), checked)
     wanted = {page for each in loaded for page in check.linked_pages(each.checked)} - set(checked)
@@ -409,8 +412,8 @@ _COMMANDS = ("command", "commands", "linter", "linters", "hook", "run")
 
 
 def choose_rules(rules: Sequence[str], ignored: Sequence[str], folder: Path | None = None) -> RuleChoice:
-    """Return the rules to check: `rules`, else those in the settings of `folder`, without ignored rules. Raises Failure
-    if a name or the file is not valid."""
+    """Return the rules to check: `rules`, else those in the settings of `folder`, else the default rules. Ignored rules
+    are left out. Raises Failure if a name or the file is not valid."""
     settings = _read_folder_settings(folder) if folder is not None else {}
     where = f" in {FILE}"
     if NETWORK in _names(settings, "rules"):

@@ -7,8 +7,8 @@ async def work(session: Session) -> int:
 
 return run_connected(options, work, action="load the change requests")
 
-A write is on disk before it is sent, so that a crash loses nothing. After a lost response, Octavo sends it again by
-itself only if it just sets a state (`data/writes/`).
+A write is on disk before it is sent, so that a crash loses nothing. If its response is lost, Octavo sends the write
+again only if the write sets a state (`data/writes/`).
 
     text = read_text(options, "comment")
     sent = await send(session, [NewWrite(op, "comment")], options)      # raises Failure if it was not confirmed
@@ -61,8 +61,8 @@ _open_server = lazy("octavo.cli.sessions:open_server")
 
 
 def run_connected(options: argparse.Namespace, work: Callable[[Session], Awaitable[int]], *, action: str) -> int:
-    """Open a session, run `work` and return its exit code. Raises Failure. If `work` raises ApiError or NotSaved, its
-    message is “Could not” and `action`, such as `load the change requests`, and the cause."""
+    """Open a session, run `work` and return its exit code. Raises Failure. After an ApiError or NotSaved of `work`, the
+    message is `Could not ACTION: CAUSE`. `action` is for example `load the change requests`."""
     session = open_session(options)
 
     async def run() -> int:
@@ -188,8 +188,8 @@ def read_file(name: str) -> str:
 
 
 def read_text(options: argparse.Namespace, action: str) -> str:
-    """Return the text of `-m` or `-F`. Without these options on a terminal, let the user write it in the editor. Then call
-    `delete_editor_file` when the text is stored. Raises Failure if there is no text."""
+    """Return the text of `-m` or `-F`. Without these options, let the user write the text in the editor. The caller must
+    call `delete_editor_file` when the text is stored. Raises Failure if there is no text."""
     text = text_option(options)
     if text is None:
         if not is_terminal(sys.stdin, sys.stdout):

@@ -136,8 +136,8 @@ def _item(item: Block) -> Iterator[str]:
 
 
 def _table(block: Block) -> Iterator[str]:
-    """Yield a paragraph for each row: the first cell, then the other cells. Several other cells are written with the
-    titles of their columns."""
+    """Yield a paragraph for each row: the first cell, then the other cells. With more than two columns, the other cells
+    have the titles of their columns."""
     titles = [_text(each.title) for each in block.attrs.get("columns", ())]
     for row in block.children:
         cells = [_text(each.runs) for each in row.children]

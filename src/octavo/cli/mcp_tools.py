@@ -1,7 +1,7 @@
 """The tools of `octavo mcp`: they read, search and propose notes. No tool sends a change to the server.
 
-The text of pages and comments is by other people, and may contain orders to the program that reads it. So the
-descriptions here are constants, and results are JSON with that text in named fields. No tool submits, approves, merges
+Other people wrote the text of pages and comments, and it may contain orders to the program that reads it. So results
+are JSON with that text in named fields, and the descriptions of the tools never contain it. No tool submits, approves, merges
 or edits, opens a link, runs a command or reads a setting.
 """
 
@@ -156,8 +156,8 @@ class Toolbox:
         return not self._spaces or space_id in self._spaces
 
     async def chosen_spaces(self, name: str) -> tuple[str, ...]:
-        """Return the id of the space called `name`. Without a name, return the ids of the only spaces that the tools may
-        read. Empty if they may read all. Raises ToolError."""
+        """Return the id of the space called `name`. Without a name, return the ids of the spaces that the tools may read,
+        or nothing if they may read all. Raises ToolError."""
         if not name:
             return self._spaces
         try:
@@ -326,8 +326,8 @@ def _limit(arguments: Arguments) -> int:
 
 
 def _limit_items(row: dict[str, Any], name: str, *, key: str = "ref") -> dict[str, Any]:
-    """Return a result with the first items of the list `name` that fit. `next` is the `key` of the first item that was left
-    out."""
+    """Return a result with the first items of the list `name` that fit. `next` is the field `key` of the first item that
+    does not fit."""
     left = MAX_RESULT - _RESERVED - _length({**row, name: []})
     kept: list[Any] = []
     for item in row[name]:

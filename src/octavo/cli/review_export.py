@@ -1,8 +1,8 @@
 """Exports a change request as one JSON object: its pages by block, with the text before and after, and its threads.
 Also finds the block of a note that a program wrote, even if the page was edited since.
 
-A note names a block by its key, or quotes its text. The key is from the version of the page that the program read,
-which may be older than both compared versions.
+A note has the key of its block, or a quote from the block. The key is from the version of the page that the program
+read. That version may be older than both compared versions.
 """
 
 from __future__ import annotations
@@ -78,9 +78,11 @@ class BlockFinder:
         """Keys of blocks in the new version, by the Markdown of an older version and then by the key there."""
 
     def find(self, key: str, quote: str, *, side: Side = "after", read: Document | None = None) -> NotePlace | str:
-        """Return the block of a note, or the reason why there is none, as the end of a sentence. `side` is the version
-        that the note is about. `read` is the version that the program read, if that is neither the old nor the new
-        version of the page."""
+        """Return the block of a note. If there is none, return the reason as the end of a sentence.
+
+        `side` is the version that the note is about. `read` is a third version, if the program read neither the old nor
+        the new one.
+        """
         sides: tuple[tuple[Side, _Version], ...] = (("after", self._after), ("before", self._before))
         if side == "before":
             sides = sides[::-1]
@@ -235,8 +237,7 @@ def export_texts(
 
 
 async def _findings(references: References, target: Target, page: str) -> list[dict[str, Any]]:
-    """Return what the rules of `octavo check` find in the words that the change request added. Raises ApiError or
-    Failure."""
+    """Return the findings of `octavo check` in the words that the change request added. Raises ApiError or Failure."""
     if page:
         target = replace(target, page=await references.page(target, page))
     report = await check_content(references.live, target, ContentOptions(target.change_request is not None))
@@ -333,7 +334,7 @@ class _PlacedThreads:
         self.by_block: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
         """Thread ids by page id and block key."""
         self._places: dict[str, tuple[str | None, str]] = {}
-        """By thread id: the key of the block, and how the block was found. None and `page` without a block."""
+        """By thread id: the key of the block, and how the block was found. `(None, "page")` if there is no block."""
         by_page = {each.id: BlockFinder(each.before, each.after, each.texts.path) for each in pages}
         for thread, _ in threads:
             page, node = thread.comment.target.page, thread.comment.target.node
@@ -412,8 +413,8 @@ def _source(document: Document, block: Block | None) -> str | None:
 
 
 def _limit_pages(pages: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
-    """Return the pages that fit into `MAX_SIZE`, and whether pages or blocks were left out. If the first page is
-    too long, return it with the blocks that fit."""
+    """Return the pages that fit into `MAX_SIZE`, and True if pages or blocks were left out. Of a first page that is too
+    long, keep the blocks that fit."""
     kept: list[dict[str, Any]] = []
     left = MAX_SIZE
     for page in pages:

@@ -147,7 +147,7 @@ class NoteImport:
         return parse(page_markdown(before)), parse(page_markdown(after))
 
     async def _load_read_version(self, note: Note, page: Page) -> Document | None:
-        """Return the version of the page that the program read. None for the current or an unknown version."""
+        """Return the version of the page that the program read. None if it is the current version, or is unknown."""
         change = self._target.change_request
         if not note.revision or change is None or note.revision == change.revision:
             return None
@@ -175,8 +175,8 @@ def _new_note(note: Note, page: Page, place: NotePlace) -> NewNote:
 
 
 def _body(note: Note, place: NotePlace) -> str:
-    """Return the text of the comment for a note. If its block was deleted, or was found only by similarity, the text begins
-    with the quote of the note, and a suggestion becomes an ordinary code block, which cannot be applied."""
+    """Return the text of the comment for a note. For a block that was deleted or is only similar, the text begins with the
+    quote. The suggestion is then an ordinary code block, so that nobody applies it to the wrong block."""
     is_sure = place.placed != "likely" and place.side == "after"
     parts = [note.text]
     if not is_sure and note.quote:
@@ -234,8 +234,7 @@ class Note:
 
 
 def read_notes(content: bytes, name: str) -> list[Note]:
-    """Return the notes in a file. `name` is the name of the file for messages. Raises Failure with the line of the
-    mistake."""
+    """Return the notes in a file. Raises Failure, whose message has `name` and the line of the mistake."""
     if len(content) > MAX_FILE:
         raise Failure(f"Could not read {name}: it is larger than {MAX_FILE >> 20} MiB.", USAGE)
     notes: list[Note] = []
@@ -312,8 +311,7 @@ class ReportNotes:
 
 
 def read_report_file(content: bytes, format_name: Format, name: str) -> tuple[Report, ...]:
-    """Return the findings in a file. `name` is the name of the file for messages. Raises Failure if the file is not in the
-    format."""
+    """Return the findings in a file. Raises Failure if the file is not in the format. The message names the file `name`."""
     try:
         reports, has_more = read_reports(content, format_name)
     except UnreadableReport as error:
@@ -326,8 +324,8 @@ def read_report_file(content: bytes, format_name: Format, name: str) -> tuple[Re
 async def notes_of_reports(
     importing: NoteImport, reports: Sequence[Report], format_name: Format, source: str
 ) -> ReportNotes:
-    """Return the notes for the findings on added words. A finding on an unknown page becomes a note that has no place.
-    Raises ApiError, or Failure if there are too many notes."""
+    """Return the notes for the findings on added words, and for those on unknown pages. Raises ApiError, or Failure if
+    there are too many notes."""
     tree = await importing.page_tree()
     notes: list[Note] = []
     by_path: dict[str, list[Report]] = {}
@@ -355,8 +353,8 @@ async def notes_of_reports(
 
 
 def page_of_file(path: str, tree: PageTree) -> Page | None:
-    """Return the page whose file a linter names, or None. `path` may have more folders at its start, as in
-    `build/docs/page`. It ends with the path of the file in a pulled folder, or with the path of the page in the space."""
+    """Return the page whose file a linter names, or None. `path` ends with the path of the page in the space, or of its
+    file in a pulled folder. More folders may come before, as in `build/docs/page`."""
     parts = path.replace("\\", "/").strip("/").split("/")
     pages = {name: page for page in tree.walk() if page.type == "document" for name in _file_names(page)}
     ends = ("/".join(parts[start:]) for start in range(len(parts)))

@@ -66,8 +66,8 @@ def choose_session(settings: Settings, options: argparse.Namespace) -> SessionCh
 
 
 def folder_named(target: str) -> Path | None:
-    """Return the folder that the argument of `octavo open` names. None if it is a REF. Even if it does not exist,
-    `handbook:` is always a space, and `./handbook` always a folder."""
+    """Return the folder that the argument of `octavo open` names. None if the argument is a REF. `handbook:` is always a
+    space, and `./handbook` always a folder, even if there is none."""
     if not target or target.endswith(":") or "://" in target:
         return None
     # Not `Path.expanduser` and `Path.is_dir`, which raise errors for unknown users and long names.

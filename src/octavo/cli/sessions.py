@@ -82,8 +82,8 @@ def open_demo(
     role: str = "",
     read_only: str = "",
 ) -> Session:
-    """Return a session on the demo, in which the user is the person with `role` (`PEOPLE_BY_ROLE`). Raises OSError if
-    the data cannot be stored. Raises ValueError if a demo to reset is open in another process."""
+    """Return a session on the demo for the person with `role` (`PEOPLE_BY_ROLE`). Raises OSError or ValueError if the
+    demo cannot be opened, or cannot be reset because another process uses it."""
     folder = demo_folder(settings, large=large, role=role)
     if reset:
         _reset(settings, folder, large=large)
@@ -140,8 +140,10 @@ def _reset(settings: Settings, folder: PlatformFolder, *, large: bool) -> None:
 
 
 def open_folder(settings: Settings, path: Path, left_out: list[str] | None = None, *, read_only: str = "") -> Session:
-    """Return a session on a folder of Markdown files. Raises ValueError with a message if it is not a folder. Once the
-    files are loaded, `left_out` has a sentence for each file that was not loaded completely."""
+    """Return a session on a folder of Markdown files. Raises ValueError with a message if it is not a folder.
+
+    While the files are loaded, a sentence is added to `left_out` for each file that cannot be loaded completely.
+    """
     platform_folder, sentences = folder_of_pages(settings, path), [] if left_out is None else left_out
     opened, lazy_platform = load_folder(platform_folder, path, sentences)
 
@@ -252,8 +254,11 @@ class LocalRemains(NamedTuple):
 
 
 def sign_out(settings: Settings, namespace: str, *others: str, drafts: bool) -> LocalRemains:
-    """Delete the cached data of an account, and with `drafts` also its drafts and other local data. Queued changes always
-    remain. Return what remains. `others` are more names under which data of the account is stored. Raises NotSaved."""
+    """Delete the cached data of an account, and return the numbers of drafts and changes that remain. Raises NotSaved.
+
+    With `drafts`, also delete drafts and other local data. Queued changes always remain. `others` are more names under
+    which data of the account is stored.
+    """
     remaining_drafts = 0
     waiting: list[OutboxEntry] = []
     for name in (namespace, *others):

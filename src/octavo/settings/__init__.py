@@ -222,8 +222,7 @@ class _Values:
         return False
 
     def location(self, *names: str) -> str:
-        """Return where a setting is set, for the start of a message: its environment variable, or its file, line and
-        name. The arguments are the setting and the names below it."""
+        """See `Settings.location`."""
         head, *rest = names
         if not rest and (variable := self._variable_of(head)):
             return variable

@@ -38,7 +38,8 @@ class SettingsFile:
         self.values: Mapping[str, Any] = self._parse() if self.text else {}
 
     def line_of(self, *names: str) -> int:
-        """Return the number of the first line of a setting, given by the names of its tables and its own name. 0 if there is none."""
+        """Return the line number of a setting, whose names are those of its tables and its own. If the file does not have
+        the setting, return the line of the innermost table that it has, or 0."""
         if self._lines is None:
             self._lines = list(_statements(_lines_of(self.text)))
         for length in range(len(names), 0, -1):
@@ -84,8 +85,8 @@ class SettingsFile:
 
 
 def with_value(text: str, name: str, value: str) -> str:
-    """Return the text of a settings file in which a setting outside all tables has `value`, which is TOML. All other lines
-    stay. Raises ValueError if the file or the value is not valid TOML."""
+    """Return the text of a settings file with a new `value` for a setting outside all tables. The value is TOML. All other
+    lines stay. Raises ValueError if the file or the value is not valid TOML."""
     lines = _lines_of(text)
     if (found := _find_setting(lines, name)) is not None:
         first, end = found
@@ -149,7 +150,7 @@ def _comment_of(lines: list[str]) -> str:
 
 
 def _line_after_settings(lines: list[str]) -> int:
-    """Return the number of the line before which a new setting outside all tables belongs."""
+    """Return the index at which a new setting outside all tables is inserted."""
     last = 0
     for first, end, _ in _statements(lines):
         if _is_header(lines[first]):
@@ -172,9 +173,10 @@ def _is_header(line: str) -> bool:
 def _statements(
     lines: list[str], refused: list[tuple[int, str]] | None = None
 ) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    """Yield the statements of a TOML file: the first line, the line after the last, and the names of tables and setting.
+    """Yield each statement of a TOML file: the index of its first line, the index after its last line, and the names of
+    its tables and its setting.
 
-    `refused` gets the number of each line that is not a valid statement, and the reason.
+    `refused` gets the index of each line that is not a valid statement, and the reason.
     """
     start = 0
     table: tuple[str, ...] = ()

@@ -67,7 +67,7 @@ class InboxFilter(NamedTuple):
 
     name: str
     reasons: tuple[str, ...] = ()
-    """Reasons, one of which must be a reason of the row. Empty: all rows match."""
+    """The row must have one of these reasons. Empty: all rows match."""
     space: str = ""
     """Title or id of the space, not case-sensitive. Empty: all rows match."""
     words: str = ""

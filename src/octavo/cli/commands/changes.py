@@ -336,7 +336,7 @@ def _merge_row(name: str, checks: Checks) -> dict[str, Any]:
 
 
 def _print_checks(options: argparse.Namespace, name: str, checks: Checks) -> bool:
-    """Print the checks, unless the output is JSON. Return whether they were printed."""
+    """Print the checks if the output is not JSON. Return True if they were printed."""
     if any(getattr(options, each) is not None for each in ("json", "ndjson", "jq")):
         return False
     style, row = Style(options), _merge_row(name, checks)

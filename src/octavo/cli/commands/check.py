@@ -200,7 +200,7 @@ FORMATS: Mapping[str, Callable[[Sequence[Finding], Mapping[str, str]], str]] = {
 }
 """Functions that format findings. Their second argument is the text of each file."""
 _PRINTED_BY_FILE = frozenset({"text", "ndjson", "github"})
-"""Formats with a line for each finding, which is printed while other files are still checked."""
+"""Formats with one line per finding. These lines are printed while other files are still checked."""
 
 
 NEVER = "never"
@@ -311,7 +311,8 @@ def _reported(findings: Collection[Finding], rules: RuleChoice, prefix: str) -> 
 def _finish(
     options: argparse.Namespace, rules: RuleChoice, report: CheckReport, prefix: str, *, is_printed: bool = False
 ) -> int:
-    """Print the findings that the rules report, unless they are printed, and return the exit code."""
+    """Print the findings that the rules report, and return the exit code. `is_printed` means that the findings are
+    printed already."""
     tell(*report.incomplete_notes)
     findings = _reported(report.findings, rules, prefix)
     if not is_printed:

@@ -37,8 +37,8 @@ _CHANGES = {"A": "page_created", "D": "page_deleted", "R": "page_moved", "?": "p
 
 
 def folder_texts(argument: str | None) -> list[PageTexts] | None:
-    """Return the changed text files of the pulled folder, or only the file that `argument` names. None if it names no
-    file there: then it may be a REF. Raises Failure."""
+    """Return the changed text files of the pulled folder, or only the file that `argument` names. None if `argument`
+    names no file there, and may be a REF. Raises Failure."""
     if not has_pulled_folder():
         if argument is None:
             raise Failure("Not a pulled folder. Write a REF, or run: octavo pull SPACE DIR", USAGE)
@@ -225,7 +225,7 @@ def _unified(page: PageTexts, context: int) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """Return the lines with their line feeds. For `patch`, no other character ends a line, unlike for `str.splitlines`."""
+    """Return the lines with their line feeds. Like `patch`, and unlike `str.splitlines`, split only at line feeds."""
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
