@@ -226,6 +226,7 @@ def test_blank_lines_in_code_are_kept() -> None:
         "`code`",
         "&lt;",
         "[a](b)",
+        "[a [b] c](d)",
         "[a]: b",
         "~~a~~",
         "1. a",

@@ -36,6 +36,10 @@ def test_unknown_charset_is_read_as_utf8(web: WebServer, charset: str) -> None:
     assert NEAR.fetch(web.put("/", "\ufeffgr\xfc\xdfe".encode(), f"text/plain{charset}")).text == "gr\xfc\xdfe"
 
 
+def test_encoding_of_host_names_is_not_used_for_texts(web: WebServer) -> None:
+    assert NEAR.fetch(web.put("/", "words-and", "text/plain; charset=punycode")).text == "words-and"
+
+
 def test_redirects_are_followed_up_to_a_limit(web: WebServer) -> None:
     web.move("/old", "/new")
     web.put("/new", "there")

@@ -55,6 +55,7 @@ def test_expression_is_evaluated_or_kept(expression: str, value: Any) -> None:
         ("{% if space.vars.open %}\nunclosed", "{% if space.vars.open %}\nunclosed"),
         ("```\n{% if space.vars.open %}\n```\n\n{% endif %}", "```\n{% if space.vars.open %}\n```\n\n{% endif %}"),
         ("Use `{% if visitor.a %}` and `{% endif %}`.", "Use `{% if visitor.a %}` and `{% endif %}`."),
+        ("\\{% if visitor.a %} a \\{% endif %}", "\\{% if visitor.a %} a \\{% endif %}"),
         ("`` ` {% if visitor.a %} `` `{% endif %}`", "`` ` {% if visitor.a %} `` `{% endif %}`"),
         ("5` {% if visitor.a %}x{% endif %}", "5` "),
         ("```npm i``` first.\n\n{% if visitor.claims.x %}\nhidden\n{% endif %}", "```npm i``` first.\n\n"),

@@ -56,6 +56,8 @@ class FetchedFile:
         """The data decoded as text. Bytes that are invalid in the declared encoding become U+FFFD."""
         try:
             encoding = codecs.lookup(self.charset or "utf-8").name
+            if encoding in ("idna", "punycode"):
+                raise LookupError(encoding)  # These encode host names. Decoding a long text would take hours.
             # Browsers read these encodings as windows-1252, so pages that declare them use its quotation marks.
             text = self.data.decode("cp1252" if encoding in ("iso8859-1", "ascii") else encoding, "replace")
         except (LookupError, ValueError):  # The encoding is unknown, or is not for texts.

@@ -57,7 +57,7 @@ _IMPLIED_ENDS = {
 _OPEN_ELEMENT_LIMIT = 30
 """Maximum number of open elements that a start tag can close."""
 _MARKDOWN_SYNTAX = re.compile(
-    r"""[*_<`]|\\(?=[!-/:-@\[-`{-~]|$)|&(?=#?\w+;)|~(?=~)|\[(?=[^\]\n]*\]\()"""
+    r"""[*_<`]|\\(?=[!-/:-@\[-`{-~]|$)|&(?=#?\w+;)|~(?=~)|\](?=\()"""
     r"""|^(?:[>+-]|#{1,6})(?=[ \t]|$)|^(?:-(?=-+$)|=(?==*$))|^\[(?=[^\]\n]*\]:)"""
     r"""|\{(?=%)""",
     re.MULTILINE,

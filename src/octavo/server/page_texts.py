@@ -221,7 +221,7 @@ def _code_ranges(text: str) -> list[tuple[int, int]]:
 
 def _condition_tags(text: str, scanner: TagScanner, code: Sequence[tuple[int, int]]) -> Iterator[tuple[int, Tag]]:
     index = 0
-    for match in re.finditer(r"\{%", text):
+    for match in re.finditer(r"(?<!\\)\{%", text):
         while index < len(code) and code[index][1] <= match.start():
             index += 1
         is_code = index < len(code) and code[index][0] <= match.start()
