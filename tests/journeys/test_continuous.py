@@ -329,6 +329,8 @@ async def test_entry_whose_new_title_is_cut_is_not_loading(stage: Stage) -> None
         assert screen.changed_tree.select_entry(group.id)
         await run.settle()
         assert not screen.page_diff.is_comparing
+        await run.press("n")
+        assert screen.changed_tree.key != group.id
 
 
 async def test_page_that_is_dropped_while_its_changes_are_prepared_stays_dropped(stage: Stage) -> None:

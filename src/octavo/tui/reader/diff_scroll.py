@@ -280,7 +280,7 @@ class ScrollNavigation(DiffNavigation):
         page, sections = self.contents.page, self.contents.sections
         if page not in sections:
             return
-        if not page.is_loaded and page.note.endswith("…") and step > 0:
+        if page.is_loading and step > 0:
             explain(self.pane, f"Still loading {page.heading.title}.")
             return
         at = sections.index(page) + step
