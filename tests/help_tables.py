@@ -19,7 +19,7 @@ from octavo.help import file_of, text_of
 from octavo.settings.table import TABLE
 from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS
 from octavo.tui.app.octavo import Octavo
-from tests.bindings import keys_as_markdown
+from tests.key_binding_checks import keys_as_markdown
 
 FIELDS = Path(__file__).with_name("cli") / "fields.tsv"
 """The JSON fields of each command, on which programs rely."""

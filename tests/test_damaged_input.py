@@ -66,7 +66,7 @@ from octavo.tui.reader import linked_files
 from octavo.tui.render import diagrams, formulas
 from octavo.tui.terminal.external_editor import read_note
 from octavo.untrusted_input import is_too_deep, parse_json
-from tests.nesting import DEEP_PAGES, LEVELS
+from tests.deep_pages import DEEP_PAGES, LEVELS
 from tests.server.small_platform import Ask, Clock, small_world
 
 SOURCE = Path(__file__).parent.parent / "src" / "octavo"

@@ -161,7 +161,11 @@ def test_first_screen_imports_no_late_modules(home: dict[str, str], tmp_path: Pa
     for kept in picture(home):
         kept.unlink()
     noted = tmp_path / "modules"
-    recording = {"TEXTUAL_DRIVER": "tests.recording:Recorder", "RECORD_TEXT": PAGE, "RECORD_FILE": str(noted)}
+    recording = {
+        "TEXTUAL_DRIVER": "tests.module_recorder:ModuleRecorder",
+        "RECORD_TEXT": PAGE,
+        "RECORD_FILE": str(noted),
+    }
     with demo(home | recording) as second:
         second.wait_for(PAGE, TREE)
         quit_from(second)

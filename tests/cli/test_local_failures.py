@@ -17,7 +17,7 @@ from octavo.settings import in_words
 from tests.benchmarks.terminal import Terminal
 from tests.cli.conftest import Octavo
 from tests.cli.small_server import KEY
-from tests.client.backends import HERE, Waiting
+from tests.client.keyring_backends import HERE, Waiting
 
 DAMAGED = 'current = "work"\n[profiles.work\norigin = "https://own.example"\nstore = "keyring"\n'
 

@@ -10,7 +10,7 @@ import pytest
 from pydantic import SecretStr
 
 from octavo.client.client import Client
-from tests.client.peer import KEY_TEXT
+from tests.client.http_server import KEY_TEXT
 
 KEY = SecretStr(KEY_TEXT)
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)

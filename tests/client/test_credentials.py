@@ -20,9 +20,9 @@ from octavo.client.credentials import STILL_WAITING, TRUSTED, KeyFiles, Keyring,
 from octavo.client.private_files import NotPrivate, read_private, write_private
 from octavo.client.profiles import ending, fingerprint, parse_token
 from octavo.concurrency import Overdue, run_in_thread, run_with_timeout
-from tests.client.backends import HERE, Chain, Forgetful, Locked, Memory, Waiting, untrusted_backend
 from tests.client.conftest import KEY
-from tests.client.peer import KEY_TEXT
+from tests.client.http_server import KEY_TEXT
+from tests.client.keyring_backends import HERE, Chain, Forgetful, Locked, Memory, Waiting, untrusted_backend
 
 ORIGIN = "https://api.example.com"
 NULL = keyring.backends.null.Keyring()  # type: ignore[no-untyped-call]  # the library has no types
@@ -197,7 +197,7 @@ def test_blocked_keyring_does_not_delay_the_exit() -> None:
         "import asyncio, keyring\n"
         "from octavo.concurrency import run_in_thread\n"
         "from octavo.client.credentials import *\n"
-        "from tests.client.backends import *\n"
+        "from tests.client.keyring_backends import *\n"
         "keyring.set_keyring(Waiting())\n"
         "store = Keyring(trusted=HERE, seconds=0.05)\n"
         "async def main():\n"

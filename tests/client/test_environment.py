@@ -13,7 +13,7 @@ from octavo.client.http import HttpCarrier
 from octavo.client.origin import environment_problem
 from octavo.client.policy import Unsendable
 from tests.client.conftest import Connect
-from tests.client.peer import Peer, reply
+from tests.client.http_server import HttpServer, reply
 from tests.client.test_client import MIA
 
 ME = users.Me()
@@ -111,8 +111,8 @@ async def test_requests_to_this_machine_use_no_proxy(connect: Connect, monkeypat
         monkeypatch.setenv(name, NOBODY)
     monkeypatch.setenv("HTTPS_PROXY", "foo://x")
     monkeypatch.setenv("SSL_CERT_FILE", "/nonexistent")
-    async with Peer(lambda _: reply(200, MIA)) as peer:
-        assert (await connect(peer.origin)(ME)).id == "mia"
+    async with HttpServer(lambda _: reply(200, MIA)) as server:
+        assert (await connect(server.origin)(ME)).id == "mia"
 
 
 @pytest.mark.parametrize(("status", "attempts"), [(407, 1), (403, 4)])
@@ -120,7 +120,7 @@ async def test_proxy_is_used_except_for_no_proxy(
     connect: Connect, monkeypatch: pytest.MonkeyPatch, status: int, attempts: int
 ) -> None:
     """The client sends CONNECT to the proxy and reports its refusal. NO_PROXY bypasses the proxy."""
-    async with Peer(lambda _: reply(status, None, [("connection", "close")])) as proxy:
+    async with HttpServer(lambda _: reply(status, None, [("connection", "close")])) as proxy:
         monkeypatch.setenv("HTTPS_PROXY", proxy.origin)
         with pytest.raises(ApiError, match="The proxy for 192") as caught:
             await connect(FAR_AWAY)(ME)

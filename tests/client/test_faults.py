@@ -15,7 +15,7 @@ from octavo.api.errors import ApiError, BadResponse, Lost, NotSent, Outcome, Tim
 from octavo.client import http
 from octavo.client.client import Client
 from tests.client.conftest import Connect
-from tests.client.peer import Peer, ReceivedRequest, Reply, reply
+from tests.client.http_server import HttpServer, ReceivedRequest, Reply, reply
 from tests.client.test_client import COMMENT, MIA, POST
 from tests.fault_proxy import TOXICS, FaultProxy, Kind, Toxic
 
@@ -45,7 +45,7 @@ def short_read_timeout(monkeypatch: pytest.MonkeyPatch, kind: Kind) -> None:
 @pytest.mark.usefixtures("short_read_timeout")
 @pytest.mark.parametrize("kind", TOXICS)
 async def test_read_succeeds_after_a_fault(connect: Connect, kind: Kind) -> None:
-    async with Peer(answer) as peer, FaultProxy("127.0.0.1", peer.port, [toxic_of(kind)]) as proxy:
+    async with HttpServer(answer) as server, FaultProxy("127.0.0.1", server.port, [toxic_of(kind)]) as proxy:
         assert (await connect(proxy.origin)(ME)).id == "mia"
     assert proxy.log == ([kind] if kind in HARMLESS else [kind, "ok"])
 
@@ -53,7 +53,10 @@ async def test_read_succeeds_after_a_fault(connect: Connect, kind: Kind) -> None
 @pytest.mark.usefixtures("short_read_timeout")
 @pytest.mark.parametrize("kind", [kind for kind in TOXICS if kind not in HARMLESS])
 async def test_read_fails_with_a_message_after_four_faults(connect: Connect, kind: Kind) -> None:
-    async with Peer(answer) as peer, FaultProxy("127.0.0.1", peer.port, otherwise=lambda: toxic_of(kind)) as proxy:
+    async with (
+        HttpServer(answer) as server,
+        FaultProxy("127.0.0.1", server.port, otherwise=lambda: toxic_of(kind)) as proxy,
+    ):
         with pytest.raises(ApiError) as caught:
             await connect(proxy.origin)(ME)
     assert len(proxy.log) == caught.value.trace.attempts == 4
@@ -65,7 +68,7 @@ async def test_read_fails_with_a_message_after_four_faults(connect: Connect, kin
 @pytest.mark.usefixtures("short_read_timeout")
 @pytest.mark.parametrize("kind", TOXICS)
 async def test_write_is_never_sent_twice(connect: Connect, kind: Kind) -> None:
-    async with Peer(answer) as peer, FaultProxy("127.0.0.1", peer.port, [toxic_of(kind)]) as proxy:
+    async with HttpServer(answer) as server, FaultProxy("127.0.0.1", server.port, [toxic_of(kind)]) as proxy:
         client = connect(proxy.origin)
         if kind in HARMLESS:
             assert (await client(POST)).id == "c1"
@@ -75,14 +78,14 @@ async def test_write_is_never_sent_twice(connect: Connect, kind: Kind) -> None:
             assert caught.value.outcome is Outcome.UNKNOWN
             assert "Check the current state before you try again" in str(caught.value)
     assert proxy.log == [kind]
-    assert len(peer.requests) <= 1
+    assert len(server.requests) <= 1
 
 
 async def test_unsent_write_is_sent_when_the_server_is_back(connect: Connect) -> None:
-    peer = Peer(answer)
-    async with peer:
-        port = peer.port
-    restarted_peer = Peer(answer)
+    server = HttpServer(answer)
+    async with server:
+        port = server.port
+    restarted_peer = HttpServer(answer)
     waits: list[float] = []
 
     async def sleep(seconds: float) -> None:
@@ -97,8 +100,8 @@ async def test_unsent_write_is_sent_when_the_server_is_back(connect: Connect) ->
 
 
 async def test_unreachable_server_is_reported(connect: Connect) -> None:
-    async with Peer(answer) as peer:
-        port = peer.port
+    async with HttpServer(answer) as server:
+        port = server.port
     with pytest.raises(NotSent, match="Could not connect to 127") as caught:
         await connect(f"http://127.0.0.1:{port}")(POST)
     assert caught.value.trace.attempts == 4
@@ -113,9 +116,9 @@ async def test_dripping_response_ends_at_the_deadline(connect: Connect) -> None:
             yield b" "
             await asyncio.sleep(0.01)
 
-    async with Peer(lambda _: drip_response()) as peer:
+    async with HttpServer(lambda _: drip_response()) as server:
         with pytest.raises(TimedOut, match=r"did not respond within 0\.2 s") as caught:
-            await connect(peer.origin, deadline=0.2)(ME)
+            await connect(server.origin, deadline=0.2)(ME)
     assert caught.value.trace.route == "/v1/user"
 
 
@@ -126,21 +129,21 @@ async def test_canceled_requests_leak_no_connection(connect: Connect) -> None:
 
     kinds: list[Callable[[], Reply]] = [slow, lambda: reply(200, MIA)]
     chance = random.Random(3)
-    async with Peer(lambda _: chance.choice(kinds)()) as peer:
-        client = connect(peer.origin)
+    async with HttpServer(lambda _: chance.choice(kinds)()) as server:
+        client = connect(server.origin)
         await cancel_many(client, 150, chance)
         assert [(await client(users.Get(user_id=f"u{n}"))).id for n in range(20)] == ["mia"] * 20
-        assert peer.open <= 8
+        assert server.open <= 8
 
 
 @pytest.mark.long
 async def test_many_canceled_requests_leak_no_connection(connect: Connect) -> None:
     chance = random.Random(4)
-    async with Peer(answer) as peer:
-        client = connect(peer.origin)
+    async with HttpServer(answer) as server:
+        client = connect(server.origin)
         await cancel_many(client, 600, chance)
         assert [(await client(users.Get(user_id=f"u{n}"))).id for n in range(20)] == ["mia"] * 20
-        assert peer.open <= 8
+        assert server.open <= 8
 
 
 async def cancel_many(client: Client, count: int, chance: random.Random) -> None:
@@ -158,8 +161,8 @@ async def cancel_many(client: Client, count: int, chance: random.Random) -> None
 
 
 async def test_idle_connections_close_before_the_server_closes_them(connect: Connect) -> None:
-    async with Peer(answer) as peer:
-        client = connect(peer.origin)
+    async with HttpServer(answer) as server:
+        client = connect(server.origin)
         await client(ME)
         carrier = client._carrier
         assert isinstance(carrier, http.HttpCarrier)
@@ -174,8 +177,8 @@ async def test_no_write_is_lost_on_a_closing_connection(connect: Connect, monkey
 
     chance = random.Random(5)
 
-    async with Peer(answer, idle=0.4) as peer:
-        client = connect(peer.origin)
+    async with HttpServer(answer, idle=0.4) as server:
+        client = connect(server.origin)
 
         async def write_often() -> None:
             for _ in range(60):
@@ -183,4 +186,4 @@ async def test_no_write_is_lost_on_a_closing_connection(connect: Connect, monkey
                 await asyncio.sleep(0.395 + chance.random() * 0.01)
 
         await asyncio.gather(*(write_often() for _ in range(6)))
-        assert len(peer.requests) == 360
+        assert len(server.requests) == 360

@@ -22,7 +22,7 @@ from octavo.client.origin import origin_of
 from octavo.client.policy import Unsendable
 from octavo.client.responses import Outgoing
 from tests.client.conftest import KEY, Connect
-from tests.client.peer import KEY_TEXT, Peer, ReceivedRequest, Reply, reply
+from tests.client.http_server import KEY_TEXT, HttpServer, ReceivedRequest, Reply, reply
 from tests.client.test_client import COMMENT, MIA, POST
 
 ME = users.Me()
@@ -153,13 +153,13 @@ def test_id_cannot_leave_its_path(op: Any) -> None:
     ],
 )
 async def test_only_plain_paths_are_requested(target: str) -> None:
-    async with Peer(lambda _: reply(200, MIA)) as peer:
-        carrier = HttpCarrier(peer.origin, KEY)
+    async with HttpServer(lambda _: reply(200, MIA)) as server:
+        carrier = HttpCarrier(server.origin, KEY)
         with pytest.raises(Unsendable):
             async with carrier.send(Outgoing("GET", target)):
                 raise AssertionError("It was sent")
         await carrier.aclose()
-    assert peer.connections == 0
+    assert server.connections == 0
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
 
 
 @asynccontextmanager
-async def two_peers(status: int, location: str) -> AsyncIterator[tuple[Peer, Peer]]:
+async def two_peers(status: int, location: str) -> AsyncIterator[tuple[HttpServer, HttpServer]]:
     """Yield two servers. The first redirects to `location`, with the ports filled in, except below /moved."""
 
     def answer(request: ReceivedRequest) -> Reply:
@@ -200,7 +200,7 @@ async def two_peers(status: int, location: str) -> AsyncIterator[tuple[Peer, Pee
         where = location.format(here=here.port, there=there.port)
         return reply(status, None, [("location", where)])
 
-    async with Peer(lambda _: reply(200, {**COMMENT, **MIA})) as there, Peer(answer) as here:
+    async with HttpServer(lambda _: reply(200, {**COMMENT, **MIA})) as there, HttpServer(answer) as here:
         yield here, there
 
 
@@ -250,34 +250,34 @@ async def test_redirect_within_the_origin_is_followed_for_reads_only(
 
 
 async def test_circular_redirect_is_refused(connect: Connect) -> None:
-    async with Peer(lambda _: reply(302, None, [("location", "/v1/user")])) as peer:
+    async with HttpServer(lambda _: reply(302, None, [("location", "/v1/user")])) as server:
         with pytest.raises(BadResponse, match="too many redirects"):
-            await connect(peer.origin)(ME)
-    assert len(peer.requests) == 4
+            await connect(server.origin)(ME)
+    assert len(server.requests) == 4
 
 
 @pytest.mark.parametrize("status", [300, 304, 305, 306, 399])
 async def test_other_redirect_statuses_are_refused(connect: Connect, status: int) -> None:
-    async with Peer(lambda _: reply(status, None, [("location", "/v1/user")])) as peer:
+    async with HttpServer(lambda _: reply(status, None, [("location", "/v1/user")])) as server:
         with pytest.raises(BadResponse):
-            await connect(peer.origin)(ME)
-    assert len(peer.requests) == 1
+            await connect(server.origin)(ME)
+    assert len(server.requests) == 1
 
 
 async def test_cookies_are_not_stored(connect: Connect) -> None:
-    async with Peer(lambda _: reply(200, MIA, [("set-cookie", "track=me; Path=/")])) as peer:
-        client = connect(peer.origin)
+    async with HttpServer(lambda _: reply(200, MIA, [("set-cookie", "track=me; Path=/")])) as server:
+        client = connect(server.origin)
         await client(ME)
         await client(ME)
-    assert all("cookie" not in request.headers for request in peer.requests)
+    assert all("cookie" not in request.headers for request in server.requests)
 
 
 async def test_each_account_of_a_server_uses_its_own_key(connect: Connect) -> None:
     def answer(request: ReceivedRequest) -> Reply:
         return reply(200, {"id": request.headers["authorization"].rpartition("-")[2]})
 
-    async with Peer(answer) as peer:
-        clients = {name: connect(peer.origin, SecretStr(f"key-of-{name}")) for name in ("ada", "mia")}
+    async with HttpServer(answer) as server:
+        clients = {name: connect(server.origin, SecretStr(f"key-of-{name}")) for name in ("ada", "mia")}
         for _ in range(100):
             for name, client in clients.items():
                 assert (await client(ME)).id == name

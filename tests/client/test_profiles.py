@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from octavo.client import profiles
 from octavo.client.profiles import ACCOUNTS_FILE, Access, Accounts, Profile, Profiles, resolve
-from tests.client.peer import KEY_TEXT
+from tests.client.http_server import KEY_TEXT
 
 WORK = Profile("work", "https://api.example.com", "keyring", "u1", "Mia Chen", "0a1b2c3d")
 HOME = Profile("home", "http://127.0.0.1:8080", "file")

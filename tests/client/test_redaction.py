@@ -13,7 +13,7 @@ from octavo.api.errors import ApiError
 from octavo.client.client import Client
 from octavo.redaction import RedactingFilter, redact, remember_token
 from tests.client.conftest import KEY, Connect
-from tests.client.peer import KEY_TEXT, Peer, reply
+from tests.client.http_server import KEY_TEXT, HttpServer, reply
 from tests.client.test_client import MIA
 
 ODD = 'odd"key\\with%signs&more'
@@ -97,8 +97,8 @@ async def test_requests_at_debug_level_log_no_key(
         reply(200, body=KEY_TEXT.encode()),
         b"",
     ]
-    async with Peer(lambda _: answers.pop(0) if answers else b"") as peer:
-        client = connect(peer.origin)
+    async with HttpServer(lambda _: answers.pop(0) if answers else b"") as server:
+        client = connect(server.origin)
         for _ in range(4):
             try:
                 user = await client(users.Me())

@@ -1,8 +1,9 @@
-"""Response bodies that are too large, damaged or truncated."""
+"""Response bodies that are too large, damaged or truncated. Unchanged bodies are not parsed again."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import gzip
 import tracemalloc
 import zlib
@@ -14,18 +15,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from octavo.api import spaces, users
+from octavo.api import content, spaces, users
 from octavo.api.errors import ApiError, BadResponse
-from octavo.api.operation import SpaceRef
+from octavo.api.operation import SPECS, SpaceRef
 from octavo.client import responses
 from octavo.client.client import raw_request
 from octavo.client.policy import TruncatedResponse
-from octavo.client.responses import LIST_CAP, MIB, PAGE_CAP, StreamedResponse
+from octavo.client.responses import LIST_CAP, MIB, PAGE_CAP, ParsedResponseCache, StreamedResponse
 from tests.client.conftest import Connect, Time
-from tests.client.peer import Peer, ReceivedRequest, Reply, reply
+from tests.client.http_server import HttpServer, ReceivedRequest, Reply, reply
 from tests.client.test_client import MIA, answer_in_turn
 
 ME = users.Me()
+GET_SPACE = SPECS[spaces.Get]
+SPACE_BODY = b'{"object": "space", "id": "s", "title": "Handbook"}'
 
 
 class Source:
@@ -134,12 +137,12 @@ def truncated_response(how: str) -> bytes:
 
 @pytest.mark.parametrize("how", ["gzip", "chunked", "content-length"])
 async def test_truncated_response_is_requested_again(connect: Connect, time: Time, how: str) -> None:
-    async with Peer(answer_in_turn(truncated_response(how), reply(200, MIA))) as peer:
-        assert (await connect(peer.origin)(ME)).name == "Mia"
-    async with Peer(answer_in_turn(truncated_response(how))) as peer:
+    async with HttpServer(answer_in_turn(truncated_response(how), reply(200, MIA))) as server:
+        assert (await connect(server.origin)(ME)).name == "Mia"
+    async with HttpServer(answer_in_turn(truncated_response(how))) as server:
         with pytest.raises(BadResponse, match="is incomplete") as caught:
-            await connect(peer.origin)(ME)
-    assert caught.value.trace.attempts == len(peer.requests) == 4
+            await connect(server.origin)(ME)
+    assert caught.value.trace.attempts == len(server.requests) == 4
 
 
 async def test_large_error_body_does_not_hide_the_status(connect: Connect) -> None:
@@ -151,9 +154,9 @@ async def test_large_error_body_does_not_hide_the_status(connect: Connect) -> No
     def answer(request: ReceivedRequest) -> Reply:
         return endless()
 
-    async with Peer(answer) as peer:
+    async with HttpServer(answer) as server:
         with pytest.raises(ApiError, match="not allowed to do this") as caught:
-            await connect(peer.origin)(ME)
+            await connect(server.origin)(ME)
     assert caught.value.status == 403
 
 
@@ -172,8 +175,8 @@ async def test_simultaneous_compression_bombs_need_the_memory_of_one(connect: Co
     unpacked = b'{"id":"s","title":"' + b"a" * size + b'"}'
     bomb_response = reply(200, None, [("content-encoding", "gzip")], body=gzip.compress(unpacked))
     del unpacked
-    async with Peer(lambda _: bomb_response) as peer:
-        client = connect(peer.origin)
+    async with HttpServer(lambda _: bomb_response) as server:
+        client = connect(server.origin)
 
         async def peak(numbers: range) -> int:
             tracemalloc.reset_peak()
@@ -193,3 +196,41 @@ async def test_simultaneous_compression_bombs_need_the_memory_of_one(connect: Co
             assert await peak(range(1, 9)) < 2 * await peak(range(1))
         finally:
             tracemalloc.stop()
+
+
+async def test_same_bytes_return_the_same_object() -> None:
+    cache = ParsedResponseCache()
+    first = await cache.parse_response(GET_SPACE, "/a", SPACE_BODY, "host")
+    assert first.title == "Handbook"
+    assert await cache.parse_response(GET_SPACE, "/a", SPACE_BODY, "host") is first
+    assert await cache.parse_response(GET_SPACE, "/b", SPACE_BODY, "host") is not first, "each URL has its own response"
+
+
+async def test_changed_bytes_are_parsed_again() -> None:
+    cache = ParsedResponseCache()
+    first = await cache.parse_response(GET_SPACE, "/a", SPACE_BODY, "host")
+    assert (
+        await cache.parse_response(GET_SPACE, "/a", SPACE_BODY.replace(b"Hand", b"Note"), "host")
+    ).title == "Notebook"
+    again = await cache.parse_response(GET_SPACE, "/a", SPACE_BODY, "host")
+    assert again == first
+    assert again is not first
+
+
+async def test_unreferenced_response_is_not_kept() -> None:
+    cache = ParsedResponseCache()
+    await cache.parse_response(GET_SPACE, "/a", SPACE_BODY, "host")
+    gc.collect()
+    assert [known() for _, known in cache._last.values()] == [None]
+    assert (await cache.parse_response(GET_SPACE, "/a", SPACE_BODY, "host")).title == "Handbook"
+
+
+async def test_same_bytes_of_another_operation_are_parsed_separately() -> None:
+    """Markdown for the screen is sanitized, Markdown for editing is not: the two must not be mixed up."""
+    page = b'{"object": "page", "type": "document", "id": "p", "title": "Start", "markdown": "a\\u202eb"}'
+    cache = ParsedResponseCache()
+    shown = await cache.parse_response(SPECS[content.GetPage], "/a", page, "host")
+    written = await cache.parse_response(SPECS[content.GetRawPage], "/a", page, "host")
+    assert type(written) is not type(shown)
+    assert await cache.parse_response(SPECS[content.GetPage], "/a", page, "host") is shown
+    assert await cache.parse_response(SPECS[content.GetRawPage], "/a", page, "host") is written

@@ -19,8 +19,8 @@ from octavo.client.credentials import Keyring, StoreTimeout, StoreUnavailable
 from octavo.client.profiles import Profile, Profiles, resolve
 from octavo.client.signing_in import Home, check, login, logout, status, switch, token_of
 from octavo.server.app import Platform
-from tests.client.backends import HERE, Locked, Memory, Prompting, Waiting
 from tests.client.conftest import Connect
+from tests.client.keyring_backends import HERE, Locked, Memory, Prompting, Waiting
 from tests.server.small_platform import Clock, small_world
 
 ORIGIN = "http://127.0.0.1:8080"

@@ -13,7 +13,7 @@ import pytest
 from octavo.api import users
 from octavo.api.errors import ApiError, Outcome, TlsError
 from tests.client.conftest import Connect
-from tests.client.peer import Peer, reply
+from tests.client.http_server import HttpServer, reply
 from tests.client.test_client import MIA
 
 x509 = pytest.importorskip(
@@ -77,25 +77,25 @@ def authority(tmp_path: Path) -> Authority:
 
 
 async def call_and_catch(
-    connect: Connect, server: ssl.SSLContext, ca_file: Path | None = None
-) -> tuple[ApiError, Peer]:
-    async with Peer(lambda _: reply(200, MIA), tls=server) as peer:
+    connect: Connect, tls: ssl.SSLContext, ca_file: Path | None = None
+) -> tuple[ApiError, HttpServer]:
+    async with HttpServer(lambda _: reply(200, MIA), tls=tls) as server:
         with pytest.raises(ApiError) as caught:
-            await connect(peer.origin, ca_file=ca_file)(ME)
-    return caught.value, peer
+            await connect(server.origin, ca_file=ca_file)(ME)
+    return caught.value, server
 
 
 async def test_private_certificate_authority_is_trusted_by_its_file(connect: Connect, authority: Authority) -> None:
-    async with Peer(lambda _: reply(200, MIA), tls=authority.server()) as peer:
-        assert (await connect(peer.origin, ca_file=authority.file)(ME)).id == "mia"
+    async with HttpServer(lambda _: reply(200, MIA), tls=authority.server()) as server:
+        assert (await connect(server.origin, ca_file=authority.file)(ME)).id == "mia"
 
 
 async def test_environment_names_the_certificate_file(
     connect: Connect, authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
-    async with Peer(lambda _: reply(200, MIA), tls=authority.server()) as peer:
-        assert (await connect(peer.origin)(ME)).id == "mia"
+    async with HttpServer(lambda _: reply(200, MIA), tls=authority.server()) as server:
+        assert (await connect(server.origin)(ME)).id == "mia"
 
 
 @pytest.mark.parametrize("problem", ["unknown authority", "another address", "expired"])
@@ -103,13 +103,13 @@ async def test_invalid_certificate_is_reported_without_retries(
     connect: Connect, authority: Authority, problem: str
 ) -> None:
     address = "127.0.0.9" if problem == "another address" else "127.0.0.1"
-    server = authority.server(address, -DAY if problem == "expired" else DAY)
-    error, peer = await call_and_catch(connect, server, None if problem == "unknown authority" else authority.file)
+    tls = authority.server(address, -DAY if problem == "expired" else DAY)
+    error, server = await call_and_catch(connect, tls, None if problem == "unknown authority" else authority.file)
     assert isinstance(error, TlsError)
     assert error.outcome is Outcome.NOT_SENT
     assert error.trace.attempts == 1
     assert "The certificate of 127" in str(error)
-    assert peer.requests == []
+    assert server.requests == []
 
 
 async def test_server_without_tls_is_reported_without_retries(connect: Connect) -> None:
@@ -135,17 +135,17 @@ async def test_certificate_is_checked_for_the_host_name_not_the_address(authorit
     from octavo.client.http import HttpCarrier
     from octavo.client.responses import Outgoing
 
-    async with Peer(lambda _: reply(body=b"bytes"), tls=authority.server(address)) as peer:
-        port = peer.origin.rpartition(":")[2]
+    async with HttpServer(lambda _: reply(body=b"bytes"), tls=authority.server(address)) as server:
+        port = server.origin.rpartition(":")[2]
         carrier = HttpCarrier(f"https://127.0.0.9:{port}", None, ca_file=authority.file, ip_address="127.0.0.1")
         if address == "127.0.0.9":
             async with carrier.send(Outgoing("GET", "/x")) as answer:
                 assert [chunk async for chunk in answer.chunks] == [b"bytes"]
-            assert peer.requests[0].headers["host"] == f"127.0.0.9:{port}"
-            assert "authorization" not in peer.requests[0].headers
+            assert server.requests[0].headers["host"] == f"127.0.0.9:{port}"
+            assert "authorization" not in server.requests[0].headers
         else:
             with pytest.raises(TlsError):
                 async with carrier.send(Outgoing("GET", "/x")):
                     pass
-            assert peer.requests == []
+            assert server.requests == []
         await carrier.aclose()

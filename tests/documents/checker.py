@@ -12,9 +12,9 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from octavo.documents.source_reader import parse
-from tests.documents import audit, audit_of_lines
-from tests.documents.audit_of_lines import Fault
+from tests.documents import rendered_line_checks, source_line_checks
 from tests.documents.independent_reader import missing_words
+from tests.documents.rendered_line_checks import Fault
 
 WIDTHS = (80, 120, 200)
 
@@ -23,11 +23,12 @@ def faults(source: str, widths: Iterable[int] = WIDTHS) -> list[Fault]:
     """Return all faults of a page, without duplicates."""
     document = parse(source)
     found = [
-        Fault(said.line, f"not read: {said.text}") for said in missing_words(source, audit.tree_text(document.blocks))
+        Fault(missing.line, f"not read: {missing.text}")
+        for missing in missing_words(source, source_line_checks.tree_text(document.blocks))
     ]
     unread = {fault.what.replace("not read", "not shown") for fault in found}
-    found += [Fault(0, f"out of place: {each}") for each in audit.misplaced(document)]
-    found += audit_of_lines.faults(document, tuple(widths), source)
+    found += [Fault(0, f"out of place: {each}") for each in source_line_checks.misplaced_blocks(document)]
+    found += rendered_line_checks.faults(document, tuple(widths), source)
     return sorted({fault for fault in found if fault.what not in unread})
 
 

@@ -20,11 +20,11 @@ from octavo.documents.source_reader import parse
 from octavo.tui.render.styled_lines import Piece, crop
 from octavo.tui.render.styles import PLAIN
 from octavo.tui.render.tables import _Limits
-from tests.documents import audit_of_lines
-from tests.documents.audit import misplaced, tree_text
+from tests.documents import rendered_line_checks
 from tests.documents.checker import check, check_all, faults
 from tests.documents.independent_reader import missing_words
-from tests.documents.sides import check_sides
+from tests.documents.rebuilt_pages import check_rebuilt_pages
+from tests.documents.source_line_checks import misplaced_blocks, tree_text
 
 PAGES = sorted((Path(__file__).parents[1] / "tui" / "reader" / "pages").glob("*.md"))
 CORPUS = Path(os.environ.get("OCTAVO_CORPUS", "/nonexistent"))
@@ -38,15 +38,15 @@ def test_corpus_page_is_parsed_and_rendered_completely(path: Path) -> None:
     assert [fault for fault in check(path) if not fault.what.startswith("unknown")] == []
 
 
-def test_audit_reports_lost_and_misplaced_text() -> None:
+def test_source_line_checks_report_lost_and_misplaced_text() -> None:
     source = "# One\n\n{% hint %}\ntwo **three**\n{% endhint %}\n"
     document = parse(source)
     assert not list(missing_words(source, tree_text(document.blocks)))
     assert list(missing_words(source, tree_text(document.blocks[1:]))) == [("one", 1)]
-    assert misplaced(document) == []
+    assert misplaced_blocks(document) == []
     hint = document.blocks[1]
     lifted = hint._replace(children=(hint.children[0]._replace(lines=(0, 1)),))
-    said = misplaced(document._replace(blocks=(document.blocks[0], lifted)))
+    said = misplaced_blocks(document._replace(blocks=(document.blocks[0], lifted)))
     assert [each.rpartition(" lines ")[2].split()[0] for each in said] == ["1-1", "1-1", "1-1"]
 
 
@@ -122,7 +122,7 @@ def test_checker_reports_layout_errors(
 )
 def test_checker_reports_unrendered_marks_and_formulas(runs: tuple[Run, ...], said: str) -> None:
     document = parse("Words\n")
-    found = audit_of_lines.faults(document._replace(blocks=(document.blocks[0]._replace(runs=runs),)), (80,))
+    found = rendered_line_checks.faults(document._replace(blocks=(document.blocks[0]._replace(runs=runs),)), (80,))
     assert said in {fault.what.partition(": A")[0].partition(": x")[0] for fault in found}
 
 
@@ -140,7 +140,7 @@ def test_checker_reports_boxes_of_known_or_unnamed_tags(name: str, said: list[st
     document = parse("{% nobody %}\nIn it\n{% endnobody %}\n")
     (box,) = document.blocks
     assert box.kind == "unknown"
-    found = audit_of_lines.faults(document._replace(blocks=(box._replace(attrs={"name": name}),)), (80,))
+    found = rendered_line_checks.faults(document._replace(blocks=(box._replace(attrs={"name": name}),)), (80,))
     assert sorted({fault.what for fault in found}) == said
 
 
@@ -161,7 +161,7 @@ def test_all_pairs_of_the_corpus_can_be_compared(capsys: pytest.CaptureFixture[s
         start = perf_counter()
         found = diff(old, new)
         times.append((perf_counter() - start) * 1000)
-        check_sides(found, old, new)
+        check_rebuilt_pages(found, old, new)
         assert not found.is_empty
         assert found.size.after == diff(new, new).size.before
     with capsys.disabled():

@@ -28,8 +28,8 @@ from octavo.documents.diff_text import diff_lines, diff_runs, source_diff
 from octavo.documents.sequences import diff_ranges
 from octavo.documents.source_reader import parse
 from tests.documents.diff_lines import lines, marked
-from tests.documents.sides import blocks_after, blocks_before, check_sides
-from tests.documents.test_properties import pages
+from tests.documents.rebuilt_pages import blocks_after, blocks_before, check_rebuilt_pages
+from tests.documents.test_parser_properties import pages
 
 
 def diff_of(old: str, new: str) -> Diff:
@@ -231,7 +231,7 @@ def test_changed_front_matter_is_listed() -> None:
 def test_both_pages_can_be_rebuilt_from_the_diff(old: str, new: str) -> None:
     before, after = parse(old), parse(new)
     found = diff(before, after)
-    check_sides(found, before, after)
+    check_rebuilt_pages(found, before, after)
     assert found.size.after == diff(after, after).size.before
 
 
@@ -247,7 +247,7 @@ def _table(rows: list[tuple[str, str]]) -> str:
 def test_both_tables_can_be_rebuilt_from_the_diff(old: list[tuple[str, str]], new: list[tuple[str, str]]) -> None:
     before, after = parse(_table(old)), parse(_table(new))
     found = diff(before, after)
-    check_sides(found, before, after)
+    check_rebuilt_pages(found, before, after)
     assert found.is_empty == (old == new)
     assert found.size.after == diff(after, after).size.before
 
@@ -374,7 +374,7 @@ def _tabs(*tabs: tuple[str, str]) -> str:
 
 def _lines(old: str, new: str) -> list[str]:
     found = diff_of(old, new)
-    check_sides(found, parse(old), parse(new))
+    check_rebuilt_pages(found, parse(old), parse(new))
     assert found.size.after == diff_of(new, new).size.before
     return lines(found)
 

@@ -17,7 +17,7 @@ from octavo.documents.markdown_to_json import to_json_document
 from octavo.documents.source_reader import parse
 from tests.documents.block_model import KINDS, MARKS, RUNS
 from tests.documents.json_pages import PAIRS
-from tests.documents.test_containers import CASES
+from tests.documents.test_markdown_notations import CASES
 
 FURTHER = {
     "heading levels": '##### Five\n\n###### Six **bold** ##\n\n<h4 align="right" id="own">Four</h4>',

@@ -1,4 +1,4 @@
-"""Conflict markers on a page: written, read back and resolved."""
+"""Conflict markers on a page: found, written, read back and resolved."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from octavo.documents.merging.merged_page import ChoiceKind, MergeChoice, read_marked_page
 from octavo.documents.merging.page_merge import merge
-from octavo.documents.source_reader import find_markers
+from octavo.documents.source_reader import ConflictMarkers, find_markers, parse
 from tests.documents.random_lines import three_texts
 
 NAME = "#42"
@@ -137,3 +137,16 @@ def test_edit_outside_of_markers_is_kept() -> None:
     merged = merge("a\n\nb\n\nc\n", "a\n\nb1\n\nc\n", "a\n\nb2\n\nc\n")
     text = merged.text(request=NAME).replace("c\n", "c, edited\n")
     assert read_marked_page(text, merged).text_with_choice("request") == "a\n\nb2\n\nc, edited\n"
+
+
+def test_complete_conflict_markers_are_found() -> None:
+    text = "a\n<<<<<<< main\nx\n=======\ny\n>>>>>>> #12\nb\n<<<<<<< main\nhalf"
+    assert find_markers(text) == [ConflictMarkers(1, 3, 5, "main", "#12")]
+    assert find_markers(text.replace("\n", "\r\n")) == find_markers(text)
+    assert find_markers("=======\n>>>>>>> x") == []
+
+
+def test_conflict_markers_in_code_are_shown_as_code() -> None:
+    code = "<<<<<<< main\nx\n=======\ny\n>>>>>>> #12"
+    (block,) = parse(f"```\n{code}\n```\n").blocks
+    assert (block.kind, block.text) == ("code", code)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from octavo.api.content import Change, File, Page, ReusableContent, Revision
 from octavo.documents.page_trees import EMPTY_REVISION, changed_pages, changes_between, revision_differences
-from tests.documents.test_merging_trees import document, revision
+from tests.documents.test_revision_merge import document, revision
 
 
 def test_all_content_of_the_first_revision_is_new() -> None:

@@ -15,7 +15,7 @@ from octavo.server.demo.library import build
 from octavo.server.rest import World
 from octavo.server.store import Store
 from octavo.tui.widgets import short_texts
-from tests.client.backends import Memory
+from tests.client.keyring_backends import Memory
 from tests.journeys.request_log import log, read_table
 from tests.journeys.stage import Clock, Stage
 from tests.server.small_platform import counting

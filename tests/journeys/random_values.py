@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from octavo.api.openapi_document import document
-from tests.documents.blow_ups import BLOW_UPS
+from tests.documents.expensive_pages import EXPENSIVE_PAGES
 from tests.documents.json_pages import PAIRS
 from tests.journeys.hostile import HOSTILE
 
@@ -267,7 +267,7 @@ class Values:
         if self._lean or self._budget < 0 or random.random() < 0.1:
             return self.words()
         if random.random() < 0.03:
-            return random.choice(list(BLOW_UPS.values()))(random.choice((30, 300)))
+            return random.choice(list(EXPENSIVE_PAGES.values()))(random.choice((30, 300)))
         number = random.choice((1, 1, 2, 3, 6, 12, 25)) if random.random() < 0.97 else 800
         parts = [self._block() for _ in range(number)]
         whole = "\n\n".join(parts)

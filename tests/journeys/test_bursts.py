@@ -12,10 +12,10 @@ from textual.geometry import Size
 
 from octavo.api.operation import SpaceRef
 from octavo.tui.core.routes import ToAccess, ToActivity, ToCollection, ToPage, ToSearch, ToThread
-from tests.idle_work import MAX_IDLE_SHARE, processor_share, work_counted
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_reviewing import open_change_request
 from tests.journeys.test_typed_ahead import field_texts
+from tests.work_measurement import MAX_IDLE_SHARE, count_work, processor_share
 
 TURNS = pytest.mark.parametrize("turns", [0, *(pytest.param(turns, marks=pytest.mark.long) for turns in (1, 2, 4))])
 """Number of passes of the event loop between two clicks."""
@@ -159,7 +159,7 @@ async def test_idle_app_lays_out_and_paints_nothing_at_any_size(stage: Stage, vi
                 await run.settle()
                 await asyncio.sleep(1)
                 for _ in range(4):  # A page is laid out and a row is marked as read some seconds after a resize.
-                    with work_counted() as work:
+                    with count_work() as work:
                         await asyncio.sleep(1)
                     if not work:
                         break
@@ -177,7 +177,7 @@ async def test_idle_notices_repaint_no_hidden_views(stage: Stage) -> None:
             await run.settle()
             await asyncio.sleep(1)
             for _ in range(3):  # A row is marked as read some seconds after a resize.
-                with work_counted() as work:
+                with count_work() as work:
                     await asyncio.sleep(5)
                 if not work:
                     break

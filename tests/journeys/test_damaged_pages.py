@@ -15,9 +15,9 @@ from octavo.server.demo import history
 from octavo.server.loader import load
 from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.core.routes import ToChangeRequest, ToPage
+from tests.deep_pages import DEEP_PAGES
 from tests.journeys.faulty_server import altered
 from tests.journeys.stage import MARA, Stage
-from tests.nesting import DEEP_PAGES
 
 FRONT_MATTER = "---\ndescription: " + "[" * 1500 + "]" * 1500 + "\n---\n"
 ERROR_TEXT = "Could not read the front matter: it has more than 60"

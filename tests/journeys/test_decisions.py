@@ -128,7 +128,7 @@ async def test_block_moved_by_both_sides_goes_to_the_chosen_place(stage: Stage) 
     [
         ("main", "m"),
         ("main", "t"),
-        # The next two cases swap the sides. `tests/documents/test_merging_decides.py` covers that for all texts.
+        # The next two cases swap the sides. `tests/documents/test_merge_choices.py` covers that for all texts.
         pytest.param("request", "m", marks=pytest.mark.long),
         pytest.param("request", "t", marks=pytest.mark.long),
     ],

@@ -19,8 +19,8 @@ from octavo.tui.widgets.chooser import Chooser
 from octavo.tui.widgets.commands import own_bindings
 from octavo.tui.widgets.dialog import Dialog, DialogFrame, TextButton
 from octavo.tui.widgets.text_inputs import FilterInput, SecretInput
-from tests.bindings import binding_faults, keys_as_markdown
 from tests.journeys.stage import Stage
+from tests.key_binding_checks import binding_faults, keys_as_markdown
 
 KEYMAP = Path(__file__).parent / "keymap.tsv"
 """The key map: a row for each context and key, with the ids of the commands."""

@@ -10,13 +10,13 @@ from collections.abc import Awaitable, Callable, Iterator
 import pytest
 
 from octavo.api.organizations import List as ListOrganizations
-from tests.idle_work import MAX_IDLE_SHARE, processor_share
 from tests.journeys.contradictions import contradictions, failed
 from tests.journeys.faulty_server import serving
 from tests.journeys.random_keys import RandomUser
 from tests.journeys.random_server import RandomServer
 from tests.journeys.stage import Stage
 from tests.tui.widgets.scratch import harmless
+from tests.work_measurement import MAX_IDLE_SHARE, processor_share
 
 SECONDS = 1.0
 """Seconds of each of the three measurements of an idle app at the end of a run."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tests.bindings import key_clashes
 from tests.journeys.stage import Run
+from tests.key_binding_checks import key_clashes
 
 
 class Stop(NamedTuple):

@@ -14,7 +14,7 @@ from tests.operation_walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE,
 from tests.server.small_platform import ACME, PEOPLE, Ask, Clock
 from tests.server.test_required_roles import LEAST, expected_users
 
-TOLD = {
+WRITES = {
     "organization": {
         "admin": f"PATCH {ORGANIZATION}",
         "createContent": f"POST {ORGANIZATION}/spaces",
@@ -60,7 +60,7 @@ async def test_reported_permissions_match_allowed_requests(user: str) -> None:
             assert PEOPLE[user] is None, "only guests do not see it at all"
             continue
         told = answer.json()["permissions"]
-        for name, write in TOLD[thing].items():
+        for name, write in WRITES[thing].items():
             assert told[name] is (user in expected_users(write, LEAST_OF[write])), f"{thing}.{name}"
         if thing == "organization":
             for name, asked in (

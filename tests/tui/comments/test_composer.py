@@ -20,7 +20,7 @@ from octavo.tui.render.threads import keep_quoted_lines
 from octavo.tui.widgets.long_text import WrappedRows
 from octavo.tui.widgets.short_texts import safe_lines
 from octavo.tui.widgets.text_inputs import DraftClock
-from tests.calls import Calls
+from tests.call_counter import CallCounter
 from tests.tui.widgets.scratch import HOSTILE, Scratch, check_picture, harmless, lines, shown, until
 
 
@@ -124,7 +124,7 @@ async def test_long_text_is_not_searched_for_emoji_on_each_key() -> None:
     app = ComposerApp()
     async with app.run_test() as pilot:
         composer = await app.open_composer("a line of words\n" * 2000)
-        with Calls(emoji_prefix) as calls:
+        with CallCounter(emoji_prefix) as calls:
             await pilot.press(*": :ta")
         assert calls.counts == {}
         assert composer.text.endswith("\n: :ta")
@@ -387,7 +387,7 @@ async def test_preview_of_long_text_does_not_wrap_it_again() -> None:
         app.preview = preview
         composer = await app.open_composer("> quoted\n" * 2000)
         await pilot.pause()
-        with Calls(WrappedRows.wrap_positions, keep_quoted_lines) as calls:
+        with CallCounter(WrappedRows.wrap_positions, keep_quoted_lines) as calls:
             await pilot.press("ctrl+r")
             await until(pilot, lambda: "quoted" in shown(app) and bool(app.screen.query(PageView)))
             await pilot.press("ctrl+r")

@@ -15,7 +15,7 @@ from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.layout import lay_out, source_blocks
 from octavo.tui.render.styled_lines import ClickableSpan, clickable_spans
 from octavo.tui.render.styles import Styles
-from tests.documents.audit_of_lines import default_styles, lay_out_all, open_folds
+from tests.documents.rendered_line_checks import default_styles, lay_out_all, open_folds
 from tests.tui.reader.panes import PaneApp
 from tests.tui.reader.picture import PAGES
 

@@ -32,7 +32,7 @@ from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.virtual_lines import VirtualLines
 from tests.benchmarks.texts import sentence
-from tests.calls import Calls
+from tests.call_counter import CallCounter
 from tests.documents.huge_blocks import HUGE
 from tests.tui.reader.panes import PaneApp, screen, wait_for_diff, wait_for_layout
 
@@ -121,7 +121,7 @@ def test_search_runs_in_parts_and_finds_each_match_once() -> None:
 def test_nested_bars_and_signs_are_measured_once() -> None:
     cut = list(split_into_units(parse(HUGE["hints in hints, much in each"](60)).blocks))
     setting = LayoutContext(PLAIN_STYLES, Folds(), render_block, available_width=110)
-    with Calls(cell_len) as calls:
+    with CallCounter(cell_len) as calls:
         pieces = sum(len(line.pieces) for line in render_unit(setting, cut[len(cut) // 2], 76))
     assert pieces > 500
     assert calls.counts["cell_len"] < 20

@@ -18,7 +18,7 @@ from octavo.tui.render.layout import render_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import Styles
-from tests.calls import Calls
+from tests.call_counter import CallCounter
 from tests.documents.huge_blocks import HUGE, edited
 
 
@@ -29,7 +29,7 @@ def test_huge_conflict_builds_a_limited_number_of_lines(width: int) -> None:
     pieces = prepare_conflicts(merge(text, edited(text), edited(text, "y")), edited(text))
     conflict = next(each for each in pieces if isinstance(each, ConflictView))
     setting = LayoutContext(Styles(), Folds(), render_block, available_width=width)
-    with Calls(Line.__init__) as calls:
+    with CallCounter(Line.__init__) as calls:
         lines = render_conflict(setting, conflict, ConflictDecision(None, ("main", "#1")), (1, 1), width)
     assert len(lines) > 160
     assert 0 < calls.counts.total() < 6000

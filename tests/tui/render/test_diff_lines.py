@@ -21,7 +21,7 @@ from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import Styles
 from tests.documents.block_trees import canonical, pairs
-from tests.documents.test_kinds_of_change import CHANGES
+from tests.documents.test_reported_changes import CHANGES
 
 COLOURED = Styles.from_theme({
     "foreground": "#eeeeee", "background": "#000000", "surface": "#101010", "panel": "#202020",

@@ -7,7 +7,7 @@ from octavo.tui.render.layout import render_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styled_lines import Line, clickable_spans
 from octavo.tui.render.styles import Styles
-from tests.documents.audit_of_lines import default_styles
+from tests.documents.rendered_line_checks import default_styles
 
 GALLERY = (
     '<div><figure><img src="a.png" alt="One"><figcaption><p>First</p></figcaption></figure>'

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
+from pydantic import SecretStr
 
+from octavo.client.client import Client
+from octavo.data.drafts import Drafts
 from octavo.data.live import Live
+from octavo.data.response_cache import ResponseCache
+from octavo.data.state_db import StateDb
+from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
 from tests.server.small_platform import Clock, small_world
-from tests.tui.asked import live_of
 
 
 @pytest.fixture
@@ -22,5 +27,17 @@ def platform() -> Iterator[Platform]:
 
 @pytest.fixture
 async def live(platform: Platform) -> AsyncIterator[Live]:
-    async with live_of(platform) as live:
-        yield live
+    """Yield the data layer of the user ada, without an app."""
+
+    async def no_sleep(seconds: float) -> None:
+        pass
+
+    client = Client("http://octavo.local", SecretStr("key-ada"), transport=platform, sleep=no_sleep)
+    state, cache = StateDb(None, "ada@test"), ResponseCache(None, "ada@test")
+    live = Live(client, cache, Outbox(client, state, Drafts(state)))
+    yield live
+    await live.close()
+    await live.outbox.close()
+    await client.aclose()
+    cache.close()
+    state.close()

@@ -25,7 +25,7 @@ from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowList
 from octavo.tui.widgets.text_inputs import FilterInput, SecretInput
 from octavo.tui.widgets.tree import Tree
-from tests.bindings import binding_faults, key_clashes, keys_as_markdown
+from tests.key_binding_checks import binding_faults, key_clashes, keys_as_markdown
 from tests.tui.widgets.scratch import Scratch, lines
 
 CLASSES_WITH_KEYS = (LineList, RowList, Tree, FilterInput, TextButton, SecretInput, ConfirmDialog, Composer, Chooser)

@@ -11,8 +11,8 @@ from octavo.tui.widgets.confirm import ConfirmDialog
 from octavo.tui.widgets.dialog import DialogFrame
 from octavo.tui.widgets.notices import NoticeBoard, Notices
 from octavo.tui.widgets.row_list import Row, RowList
-from tests.idle_work import work_counted
 from tests.tui.widgets.scratch import HOSTILE, Scratch, check_picture, harmless, lines, shown, until, wait_idle
+from tests.work_measurement import count_work
 
 
 class Clock:
@@ -206,7 +206,7 @@ async def test_unchanged_notifications_are_neither_laid_out_nor_painted(size: tu
         for _ in range(2):
             await wait_idle(app)
             await asyncio.sleep(1)
-            with work_counted() as work:
+            with count_work() as work:
                 await asyncio.sleep(3)
             assert not work
             app.push_screen(ConfirmDialog("Merge?", verb="Merge"))
@@ -220,7 +220,7 @@ async def test_undo_countdown_is_painted_each_second_without_a_layout() -> None:
         board.say("5 threads resolved", undo=True, seconds=30)
         await wait_idle(app)
         await asyncio.sleep(1)
-        with work_counted() as work:
+        with count_work() as work:
             await asyncio.sleep(4)
         assert set(work) == {"painting"}
         assert work["painting"] <= 5

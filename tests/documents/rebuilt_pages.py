@@ -1,4 +1,4 @@
-"""The two pages of a diff, rebuilt from its entries."""
+"""Rebuilds both pages of a diff from its entries."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from octavo.documents.diff_model import (
 )
 
 
-def check_sides(diff: Diff, old: Document, new: Document) -> None:
+def check_rebuilt_pages(diff: Diff, old: Document, new: Document) -> None:
     """Check that both pages can be rebuilt from a diff with their containers and tables, and that each change is
     reported."""
     _check(diff.entries, old.blocks, new.blocks)

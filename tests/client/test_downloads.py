@@ -6,7 +6,7 @@ from octavo.api.errors import ApiError, BadResponse, NotFound
 from octavo.client.client import Client
 from octavo.client.exchange import TRANSFER_HOPS
 from tests.client.conftest import Connect
-from tests.client.peer import KEY_TEXT, Peer, ReceivedRequest, Reply, reply
+from tests.client.http_server import KEY_TEXT, HttpServer, ReceivedRequest, Reply, reply
 
 
 async def download(client: Client, url: str, most: int = 1000) -> bytes:
@@ -21,8 +21,8 @@ async def test_download_from_the_server_sends_the_key_and_follows_redirects(conn
         assert request.target == "/there"
         return reply(body=b"bytes")
 
-    async with Peer(answer) as peer:
-        assert await download(connect(peer.origin), f"{peer.origin}/files/a b.png?x=1") == b"bytes"
+    async with HttpServer(answer) as server:
+        assert await download(connect(server.origin), f"{server.origin}/files/a b.png?x=1") == b"bytes"
 
 
 @pytest.mark.parametrize(
@@ -41,13 +41,15 @@ async def test_download_from_the_server_sends_the_key_and_follows_redirects(conn
     ],
 )
 async def test_other_hosts_are_not_contacted_for_downloads(connect: Connect, url: str, says: str) -> None:
-    async with Peer(lambda request: reply(302, headers=[("location", url)] if request.target == "/on" else ())) as peer:
-        client = connect(peer.origin)
+    async with HttpServer(
+        lambda request: reply(302, headers=[("location", url)] if request.target == "/on" else ())
+    ) as server:
+        client = connect(server.origin)
         with pytest.raises(BadResponse, match=says):
             await download(client, url)
         if url:
             with pytest.raises(BadResponse, match=says):
-                await download(client, f"{peer.origin}/on")
+                await download(client, f"{server.origin}/on")
 
 
 async def test_download_larger_than_its_limit_is_refused(connect: Connect) -> None:
@@ -57,11 +59,11 @@ async def test_download_larger_than_its_limit_is_refused(connect: Connect) -> No
             return reply(headers=[("transfer-encoding", "chunked")], body=b"3e9\r\n" + body + b"\r\n0\r\n\r\n")
         return reply(body=body)
 
-    async with Peer(answer) as peer:
-        client = connect(peer.origin)
+    async with HttpServer(answer) as server:
+        client = connect(server.origin)
         for path in ("/declared", "/chunked"):
             with pytest.raises(BadResponse, match="the download limit"):
-                await download(client, peer.origin + path)
+                await download(client, server.origin + path)
 
 
 async def test_refused_and_circular_downloads_are_reported(connect: Connect) -> None:
@@ -73,10 +75,10 @@ async def test_refused_and_circular_downloads_are_reported(connect: Connect) -> 
             return reply(404, {"error": {"message": "There is no file."}})
         return reply(302, headers=[("location", "/round")])
 
-    async with Peer(answer) as peer:
-        client = connect(peer.origin)
+    async with HttpServer(answer) as server:
+        client = connect(server.origin)
         with pytest.raises(NotFound, match="There is no file"):
-            await download(client, f"{peer.origin}/gone")
+            await download(client, f"{server.origin}/gone")
         with pytest.raises(ApiError, match="too many redirects"):
-            await download(client, f"{peer.origin}/round")
+            await download(client, f"{server.origin}/round")
     assert targets.count("/round") == TRANSFER_HOPS + 1

@@ -1,4 +1,4 @@
-"""Suggested changes: found in comments, and applied to pages without other changes."""
+"""Suggested changes are found in comments and applied to pages, and single blocks are reverted, without other changes."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 
 from octavo.documents.source_reader import find_markers, parse
 from octavo.documents.suggestions import (
+    UnknownBlock,
     apply_suggestion,
     block_source,
     find_block_source,
     find_suggestions,
+    revert_blocks,
     suggestion_fence,
     with_conflict_markers,
 )
@@ -33,6 +35,8 @@ All times are in UTC.
 Mind the gap.
 {% endhint %}
 """
+THEN = "# A\n\nfirst\n\nsecond\n\nthird\n"
+NOW = "# A\n\nFIRST\n\nsecond\n\nadded\n"
 
 
 def key_of(page: str, words: str, kind: str = "") -> str:
@@ -163,3 +167,28 @@ def test_composer_source_equals_applied_source() -> None:
     document = parse(PAGE)
     for block in document.walk():
         assert block_source(document.source, block) == find_block_source(PAGE, block.key)
+
+
+def test_block_is_reverted_by_either_key() -> None:
+    for chosen in (key_of(NOW, "FIRST"), key_of(THEN, "first")):
+        assert revert_blocks(THEN, NOW, {chosen}) == "# A\n\nfirst\n\nsecond\n\nadded\n"
+
+
+def test_reverting_all_blocks_restores_the_page() -> None:
+    assert revert_blocks(THEN, NOW, {key_of(NOW, "FIRST"), key_of(THEN, "third")}) == THEN
+
+
+def test_unchanged_block_is_not_reverted() -> None:
+    assert revert_blocks(THEN, NOW, {key_of(NOW, "second")}) == NOW
+
+
+def test_unknown_block_raises_an_error() -> None:
+    with pytest.raises(UnknownBlock, match="nonsense"):
+        revert_blocks(THEN, NOW, {"nonsense"})
+
+
+@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85", "\r", "\r\n"])
+def test_other_line_separators_do_not_move_the_reverted_lines(separator: str) -> None:
+    start = f"a{separator}b{separator}c{separator}d\n\n"
+    then, now = start + THEN, start + NOW
+    assert revert_blocks(then, now, {key_of(now, "FIRST")}) == then.replace("third", "added")

@@ -1,4 +1,4 @@
-"""The reported form of each kind of change."""
+"""The lines by which a diff reports each kind of change."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from octavo.documents.diff import diff
 from octavo.documents.diff_model import AddedBlock, RemovedBlock, RestructuredBlocks, UnchangedBlocks
 from octavo.documents.source_reader import parse
 from tests.documents.diff_lines import lines
-from tests.documents.sides import check_sides, moves_without_effect
+from tests.documents.rebuilt_pages import check_rebuilt_pages, moves_without_effect
 
 ROWS = "| Name | What it does |\n| --- | --- |\n| list | shows all of them |\n| get | shows one of them |\n| put | changes one |\n"
 ONE, TWO, THREE = ROWS.splitlines(keepends=True)[2:]
@@ -445,7 +445,7 @@ CHANGES = {
     "front matter": ("---\ntitle: A\n---\n\nx", "---\ntitle: B\nhidden: true\n---\n\nx"),
 }
 
-TOLD = {
+EXPECTED_LINES = {
     "a row folded into a column": [
         "~ table",
         "  column + Default",
@@ -974,8 +974,8 @@ TOLD = {
 def test_change_is_reported_as_expected(kind: str) -> None:
     old, new = map(parse, CHANGES[kind])
     found = diff(old, new)
-    assert lines(found) == TOLD[kind]
-    check_sides(found, old, new)
+    assert lines(found) == EXPECTED_LINES[kind]
+    check_rebuilt_pages(found, old, new)
     assert found.size.after == diff(new, new).size.before
     assert diff(new, old).is_empty == found.is_empty
 
@@ -995,7 +995,7 @@ def test_table_made_of_text_around_a_block_has_all_blocks_in_order(order: str) -
     for before, after in ((table, apart), (apart, table)):
         old, new = parse(f"# Page\n\n{before}\n"), parse(f"# Page\n\n{after}\n")
         found = diff(old, new)
-        check_sides(found, old, new)
+        check_rebuilt_pages(found, old, new)
         assert any(" → " in line for line in lines(found))
 
 
@@ -1032,7 +1032,7 @@ def test_shifted_container_end_is_no_move(container: str, first: int, *, is_edit
         old, new = parse(before), parse(after)
         found = diff(old, new)
         assert not any(line.lstrip().startswith(("<", ">")) for line in lines(found))
-        check_sides(found, old, new)
+        check_rebuilt_pages(found, old, new)
         assert found.size.added + found.size.removed == (1 if is_edited else 0)
         assert sum("wrapped" in line for line in lines(found)) == 1
 
@@ -1068,7 +1068,7 @@ def test_move_into_a_container_of_a_replaced_section_has_both_ends() -> None:
     found = diff(old, new)
     ends = [line.lstrip()[:3] for line in lines(found) if line.lstrip().startswith((">", "<"))]
     assert ends == ["> 1", "< 1"]
-    check_sides(found, old, new)
+    check_rebuilt_pages(found, old, new)
 
 
 def test_commands_that_became_code_are_no_replaced_section() -> None:
@@ -1127,7 +1127,7 @@ def test_container_with_the_same_title_is_a_change(kind: str, before: str, after
     told = [line.strip() for line in lines(found)]
     assert any(line.startswith(f"~ {kind}") for line in told), told
     assert not any(line.startswith((f"- {kind}", f"+ {kind}")) for line in told)
-    check_sides(found, old, new)
+    check_rebuilt_pages(found, old, new)
 
 
 @pytest.mark.parametrize("kind", UNTITLED)
@@ -1138,7 +1138,7 @@ def test_filled_or_emptied_container_is_a_change(kind: str, inside: str) -> None
         old, new = parse(before), parse(after)
         found = diff(old, new)
         assert any(line.strip().startswith(f"~ {kind}") for line in lines(found)), lines(found)
-        check_sides(found, old, new)
+        check_rebuilt_pages(found, old, new)
 
 
 SENTENCES = (
@@ -1168,4 +1168,4 @@ def test_renumbered_headings_after_a_removal_are_changes(form: str, gone: int) -
         changed = [line for line in lines(found) if line.startswith(("+ paragraph", "- paragraph"))]
         assert len(changed) == 1
         assert changed[0].endswith(SENTENCES[gone])
-        check_sides(found, old, new)
+        check_rebuilt_pages(found, old, new)

@@ -1,10 +1,10 @@
-"""Pages for which a naive parser needs more than linear time or memory. Each entry has a name and a function that makes a page of a given size."""
+"""Pages that are expensive for a naive parser: it needs more than linear time or memory. Each entry has a name and a function that makes a page of a given size."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-BLOW_UPS: dict[str, Callable[[int], str]] = {
+EXPENSIVE_PAGES: dict[str, Callable[[int], str]] = {
     "open tags": lambda n: "{% hint %}\n" * n,
     "formulas that begin in lines of a paragraph": lambda n: "a $$ b $$\n" + "$$x\n" * n,
     "tags without end": lambda n: '{% x a="\n' * n,

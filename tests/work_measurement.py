@@ -24,7 +24,7 @@ async def processor_share(seconds: float = 5.0) -> float:
 
 
 @contextmanager
-def work_counted() -> Iterator[Counter[str]]:
+def count_work() -> Iterator[Counter[str]]:
     """Count the layouts of each screen, and the paintings of all screens."""
     counted: Counter[str] = Counter()
     lay_out, paint = Compositor.reflow, Compositor.render_update

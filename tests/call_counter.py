@@ -9,14 +9,14 @@ from types import FrameType
 from typing import Any
 
 
-class Calls:
+class CallCounter:
     """Counts the calls of functions, in a `with` block."""
 
     def __init__(self, *functions: Callable[..., Any]) -> None:
         self._names = {function.__code__: function.__qualname__ for function in functions}
         self.counts: Counter[str] = Counter()
 
-    def __enter__(self) -> Calls:
+    def __enter__(self) -> CallCounter:
         sys.setprofile(self._called)
         return self
 

@@ -10,7 +10,7 @@ from octavo.api.errors import ApiError, BadResponse, Lost, ReadOnly, Rejected
 from octavo.client import exchange
 from octavo.client.client import Client
 from tests.client.conftest import Connect
-from tests.client.peer import Peer, ReceivedRequest, Reply, reply
+from tests.client.http_server import HttpServer, ReceivedRequest, Reply, reply
 from tests.client.test_tls import Authority
 
 FILE = b"wOF2" + bytes(200_000)
@@ -36,22 +36,22 @@ async def test_upload_is_sent_once_and_without_the_key(connect: Connect) -> None
             return reply(410, {"error": {"code": 410, "message": "It waited too long."}})
         return b"" if request.target == "/gone" else reply()
 
-    async with Peer(answer) as peer:
-        client = connect(peer.origin)
-        await upload(client, f"{peer.origin}/there?signed=1")
+    async with HttpServer(answer) as server:
+        client = connect(server.origin)
+        await upload(client, f"{server.origin}/there?signed=1")
         assert (received[0].method, received[0].target, received[0].body) == ("PUT", "/there?signed=1", FILE)
         assert received[0].headers["content-length"] == str(len(FILE))
         assert received[0].headers["content-type"] == "font/woff2"
         with pytest.raises(BadResponse, match="does not follow"):
-            await upload(client, f"{peer.origin}/on")
+            await upload(client, f"{server.origin}/on")
         with pytest.raises(Rejected, match="It waited too long"):
-            await upload(client, f"{peer.origin}/no")
+            await upload(client, f"{server.origin}/no")
         with pytest.raises(Lost):
-            await upload(client, f"{peer.origin}/gone")
+            await upload(client, f"{server.origin}/gone")
         assert [each.target for each in received] == ["/there?signed=1", "/on", "/no", "/gone"]
         assert not any("authorization" in each.headers for each in received)
         with pytest.raises(ReadOnly):
-            await upload(connect(peer.origin, read_only="This session is read-only."), f"{peer.origin}/there")
+            await upload(connect(server.origin, read_only="This session is read-only."), f"{server.origin}/there")
         assert len(received) == 4
 
 
@@ -67,7 +67,7 @@ async def test_upload_to_another_host_never_sends_the_key(
         received.append(request)
         return reply(403, {"error": {"message": "No."}}) if request.target == "/no" else reply()
 
-    async with Peer(answer, tls=authority.server()) as store:
+    async with HttpServer(answer, tls=authority.server()) as store:
         port = store.origin.rpartition(":")[2]
         client = connect("https://api.example.com", ca_file=authority.file)
         await upload(client, f"https://127.0.0.1:{port}/bucket/key?X-Signature=abc")
@@ -96,8 +96,8 @@ async def test_stopped_upload_sends_no_more(connect: Connect) -> None:
         finally:
             gone.set()
 
-    async with Peer(lambda _: reply()) as peer:
-        sending = asyncio.ensure_future(connect(peer.origin).upload(f"{peer.origin}/x", endless(), 1 << 30, "a/b"))
+    async with HttpServer(lambda _: reply()) as server:
+        sending = asyncio.ensure_future(connect(server.origin).upload(f"{server.origin}/x", endless(), 1 << 30, "a/b"))
         await begun.wait()
         sending.cancel()
         with pytest.raises(asyncio.CancelledError):

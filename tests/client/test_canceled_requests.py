@@ -13,7 +13,7 @@ import pytest
 from octavo.api.errors import LocalFailure, Lost
 from octavo.client.http import HttpCarrier
 from octavo.client.responses import Outgoing
-from tests.client.peer import Peer, ReceivedRequest, reply
+from tests.client.http_server import HttpServer, ReceivedRequest, reply
 
 ASK = Outgoing("GET", "/v1/user")
 MAX_REQUESTS = 8
@@ -52,9 +52,9 @@ async def cancel(task: asyncio.Task[bytes], again: int) -> None:
         await task
 
 
-async def wait_until_closed(peer: Peer) -> None:
+async def wait_until_closed(server: HttpServer) -> None:
     async with asyncio.timeout(5):
-        while peer.open:
+        while server.open:
             await run_loop(1)
 
 
@@ -77,15 +77,15 @@ def answer_in_parts(request: ReceivedRequest) -> AsyncIterator[bytes]:
 @pytest.mark.parametrize("answer", [answer_whole, answer_in_parts])
 @pytest.mark.parametrize("again", AGAIN)
 async def test_canceled_request_frees_its_connection(again: int, answer) -> None:  # type: ignore[no-untyped-def]  # the two functions have different types
-    async with Peer(answer) as peer:
-        carrier = HttpCarrier(peer.origin, None)
+    async with HttpServer(answer) as server:
+        carrier = HttpCarrier(server.origin, None)
         for turns in TURNS:
             task = asyncio.create_task(send(carrier))
             await run_loop(turns)
             await cancel(task, again)
         assert len(await asyncio.gather(*(send(carrier) for _ in range(MAX_REQUESTS)))) == MAX_REQUESTS
         await carrier.aclose()
-        await wait_until_closed(peer)
+        await wait_until_closed(server)
 
 
 @pytest.mark.parametrize("again", AGAIN)
@@ -93,8 +93,8 @@ async def test_dead_connections_are_closed_if_the_request_is_canceled(
     again: int,
 ) -> None:
     for turns in range(12):
-        async with Peer(answer_whole) as peer:
-            carrier = HttpCarrier(peer.origin, None)
+        async with HttpServer(answer_whole) as server:
+            carrier = HttpCarrier(server.origin, None)
             await asyncio.gather(*(send(carrier) for _ in range(4)))
         await run_loop(3)
         task = asyncio.create_task(send(carrier))
@@ -105,8 +105,8 @@ async def test_dead_connections_are_closed_if_the_request_is_canceled(
 
 @pytest.mark.parametrize("again", AGAIN)
 async def test_canceled_waiting_requests_take_no_connection(again: int) -> None:
-    async with Peer(answer_in_parts) as peer:
-        carrier = HttpCarrier(peer.origin, None)
+    async with HttpServer(answer_in_parts) as server:
+        carrier = HttpCarrier(server.origin, None)
         for turns in range(0, 40, 7):
             tasks = [asyncio.create_task(send(carrier)) for _ in range(MAX_REQUESTS + 4)]
             await run_loop(turns)
@@ -114,14 +114,14 @@ async def test_canceled_waiting_requests_take_no_connection(again: int) -> None:
             await asyncio.gather(*tasks[:MAX_REQUESTS])
         assert len(await asyncio.gather(*(send(carrier) for _ in range(MAX_REQUESTS)))) == MAX_REQUESTS
         await carrier.aclose()
-        await wait_until_closed(peer)
+        await wait_until_closed(server)
 
 
 @pytest.mark.parametrize("again", [0, 1])
 async def test_canceled_close_still_closes_connections(again: int) -> None:
     for turns in range(0, 24, 2):
-        async with Peer(answer_in_parts) as peer:
-            carrier = HttpCarrier(peer.origin, None)
+        async with HttpServer(answer_in_parts) as server:
+            carrier = HttpCarrier(server.origin, None)
             tasks = [asyncio.create_task(send(carrier)) for _ in range(3)]
             await run_loop(turns)
             closing = asyncio.create_task(carrier.aclose())
@@ -129,7 +129,7 @@ async def test_canceled_close_still_closes_connections(again: int) -> None:
                 await run_loop(again)
                 closing.cancel()
             await asyncio.gather(closing, *tasks, return_exceptions=True)
-            await wait_until_closed(peer)
+            await wait_until_closed(server)
 
 
 class SilentServer:

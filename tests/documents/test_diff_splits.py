@@ -12,16 +12,16 @@ from octavo.documents import diff_splits
 from octavo.documents.diff import diff
 from octavo.documents.diff_model import RestructuredBlocks
 from octavo.documents.source_reader import parse
-from tests.calls import Calls
+from tests.call_counter import CallCounter
 from tests.documents.diff_lines import lines
-from tests.documents.sides import check_sides
+from tests.documents.rebuilt_pages import check_rebuilt_pages
 
 FIRST = "The first paragraph is about the harbour and **all the ships** that come here in the summer."
 SECOND = "The keeper of the light counts the ships and writes them down in a [book](book.md)."
 THIRD = "In the winter nobody comes here, so the light burns for the gulls."
 CHINESE = ("港口里有很多船。", "灯塔的看守人数船，并且把它们记下来。")
 
-TOLD = {
+CASES = {
     "split": (f"{FIRST} {SECOND} {THIRD}", f"{FIRST}\n\n{SECOND}\n\n{THIRD}", ["% 1 paragraph split into 3", "  = 3"]),
     "joined": (f"{FIRST}\n\n{SECOND}", f"{FIRST} {SECOND}", ["% 2 paragraphs joined into 1", "  = 1"]),
     "joined without spaces": ("\n\n".join(CHINESE), "".join(CHINESE), ["% 2 paragraphs joined into 1", "  = 1"]),
@@ -90,13 +90,13 @@ TOLD = {
 }
 
 
-@pytest.mark.parametrize("case", TOLD)
+@pytest.mark.parametrize("case", CASES)
 def test_only_edited_words_are_changes(case: str) -> None:
-    before, after, told = TOLD[case]
+    before, after, expected = CASES[case]
     old, new = parse(before), parse(after)
     found = diff(old, new)
-    assert lines(found) == told
-    check_sides(found, old, new)
+    assert lines(found) == expected
+    check_rebuilt_pages(found, old, new)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_words_divided_at_any_places_are_unchanged(words: list[str], cuts: set[i
         pages.append(parse("Start.\n\n" + "\n\n".join(parts) + "\n\n# End"))
     found = diff(*pages)
     assert (found.size.added, found.size.removed) == (0, 0)
-    check_sides(found, *pages)
+    check_rebuilt_pages(found, *pages)
 
 
 def _work(count: int) -> int:
@@ -137,7 +137,7 @@ def _work(count: int) -> int:
     paragraphs = [" ".join(f"word{number * 8 + word}" for word in range(8)) for number in range(count)]
     joined = [" ".join(pair) for pair in zip(paragraphs[::2], paragraphs[1::2], strict=True)]
     before, after = parse("\n\n".join(paragraphs)), parse("\n\n".join(joined))
-    with Calls(diff_splits._words) as calls:
+    with CallCounter(diff_splits._words) as calls:
         size = diff(before, after).size
     assert (size.added, size.removed) == (0, 0)
     return calls.counts.total()

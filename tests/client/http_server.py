@@ -50,7 +50,7 @@ def reply(
     return head.encode("latin-1") + b"\r\n" + content
 
 
-class Peer:
+class HttpServer:
     """A server: `answer(request)` returns the bytes of the response. Empty bytes close the connection."""
 
     def __init__(

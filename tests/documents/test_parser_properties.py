@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from octavo.documents.blocks import Block, Document, plain_text
 from octavo.documents.source_reader import IncrementalParse, parse
 from octavo.documents.tag_blocks import TagScanner
-from tests.documents.blow_ups import BLOW_UPS
+from tests.documents.expensive_pages import EXPENSIVE_PAGES
 
 FRAGMENTS = [
     *(
@@ -228,7 +228,10 @@ ALWAYS |= {"items", "escaped brackets", "html spans", "surplus cells"}
 )
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(page, id=name, marks=() if name in ALWAYS else pytest.mark.long) for name, page in BLOW_UPS.items()],
+    [
+        pytest.param(page, id=name, marks=() if name in ALWAYS else pytest.mark.long)
+        for name, page in EXPENSIVE_PAGES.items()
+    ],
 )
 def test_parsing_takes_linear_work(page: Callable[[int], str]) -> None:
     small, large = page(300), page(1200)

@@ -25,7 +25,7 @@ from octavo.documents.diff_text import diff_runs
 from octavo.documents.source_reader import parse
 from tests.documents.block_model import KINDS
 from tests.documents.block_trees import canonical, pairs
-from tests.documents.sides import check_sides
+from tests.documents.rebuilt_pages import check_rebuilt_pages
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -60,7 +60,7 @@ def check_pair(old: Document, new: Document) -> None:
     found = diff(old, new)
     same = [canonical(block) for block in old.blocks] == [canonical(block) for block in new.blocks]
     assert found.is_empty == same
-    check_sides(found, old, new)
+    check_rebuilt_pages(found, old, new)
 
 
 SWITCHES = (

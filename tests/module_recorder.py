@@ -1,6 +1,6 @@
 """A terminal driver that records the imported modules when a text is first drawn.
 
-TEXTUAL_DRIVER=tests.recording:Recorder RECORD_TEXT="Welcome" RECORD_FILE=/somewhere octavo demo
+TEXTUAL_DRIVER=tests.module_recorder:ModuleRecorder RECORD_TEXT="Welcome" RECORD_FILE=/somewhere octavo demo
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from octavo.tui.terminal.driver import TerminalDriver
 
 
-class Recorder(TerminalDriver):
+class ModuleRecorder(TerminalDriver):
     """Writes the names of the modules to `RECORD_FILE`, one on each line."""
 
     def __init__(self, *args: Any, **options: Any) -> None:

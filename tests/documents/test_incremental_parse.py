@@ -9,7 +9,7 @@ import pytest
 
 from octavo.documents.source_reader import IncrementalParse
 from tests.documents.test_corpus import CORPUS
-from tests.documents.test_properties import parse_in_slices
+from tests.documents.test_parser_properties import parse_in_slices
 
 WHOLE = 10_000_000
 PAGES = Path(__file__).parents[1] / "tui" / "reader" / "pages"

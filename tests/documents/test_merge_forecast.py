@@ -20,9 +20,9 @@ from octavo.documents.merging.revision_merge import (
 )
 from octavo.documents.page_trees import Json, Pages, find_duplicates, revision_differences
 from octavo.server.handlers.content import present_page
-from tests.documents import test_merging_trees as trees
+from tests.documents import test_revision_merge as trees
 from tests.documents.random_lines import TEXTS, edited, three_texts
-from tests.documents.test_merging_trees import STORE, document, revision
+from tests.documents.test_revision_merge import STORE, document, revision
 
 OF_PAGES: dict[str, list[Any]] = {
     "emoji": ["1f600", "1f680"],

@@ -61,7 +61,7 @@ def _strings_in(value: Any) -> Iterator[str]:
             yield from _strings_in(each)
 
 
-def misplaced(document: Document) -> list[str]:
+def misplaced_blocks(document: Document) -> list[str]:
     """Return the blocks whose text is not in their source lines, or whose lines are out of order."""
     lines = document.source.split("\n")
     wrong = list(_out_of_order(document.blocks, 0, len(lines)))
