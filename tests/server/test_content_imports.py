@@ -360,7 +360,7 @@ async def test_reusable_content_and_variables_of_an_archive_are_imported(local_a
     data = archive(
         {
             "guide/a.md": '# A\n\n{% include "../.gitbook/includes/take-care.md" %}\n',
-            ".gitbook/includes/take-care.md": "---\ntitle: Take care\n---\n\nSee [the page](../../guide/a.md).\n",
+            ".gitbook/includes/take-care.md": "---\ntitle: Be careful\n---\n\nSee [the page](../../guide/a.md).\n",
             ".gitbook/vars.yaml": "version: v2\n",
         }
     )
@@ -371,7 +371,7 @@ async def test_reusable_content_and_variables_of_an_archive_are_imported(local_a
     assert f"See [the page](/pages/{page})." in (whole.markdown or "")
     revision = await local_ask(content.Get(at=editor.space))
     assert revision.variables == {"version": "v2"}
-    assert [(each.title, each.git) for each in revision.reusable_contents] == [("Take care", None)]
+    assert [(each.title, each.git) for each in revision.reusable_contents] == [("Be careful", None)]
 
 
 async def test_table_of_contents_of_an_archive_is_not_counted_as_a_page(local_ask: Ask, web: WebServer) -> None:

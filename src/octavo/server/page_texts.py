@@ -66,8 +66,7 @@ def _expand(store: Store, text: str, folder: str, revision: Json, outer_ids: tup
         tag = scanner.tag_at(start)
         if tag is None:
             continue
-        references = (*tag.words, *(tag.arguments[key] for key in ("src", "file", "url") if key in tag.arguments))
-        item = find_reusable(revision, next(filter(None, references), ""), folder)
+        item = find_reusable(revision, _reference_in(tag), folder)
         body = _included_text(store, item, folder, revision, outer_ids, budget) if item is not None else None
         if body is None and not outer_ids:
             continue  # Only a nested include needs an end tag: without it, the outer end tag would close it.
@@ -77,6 +76,27 @@ def _expand(store: Store, text: str, folder: str, revision: Json, outer_ids: tup
         out += [text[position:start], "" if body == "" else whole.replace("\n", f"\n{margin}")]
         position = tag.end
     return "".join([*out, text[position:]])
+
+
+def include_by_id(text: str, folder: str, content: Json) -> str:
+    """Return `text`, which is in `folder`, with the IDs of reusable content in its include tags. `content` has the reusable
+    content."""
+    if "include" not in text or not content["reusableContents"]:
+        return text
+    scanner, out, position = TagScanner(text), [], 0
+    for start in _include_positions(text):
+        tag = scanner.tag_at(start)
+        item = find_reusable(content, _reference_in(tag), folder) if tag is not None else None
+        if tag is not None and item is not None:
+            out += [text[position:start], f'{{% include "{item["id"]}" %}}']
+            position = tag.end
+    return "".join([*out, text[position:]])
+
+
+def _reference_in(tag: Tag) -> str:
+    """Return the file, ID or title in an include tag. Empty if there is none."""
+    references = (*tag.words, *(tag.arguments[key] for key in ("src", "file", "url") if key in tag.arguments))
+    return next(filter(None, references), "")
 
 
 def _included_text(

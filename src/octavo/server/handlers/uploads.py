@@ -34,7 +34,7 @@ from octavo.server.fetcher import FetchedFile, Fetcher
 from octavo.server.handlers import change_requests
 from octavo.server.handlers.permissions import allows, organization_guard, organization_role, require
 from octavo.server.handlers.spaces import add_next, get_at, get_revision, page_of, page_text, set_current, with_text
-from octavo.server.page_texts import expand_includes
+from octavo.server.page_texts import expand_includes, include_by_id
 from octavo.server.rest import BackgroundWork, Refusal, World, before_save, guards, handle, iso, omit, presents
 from octavo.server.store import Json, MissingResource
 
@@ -278,11 +278,11 @@ def _load_files(world: World, imported: ImportedFiles) -> Json:
         for path, data in imported.files.items():
             _write_file(Path(folder, path), data)
         loaded = _read_content(world, Path(folder))
-    keys = {fold(name): key for name, key in loaded["keys"].items()} | loaded["keys"]
+    loaded["keys"] = {fold(name): key for name, key in loaded["keys"].items()} | loaded["keys"]
     return {
-        "pages": [_detach_page(world, page, keys) for page in loaded["pages"]],
+        "pages": [_detach_page(world, page, loaded) for page in loaded["pages"]],
         "files": [omit(file, "git") for file in loaded["files"]],
-        "reusableContents": [_detach_page(world, item, keys) for item in loaded["reusableContents"]],
+        "reusableContents": [_detach_page(world, item, loaded) for item in loaded["reusableContents"]],
         "variables": loaded["variables"],
     }
 
@@ -295,15 +295,16 @@ def _write_file(path: Path, data: bytes) -> None:
         pass  # An archive can contain a file and a folder with the same name. The first is kept.
 
 
-def _detach_page(world: World, page: Json, keys: dict[str, str]) -> Json:
+def _detach_page(world: World, page: Json, loaded: Json) -> Json:
     """Return an imported page or piece of reusable content without the path of its file. Its links to other imported
-    pages and files use IDs."""
+    pages, files and reusable content use IDs."""
     detached = omit(page, "git")
     if page.get("text"):
         start = page["git"]["path"]
-        detached = with_text(world, detached, rewrite_links(page_text(world, page), partial(_link_by_id, keys, start)))
+        text = include_by_id(page_text(world, page), posixpath.dirname(start), loaded)
+        detached = with_text(world, detached, rewrite_links(text, partial(_link_by_id, loaded["keys"], start)))
     if "pages" in page:
-        detached["pages"] = [_detach_page(world, below, keys) for below in page["pages"]]
+        detached["pages"] = [_detach_page(world, below, loaded) for below in page["pages"]]
     return detached
 
 
