@@ -36,7 +36,7 @@ def _with_zone(moment: datetime) -> datetime:
 
 
 Moment = Annotated[datetime, AfterValidator(_with_zone)]
-"""A time with a zone, because others cannot be compared with it. UTC if the server sends no zone."""
+"""A time with a zone, because times with and without a zone cannot be compared. UTC if the server sends no zone."""
 
 Number = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 """A 64-bit integer. Larger numbers fit neither databases nor screens."""

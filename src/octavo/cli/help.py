@@ -104,7 +104,7 @@ def format_man_page(topic: str, about: str, document: Document) -> str:
 def _lines(block: Block) -> Iterator[str]:
     match block.kind:
         case "heading":
-            if (level := block.attrs.get("level", 1)) > 1:  # The title of the page is in its first line.
+            if (level := block.attrs.get("level", 1)) > 1:  # The head (.TH and NAME) names the topic already.
                 yield f".{'SH' if level == 2 else 'SS'} {_text(block.runs)}"
         case "code":
             yield from (".PP", ".RS 4", ".nf")

@@ -139,7 +139,8 @@ class LazyClient:
         if self._client is None:
             if self._key_task is None or self._key_task.done():
                 self._key_task = asyncio.create_task(self._read_key())
-                # If all requests that wait for the key are canceled, someone must retrieve its error.
+                # Retrieve the error of the task even if all requests that wait for it are canceled. Otherwise asyncio
+                # would report it.
                 self._key_task.add_done_callback(lambda task: task.cancelled() or task.exception())
                 self._reading_started_at = monotonic()
             try:

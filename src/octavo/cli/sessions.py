@@ -236,7 +236,7 @@ class LocalRemains(NamedTuple):
     """Queued changes that are sent only if you decide to send them."""
 
     def sentences(self) -> list[str]:
-        """Return sentences about these drafts and changes."""
+        """Return a text for the user about each number that is not 0. Empty if nothing remains."""
         sentences: list[str] = []
         if self.draft_count:
             drafts = "1 unsent draft remains" if self.draft_count == 1 else f"{self.draft_count} unsent drafts remain"

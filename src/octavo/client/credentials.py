@@ -67,8 +67,8 @@ class Keyring:
         seconds: float = SECONDS,
         report: Callable[[str], object] | None = None,
     ) -> None:
-        """`seconds` is the maximum time of a call. `report` is called with a sentence if a call takes longer than
-        SECONDS."""
+        """`trusted` has the modules of the backends that may be used. A call that takes `seconds` raises StoreTimeout.
+        `report` is called with a sentence after SECONDS, so it needs a larger `seconds`."""
         self._trusted = trusted
         self._seconds = seconds
         self._report = report

@@ -41,7 +41,7 @@ MAX_RETRY_SECONDS = 86400.0
 RESERVED_SHARE = 0.25
 """Share of the rate limit that is reserved for requests of the user."""
 MIN_RESERVED_REQUESTS = 5
-"""Number of requests that are reserved for the user if the share has fewer."""
+"""Minimum number of requests that are reserved for the user, even if `RESERVED_SHARE` is less."""
 SPREAD = 0.5
 """Seconds over which simultaneous retries are spread."""
 

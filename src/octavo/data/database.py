@@ -201,8 +201,8 @@ class Writer:
         return future
 
     def close(self, timeout: float = 2.0) -> None:
-        """Wait for the submitted work for up to `timeout` seconds. With 0, return immediately: the writer thread itself
-        may then call this."""
+        """Stop the writer thread after the submitted work, and wait for it for up to `timeout` seconds. With 0, do not
+        wait: the writer thread itself may call this."""
         thread, self._thread = self._thread, None
         if thread is not None:
             self._queue.put(None)

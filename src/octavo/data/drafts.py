@@ -1,8 +1,8 @@
-"""Stores unsent drafts, and finds the targets of unsent texts. Each running Octavo process has its own version of a draft.
-The key of a draft names its target. A pending comment has its target in the outbox.
+"""Stores unsent drafts, and finds the targets of unsent texts. A draft names its target in its key. A pending comment
+has its target in its outbox entry.
 
-When a process saves a draft, it deletes the version of another process that it has shown to the user. If that version
-has changed since, both versions are kept.
+Each running Octavo process has its own version of a draft. When a process saves a draft, it deletes another process's
+version that the user has seen. If that version has changed since, both versions are kept.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class _Edit:
     is_late: bool = False
     """True if the save failed or took long."""
     saving: Future[None] = field(default_factory=Future)
-    """The result of `work`."""
+    """Done when `work` is on disk. Has the exception if it failed."""
 
     @property
     def is_saved(self) -> bool:
@@ -247,7 +247,8 @@ class Drafts:
 
 
 _RETURNED = "returned-"
-"""Prefix of the writer of a version that no process writes: the text of a canceled write, or a restored draft."""
+"""Prefix in the column `writer` for versions that belong to no running process: the text of a canceled write, or a
+restored draft."""
 StoredDraft = tuple[str, str, str, int, float]
 """A stored version of a draft: key, writer, text, revision and time of the save."""
 

@@ -207,7 +207,8 @@ class FinishedWrite:
     entry: OutboxEntry
     done_at: datetime
     unfetched: set[str] | None = None
-    """URLs of the changed responses not yet fetched after the write. None until the first round after the write."""
+    """URLs of the responses that the write changed and that have not been fetched since. None until the first round
+    after the write."""
 
 
 class InboxPlanner:

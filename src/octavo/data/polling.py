@@ -105,7 +105,8 @@ class Poller:
             try:
                 await self._fetch_what_changed()
             finally:
-                # Unchanged lists count too: a change request that has moved from one of them is not new.
+                # Count lists that did not change too. Otherwise a change request that moved from one of them to another
+                # list would count as new.
                 for each, value in before.items():
                     detector.count_changes(each.op, value, each.value)
                 self._unlisted += detector.unlisted

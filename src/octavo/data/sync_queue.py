@@ -351,11 +351,12 @@ class SyncQueue:
     def _start(self, url: str, now: datetime) -> Flight:
         wants = self._wants[url].values()
         stamps = [want.stamp for want in wants]
+        # The newest want is last. Its stamp comes from the newest list.
         known_stamps = [stamp for stamp in stamps if stamp]
         flight = self.flights[url] = Flight(
             self._best_want(url).op,
             url,
-            known_stamps[-1] if known_stamps else "",  # of the newest want, because it comes from the newest list
+            known_stamps[-1] if known_stamps else "",
             frozenset(stamps),
             max(want.min_items for want in wants),
             now,
@@ -423,8 +424,8 @@ class SyncQueue:
         return min(self._wants[url].values(), key=lambda want: (want.rank, want.order))
 
     def _rank(self, url: str) -> Rank:
-        """Return the most urgent rank of the wants for a URL. After an error that affects all requests, a more urgent
-        rank than VISIBLE is replaced by VISIBLE."""
+        """Return the most urgent rank of the wants for a URL, but at most VISIBLE after an error that affects all
+        requests."""
         best = self._best_want(url).rank
         return max(best, Rank.VISIBLE) if url in self._general_failures else best
 

@@ -140,7 +140,7 @@ def _html_ids(document: Document) -> Iterator[tuple[str, Block]]:
             yield match[1], here or by_line[lines[min(bisect_left(lines, line), len(lines) - 1)]]
 
 
-@lru_cache(10_000)  # A page with many headings may have many links to missing ones.
+@lru_cache(10_000)  # Cached, because each link to a missing heading is compared with all headings of a page.
 def _comparison_key(anchor: str, *, without_signs: bool) -> str:
     """Return the letters and digits of an anchor, without case and accents. With `without_signs`, the words for `&`,
     `<` and `>` are left out too."""

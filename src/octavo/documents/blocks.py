@@ -455,8 +455,8 @@ _LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 
 
 def line_starts(text: str) -> list[int]:
-    """Return the positions of the lines in a text, as `Block.lines` counts them. In an unsanitized text, other line
-    separators count like line feeds."""
+    """Return the index at which each line of a text starts. Lines are counted as in `Block.lines`. In a text that is
+    not sanitized, other line separators end a line too."""
     return [0, *(line_end.end() for line_end in _LINE_END.finditer(text))]
 
 

@@ -144,8 +144,8 @@ class AddedBlock:
 
 @dataclass(frozen=True, slots=True)
 class RemovedBlock:
-    """A removed block. If it has entries, it is a container that was removed around blocks that remain. The entries are
-    about all its blocks."""
+    """A removed block. If it has entries, it is a container that was removed while some of its blocks remain. The
+    entries then have every block that it contained."""
 
     block: Block
     entries: tuple[Entry, ...] = ()

@@ -360,8 +360,8 @@ def _entry_size(entry: Entry) -> tuple[int, int]:
                 return added, removed
             return added + (new.kind in _COUNTED_BLOCKS), removed + (old.kind in _COUNTED_BLOCKS)
         case RestructuredBlocks(old=before, new=after, entries=inner_entries):
-            # The own text of added or removed containers has no entry. It is counted as the difference between all
-            # words and the words of the entries.
+            # No entry has the text that an added or removed container has outside its blocks. Count it as all words
+            # minus the words of the entries.
             added, removed = _entries_size(inner_entries)
             old_words, new_words = _count_sides(inner_entries)
             # Text that is an attribute on one side and words on the other counts as added or removed.

@@ -125,11 +125,12 @@ def _word_set(text: str) -> set[str]:
 
 
 def _divided_texts(old: _Side, new: _Side, ranges: Sequence[DiffRange]) -> list[tuple[range, range]]:
-    """Return groups of texts that have nearly the same words on both sides, divided at other places: the indexes of the
-    old texts, and the indexes of the new texts.
+    """Return groups of old and new texts that have nearly the same words. At least one side of a group has several
+    texts. A group is a range of indexes of old texts and a range of indexes of new texts.
 
     Groups may overlap. Groups with the largest share of equal words come first. Among equal shares, groups in the
-    middle come first, so that a page with many splits is halved each time.
+    middle come first: the caller joins one group and then searches before and after it, so a page with many splits is
+    halved at each step.
     """
     shared: Counter[tuple[int, int]] = Counter()
     for each in ranges:

@@ -32,7 +32,8 @@ def document_to_markdown(document: Any) -> str | None:
 
 
 def _without_escapes(text: str) -> str:
-    """Return the Markdown of a block without unnecessary backslashes, and with URLs as plain text."""
+    """Return the Markdown of a block without backslashes before signs and with URLs as plain text. If this changes its
+    meaning, return it unchanged."""
     plain = _AUTOLINK.sub(r"\1", _ESCAPE.sub(r"\1", text))
     return (
         plain

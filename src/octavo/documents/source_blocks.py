@@ -171,8 +171,8 @@ class Versions(NamedTuple, Generic[T_co]):
         return self.request if self.main == self.base else self.main
 
     def preferred_by(self, keys: Versions[Any]) -> T_co:
-        """Return the version of the side whose key differs from the key of the base. Return main's version if both keys
-        differ, or neither."""
+        """Like `preferred`, but `keys` decides which side has a change: return main's version if main's key differs
+        from the base or no key does, else the version of the change request."""
         return self.main if keys.main == keys.preferred else self.request
 
     @property

@@ -355,7 +355,7 @@ class TokenStream:
             if token.type == "footnote_reference_open":
                 open_labels.append(token.meta["label"])
                 if open_labels[-1] in open_labels[:-1]:
-                    # A definition inside one with the same label is dropped, and its text stays in the outer one.
+                    # A definition inside another with the same label is dropped. Its text stays in the outer one.
                     continue
                 open_notes.append([])
             elif token.type == "footnote_reference_close":

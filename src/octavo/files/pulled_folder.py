@@ -60,7 +60,8 @@ class TrackedFile:
     base_sha256: str = ""
     """Hash of the text that was pulled (`text_digest`), or of the bytes of a file that is not text."""
     server_path: str = ""
-    """Path that the file would have in a new folder."""
+    """Path of the file in a new pull into an empty folder. It differs from `path` if the file was renamed here, or if
+    the path was taken."""
 
     @property
     def is_text(self) -> bool:

@@ -340,8 +340,8 @@ def _parse_body(body: bytes) -> Json:
 
 
 def _decode(request: Request, body: Json | None) -> Operation[Any] | None:
-    """Return the operation that a request asks for. None if it deletes a resource with an ID that none can have. Raises
-    Refusal if there is no such operation or if its values are invalid."""
+    """Return the operation that a request asks for. None for a DELETE with an invalid ID, because no such resource can
+    exist. Raises Refusal if there is no such operation or if its values are invalid."""
     method = "GET" if request.method == "HEAD" else request.method
     try:
         return wire.decode(wire.Request(method, _url(request), body))

@@ -109,8 +109,8 @@ class SavedTexts:
     revision: str | None
     """Head of the change request. None if the server does not send it."""
     texts: Mapping[str, WrittenText] = field(default_factory=dict)
-    """Saved texts by page id, without the pages in `conflicts`. For merged texts, `before` is the text of the other
-    user."""
+    """Saved texts by page id, without the pages in `conflicts`. If a text was merged, its `before` is the text of the
+    other user."""
     conflicts: Mapping[str, Raw] = field(default_factory=dict)
     """Texts of other users by page id, for the pages whose texts could not be merged."""
     restored: bool = True

@@ -1,5 +1,5 @@
-"""The states and steps of a write in the outbox, and the order of the writes. Also the type of a kind of write and the meaning
-of errors. Pure.
+"""The states of a write in the outbox, the steps between them, and the order in which writes are sent. Also `WriteKind`,
+and what each error means for a write. All functions are pure.
 
     pending ── submit ──┐
                         v

@@ -66,7 +66,8 @@ class UndoResult(NamedTuple):
 
     message: str
     undone: tuple[OutboxEntry, ...]
-    """The entries that were canceled or are pending again, or whose opposite is being sent, in the order written."""
+    """The entries that the undo changed, in the order written. They were canceled, are pending again, or their opposite
+    is being sent."""
     late: tuple[str, ...]
     """Ids of the writes that are being sent now. In a moment, their undo can be tried again."""
     ended: frozenset[str]

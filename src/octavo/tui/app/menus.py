@@ -219,8 +219,8 @@ _COMMAND_OWNERS: tuple[tuple[type[HasCommands], str, str], ...] = (
     (BlameScreen, "content", "page.blame"),
     (BrowserScreen, "admin", ""),
 )
-"""Screens and panes with commands: the class, the mode of its view, and the id of the command that opens the screen in
-this view. The id is empty if no command is needed.
+"""The screens and panes whose commands the palette lists. Each has the mode of its view, and the id of the command that
+opens it in this view. The id is empty if the view shows it anyway.
 
 If several classes share a command, the palette uses the first. Dialogs are left out, because they need an item.
 """

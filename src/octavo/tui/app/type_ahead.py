@@ -185,8 +185,8 @@ class TypeAhead:
             await self._dispatch(event)
 
     def _was_visible(self, screen: Screen[Any], event: MouseEvent) -> bool:
-        """Return True if `screen` was visible at the position of a mouse event. The second press of a double click
-        belongs to the screen of the first press."""
+        """Return True if the user saw `screen` at the position of a mouse event. For the second press of a double
+        click, this is the screen of the first press, even if another has opened since."""
         if not is_whole(screen) or not screen.outer_size.contains(*event.screen_offset):
             return False
         if event in self._screens and self._screens[event]() is not screen:

@@ -211,7 +211,8 @@ class Workspace:
     def follow(self, session: Session) -> None:
         """Subscribe to the data of `session`, until `reset`."""
         self._session = session
-        # Before the first response, because `record_open_comments` saves all counts again.
+        # Read the saved counts before the first response: `record_open_comments` then saves all counts again, and would
+        # lose the counts that were not read.
         saved = session.state.get_fact(_SUMMARY_COUNTS)
         if isinstance(saved, dict):
             self._summary_counts = {name: number for name, number in saved.items() if isinstance(number, int)}

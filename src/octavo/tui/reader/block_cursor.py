@@ -90,8 +90,8 @@ class BlockCursor(PanePart):
     def spans_from(
         self, unit_index: int, block: Block | None, step: int, may_match: Callable[[int], bool]
     ) -> Iterator[BlockSpan]:
-        """Yield the selectable blocks after a block, or before it if `step` is negative. Units for which `may_match` is
-        False are skipped without layout."""
+        """Yield the selectable blocks after `block`, or before it if `step` is -1, beginning in its own unit. Without a
+        block, start at the edge of the unit. Other units for which `may_match` is False are skipped without layout."""
         found = self.spans_of(unit_index) if 0 <= unit_index < len(self.viewport.virtual_lines) else []
         at = next((index for index, span in enumerate(found) if span.block is block), -1 if step > 0 else len(found))
         yield from found[at + 1 :] if step > 0 else reversed(found[: max(0, at)])

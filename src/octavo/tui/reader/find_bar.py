@@ -472,7 +472,7 @@ class TextSelection(PanePart):
         return done and (contents.is_fully_parsed or not collector.needs_more)
 
     def cancel_copy(self) -> None:
-        """Cancel an unfinished copy and tell the user, who leaves the page."""
+        """Cancel an unfinished copy because the user leaves the page, and say so."""
         if self._collector is not None:
             self._collector = None
             explain(self.viewport.widget, "Nothing was copied: you left the page before the selection was loaded.")

@@ -286,7 +286,8 @@ def _assemble(lines: bytes) -> dict[str, Any] | str:
             for name in names[:-1]:
                 parent = parent.setdefault(name, {})
             parent[names[-1]] = value
-    except (ValueError, TypeError, AttributeError):  # A malicious file may control the child process.
+    except (ValueError, TypeError, AttributeError):
+        # A malicious file may control the child process, so its output can have any shape.
         return "The file could not be parsed."
     return content
 

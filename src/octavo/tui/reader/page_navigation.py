@@ -1,5 +1,5 @@
-"""Navigation on a page: to headings, anchors and threads, and between the page and its source. Also restores positions,
-if necessary later, when more of the page is parsed."""
+"""Moves to headings, anchors and threads of a page, switches between the page and its source, and restores reading
+positions. If the target is not parsed yet, the move is made later."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ class PendingJump(NamedTuple):
 
 
 class PageNavigation:
-    """Navigation on the page of a `PageView`."""
+    """Moves to headings, anchors, blocks and threads of the page in a `PageView`, and restores reading positions. A
+    move beyond the part that is parsed is repeated when the whole page is parsed."""
 
     def __init__(self, pane: Reader, contents: PageContents, threads: PageThreads) -> None:
         self.pane, self.contents, self.cursor, self.threads = pane, contents, pane.cursor, threads

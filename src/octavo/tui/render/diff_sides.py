@@ -137,9 +137,12 @@ def diff_block_ranges(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
 
 
 _ASCII_SIGNS = str.maketrans({"→": "->", "–": "-", "·": "-", "…": "~", "“": '"', "”": '"', "×": "x"})
-_LONGEST_VALUE, _EXCERPT, _EXCERPT_LEAD = 200, 40, 10
-"""Maximum numbers of characters: of a value that is shown whole, of an excerpt of a longer value, and of the text in it
-before the first difference."""
+_LONGEST_VALUE = 200
+"""Longest value that is shown whole, in characters."""
+_EXCERPT = 40
+"""Maximum length of an excerpt of a longer value."""
+_EXCERPT_LEAD = 10
+"""Maximum length of the text before the first difference in an excerpt."""
 _KINDS_IN_SETTINGS = ("heading", "hint", "page", "code")
 """Kinds of blocks that are named before a setting, as in “hint style”."""
 _ATTRIBUTE_NAMES = {

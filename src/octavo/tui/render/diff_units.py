@@ -117,7 +117,7 @@ class DiffUnits:
     count = 0
     """Number of changes."""
     thread_count = 0
-    """Number of threads."""
+    """Number of threads. Drafts and findings do not count."""
 
     def __init__(self) -> None:
         self.hidden: Counter[ChangeKind] = Counter()

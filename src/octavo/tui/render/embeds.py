@@ -461,7 +461,7 @@ def _frame_lines(context: LayoutContext, block: Block, width: int, clickable: Cl
 
 
 def _image_facts(context: LayoutContext, src: str) -> tuple[str, str]:
-    """Return the reason why an image cannot be shown, or "", and its host or its type and size."""
+    """Return two texts: the reason why an image cannot be shown, or "", and its host, or its type and size."""
     destination = link_destination(src)
     if destination is LinkDestination.OUTSIDE:
         return "", host_of(src)

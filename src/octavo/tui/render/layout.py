@@ -221,7 +221,7 @@ class ThreadMarks:
 def _begins_in(part: Block, path: Sequence[Block]) -> bool:
     """Return True if the last block of a path begins in a slice of the first."""
     if whole_block(part).key != path[0].key:
-        return False  # A slice of a table may be the rest of a long row.
+        return False  # The slice is the rest of a long row of a table: its whole block is the row, not the table.
     for block in path[1:]:
         child = next((child for child in part.children if child.key == block.key), None)
         if child is None:

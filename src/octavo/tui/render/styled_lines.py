@@ -537,8 +537,8 @@ def _split_long_word(word: str, width: int) -> list[int]:
         edges: Sequence[int] = range(len(word) + 1)
         ends = edges
     else:
-        # Two joiners at the start are skipped: Rich would join the second one with the next letter, but measures the
-        # letter in `cell_len`.
+        # Joiners at the start are skipped in pairs: Rich would join the last one of a pair with the letter after it,
+        # although `cell_len` measures this letter.
         skipped = (len(word) - len(word.lstrip(_JOINER))) // 2 * 2
         graphemes, _ = split_graphemes(word[skipped:])
         ends = [0, *(skipped + end for _, end, _ in graphemes)]

@@ -434,8 +434,12 @@ class FormState:
         return sentence
 
     async def _check_for_changes(self) -> str:
-        """Check whether another user has changed the item. Return the error, or an empty string if the form can be
-        sent."""
+        """Load the item again before it is sent. Fields that the user has not edited get the new values. Return an
+        empty string if the form can be sent.
+
+        Return the error if the item is deleted or not loaded, or if another user has changed a field that the user has
+        edited.
+        """
         try:
             current = await self.form.load_item()
         except ApiError as error:

@@ -555,7 +555,12 @@ class BrowserScreen(ListView[Any]):
 
 
 def _hint(resource: Resource[Any], reason: str | None, parent: Any) -> str:
-    """Return the text below the sentence of an empty table: the next step, else the description of the table."""
+    """Return the text below the sentence of an empty table: its description, then how to create an item. A table with
+    its own sentence, or without creation, gets its description, else its `read_only_reason`.
+
+    If the table could not be loaded for `reason`, return how to retry. If it is unavailable for `parent`, return its
+    description.
+    """
     if reason:
         return resource.description if resource.unavailable_reason(parent) is not None else "Press r to retry."
     if resource.empty_text or (resource.create is None and resource.add_item is None):

@@ -67,7 +67,7 @@ _SOURCE_LABELS = {
     "organization": "organization",
     "administrator": "organization",
 }
-"""Labels of the sources of a role in the details."""
+"""Labels in the details of a member, by the kind of the source of a role."""
 
 
 def with_teams(member: organizations.Member, team_ids: Iterable[str]) -> roles.Person:

@@ -194,7 +194,7 @@ async def merge_revisions(
         return None
     update = await _last_update_or_first(live, at, change_request.revision, change_request.revision_initial)
     if update is None or update.type != "update" or len(update.parents) < 2:
-        # The last update or its parents are unknown, so only the stored revisions can be used.
+        # Without a known update and its parents, only the stored revisions can be used.
         return stored if stored is not None and stored.main == change_request.base else None
     mine, main = update.parents[:2]
     if stored is not None and stored.mine == mine:

@@ -173,8 +173,8 @@ def merged_by(change_request: ChangeRequest) -> str:
 
 
 def first_line(change_request: ChangeRequest, space: str, signs: Sequence[tuple[str, str]], width: int) -> Content:
-    """Return the first line of a change request: number, title, space, author, and `signs`. A narrow line omits facts,
-    then truncates the title."""
+    """Return the first line of a change request: number, title, space, author, age or merge, and `signs`. A narrow line
+    omits space and author, then the age or merge, then truncates the title."""
     author = change_request.created_by.name if change_request.created_by else ""
     done = merged_by(change_request) if change_request.status == "merged" else short_age(change_request.updated_at)
     facts = " · ".join(each for each in (space, author, done) if each)

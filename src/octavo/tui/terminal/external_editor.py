@@ -348,7 +348,7 @@ def _run(
         _note_path(path).unlink(missing_ok=True)
         return result
     if (note := read_note(path)) is not None:
-        with suppress(OSError):  # The file can be opened again without the reason.
+        with suppress(OSError):  # Without the reason, the file can still be opened again.
             _write_note(path, replace(note, why=result.sentence, process=0))
     return result
 

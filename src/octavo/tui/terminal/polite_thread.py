@@ -41,7 +41,7 @@ class Work:
     def step(self) -> bool:
         """Run one step, after the next frame if a frame is expected. Return False after the last step."""
         if not _is_written.wait(_LONGEST_WAIT):
-            _is_written.set()  # The key probably changed nothing on the screen.
+            _is_written.set()  # No frame came in time: the last key probably changed nothing on the screen.
         if self.is_stopped:
             return False
         try:

@@ -273,7 +273,8 @@ class WrappedRows:
         return row, self.get_target_document_column(row, max(x, 0), section)
 
     def get_target_document_column(self, line_index: int, x_offset: int, y_offset: int) -> int:
-        """Return the column at cell `x_offset` in a line of a row. A negative `y_offset` counts from the last line."""
+        """Return the column in the row `line_index` at cell `x_offset` of its wrapped line `y_offset`. A negative
+        `y_offset` counts from the last line of the row."""
         row, offsets = self.document.get_line(line_index), self.get_offsets(line_index)
         section = y_offset if y_offset >= 0 else len(offsets) + 1 + y_offset
         start = offsets[section - 1] if section else 0
