@@ -36,6 +36,11 @@ def test_unknown_charset_is_read_as_utf8(web: WebServer, charset: str) -> None:
     assert NEAR.fetch(web.put("/", "\ufeffgr\xfc\xdfe".encode(), f"text/plain{charset}")).text == "gr\xfc\xdfe"
 
 
+def test_byte_order_mark_overrides_the_declared_charset(web: WebServer) -> None:
+    url = web.put("/", "\ufeffgr\xfc\xdfe".encode(), "text/plain; charset=iso-8859-1")
+    assert NEAR.fetch(url).text == "gr\xfc\xdfe"
+
+
 def test_encoding_of_host_names_is_not_used_for_texts(web: WebServer) -> None:
     assert NEAR.fetch(web.put("/", "words-and", "text/plain; charset=punycode")).text == "words-and"
 

@@ -54,8 +54,10 @@ class FetchedFile:
     @property
     def text(self) -> str:
         """The data decoded as text. Bytes that are invalid in the declared encoding become U+FFFD."""
+        # A byte order mark proves UTF-8, whatever is declared.
+        charset = None if self.data.startswith(codecs.BOM_UTF8) else self.charset
         try:
-            encoding = codecs.lookup(self.charset or "utf-8").name
+            encoding = codecs.lookup(charset or "utf-8").name
             if encoding in ("idna", "punycode"):
                 raise LookupError(encoding)  # These encode host names. Decoding a long text would take hours.
             # Browsers read these encodings as windows-1252, so pages that declare them use its quotation marks.
