@@ -14,13 +14,19 @@ from pathlib import Path
 
 import pytest
 
+from octavo.api import comments
+from octavo.cli.arguments import build_parser
+from octavo.cli.commands.comment import write_comment
+from octavo.cli.commands.outbox import discard_write
+from octavo.cli.standard_streams import Failure
 from octavo.data.writes import direct
 from tests.cli.command_process import CommandLine
 from tests.cli.conftest import Octavo
 from tests.cli.dropping_proxy import DroppingProxy
-from tests.journeys.conftest import library
+from tests.journeys.conftest import library, stage
+from tests.journeys.stage import Stage
 
-__all__ = ["library"]
+__all__ = ["library", "stage"]
 
 WRITES = (
     ("comment", "handbook/2", "-m", "Hello"),
@@ -127,6 +133,20 @@ def test_review_of_an_edited_change_request_is_blocked(demo: CommandLine) -> Non
     assert "1 page changed since you viewed it. Look: octavo diff harbour-api/7 --against" in ran.error["message"]
     assert demo.run("diff", "harbour-api/7", "--demo").code == 0
     assert demo.run("review", "harbour-api/7", "--approve", "--demo").code == 0
+
+
+async def test_refused_write_with_the_once_option_is_not_called_written(stage: Stage) -> None:
+    async with stage.play(undo_seconds=0.0) as run:
+        session = run.app.session
+        options = build_parser("comment").parse_args(["comment", "handbook/2", "-m", "Once", "--once", "build 8"])
+        run.platform.refuse_next(comments.Create, 403, "Not now.")
+        with pytest.raises(Failure, match="Not now"):
+            await write_comment(session, options)
+        with pytest.raises(Failure, match="was refused"):
+            await write_comment(session, options)
+        await discard_write(session, session.outbox.entries[0])
+        await write_comment(session, options)
+        assert not session.outbox.entries
 
 
 def test_once_option_writes_a_single_time(demo: CommandLine) -> None:

@@ -310,11 +310,16 @@ def remember_once(state: StateDb, key: str, ids: Sequence[str]) -> None:
 
 
 def tell_if_done_once(session: Session, key: str | None) -> bool:
-    """Return whether a command with this `--once` key added writes in the last 7 days, or still has some in the outbox. If
-    so, tell the user."""
+    """Return True if a command with this `--once` key added writes in the last 7 days, or still has some in the outbox,
+    and tell the user. Raises Failure if such a write was refused."""
     if not key:
         return False
-    is_done = any(each.draft_key == once_key(key) for each in session.outbox.entries)
+    waiting = [each for each in session.outbox.entries if each.draft_key == once_key(key)]
+    for each in waiting:
+        if each.state == "failed":
+            hint = f"To send it again, run: octavo outbox retry {each.id}"
+            raise Failure(f"Could not write: the write with --once {key} was refused. {hint}", _code_of(each))
+    is_done = bool(waiting)
     fact = session.state.get_fact(f"once {key}")
     with suppress(KeyError, ValueError):
         is_done |= (
@@ -323,6 +328,12 @@ def tell_if_done_once(session: Session, key: str | None) -> bool:
     if is_done:
         tell(f"Already written with --once {key}. Nothing was written.")
     return is_done
+
+
+def forget_once(state: StateDb, entry: OutboxEntry) -> None:
+    """Let a command with the `--once` key of a write add writes again."""
+    if entry.draft_key.startswith("once "):
+        state.set_fact(entry.draft_key, None)
 
 
 def once_key(key: str | None) -> str:

@@ -120,7 +120,7 @@ def _run_comment(options: argparse.Namespace) -> int:
     check_message(options)
 
     async def work(session: Session) -> int:
-        await _write_comment(session, options)
+        await write_comment(session, options)
         return 0
 
     return run_connected(options, work, action="comment")
@@ -135,7 +135,8 @@ class _Place:
     node: str | None = None
 
 
-async def _write_comment(session: Session, options: argparse.Namespace) -> None:
+async def write_comment(session: Session, options: argparse.Namespace) -> None:
+    """Write and print the comment or reply of the options. Raises ApiError, Failure or NotSaved."""
     await prepare(session)
     if tell_if_done_once(session, options.once):
         return

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from octavo.api.safety import safe_line
 from octavo.cli.commands import Command
-from octavo.cli.connection import add_and_send, add_sending_options, prepare, run_connected
+from octavo.cli.connection import add_and_send, add_sending_options, forget_once, prepare, run_connected
 from octavo.cli.output import Column, Field, Output, add_output_options
 from octavo.cli.refs import References
 from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure, tell
@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
             message = f"Could not find the write {safe_line(options.entry[:40])}. For a list, run: octavo outbox"
             raise Failure(message, NOT_FOUND)
         if options.action == "discard":
-            await _discard(session, entry)
+            await discard_write(session, entry)
             return 0
         await prepare(session)
         await _retry(session, entry, options)
@@ -109,10 +109,14 @@ async def _retry(session: Session, entry: OutboxEntry, options: argparse.Namespa
     tell(f"Sent: {entry.action}.")
 
 
-async def _discard(session: Session, entry: OutboxEntry) -> None:
+async def discard_write(session: Session, entry: OutboxEntry) -> None:
+    """Delete a write from the outbox. A refused write with `--once` can then be written again. Raises Failure or
+    NotSaved."""
     await session.outbox.discard(entry.id)
     if any(each.id == entry.id for each in session.outbox.entries):
         raise Failure("Could not discard it: it is being sent. Run it again in a moment.")
+    if entry.state == "failed":
+        forget_once(session.state, entry)
     kept = " Its text is kept as a draft in the app." if entry.facts.text and entry.draft_key else ""
     tell(f"Discarded: {entry.action}.{kept}")
 
