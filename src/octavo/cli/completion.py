@@ -1,5 +1,5 @@
-"""`octavo completion`: prints a script that completes commands, operations and their parameters in a shell. Also the REFs
-that the script gets from Octavo."""
+"""`octavo completion`: prints a script that completes commands, operations and parameters in a shell. Also prints the
+REFs for the hidden command that the script runs."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _SAFE_REF = re.compile(r"[\w-]+(/\d+)?")
 
 
 def print_refs(words: Sequence[str]) -> int:
-    """Print the REFs in the cache that begin with the last word: those of the account, or of the demo with `--demo`. This
-    is the command `octavo __complete`. It sends no request, and does not import the operations."""
+    """Print the cached REFs that begin with the last word. They are those of the account, or of the demo with `--demo`.
+    The command `octavo __complete` calls this. Sends no request, and does not import the operations."""
     prefix = words[-1] if words and not words[-1].startswith("-") else ""
     settings = read(os.environ)
     refs = (each for each in _refs(settings, _namespace(settings, words)) if each.startswith(prefix))

@@ -75,8 +75,8 @@ class LazyPlatform:
 
 
 class LazyClient:
-    """A client that is created at the first request, after the first screen is painted. The client needs imports that
-    the first screen does not need, and a keyring may take seconds to respond."""
+    """A client that is created at the first request, after the first screen is painted. The client needs slow imports,
+    and a keyring may take seconds to respond."""
 
     def __init__(
         self,

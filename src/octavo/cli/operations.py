@@ -96,8 +96,8 @@ def parameters(route: Route, openapi: Json | None = None) -> list[Json]:
 
 
 def _describe_value(schema: Json, schemas: Json, *, needed: bool) -> Json:
-    """Return a short description of a value: type, required, nullable, fields and limits. `schemas` has the schemas for
-    references, by name. `--openapi` prints the full schema."""
+    """Return a short description of a value: type, required, nullable, fields and limits. `schemas` are the named schemas
+    to which `schema` can refer."""
     shapes = list(_shapes(schema, schemas))
     description: Json = {"type": _type(schema, schemas), "required": needed}
     if {"type": "null"} in shapes:

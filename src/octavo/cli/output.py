@@ -330,7 +330,7 @@ def _indented_json(value: Any) -> str:
 
 
 def needs_ascii() -> bool:
-    """Return whether JSON is printed in ASCII, because standard output is not UTF-8."""
+    """Return True if standard output is not UTF-8, so that JSON is printed in ASCII."""
     encoding = (sys.stdout.encoding or "") if sys.stdout is not None else ""
     return encoding.lower().replace("-", "") != "utf8"
 

@@ -189,8 +189,8 @@ class References:
         raise Failure(f"Could not find the space {safe_line(name[:60])}.{hint}", NOT_FOUND)
 
     async def default_space(self) -> Space | None:
-        """Return `chosen_space`. If there is none and Octavo runs on a terminal, return the space that was used last,
-        and tell the user. None if there is neither. Raises ApiError or Failure."""
+        """Return `chosen_space`. Without one, return the space that was used last, and tell the user. This is only done
+        on a terminal. None if there is no such space. Raises ApiError or Failure."""
         name = self._default or _space_of_folder()
         if name:
             return await self.space(name)
@@ -223,7 +223,7 @@ class References:
         return await self._resolve_in_space(space, ref)
 
     async def _resolve_in_space(self, space: Space, ref: Ref, change: str = "") -> Target:
-        """Return the target of `ref` in a space. `change` is the id of the change request, if a URL has no number."""
+        """Return the target of `ref` in a space. `change` is the id of a change request whose number is unknown."""
         name = short_name(space, await self.spaces())
         change_request = None
         if ref.number is not None or change:

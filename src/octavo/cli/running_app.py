@@ -73,8 +73,7 @@ def _open_session(
     settings: Settings, options: argparse.Namespace, choice: SessionChoice, left_out: list[str]
 ) -> Session | None:
     """Return the first session. None for the sign-in screen. Raises ValueError with a message, and OSError if the
-    folder or the data cannot be read. Until the app ends, a sentence is added to `left_out` for each file of the folder
-    that was not loaded completely."""
+    folder or the data cannot be read. For `left_out`, see `sessions.open_folder`."""
     read_only = why_read_only(options)
     if choice.is_demo:
         return sessions.open_demo(

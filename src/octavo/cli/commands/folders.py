@@ -1,6 +1,6 @@
-"""`octavo pull` writes a space as files, and merges its later changes with yours. `octavo status` lists your changes,
-`octavo restore` discards them, and `octavo propose` makes a change request of them. `octavo export` writes changes that
-were merged in Octavo back to a folder.
+"""`octavo pull` writes a space as files, and merges later changes of the space with yours. `octavo status` lists your
+changes, `octavo restore` discards them, and `octavo propose` makes a change request of them. `octavo export` writes merged
+changes back to a folder that you opened in Octavo.
 """
 
 from __future__ import annotations
@@ -82,13 +82,13 @@ def _run_pull(options: argparse.Namespace) -> int:
             finally:
                 report_progress("")
                 unlock()
-        return _print(options, folder, name, result)
+        return _print_pull(options, folder, name, result)
 
     return run_connected(options, work, action="pull")
 
 
 async def _folder_of_space(session: Session, options: argparse.Namespace) -> tuple[PulledFolder, str]:
-    """Return the folder to pull into, which may be new, and the title of the space that the options name. Raises
+    """Return the folder to pull into, and the title of its space. Creates the folder if it is new. Raises ApiError or
     Failure."""
     references = References(session, options)
     ref = parse_ref(options.ref)
@@ -119,7 +119,7 @@ def _open_folder(directory: str, origin: str, space: str) -> PulledFolder:
         return PulledFolder.new(top, origin, space)
 
 
-def _print(options: argparse.Namespace, folder: PulledFolder, name: str, result: PullResult) -> int:
+def _print_pull(options: argparse.Namespace, folder: PulledFolder, name: str, result: PullResult) -> int:
     row = {
         "folder": str(folder.top),
         "space": folder.space,
@@ -127,17 +127,19 @@ def _print(options: argparse.Namespace, folder: PulledFolder, name: str, result:
         **{key: value for key, value in asdict(result).items() if key not in ("is_current", "renamed")},
         "renamed": [{"before": before, "path": path} for before, path in result.renamed],
     }
-    print_object(options, PULL_FIELDS, row, lambda: _text(folder, name, result))
+    print_object(options, PULL_FIELDS, row, lambda: _pull_text(folder, name, result))
     tell_first([f"{each.path}: {each.message}" for each in result.skipped])
     tell_first([f"{each.path}: {each.message}." for each in result.conflicts])
     if result.kept:
-        tell(f"Kept {_files(len(result.kept))} that differ from the space. To see the differences, run: octavo diff")
+        tell(
+            f"Kept {_count_files(len(result.kept))} that differ from the space. To see the differences, run: octavo diff"
+        )
     if result.conflicts:
         tell(f"Copies of your files are in {CONFLICTS}. Edit the files, then run: octavo propose")
     return BLOCKED if result.conflicts else 0
 
 
-def _text(folder: PulledFolder, name: str, result: PullResult) -> str:
+def _pull_text(folder: PulledFolder, name: str, result: PullResult) -> str:
     if result.is_current:
         return "Already up to date.\n"
     lists = (("A", result.added), ("M", result.edited), ("M", result.merged), ("D", result.deleted))
@@ -145,11 +147,11 @@ def _text(folder: PulledFolder, name: str, result: PullResult) -> str:
     lines += [f"R {before} -> {path}" for before, path in result.renamed]
     is_new = len(result.added) == len(lines)
     if is_new and name:
-        return f"Pulled {_files(len(result.added))} of {name} into {folder.top}.\n"
+        return f"Pulled {_count_files(len(result.added))} of {name} into {folder.top}.\n"
     return "".join(f"{line}\n" for line in lines) or "No files changed.\n"
 
 
-def _files(count: int) -> str:
+def _count_files(count: int) -> str:
     return "1 file" if count == 1 else f"{count} files"
 
 
@@ -432,7 +434,7 @@ def _check_plan(options: argparse.Namespace, plan: ProposalPlan, change_request:
 def _print_proposal(
     options: argparse.Namespace, plan: ProposalPlan, change_request: ChangeRequest | None, space: str, verb: str = ""
 ) -> None:
-    row = _row(plan, change_request, space)
+    row = _proposal_row(plan, change_request, space)
 
     def text() -> str:
         if plan.is_empty:
@@ -456,7 +458,7 @@ def _print_proposal(
     tell_first(plan.notes)
 
 
-def _row(plan: ProposalPlan, change_request: ChangeRequest | None, space: str) -> dict[str, Any]:
+def _proposal_row(plan: ProposalPlan, change_request: ChangeRequest | None, space: str) -> dict[str, Any]:
     paths = plan.targets.layout.paths
     return {
         "ref": str(Ref(space, change_request.number)) if change_request is not None else None,

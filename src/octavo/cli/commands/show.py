@@ -198,8 +198,7 @@ class _ItemPrinter:
             lines += ["", row["description"]]
         lines += ["", *(f"{sign} {path}  {title}" for path, title, sign in changed)]
         if row["threadsOpen"]:
-            count = "1 open thread" if row["threadsOpen"] == 1 else f"{row['threadsOpen']} open threads"
-            lines.append(f"\n{count}: octavo show {row['ref']} --threads")
+            lines.append(f"\n{_count(row['threadsOpen'], 'open thread')}: octavo show {row['ref']} --threads")
         if row["url"] and not self._session.is_embedded:
             lines.append(f"\n{row['url']}")
         return "\n".join(lines) + "\n"
@@ -212,7 +211,8 @@ class _ItemPrinter:
             tree = await self._references.page_tree(target)
             row["pages"] = [{"id": each.id, "title": each.title, "path": each.path} for each in tree.walk()]
             depth = {each.id: len(tree.path_to(each.id)) - 1 for each in tree.walk()}
-        head = f"{space.title}\n{row['ref']} · {row['changesOpen']} open change requests · {row['threadsOpen']} open threads\n"
+        counts = f"{_count(row['changesOpen'], 'open change request')} · {_count(row['threadsOpen'], 'open thread')}"
+        head = f"{space.title}\n{row['ref']} · {counts}\n"
 
         def text() -> str:
             pages = (
@@ -253,6 +253,10 @@ class _ItemPrinter:
         when = f" · {age(message.posted_at, datetime.now(UTC))}" if message.posted_at is not None else ""
         body = self._render_markdown(message.body.text).strip("\n")
         return f"  {self._style.color(message.posted_by.name, 'bold')}{when}\n{body}\n"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _url(item: Target | FoundThread | User) -> str | None:
