@@ -360,6 +360,9 @@ def test_bundle_has_checks_log_and_names_of_settings_but_no_values(home: Command
     assert "my private reply" not in text
     assert KEY not in text
     assert "request method=GET route=/v1/user status=200" in text
+    at_the_root = home.folder / "root.txt"
+    home.run("doctor", "--offline", "--bundle", str(at_the_root), environ={**account, "HOME": "/"})
+    assert str(home.folder) in at_the_root.read_text()
     again = home.run("doctor", "--bundle", str(path), environ=account)
     assert again.code == 1
     assert "File exists" in again.err or "file exists" in again.err

@@ -55,15 +55,15 @@ _FIXES = {
 
 @dataclass(frozen=True)
 class Check:
-    """Result of a check: what was found, and what the user can do."""
+    """Result of a check."""
 
     name: str
-    """What was checked, in one or two words."""
+    """Subject of the check, in one or two words."""
     status: Status
     text: str
-    """What was found, without a full stop."""
+    """Finding, without a full stop."""
     fix: str = ""
-    """What the user can do, without a full stop. Empty if there is nothing to do."""
+    """Next step of the user, without a full stop. Empty if there is none."""
 
 
 def account_checks(settings: Settings, options: argparse.Namespace) -> Iterator[Check]:
@@ -304,7 +304,9 @@ def write_bundle(path: Path, checks: Sequence[Check], settings: Settings) -> Non
     lines = ["# Checks", *(f"{each.status:<7} {each.name}: {each.text}" for each in checks)]
     lines += ["", "# Settings that are set, without their values", *names]
     lines += ["", "# Log", *(f"{localize(each.time):%Y-%m-%d} {each.text}" for each in entries)]
-    text = redact("\n".join(lines) + "\n").replace(str(Path.home()), "~")
+    text = redact("\n".join(lines) + "\n")
+    if (home := str(Path.home())) != "/":
+        text = text.replace(home, "~")
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(text)
