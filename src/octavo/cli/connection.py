@@ -127,7 +127,7 @@ def _clause(error: Exception) -> str:
 
 WAIT_SECONDS = 30.0
 ONCE_LIFETIME = timedelta(days=7)
-"""How long a key of `--once` prevents a second write."""
+"""Time in which a key of `--once` prevents a second write."""
 MAX_TEXT = 1024 * 1024
 Adding = Callable[[], Awaitable[Sequence[OutboxEntry]]]
 

@@ -88,7 +88,7 @@ class Ref:
 
 @dataclass(frozen=True)
 class Target:
-    """What a REF names: a space or a change request, and perhaps a page or a block in it."""
+    """The space or change request that a REF names, and perhaps a page or a block in it."""
 
     space: Space
     ref: Ref
@@ -136,7 +136,7 @@ class References:
         self._default = options.space or os.environ.get("OCTAVO_SPACE", "")
         self._spaces: tuple[Space, ...] = ()
         self._is_fresh = False
-        """Whether the spaces were fetched in this run. False if they may come from the cache."""
+        """True if the spaces were fetched in this run. False if they may come from the cache."""
 
     async def organizations(self) -> tuple[Organization, ...]:
         """Return the organizations of the user. Raises ApiError."""

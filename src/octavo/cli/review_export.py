@@ -45,7 +45,7 @@ from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import block_source, find_suggestions
 
 Placed = Literal["exact", "words", "likely"]
-"""How a block was found: by its key, by the words of the quote, or as the most similar block."""
+"""Way in which a block was found: by its key, by the words of the quote, or as the most similar block."""
 Side = Literal["after", "before"]
 
 _MIN_QUOTE = 4

@@ -62,7 +62,7 @@ class PlacedNote:
 
 @dataclass(frozen=True)
 class ImportResult:
-    """What an import did with each note."""
+    """Result of an import: the proposed notes, and the notes that were not proposed."""
 
     placed: tuple[PlacedNote, ...] = ()
     added: tuple[ProposedNote, ...] = ()

@@ -93,7 +93,7 @@ class Settings:
     commands: tuple[CustomCommand, ...] = ()
     """Programs that run when the user chooses their commands."""
     notify: str = "off"
-    """How desktop notifications are shown: off, auto, osc9, osc777 or osc99."""
+    """Form of desktop notifications: off, auto, osc9, osc777 or osc99."""
     problems: tuple[str, ...] = ()
     """A sentence for each invalid setting."""
     location: Callable[..., str] = field(default=lambda *names: ".".join(names), compare=False, repr=False)

@@ -114,7 +114,7 @@ class CustomCommand:
     key: str = ""
     """Keys in the notation of Textual, separated by commas. Empty: the command is in the command palette only."""
     output_target: CommandResult = "none"
-    """How the output of the program is shown."""
+    """Form in which the output of the program is shown."""
     is_confirmed: bool = False
     """True if Octavo asks before the program runs."""
     writes: bool = False
