@@ -8,11 +8,14 @@ from pathlib import Path
 import pytest
 
 from octavo.api import comments
+from octavo.api.content import PageReference
 from octavo.api.errors import ApiError
 from octavo.cli.arguments import build_parser
+from octavo.cli.comparisons import select_page
 from octavo.cli.item_rows import find_thread
 from octavo.cli.refs import References
 from octavo.cli.standard_streams import Failure
+from octavo.documents.page_trees import ChangedPage
 from tests.cli.command_process import CommandLine
 from tests.journeys.conftest import library, stage
 from tests.journeys.stage import Stage
@@ -135,6 +138,16 @@ def test_diff_marks_words_in_a_pipe(demo: CommandLine) -> None:
     assert "{++}" not in ran.out
     assert "[--]" not in ran.out
     assert "\x1b" not in ran.out
+
+
+async def test_path_of_a_page_selects_no_page_with_the_same_title(stage: Stage) -> None:
+    pages = [PageReference(id="p1", title="setup", path="intro"), PageReference(id="p2", title="Start", path="setup")]
+    items = tuple(ChangedPage(each.id, each.title, (), each) for each in pages)
+    async with stage.play() as run:
+        references = References(run.app.session, build_parser("show").parse_args(["show", "handbook"]))
+        target = await references.target("handbook")
+        assert await select_page(references, target, items, "setup") == items[1:]
+        assert await select_page(references, target, items, "Start") == items[1:]
 
 
 @pytest.mark.before_release

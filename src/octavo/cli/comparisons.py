@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from octavo.api import content, spaces
-from octavo.api.content import PageReference, Revision
+from octavo.api.content import Revision
 from octavo.api.errors import NotFound
 from octavo.api.operation import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.api.safety import safe_line
@@ -141,15 +141,11 @@ async def select_page(
     wanted = name.strip("/") or (target.page.id if target.page is not None else "")
     if not wanted:
         return items
-    chosen = tuple(each for each in items if each.page is not None and wanted in _names(each.page))
-    if not chosen:
-        page = await references.page(target, wanted)
-        chosen = tuple(each for each in items if each.page is not None and each.page.id == page.id)
-    return chosen
-
-
-def _names(page: PageReference) -> tuple[str, ...]:
-    return (page.id, page.path or "", page.title)
+    for field in ("id", "path", "title"):
+        if chosen := tuple(each for each in items if each.page is not None and getattr(each.page, field) == wanted):
+            return chosen
+    page = await references.page(target, wanted)
+    return tuple(each for each in items if each.page is not None and each.page.id == page.id)
 
 
 async def load_texts(live: Live, versions: ComparedVersions, items: Sequence[ChangedPage]) -> list[PageTexts]:
