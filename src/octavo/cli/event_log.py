@@ -1,7 +1,7 @@
 """The event log: requests and writes with their times, but without tokens, titles and texts.
 
-The log is a file with one JSON object per line. When it is full, it is renamed to `octavo.log.1`, in place of the file
-that had this name.
+The log is a file with one JSON object per line. A full file is renamed to `octavo.log.1`, and replaces the older file
+with this name.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ def _entries_of_file(file: BinaryIO | None, path: Path, wait: Callable[[], objec
     """Yield the entries of a file, and with `wait` also those added later, until `path` is another file."""
     rest, is_current = b"", True
     while file is not None and is_current:
-        # Before the last read, so that entries are read that were added just before the file was renamed.
+        # Compared before the last read, because entries may be added just before the file is renamed.
         is_current = wait is not None and os.fstat(file.fileno()).st_ino == _inode(path)
         whole, end, rest = (rest + file.read()).rpartition(b"\n")
         yield from _entries(whole + end)

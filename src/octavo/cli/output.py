@@ -402,8 +402,8 @@ def _table(columns: Sequence[Column], rows: Sequence[Row], style: Style) -> str:
 
 
 def _fitting_widths(widths: Sequence[int], limit: int) -> list[int]:
-    """Return the widths of the columns that fit. If the terminal is too narrow, the last columns are left out, or the
-    last one is narrower."""
+    """Return the widths of the columns that fit on the terminal. The last of them may be narrower. Columns that do not
+    fit are left out."""
     fitting: list[int] = []
     for width in widths:
         left = limit - sum(fitting) - len(_GAP) * len(fitting)
