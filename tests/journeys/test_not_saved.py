@@ -176,6 +176,8 @@ async def test_file_of_an_unsaved_draft_is_kept_if_there_is_a_newer_draft(stage:
     os.utime(file, (0, 0))
     async with stage.play() as run:
         await run.hear("Your draft “A comment” was not sent. Press ! to open it.")
+        await run.press("!")
+        await run.see("Octavo wrote this file because the draft could not be saved.")
     assert file.read_text() == "An older text"
     assert drafts_on_disk(stage) == ["A newer text"]
 

@@ -181,6 +181,7 @@ def _kind(draft: Draft) -> str:
 
 NOTICE_SECONDS = 15.0
 _LEFT_OPEN = "This draft was open in an editor when Octavo stopped."
+_WRITTEN = "Octavo wrote this file because the draft could not be saved."
 UNSAVED_FILES = "unsaved"
 """Prefix of the names of files with drafts that could not be saved in the database."""
 _TITLES = {"comment": "A comment", "conflict": "A resolved conflict", "page": "A page"}
@@ -203,7 +204,8 @@ class UnsentFile:
     def sentence(self) -> str:
         """Sentences with the reason why the text was not used, and the keys that open or delete the file."""
         result = read_back(self.path)
-        why = self.note.why or (result.sentence if isinstance(result, NotEdited) else _LEFT_OPEN)
+        left = _WRITTEN if self.is_unsaved_draft else _LEFT_OPEN
+        why = self.note.why or (result.sentence if isinstance(result, NotEdited) else left)
         return f"{why} Press enter to open the draft in your editor, or X to delete the file {self.path}."
 
 
