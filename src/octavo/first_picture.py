@@ -33,8 +33,7 @@ _TERMINAL = (
     *("TERM", "COLORTERM", "TERM_PROGRAM", "NO_COLOR", "TEXTUAL_COLOR_SYSTEM"),
     *("LC_ALL", "LC_CTYPE", "LANG"),
 )
-"""Variables that describe the terminal. The picture is shown only if they have the values that they had when the picture
-was saved."""
+"""Variables that describe the terminal. The picture is shown only if they are unchanged since it was saved."""
 
 
 class FirstPicture:

@@ -436,7 +436,8 @@ async def read_pages(
     after: ListPage[Item] | None = None,
     identity: Callable[[Item], str | None] = own_id,
 ) -> AsyncGenerator[ListPage[Item], None]:
-    """Yield the pages of a list, without items of earlier pages. With `after`, start with the page that follows it.
+    """Yield the pages of a list. Items that an earlier page had are left out. `after` is a page that was read before: start
+    with the next page.
 
     Raises PaginationError if the list does not end, and any error of `send`.
     """

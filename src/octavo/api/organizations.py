@@ -28,7 +28,7 @@ RoleName = Annotated[SafeLine, KnownValues("admin", "create", "edit", "review", 
 """A role in a response."""
 
 DefaultLevel = Role | Literal["inherit"]
-"""The default access of a space or collection in a request. Where a field accepts None, None gives no access."""
+"""The default access of a space or collection in a request. In fields that accept None, None means no access."""
 
 DefaultLevelName = Annotated[SafeLine, KnownValues("admin", "create", "edit", "review", "comment", "read", "inherit")]
 """The default access of a space or collection in a response."""

@@ -76,7 +76,7 @@ def _print_log() -> None:
 
 
 def _wants_json(argv: Sequence[str]) -> bool:
-    """Return whether errors are printed as JSON, as the output of the command."""
+    """Return whether errors are printed as JSON, because an option asks for JSON output."""
     return any(each.partition("=")[0] in ("--json", "--ndjson", "--jq", "-q") for each in argv)
 
 

@@ -143,8 +143,8 @@ class Toolbox:
         return target
 
     async def change_request(self, text: str) -> tuple[Target, ChangeRequestRef]:
-        """Return the target that a REF names, and its change request. Raises ToolError, or Failure if it is no change
-        request."""
+        """Return the target that a REF names, and the reference of its change request. Raises ToolError, or Failure if the
+        REF names no change request."""
         target = await self.target(text)
         return target, change_request_ref(target)
 

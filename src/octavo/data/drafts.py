@@ -292,8 +292,8 @@ def delete_returned(db: sqlite3.Connection, namespace: str, key: str, entry_id: 
 
 
 def has_returned(db: sqlite3.Connection, namespace: str, key: str, entry_id: str) -> bool:
-    """Return whether the text that `store_returned` has stored is still a draft of its own. Saving a draft deletes the
-    version that the user has seen."""
+    """Return whether the version that `store_returned` stored for `entry_id` still exists. It is deleted when the user
+    saves a draft after seeing it."""
     query = "SELECT 1 FROM drafts WHERE namespace = ? AND place = ? AND writer = ?"
     return db.execute(query, (namespace, key, _RETURNED + entry_id)).fetchone() is not None
 

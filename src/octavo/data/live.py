@@ -67,7 +67,7 @@ MAX_CONFIRMED = 200
 DECODED_IN_THREAD_FROM = 256 * 1024
 """Size in bytes from which a cached response is decoded in a background thread."""
 RECENT = timedelta(seconds=5)
-"""Maximum age of a response that is not fetched for a new watcher with `refetch=False`."""
+"""Maximum age of a cached response at which `watch` with `refetch=False` does not fetch it again."""
 NOT_AVAILABLE_OFFLINE = "Not available offline: Octavo has not loaded this before."
 
 
@@ -116,8 +116,8 @@ class Live:
         self.has_draft_status = True
         """False after the server has shown that it has no draft status for change requests."""
         self.specifications_parsed = 0
-        """Number of times that a stored OpenAPI specification was parsed again. Pages rendered before that may be
-        outdated."""
+        """Number of times that a stored OpenAPI specification was parsed again. A page that was rendered at a lower number
+        may be outdated."""
         self.unreadable_items: Observers[[Operation[Any], int]] = Observers()
         """Called with an operation and the number of unreadable items in its response."""
         self.cache = cache

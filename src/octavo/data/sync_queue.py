@@ -85,7 +85,7 @@ class Want:
     """True if the stamp was copied from the response on disk. It then does not show whether the response is current."""
 
     def as_due(self) -> Want:
-        """Return the want as due, whatever the version on disk."""
+        """Return a copy of the want that is due even if the version on disk is current."""
         return replace(self, max_age=timedelta())
 
 

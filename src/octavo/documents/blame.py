@@ -179,8 +179,8 @@ class _TwoVersions:
 
 
 def written_blocks(document: Document) -> Iterator[Block]:
-    """Yield the blocks of a page that have words of their own, in the order of the page. Containers are replaced by their
-    title, if they have one, and their blocks. Tables are replaced by their rows."""
+    """Yield the blocks with own words, in the order of the page. For a container, yield its title if it has one, then the
+    blocks in it. For a table, yield its rows."""
     yield from _written(document.blocks)
 
 

@@ -115,7 +115,7 @@ def text_facts(text: str) -> TextFacts:
             is_number = any(map(str.isdigit, token))
             if is_number:
                 numbers.append(token.lower())
-                is_number = not token[0].isalpha()  # The “s” of “web3's” is no unit.
+                is_number = not token[0].isalpha()  # After “web3”, the “s” of “web3's” is no unit.
             elif (unit := short_unit(token, after_number=after_number)) is not None:
                 units.append(unit)
             elif token.lower() in _NUMBER_WORDS:

@@ -352,8 +352,8 @@ def _entry_size(entry: Entry) -> tuple[int, int]:
         case ChangedBlock(parts=parts, old=old, new=new):
             added, removed = _parts_size(parts)
             if isinstance(parts, ContainerChange) and parts.title is None:
-                # Two kinds of text have no entry, so they are counted here: a heading whose text became a title, and
-                # the fallback text of an operation.
+                # Count two kinds of text that the entries do not have: a heading that became a title, and the fallback
+                # text of an operation.
                 removed += 0 if old.children else _count_own(old) - (old.kind in _COUNTED_BLOCKS)
                 added += 0 if new.children else _count_own(new) - (new.kind in _COUNTED_BLOCKS)
             if old.kind == new.kind:
@@ -528,7 +528,7 @@ def _join_replaced(run: list[DiffStep]) -> list[DiffStep]:
 
 
 def _has_same_words(old: Sequence[Node], new: Sequence[Node]) -> bool:
-    """Return whether most words are the same on both sides, for example because commands became code."""
+    """Return whether most words are the same on both sides, for example because a paragraph became a code block."""
     before, after = (
         Counter(word for node in side for part in slices(node.text) for word in _WORD.findall(part))
         for side in (old, new)

@@ -221,7 +221,8 @@ def join_rows(steps: list[DiffStep], columns: Sequence[ColumnPair]) -> list[Diff
 
 
 def _is_part_of_row(step: DiffStep, row: DiffStep, columns: Sequence[ColumnPair], *, is_join: bool) -> bool:
-    """Return whether the row in `step` was joined into `row` or split from it: most of its text is there."""
+    """Return whether the row in `step` was joined into `row` or split from it. This is the case if `row` has most of its
+    text."""
     part = step.old if is_join else step.new
     assert part is not None
     texts = [text for cell in part.children if _LETTER.search(text := _cell_text(cell))]

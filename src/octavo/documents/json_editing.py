@@ -123,8 +123,8 @@ def _text(node: dict[str, Any], *, is_code: bool) -> list[Any]:
 
 
 def _autolink_text(meaning: dict[str, Any]) -> tuple[str, list[str]] | None:
-    """Return the words and marks of a link whose text is its URL. Markdown writes such a link as plain text. None for
-    other links."""
+    """Return the words and marks of a link whose text is its URL, because Markdown can write it as plain text. None for
+    other nodes."""
     ref, nodes = as_object(as_object(meaning.get("data")).get("ref")), meaning.get("nodes")
     if meaning.get("type") != "link" or set(ref) != {"kind", "url"} or not nodes or len(nodes) != 1:
         return None

@@ -213,8 +213,8 @@ def space_index(
     space: str,
     origins: Collection[str] = (),
 ) -> SpaceIndex:
-    """Return the index of a space. `pages` is as in `ids_by_path`. `files` has the id of each file, its Git path and its
-    name. A name that two files share leads to the first."""
+    """Return the index of the space with the id `space`. `pages` is as in `ids_by_path`. `files` has the id of each file,
+    its Git path and its name. If two files share a name, the name leads to the first."""
     names: dict[str, str] = {}
     for file, *paths in files:
         for name in (file, *paths):

@@ -570,8 +570,8 @@ _SENTENCE_ENDS = ".:!?。：！？"
 
 
 def scan_next_to_cjk(state: StateInline, start: int, scanned: Scanned) -> Scanned:
-    """Return `scanned`, the result of markdown-it for the marks at `start`, corrected for CJK text. A Chinese, Japanese
-    or Korean letter next to the marks separates words as a space does, so `**「是」**的` is bold."""
+    """Correct the result of markdown-it for the marks at `start`. A Chinese, Japanese or Korean letter next to the marks
+    separates words as a space does, so `**「是」**的` is bold."""
     end = start + scanned.length
     before = state.src[start - 1] if start else " "
     after = state.src[end] if end < state.posMax else " "

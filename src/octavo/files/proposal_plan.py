@@ -382,10 +382,10 @@ class FolderLinkTargets:
     """Paths of all new pages and files."""
 
     def server_text(self, path: str, markdown: str, page: Page | None, server_markdown: str) -> str:
-        """Return `markdown`, the text of the file at `path`, with its links in the form of the server.
+        """Return the text of the file at `path` with links that lead to the same targets on the server.
 
-        A link that `server_markdown` also has gets the form that it has there. Another link stays relative if it leads
-        to the same page on the server. Otherwise, it gets the ID of its target.
+        A link that `server_markdown` also has is written as there. Any other link stays relative if that leads to the
+        same page on the server. Otherwise, it gets the ID of its target.
         """
         new_urls: dict[str, str] = {}
         if page is not None:

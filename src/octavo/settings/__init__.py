@@ -47,7 +47,7 @@ _LEFT_TO_RIGHT_TERMINALS = (
 )
 """Variables that are set by terminals which do not reorder right-to-left text."""
 _OTHER_VARIABLES = ("API_KEY", "BASE_URL", "SPACE", "READ_ONLY", "PAGER", *(f"{name.upper()}_DIR" for name in _FOLDERS))
-"""Variables that are not settings, without the prefix `OCTAVO_`."""
+"""Names of variables that Octavo reads, but that are not settings. The prefix `OCTAVO_` is left out."""
 _EDITOR_VARIABLES = ("VISUAL", "EDITOR")
 _XDG = {name: f"XDG_{name.upper()}_HOME" for name in _FOLDERS}
 _NOT_WRITABLE = (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST)

@@ -105,7 +105,8 @@ async def _check_merge(send: Send, attempt: Attempt[change_requests.Merge]) -> C
 
 
 async def _find_merge(send: Send, attempt: Attempt[change_requests.Merge]) -> AlreadyDone | None:
-    """The `result` of the merge is empty, because only the lost response said whether there were conflicts."""
+    """Return that the merge is done if the change request is merged. Otherwise None. The `result` of the merge is empty,
+    because only the lost response said whether there were conflicts."""
     now = await send(change_requests.Get(at=attempt.op.at))
     if now.status != "merged":
         return None
@@ -124,7 +125,8 @@ async def _check_update(send: Send, attempt: Attempt[change_requests.UpdateFromM
 
 
 async def _find_update(send: Send, attempt: Attempt[change_requests.UpdateFromMain]) -> AlreadyDone | None:
-    """The `result` of the update is empty, because only the lost response said whether there were conflicts."""
+    """Return that the update is done if the change request has another base and another revision. Otherwise None. The
+    `result` of the update is empty, because only the lost response said whether there were conflicts."""
     now = await send(change_requests.Get(at=attempt.op.at))
     if now.base == attempt.basis.base or now.revision == attempt.basis.revision:
         return None

@@ -117,7 +117,7 @@ class SavedTexts:
     """True if the pages in `conflicts` have the text of the other user again. False if they still have the text of the
     edit."""
     warning: str = ""
-    """A sentence if the edit may have replaced the text of another user that could not be read. Otherwise empty."""
+    """A sentence if the text of another user could not be read, and the edit may have replaced it. Otherwise empty."""
 
 
 async def save_on_newest_head(

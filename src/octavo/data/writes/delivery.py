@@ -271,8 +271,8 @@ class OutboxDelivery:
         return f"{unsent} not sent. Send or discard {them} first, then submit the review again."
 
     def _posted_thread(self, entry: OutboxEntry) -> str | None:
-        """Return the server's id for the temporary thread id in `entry`. Empty if the entry has no temporary thread id.
-        None if the thread was not posted."""
+        """Return the id that the server gave to a thread whose temporary id is in `entry`. None if the thread was not
+        posted. Empty if `entry` has no temporary id."""
         thread = entry.facts.thread
         if not thread.startswith("pending-"):
             return ""

@@ -562,8 +562,7 @@ def next_wake(entries: tuple[OutboxEntry, ...], now: datetime) -> datetime | Non
 def supersedes(later: OutboxEntry, earlier: OutboxEntry) -> bool:
     """Return whether `later` makes `earlier` unnecessary, because both only resolve or reopen the same thread.
 
-    `earlier` is kept until `later` is done, so that it is sent if `later` is undone. A held entry supersedes no entry
-    yet.
+    `earlier` is kept until `later` is done, and sent if `later` is undone. An entry in its undo delay supersedes nothing.
     """
     return (
         earlier.state == "queued"

@@ -462,7 +462,7 @@ class CheckedFolder:
             return
         redirects = value.parts.get("redirects") if value is not None else None
         parts = redirects.parts if redirects is not None else {}
-        # The platform follows a redirect only if no page has its path. So a redirect to a page has no next one.
+        # The platform follows a redirect only if no page has its path. So a redirect whose path is a page is left out.
         targets = {
             _url_path(source): _url_path(part.value)
             for source, part in parts.items()

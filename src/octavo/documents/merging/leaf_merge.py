@@ -167,8 +167,8 @@ def miscounted_runs(page: MergedPage, versions: Versions[SourceBlock]) -> set[Ru
         in_base, in_own, in_other, in_merged = (
             _count_runs({each: count[each] for each in differing}) for count in all_counts
         )
-        # If both sides deleted the same occurrence of a sentence, `with_other` subtracts it twice. So the maximum
-        # adds the deletions of both sides back once.
+        # `with_other` subtracts a sentence twice if both sides deleted the same occurrence. So `maximum` adds
+        # `deleted_by_both` once.
         deleted = {each: sentences.base[each] - max(own[each], other[each]) for each in differing}
         deleted_by_both = _count_runs(deleted)
         for run in in_merged.keys() | in_own.keys() | in_other.keys():

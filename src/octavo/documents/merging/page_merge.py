@@ -214,7 +214,7 @@ class _PageMerge:
         sides = [main, request]
         for side, other in ((0, 1), (1, 0)):
             # Keep the moved blocks at the start of an addition, because the other side does not contradict them.
-            # `level` is that of the heading of a moved section, and 0 for other blocks.
+            # `level` is the level of the heading if a section moved, else 0.
             while all(sides) and sides[side][0].move:
                 end = 1
                 if level := sides[side][0].level:
@@ -282,9 +282,8 @@ class _PageMerge:
         if not region.base and len(remaining) == 2 and region.main[0].level and not new[0].level:
             remaining.reverse()  # after main's new section, paragraphs would become part of it
         is_one_list = all(blocks[index].kind == "list" for index, (_, blocks) in zip((-1, 0), remaining, strict=False))
-        gap = (
-            "\n" if is_one_list else usual_gap(remaining[0][1][-1])
-        )  # no blank line in a list, because it would add space between all items
+        # A blank line in a list would add space between all items.
+        gap = "\n" if is_one_list else usual_gap(remaining[0][1][-1])
         return gap.join(text for text, _ in remaining) if remaining else None
 
     def _text_of_side(self, blocks: Blocks, side: int) -> str | None:

@@ -380,15 +380,15 @@ _IGNORED_FIELDS = {"pages", "path", "urls", "href", "created_at", "updated_at", 
 
 @dataclass(frozen=True)
 class PredictedConflict:
-    """A conflict that a merge will have, or a paragraph that it will merge by words. `kind` is the kind of the
-    `RevisionConflict`, or `words` for such a paragraph."""
+    """A conflict that a merge will have, or a suggestion: a paragraph that it will merge word by word. `kind` is the kind
+    of the `RevisionConflict`, or `words` for a suggestion."""
 
     kind: str
     id: str
     name: str
     """A readable name: a title, or the name of a file."""
     text: str = ""
-    """For a suggested paragraph, the merged text. Empty for other conflicts."""
+    """For a suggestion, the merged text. Empty for a conflict."""
 
 
 @dataclass(frozen=True)

@@ -164,15 +164,17 @@ def _move(edit: Any, at: ChangeRequestRef, world: World) -> content.UpdatePage:
 
 
 def _rename(step: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation[Any]]:
-    """Yield the operations that replace a name in the texts and descriptions of all pages in a folder."""
+    """Yield the operations that replace a name in the text and description of each page in a folder whose text has it."""
 
     def renamed(block_text: str) -> str:
         return block_text.replace(step["find"], step["put"])
 
     changes = [
-        content.UpdatePage(page=page["id"], document=DocumentBody(markdown=renamed(text)), description=renamed(about))
+        content.UpdatePage(
+            page=page["id"], document=DocumentBody(markdown=renamed(text)), description=renamed(page["description"])
+        )
         for page in pages_in_folder(world, at, step["under"])
-        if step["find"] in (text := page_text(world, page)) and (about := page["description"])
+        if step["find"] in (text := page_text(world, page))
     ]
     for start in range(0, len(changes), _CHANGE_LIMIT):
         yield content.Edit(at=at, changes=tuple(changes[start : start + _CHANGE_LIMIT]), compat=False)

@@ -357,7 +357,7 @@ class ContentEditor:
     @_apply.register
     def _delete(self, change: content.DeletePage) -> None:
         for page in page_trees.walk([self._page(change.page)]):
-            self._texts.pop(page["id"], None)  # The page may be restored by a later change.
+            self._texts.pop(page["id"], None)  # If a later change restores the page, it must not get this text.
         self._pages = page_trees.remove_pages(self._pages, {change.page})
         self.results.append({"object": "deleted_page", "page": change.page})
 

@@ -463,7 +463,7 @@ class Octavo(Shell):
         _ask_about_unsaved(self, quit_without_drafts)
 
     async def on_unmount(self) -> None:
-        # The terminal is already restored, because ending the session may take a moment.
+        # End the session here, after the terminal was restored, because it may take a moment.
         if not self._quitting:
             return
         await self._type_ahead.finish()

@@ -78,7 +78,7 @@ class Composer(Dialog[str | None]):
     """A dialog to write one text. Returns the text to send, or None if it was closed and the draft was kept.
 
     `save_draft` returns an awaitable that ends when the draft is saved. `save_draft_now` saves the draft before it
-    returns. Both raise NotSaved. Each call replaces the draft. The outbox deletes the draft when it stores the comment.
+    returns. Both replace the earlier draft, or raise NotSaved. The outbox deletes the draft when it stores the comment.
     """
 
     CSS_PATH = dialog_styles(__file__, "composer.tcss")

@@ -96,8 +96,8 @@ class ThreadDialog(Dialog[None]):
         select_block: Callable[[Comment], bool],
     ) -> None:
         """`threads` are the threads to step through, and `comment_id` is the first to show. `pane` shows the page.
-        `select_block` selects the block of a thread in `pane`, or returns False if it is missing. `outdated_note`
-        returns a note about an outdated block, else ""."""
+        `select_block` selects the block of a thread in `pane`, or returns False if the block is missing. `outdated_note`
+        returns a note if the block of a thread is outdated, else ""."""
         super().__init__()
         self._pane, self._select_block = pane, select_block
         self._placement: Placement | None = None

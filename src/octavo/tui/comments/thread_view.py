@@ -228,9 +228,8 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._replies = snapshot
         self._lay_out()
         if sum(layout.message.id.startswith("pending-") for layout in self._messages) > pending_before:
-            self.call_after_refresh(
-                self.scroll_end, animate=False
-            )  # scrolls to the message that the user has just sent
+            # Scroll to the message that the user has just sent.
+            self.call_after_refresh(self.scroll_end, animate=False)
 
     def _show_page(self, snapshot: Snapshot[Page]) -> None:
         if snapshot.value is not None:

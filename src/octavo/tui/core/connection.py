@@ -170,7 +170,7 @@ class Connection:
         """Time at which the current session started."""
         self._session: Session | None = None
         self._style = ""
-        """Style of the last status."""
+        """Style of the status when `on_change` was last called."""
         self._reported: set[str] = set()
         """Problems of the API key that were already reported."""
 

@@ -142,7 +142,7 @@ class TopBar(_Bar):
         return left.truncate(width, ellipsis=True)
 
     def _left_part(self, title_length: int, *, has_all_names: bool, is_tight: bool) -> Content:
-        """Return the title of the organization, shortened to `title_length` letters, and the tabs. Without
+        """Return the organization and the tabs. The title of the organization has at most `title_length` letters. Without
         `has_all_names`, only the current tab has a name. With `is_tight`, only the current tab has gaps around it."""
         is_after_current = False
         left = Content.assemble(" ", ("◆", "$primary"), " ")

@@ -318,7 +318,8 @@ class Workspace:
         self._publish_frame()
 
     def call_with_organization(self, action: Callable[[Organization], object]) -> None:
-        """Call `action` with the current organization as soon as it is loaded."""
+        """Call `action` with the current organization, now or as soon as it is loaded. A later call replaces an action
+        that still waits."""
         if self.organization is not None:
             action(self.organization)
         else:

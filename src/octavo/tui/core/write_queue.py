@@ -102,7 +102,7 @@ class WriteQueue:
         """The undo history of the session, the newest step last. None until the first write or undo of the session."""
         self._tasks: set[asyncio.Task[Any]] = set()
         self._view_of_entry: dict[str, str] = {}
-        """Mode of the view in which each outbox entry was created, by entry id."""
+        """The Textual mode of the view in which each outbox entry was created, by entry id."""
 
     async def flush(self, max_seconds: float = 2.0) -> None:
         """Send the writes that are still waiting for their undo delay, because the app quits. Running tasks get

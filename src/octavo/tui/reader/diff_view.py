@@ -315,7 +315,7 @@ class DiffView(Reader):
         incomplete_keys = {
             thread.key for thread in self.contents.all_threads if thread.reply_count > len(thread.shown_replies)
         }
-        # Threads without replies are not recorded, so that their first reply is requested when it arrives.
+        # Threads without replies are left out, because their first reply must be requested when it arrives.
         if wanted := (visible_keys & incomplete_keys) - self._requested_replies:
             self._requested_replies |= wanted
             self.post_message(self.RepliesRequested(tuple(wanted)))

@@ -307,7 +307,8 @@ class DeferredContent:
     thumbnails: AsyncCache[ThumbnailQuery, ScaledPicture] | None = None
     """Small images, if the settings show them in pages."""
     specifications: AsyncCache[str | links.Target, Specification] | None = None
-    """OpenAPI specifications, by slug or by the target of the link."""
+    """OpenAPI specifications. The key is the slug, or the target if the block names the specification by a path or
+    URL."""
     operations: AsyncCache[OperationQuery, FoundOperation] | None = None
     """Operations in those specifications."""
     details: AsyncCache[OperationLayout, list[Line]] | None = None

@@ -279,8 +279,9 @@ def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]
 def _card_text(
     card: Block, columns: list[tuple[int, TableColumn]], has_titles: bool, width: int, context: LayoutContext
 ) -> tuple[list[list[Piece]], range]:
-    """Return the lines of a card, and the range of lines with its title, which is the first cell with text. With
-    `has_titles`, each cell is below the title of its column. A cell with only an icon is joined with the next cell."""
+    """Return the lines of a card, and the range of the lines that are its title: the first cell with text, or for an empty
+    card the title of its target. With `has_titles`, each cell is below the title of its column. A cell that has only icons or
+    emoji, and no such title above it, is joined with the next cell."""
     styles = context.styles
     lines: list[list[Piece]] = []
     icons: list[Piece] = []

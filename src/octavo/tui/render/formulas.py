@@ -177,7 +177,7 @@ class _FormulaLayout:
         return join_boxes(boxes)
 
     def _part_box(self, part: LatexPart, following: _PartReader, before: Sequence[FormulaBox]) -> FormulaBox:
-        """Return the box of a part, with the parts after it that belong to it, such as the scripts of an operator."""
+        """Return the box of a part. It includes parts after it that belong to it, such as the scripts of an operator."""
         match part:
             case LatexCommand():
                 return self._command_box(part.name, part.arguments, following, before)

@@ -441,7 +441,7 @@ class LayoutContext:
         """
         width = max(width, NARROWEST)
         spare = self.spare
-        # The text is centered in the pane, so only half of the spare cells are right of it.
+        # The text of the page is centered in the pane, so half of the spare cells are at its left.
         self.spare = 0 if not is_open else spare // 2 if self.depth == 0 else spare
         self.depth += 1
         all_lines: list[Line] = []

@@ -219,7 +219,7 @@ class Resource(Generic[M]):
     items: Callable[[Any], Sequence[M]] = lambda response: tuple(response.items)
     """Returns the items in a response of `list`."""
     resolve_row: Callable[[M], tuple[Resource[Any], Any]] | None = None
-    """Returns the resource and the item of a row, for a list with items of several kinds, whose order is fixed."""
+    """Returns the resource and the item of a row. Only for a list with items of several kinds: its order is fixed."""
     row_resources: Mapping[str, Resource[Any]] = field(default_factory=dict)
     """Resources of the rows in a list with items of several kinds, by their names in that list."""
     add_item: Callable[[Shell, Any], None] | None = None

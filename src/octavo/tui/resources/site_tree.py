@@ -357,8 +357,8 @@ def _move(
 def _undo_with(
     app: Shell, reverse: Operation[Any] | None, title: str, message: str
 ) -> Callable[[Any], DirectUndo] | None:
-    """Return a function that returns the undo of a write. The undo sends the operation `reverse`. None if `reverse` is
-    None."""
+    """Return the `make_undo` of a write. Its undo sends the operation `reverse`, then shows `message`. None if `reverse`
+    is None."""
     if reverse is None:
         return None
     undo_write = partial(send_unchecked, app.session.live, reverse, f"Could not undo “{title}”")

@@ -154,7 +154,7 @@ def _deleted_by_parent(
 
 
 def _position_after(siblings: Sequence[str], placed: Sequence[tuple[str, Sequence[TreeNode]]]) -> int:
-    """Return the position in `placed` after the first of the `siblings` that it contains. 0 if it contains none."""
+    """Return the position in `placed` after the first of `siblings` that is in it. 0 if none is."""
     keys = [key for key, _ in placed]
     return next((keys.index(key) + 1 for key in siblings if key in keys), 0)
 

@@ -228,7 +228,9 @@ class RequestScroll:
         navigation = self.navigation
         if is_on:
             self._pending = self._to_restore = self._pages.key
-            self._comparison.diffs.prefetch(())  # Only pages near the cursor are loaded.
+            self._comparison.diffs.prefetch(
+                ()
+            )  # Drop the pages that wait: this view loads only the pages near the cursor.
             self._pages.cursor_key = self.sync_with_tree
             self._seen = (str(self._pages.widget.key), "")
             navigation.positions = self._pages.marks.positions

@@ -125,7 +125,7 @@ class WordChanges:
 
 
 class PageDiff:
-    """The diff of the selected entry. While `scroll` is on, all diffs one below the other."""
+    """Shows the diff of the selected entry, or all diffs one below the other while `scroll` is on."""
 
     def __init__(
         self,

@@ -254,8 +254,8 @@ async def _load_headings(
 
 
 async def check_findings(live: Live, trees: MergeTrees, changed: Sequence[str]) -> tuple[Fact, ...]:
-    """Return the row of the findings on added words, which never blocks a merge. `changed` has the IDs of the changed
-    pages. Empty if all pages were checked and have no findings. Raises ApiError."""
+    """Return the row of the findings on added words. The row never blocks a merge. The tuple is empty if all pages were
+    checked and have no findings. `changed` has the IDs of the changed pages. Raises ApiError."""
     context = _link_context(trees.new_tree, trees.after)
     loaded_pages: dict[str, CheckedPage] = {}
     titles: list[str] = []
@@ -333,8 +333,8 @@ def _read_findings(linter: Linter, output: bytes, page: LintedPage, text: str) -
 async def check_linters(
     live: Live, trees: MergeTrees, changed: Sequence[str], space: Space, linters: Sequence[Linter]
 ) -> tuple[Fact, ...]:
-    """Return the row of the linters that check a space. `changed` has the IDs of the changed pages. The row blocks a
-    merge if there are findings on added words, or if pages could not be checked. Empty without linters."""
+    """Return the row of the linters that check a space. The row blocks a merge if there are findings on added words, or if
+    pages could not be checked. The tuple is empty without linters. `changed` has the IDs of the changed pages."""
     chosen = linters_for(linters, space.title, space.id)
     if not chosen:
         return ()

@@ -330,8 +330,9 @@ def acts_on_selection(target: RequestTarget) -> bool:
 
 
 def for_one_or_several(why_not: WhyNot) -> WhyNot:
-    """Return the `why_not` of a command on one or several change requests. With a selection, it limits only their number.
-    The confirmation says which of them cannot change."""
+    """Return the `why_not` of a command that acts on one or several change requests. For one, it calls the parameter
+    `why_not`. For a selection, it refuses only more than `MAX_REQUESTS`: the confirmation says which of them cannot
+    change."""
 
     def reason(app: Shell, target: RequestTarget) -> str | None:
         if not acts_on_selection(target):

@@ -45,7 +45,7 @@ class TreeConflict:
     position: tuple[str | None, int] = (None, 0)
     """Parent page and position there, if the conflict is about a deleted page."""
     main_revision: str = ""
-    """Revision of main with the conflicting change. A choice does not apply to a later revision."""
+    """Revision of main that has the conflicting change. A choice counts for this revision only."""
 
     @property
     def name(self) -> str:

@@ -243,7 +243,7 @@ def open_conflicts(app: Shell, target: RequestTarget) -> None:
 def _open_conflicts_view(
     app: Shell, target: RequestTarget, change_request: ChangeRequest, merged_request: ChangeRequest | None = None
 ) -> None:
-    """Show the conflicts of `change_request`, or the conflicts of `merged_request` that are resolved in
+    """Show the conflicts of `change_request`. With `merged_request`, show its conflicts, and save their resolution in
     `change_request`."""
 
     def on_written(written: ChangeRequest, pages: tuple[str, ...]) -> None:

@@ -148,7 +148,8 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
 
     @property
     def shows_explanation(self) -> bool:
-        """True if the explanation is also shown below the list, because it is often too long for a row."""
+        """True if the explanation is also shown below the list: it is often too long for a row, or a choice has both a
+        detail and a reason why it is disabled."""
         return self.SHOWS_EXPLANATION or any(choice.detail and choice.disabled_reason for choice in self._choices)
 
     @property

@@ -291,7 +291,7 @@ class WrappedRows:
             if cells > x_offset:
                 return start + column
             column += 1
-        # The cursor can be after the last letter only in the last line of a row.
+        # After the last letter of any other line, the cursor would be at the start of the next line.
         return end if last else end - 1
 
 

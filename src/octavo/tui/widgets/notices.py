@@ -201,7 +201,7 @@ class Notices(Widget):
         def count_hidden(y: int, regions: list[Region]) -> int:
             return sum(Region(x, y, size.width, size.height).intersection(region).area for region in regions if region)
 
-        # The row below comes last: it covers the status line, and is used only if a dialog leaves no other row.
+        # `lowest + 1` comes last: there, the notice covers the status line. Used only if a dialog leaves no other row.
         rows = (lowest, *range(min(self._top, lowest), lowest), lowest + 1)
         y = min(rows, key=lambda y: (count_hidden(y, uncovered), count_hidden(y, cursor_regions)))
         y = lowest + 1 if count_hidden(y, uncovered) else y

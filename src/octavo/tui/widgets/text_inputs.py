@@ -124,7 +124,11 @@ class TextEditor(TextArea):
         self._paste(self.app.clipboard)
 
     def delete(self, start: Location, end: Location, *, maintain_selection_offset: bool = True) -> EditResult:
-        """Delete the text in a range. A range that has only the cut of a long line is widened by one letter."""
+        """Delete the text in a range.
+
+        A very long line is stored as several rows with no character between them. A range from the end of such a row to
+        the start of the next has no text, so it is widened by one letter.
+        """
         navigator = self.navigator
         while start != end and not self.get_text_range(start, end):
             first, last = sorted((start, end))
