@@ -69,7 +69,7 @@ async def page_text(live: Live, at: ChangeRequestRef, page: str = "intro") -> st
 async def test_edit_stores_the_text_unchanged(live: Live, ask: Ask, at: ChangeRequestRef) -> None:
     assert safe_text(ODD) != ODD
     outcome = await edit(live, at, await head(ask, at), page_edit(ODD))
-    assert (outcome.kind, outcome.replaced) == ("done", None)
+    assert (outcome.kind, outcome.replaced_revision) == ("done", None)
     assert outcome.revision == await head(ask, at)
     assert await page_text(live, at) == ODD
     page = await live.fetch(content.GetPage(at=at, page_id="intro", format="markdown"))
@@ -131,8 +131,8 @@ async def test_simultaneous_edit_by_another_user_is_reported(
     live.send = send
     outcome = await edit(live, at, seen, page_edit("# Intro\n\nMine"))
     assert outcome.kind == "done"
-    assert outcome.replaced is not None
-    theirs = await page_source(live, RevisionRef(space_id=at.space_id, revision_id=outcome.replaced), "intro")
+    assert outcome.replaced_revision is not None
+    theirs = await page_source(live, RevisionRef(space_id=at.space_id, revision_id=outcome.replaced_revision), "intro")
     assert theirs == Raw("# Intro\n\nTheirs"), "What was written over can be read"
 
 
@@ -203,7 +203,7 @@ async def test_lost_edit_is_found_below_newer_edits(
 
     live.send = send
     outcome = await edit(live, at, seen, page_edit("# Intro\n\nMine"))
-    assert (outcome.kind, outcome.revision, outcome.replaced) == ("done", await head(ask, at), None)
+    assert (outcome.kind, outcome.revision, outcome.replaced_revision) == ("done", await head(ask, at), None)
 
 
 async def test_offline_edit_is_refused_and_not_queued(

@@ -7,7 +7,12 @@ from random import Random
 from textwrap import fill
 
 from octavo.documents.checks.findings import Place, read_page
-from octavo.documents.checks.references import AddedFinding, ReferenceCheck, added_findings, added_links
+from octavo.documents.checks.references import (
+    AddedFinding,
+    ReferenceCheck,
+    added_findings,
+    pages_linked_from_added_lines,
+)
 from octavo.documents.links import SpaceIndex, ids_by_path
 from octavo.documents.linters.placement import added_ranges
 from octavo.documents.source_reader import parse
@@ -94,7 +99,7 @@ def test_only_added_lines_need_the_headings_of_other_pages() -> None:
     before = "See [a](tides.md#spring).\n\nText.\n"
     after = before.replace("Text.", "See [b](moon.md#full).")
     page = read_page("ships.md", after)
-    assert added_links(page, ReferenceCheck(index, {}), added_ranges(before, after)) == {"p3"}
+    assert pages_linked_from_added_lines(page, ReferenceCheck(index, {}), added_ranges(before, after)) == {"p3"}
 
 
 WORDS = [

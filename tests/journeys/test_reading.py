@@ -274,7 +274,7 @@ async def test_outline_follows_the_page_until_it_is_focused(stage: Stage) -> Non
         aside.outline.focus()
         await run.press("k")
         chosen = aside.outline.key
-        run.app.screen.query_one(PageView).cursor.go_to_edge(0)
+        run.app.screen.query_one(PageView).cursor.go_to_edge(at_end=False)
         await run.settle()
         assert aside.outline.key == chosen
         screen = run.app.screen

@@ -72,7 +72,7 @@ def _why_broken(url: str, fetcher: Fetcher) -> str:
     return f"the website responded with status {status}" if status in _MISSING else ""
 
 
-def _first_broken_urls(urls: Collection[str], incomplete_notes: list[str]) -> dict[str, str]:
+def _broken_urls_among_first(urls: Collection[str], incomplete_notes: list[str]) -> dict[str, str]:
     """Return the result of `broken_urls` for the first `MAX_URLS` URLs. If there are more, add a sentence to
     `incomplete_notes`."""
     if len(urls) > MAX_URLS:
@@ -129,7 +129,7 @@ def check_folder(
     incomplete_notes = [f"{problem.path} {problem.message}" for problem in folder.problems]
     if follows_urls:
         urls = dict.fromkeys(url for page in checked.all_pages for url in checked.references.external_urls(page))
-        broken = _first_broken_urls(urls, incomplete_notes)
+        broken = _broken_urls_among_first(urls, incomplete_notes)
         for page in checked.all_pages:
             found += from_top(checked.references.external_findings(page, broken))
     texts = {path_from_top(each): text for each, text in checked.texts.items()}
@@ -385,7 +385,7 @@ def _findings(
     broken: dict[str, str] = {}
     if options.follows_urls:
         urls = dict.fromkeys(url for each in loaded for url in check.external_urls(each.checked))
-        broken = _first_broken_urls(urls, incomplete_notes)
+        broken = _broken_urls_among_first(urls, incomplete_notes)
     found = []
     for each in loaded:
         findings = [*each.checked.findings, *check.findings(each.checked)]

@@ -122,7 +122,7 @@ class NoteImport:
         if page is None:
             return PlacedNote(note, None, f"there is no page {safe_line(note.page)}")
         finder = await self._finder_of(page)
-        read = await self._load_read_version(note, page)
+        read = await self._load_version_of_note(note, page)
         return PlacedNote(note, page, finder.find(note.block, note.quote, side=note.side, read=read))
 
     async def _page(self, name: str) -> Page | None:
@@ -146,7 +146,7 @@ class NoteImport:
         after = await find_page(self._live, get_page_source(versions.new, page.id))
         return parse(page_markdown(before)), parse(page_markdown(after))
 
-    async def _load_read_version(self, note: Note, page: Page) -> Document | None:
+    async def _load_version_of_note(self, note: Note, page: Page) -> Document | None:
         """Return the version of the page that the program read. None if it is the current version, or is unknown."""
         change = self._target.change_request
         if not note.revision or change is None or note.revision == change.revision:

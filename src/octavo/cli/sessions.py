@@ -50,7 +50,7 @@ _switch = lazy("octavo.client.signing_in:switch")
 _token_of = lazy("octavo.client.signing_in:token_of")
 _no_token_reason = lazy("octavo.client.signing_in:no_token_reason")
 _parse_token = lazy("octavo.client.profiles:parse_token")
-_new_accounts = lazy("octavo.client.profiles:Accounts")
+_account_names = lazy("octavo.client.profiles:AccountNames")
 _new_access = lazy("octavo.client.profiles:Access")
 _resolve_profile = lazy("octavo.client.profiles:resolve")
 # lazy: the server, after the first screen
@@ -183,7 +183,7 @@ def load_folder(folder: PlatformFolder, path: Path, left_out: list[str]) -> tupl
 
 def open_server(settings: Settings, access: Access, *, key: SecretStr | None = None, read_only: str = "") -> Session:
     """Return a session for an account on a server. Without `key`, the stored API key is read at the first request."""
-    accounts, origin = _new_accounts(settings.state_folder), access.origin
+    accounts, origin = _account_names(settings.state_folder), access.origin
 
     def read_key(note: Callable[[str], None]) -> SecretStr:
         home = _home_of(settings)
@@ -398,7 +398,7 @@ class _SignIn:
         signed_out: SignedOut = await run_in_thread(lambda: _logout(self._home.with_longer_timeout(), account.name))
 
         def delete_cached_data() -> SignInState:
-            accounts = _new_accounts(self.settings.state_folder)
+            accounts = _account_names(self.settings.state_folder)
             access = _new_access(signed_out.profile.origin, signed_out.profile, signed_out.profile.store)
             name = accounts.name_of(access)
             remains = sign_out(self.settings, name, *accounts.earlier_names_of(name), drafts=False)

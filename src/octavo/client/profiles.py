@@ -34,7 +34,7 @@ from octavo.untrusted_input import parse_json, read_toml
 ACCOUNTS_FILE = "accounts.json"
 
 
-class Accounts:
+class AccountNames:
     """The storage names of all accounts: the names under which their data is stored. They are in a private file, which
     has salted digests instead of tokens. If the file cannot be written, the names are valid for this run only."""
 

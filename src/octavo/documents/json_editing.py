@@ -90,7 +90,7 @@ def _children(nodes: list[dict[str, Any]], depth: int, *, is_code: bool) -> list
     found: list[Any] = []
     for node in nodes:
         if node.get("object") == "text":
-            pieces = _text(node, is_code=is_code)
+            pieces = _marked_words(node, is_code=is_code)
         else:
             meaning = _meaning(node, depth, is_code=is_code)
             pieces = [_autolink_text(meaning) or meaning]
@@ -106,7 +106,7 @@ def _children(nodes: list[dict[str, Any]], depth: int, *, is_code: bool) -> list
     return [each for each in found if not isinstance(each, tuple) or each[0]]
 
 
-def _text(node: dict[str, Any], *, is_code: bool) -> list[Any]:
+def _marked_words(node: dict[str, Any], *, is_code: bool) -> list[Any]:
     """Return the text as pairs of words and marks. White space at either end gets no marks, because marks are invisible
     there."""
     found: list[Any] = []

@@ -162,7 +162,7 @@ def position_of(pages: Pages, page_id: str) -> tuple[str | None, int]:
 def remove_pages(pages: Pages, page_ids: Collection[str]) -> Pages:
     """Return the tree without the pages with these ids and their children."""
     return [
-        _with_children(page, lambda children: remove_pages(children, page_ids))
+        _with_changed_children(page, lambda children: remove_pages(children, page_ids))
         for page in pages
         if page["id"] not in page_ids
     ]
@@ -171,7 +171,9 @@ def remove_pages(pages: Pages, page_ids: Collection[str]) -> Pages:
 def replace_page(pages: Pages, page: Json) -> Pages:
     """Return the tree with `page` in place of the page with the same id."""
     return [
-        page if each["id"] == page["id"] else _with_children(each, lambda children: replace_page(children, page))
+        page
+        if each["id"] == page["id"]
+        else _with_changed_children(each, lambda children: replace_page(children, page))
         for each in pages
     ]
 
@@ -186,7 +188,7 @@ def insert_page(pages: Pages, page: Json, parent_id: str | None, index: int | No
     def insert_in(each: Json) -> Json:
         if each["id"] == parent_id:
             return {**each, "pages": insert_page(each.get("pages", []), page, None, index)}
-        return _with_children(each, lambda pages: insert_page(pages, page, parent_id, index))
+        return _with_changed_children(each, lambda pages: insert_page(pages, page, parent_id, index))
 
     return [insert_in(each) for each in pages]
 
@@ -278,7 +280,7 @@ def escape(words: str) -> str:
     return re.sub(r"([\\`*_\[\]<>#&~!])", r"\\\1", " ".join(words.split()))
 
 
-def _with_children(page: Json, change: Callable[[Pages], Pages]) -> Json:
+def _with_changed_children(page: Json, change: Callable[[Pages], Pages]) -> Json:
     return {**page, "pages": change(page["pages"])} if page.get("pages") else page
 
 

@@ -237,7 +237,7 @@ class Proposal:
         hashes |= {path: sha256(self.folder.data(path) or b"").hexdigest() for path in plan.sent_files}
         stored = self.folder.proposal
         stored["pages"] = pages
-        stored["files"] = {**stored.get("files", {}), **sender.files}
+        stored["files"] = {**stored.get("files", {}), **sender.file_ids}
         stored["hashes"] = {**stored.get("hashes", {}), **hashes}
         stored["summary"] = self.folder.store_base(self.local.text(SUMMARY))
 
@@ -263,7 +263,7 @@ class _Sender:
     plan: ProposalPlan
     ids: dict[str, str] = field(default_factory=dict)
     """IDs of new pages on the server, by their names in the plan."""
-    files: dict[str, str] = field(default_factory=dict)
+    file_ids: dict[str, str] = field(default_factory=dict)
     """IDs of new files by path."""
     _changes: list[ContentEdit] = field(default_factory=list)
     _inserted: list[tuple[str, str | None, str]] = field(default_factory=list)
@@ -292,7 +292,7 @@ class _Sender:
         await self._send_pending()
 
     async def _send_files(self) -> None:
-        self.files = dict(self.plan.sent_files)
+        self.file_ids = dict(self.plan.sent_files)
         file_ids_before = {file.id for file in self._head.files}
         paths = list(self.plan.new_files)
         for path in paths:
@@ -310,8 +310,8 @@ class _Sender:
             )
             if found is not None:
                 made.remove(found)
-                self.files[path] = found.id
-        self.plan.targets.new_files = dict(self.files)
+                self.file_ids[path] = found.id
+        self.plan.targets.new_files = dict(self.file_ids)
 
     @property
     def _head(self) -> Revision:

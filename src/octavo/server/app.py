@@ -157,7 +157,7 @@ class Platform:
         """Only one large body or large background job may be in memory."""
         self._app = Starlette(
             routes=[
-                Route("/v1/openapi.json", self._description, methods=["GET"]),
+                Route("/v1/openapi.json", self._openapi_document, methods=["GET"]),
                 Route("/v1/{path:path}", self._operation, methods=_METHODS),
                 Route("/~/files/{blob}/{name:path}", self._download, methods=["GET"]),
                 Route("/~/pdf/{payload}/{signature}/{name}", self._print, methods=["GET"]),
@@ -229,7 +229,7 @@ class Platform:
 
             return await self._in_thread(finish)
 
-    async def _description(self, request: Request) -> Response:
+    async def _openapi_document(self, request: Request) -> Response:
         # No API key is required: the description is public, and clients read it before they have a key.
         return Response(await self._in_thread(description), media_type="application/json")
 

@@ -201,12 +201,12 @@ class _Values:
         if value is None or value == "":
             return default
         try:
-            valid = setting.validate(value, partial(self._ignore, place))
+            valid = setting.validate(value, partial(self._report_ignored, place))
         except InvalidValueError as error:
             self._report(place, why=f"{error}.{error.meant} Octavo uses the default.")
             return default
         self.found[setting.name] = SetValue(
-            valid if isinstance(valid, (bool, float)) else value, self._variable_of(place) or self._line_of(place)
+            valid if isinstance(valid, (bool, float)) else value, self._variable_of(place) or self._place_in_file(place)
         )
         return valid
 
@@ -227,7 +227,7 @@ class _Values:
         if not rest and (variable := self._variable_of(head)):
             return variable
         called = f"{head}.{'.'.join(repr(each[:LONGEST_NAME]) for each in rest)}" if rest else head
-        return f"{self._line_of(*names)}: {called}"
+        return f"{self._place_in_file(*names)}: {called}"
 
     def _variable_of(self, name: str) -> str:
         """Return the environment variable that sets a setting. `VISUAL` and `EDITOR` are returned unchanged. Empty if
@@ -237,12 +237,14 @@ class _Values:
         variable = table.BY_NAME[name].variable if name in table.BY_NAME else ""
         return variable if self._environ.get(variable) else ""
 
-    def _line_of(self, *names: str) -> str:
+    def _place_in_file(self, *names: str) -> str:
         line = self._file.line_of(*names)
         return f"{self._file.path}, line {line}" if line else str(self._file.path)
 
-    def _ignore(self, head: str, why: str, *names: str, result: str = "Octavo uses the default.") -> None:
-        self._report(head, *names, why=f"{why}. {result}" if result else why)
+    def _report_ignored(
+        self, name: str, why: str, *names_inside: str, result: str = "Octavo uses the default."
+    ) -> None:
+        self._report(name, *names_inside, why=f"{why}. {result}" if result else why)
 
     def _report(self, *names: str, why: str) -> None:
         self.problems.append(f"{self.location(*names)} {why}")

@@ -93,7 +93,7 @@ async def test_keys_reach_everything_that_opens() -> None:
                     break
                 app.pane.viewport.go_by(app.pane.viewport.row_count - 2)
             assert by_letter == expected, path.stem
-            app.pane.cursor.go_to_edge(0)
+            app.pane.cursor.go_to_edge(at_end=False)
             for _ in spans:
                 app.pane.cursor.move(1)
             assert app.pane.cursor.current() == spans[-1], path.stem

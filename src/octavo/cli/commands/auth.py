@@ -35,7 +35,7 @@ from octavo.client import profiles, signing_in
 from octavo.client.client import Client
 from octavo.client.credentials import StoreUnavailable
 from octavo.client.origin import DEFAULT, host_of
-from octavo.client.profiles import Access, Accounts, parse_token
+from octavo.client.profiles import Access, AccountNames, parse_token
 from octavo.client.signing_in import SignedIn, Status
 from octavo.lazy_import import lazy
 from octavo.settings import Settings, in_words
@@ -244,7 +244,7 @@ def _refresh(settings: Settings, options: argparse.Namespace) -> int:
 
 def _logout(settings: Settings, options: argparse.Namespace) -> int:
     signed_out = signing_in.logout(home_of(settings).with_longer_timeout(tell), options.profile)
-    accounts = Accounts(settings.state_folder)
+    accounts = AccountNames(settings.state_folder)
     name = accounts.name_of(Access(signed_out.profile.origin, signed_out.profile, signed_out.profile.store))
     remains: LocalRemains = _sign_out(settings, name, *accounts.earlier_names_of(name), drafts=options.drafts)
     deleted = "cached pages" if signed_out.key_left else "API key and cached pages"

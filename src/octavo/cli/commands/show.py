@@ -167,7 +167,7 @@ class _ItemPrinter:
         row = await item_rows.change_row(self._references, change_request, target.space, fields)
         remember_viewed(self._session, change_request)
         changed = [] if wanted else await self._changed_pages(target)
-        print_object(self._options, KINDS["change request"], row, lambda: self._change_text(row, changed))
+        print_object(self._options, KINDS["change request"], row, lambda: self._change_request_text(row, changed))
 
     async def _changed_pages(self, target: Target) -> list[tuple[str, str, str]]:
         """Return the path, the title and the sign (`+`, `−`, `→` or `~`) of each changed page and file."""
@@ -177,7 +177,7 @@ class _ItemPrinter:
             for each in changed_pages(listed.changes)
         ]
 
-    def _change_text(self, row: dict[str, Any], changed: list[tuple[str, str, str]]) -> str:
+    def _change_request_text(self, row: dict[str, Any], changed_pages: list[tuple[str, str, str]]) -> str:
         color = self._style.color
         when = f"updated {age(row['updatedAt'], datetime.now(UTC))}" if row["updatedAt"] else ""
         facts = (
@@ -196,7 +196,7 @@ class _ItemPrinter:
             )
         if row["description"]:
             lines += ["", row["description"]]
-        lines += ["", *(f"{sign} {path}  {title}" for path, title, sign in changed)]
+        lines += ["", *(f"{sign} {path}  {title}" for path, title, sign in changed_pages)]
         if row["threadsOpen"]:
             lines.append(f"\n{_count(row['threadsOpen'], 'open thread')}: octavo show {row['ref']} --threads")
         if row["url"] and not self._session.is_embedded:

@@ -70,7 +70,7 @@ async def edit(
         head, replaced = await _find_replaced(live.send, at, expected, head, created)
         remark = "Saved. Someone else saved changes at the same time." if replaced is not None else ""
         message = f"{remark} {sent.message}".strip()
-        return SendResult("done", message, revision=head, later_ids=sent.later_ids, replaced=replaced)
+        return SendResult("done", message, revision=head, later_ids=sent.later_ids, replaced_revision=replaced)
     if sent.kind == "changed":
         live.refresh_affected(op)  # The revision on screen is outdated.
     elif isinstance(sent.error, NotFound) and await _all_pages_exist(live.send, op):
@@ -161,10 +161,10 @@ async def _merge_overwritten(
     live: Live, at: ChangeRequestRef, sent: SendResult[None], written: Mapping[str, WrittenText]
 ) -> SavedTexts:
     """Merge the texts that the edit `sent` overwrote into the pages that it has `written`. Raises ApiError."""
-    if sent.replaced is None or sent.revision is None:
+    if sent.replaced_revision is None or sent.revision is None:
         return SavedTexts(sent.revision, written)
     texts, conflicts, repairs = dict(written), dict[str, Raw](), dict[str, WrittenText]()
-    overwritten = at.revision_ref(sent.replaced)
+    overwritten = at.revision_ref(sent.replaced_revision)
     for page, mine in written.items():
         theirs = await page_source(live, overwritten, page)
         if theirs is None or theirs in (mine.before, mine.after):

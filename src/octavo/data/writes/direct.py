@@ -132,7 +132,7 @@ class SendResult(Generic[T]):
     None for other writes, and if it is unknown."""
     later_ids: tuple[str, ...] = ()
     """Ids of the outbox entries that were added because the write is done."""
-    replaced: str | None = None
+    replaced_revision: str | None = None
     """Revision of another user that an edit of pages overwrote, because both were saved at the same moment. Otherwise
     None."""
 

@@ -288,7 +288,7 @@ def with_keys(findings: Iterable[Finding], document: Document, text: str) -> tup
     return tuple(added)
 
 
-def added_links(page: CheckedPage, check: ReferenceCheck, added: AddedRanges) -> frozenset[str]:
+def pages_linked_from_added_lines(page: CheckedPage, check: ReferenceCheck, added: AddedRanges) -> frozenset[str]:
     """Return the ids of the pages that the added lines of a page link to with an anchor."""
     lines = {number - 1 for number in added.lines}
     touched = [each for each in page.references if lines.intersection(range(*each.lines))]

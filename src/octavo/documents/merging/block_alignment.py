@@ -104,18 +104,18 @@ def _split_difference(old: Blocks, new: Blocks, difference: Hunk) -> Iterator[Hu
         i, j = related.i2, related.j2
 
 
-def _split_unrelated(old: Blocks, new: Blocks, difference_between: Hunk) -> Iterator[Hunk]:
-    i1, i2, j1, j2 = difference_between
-    if difference_between.is_deletion:
+def _split_unrelated(old: Blocks, new: Blocks, hunk: Hunk) -> Iterator[Hunk]:
+    i1, i2, j1, j2 = hunk
+    if hunk.is_deletion:
         yield from (Hunk(i1 + start, i1 + end, j1, j1) for start, end in sections(old[i1:i2]))
-    elif difference_between.is_addition:
-        yield difference_between
+    elif hunk.is_addition:
+        yield hunk
     elif [each.name for each in old[i1:i2]] == [each.name for each in new[j1:j2]] and (
-        difference_between.is_edit or old[i1].kind == "line"
+        hunk.is_edit or old[i1].kind == "line"
     ):
         yield from (Hunk(i1 + n, i1 + n + 1, j1 + n, j1 + n + 1) for n in range(i2 - i1))
     else:
-        yield difference_between
+        yield hunk
 
 
 def _related_ranges(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:

@@ -396,7 +396,7 @@ def _submit(op: reviews.Submit, world: World) -> Json:
     path, now = change_request_path(op.at), world.timestamp()
     change_request = world.store.get(path)
     refuse_closed(change_request, "be reviewed")
-    _mark_outdated(world, path, world.caller)
+    _mark_reviews_outdated(world, path, world.caller)
     review: Json = {
         "id": world.new_id(),
         "revision": change_request["revision"],
@@ -417,7 +417,7 @@ def _submit(op: reviews.Submit, world: World) -> Json:
     return present_review(world, op.at, review)
 
 
-def _mark_outdated(world: World, path: str, user: str) -> None:
+def _mark_reviews_outdated(world: World, path: str, user: str) -> None:
     """Mark the current reviews by `user` as outdated."""
     for review in world.store.all(f"{path}/reviews"):
         if review["reviewer"] == user and not review["outdated"]:
@@ -460,7 +460,7 @@ def _refuse_reviewer(world: World, space: Json, user: str) -> None:
 
 
 def _request_review(world: World, path: str, revision: str, user: str) -> Json:
-    _mark_outdated(world, path, user)
+    _mark_reviews_outdated(world, path, user)
     request: Json = {"id": user, "requestedBy": world.caller, "createdAt": world.timestamp(), "revision": revision}
     return present_requested_reviewer(world, world.store.put(f"{path}/requested-reviewers/{user}", request))
 

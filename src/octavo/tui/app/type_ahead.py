@@ -19,7 +19,7 @@ from textual.widget import Widget
 from octavo.tui.terminal.textual_internals import has_priority, is_whole
 from octavo.tui.widgets.commands import HostApp
 
-Input: TypeAlias = Key | Paste | MouseEvent
+UserInput: TypeAlias = Key | Paste | MouseEvent
 """A key, a paste, or an event of the mouse."""
 
 _DIALOG_KEYS = frozenset({"enter", "escape"})
@@ -103,9 +103,9 @@ class TypeAhead:
     def __init__(self, app: HostApp[Any], dispatch: Callable[[Event], Awaitable[None]]) -> None:
         """`dispatch` is the `on_event` of Textual."""
         self._app, self._dispatch_event = app, dispatch
-        self._queue: list[Input] = []
+        self._queue: list[UserInput] = []
         self._is_waiting = False
-        self._screens: WeakKeyDictionary[Input, ref[Screen[Any]]] = WeakKeyDictionary()
+        self._screens: WeakKeyDictionary[UserInput, ref[Screen[Any]]] = WeakKeyDictionary()
         """The screen that was visible when a key or paste was dispatched, or when a mouse event arrived."""
         self._last_screen: Callable[[], Screen[Any] | None] = lambda: None
         """Returns the screen of the last input, or None if this screen was removed."""
@@ -197,7 +197,7 @@ class TypeAhead:
         is_double_click = offset == event.screen_offset and event.time - moment <= self._app.CLICK_CHAIN_TIME_THRESHOLD
         return first_screen() is screen or not is_double_click
 
-    async def _dispatch(self, event: Input) -> None:
+    async def _dispatch(self, event: UserInput) -> None:
         self._last_screen = self._screens[event] = ref(self._app.screen)
         self._may_close = isinstance(event, MouseUp) or (isinstance(event, Key) and event.key in _DIALOG_KEYS)
         target = self._widget_at(event) if isinstance(event, MouseEvent) else self._app.focused
@@ -211,7 +211,7 @@ class TypeAhead:
             return self._app.mouse_captured or self._app.get_widget_at(*event.screen_offset)[0]
         return None
 
-    def _enqueue(self, *events: Input) -> None:
+    def _enqueue(self, *events: UserInput) -> None:
         self._queue += events
         if not self._is_waiting:
             self._is_waiting = True

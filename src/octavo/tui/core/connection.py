@@ -57,7 +57,7 @@ class Subscriptions:
         self._owner, self._connection = owner, connection
         self._slots: dict[str, _ResponseSlot] = {}
         self._dependencies: tuple[LiveResponse, ...] = ()
-        self._patient: set[str] = set()
+        self._low_priority_slots: set[str] = set()
         """Names of slots with low priority. Their responses do not count for the age of the data on screen."""
 
     def follow(
@@ -79,7 +79,7 @@ class Subscriptions:
             self._slots.pop(slot).leave()
         if op is None or show is None:
             return
-        (self._patient.discard if rank is Rank.NOW else self._patient.add)(slot)
+        (self._low_priority_slots.discard if rank is Rank.NOW else self._low_priority_slots.add)(slot)
         self._connection.subscriptions.add(self)
         # `watch` may call `show` before it returns, and `show` may let this slot follow another operation. In that case,
         # the subscription to `op` ends at once.
@@ -124,7 +124,7 @@ class Subscriptions:
 
     def awaited_responses(self) -> Iterator[LiveResponse]:
         """Yield the responses on which the age of the data of this widget depends."""
-        yield from (each.response for slot, each in self._slots.items() if slot not in self._patient)
+        yield from (each.response for slot, each in self._slots.items() if slot not in self._low_priority_slots)
         yield from self._dependencies
 
     @property

@@ -189,11 +189,11 @@ class BlockCursor(PanePart):
         else:
             viewport.go_to(top)
 
-    def go_to_edge(self, end: int) -> None:
-        """Scroll to the top, or to the bottom if `end` is 1, and select the block there."""
-        self.viewport.go_to(last_top(self.viewport.virtual_lines, self.viewport.row_count) if end else START)
+    def go_to_edge(self, *, at_end: bool) -> None:
+        """Scroll to the top, or to the bottom if `at_end` is True, and select the block there."""
+        self.viewport.go_to(last_top(self.viewport.virtual_lines, self.viewport.row_count) if at_end else START)
         if visible := self.visible_spans():
-            self.select(visible[-1 if end else 0], scroll_to=None)
+            self.select(visible[-1 if at_end else 0], scroll_to=None)
 
     def move(self, step: int) -> bool:
         """Select the next block, or the previous block if `step` is negative. Return False if there is none."""

@@ -253,7 +253,7 @@ def _follow_target(shown: ShownPage, message: LinkFollowed) -> None:
         case links.ReusableContentLink(path=path) if (
             shared := _find_include(contents.walk(), contents.deferred.targets, target)
         ) is not None:
-            _show_dialog(
+            _show_text_dialog(
                 shown.shell, contents.deferred, shared, partial(follow_link, shown), f"Reusable content {path}"
             )
         case _:
@@ -444,7 +444,7 @@ async def show_reusable_content(
         if app.screen is not screen:
             return  # The user has opened another screen.
         if found is not None:
-            _show_dialog(app, deferred, found, follow, f"Reusable content {target.path}")
+            _show_text_dialog(app, deferred, found, follow, f"Reusable content {target.path}")
             return
     open_target(app, target)
 
@@ -469,14 +469,14 @@ async def _open_site(app: Shell, target: links.SiteLink) -> None:
     open_link(app, site.urls.published or site.urls.app or "", "site", text=site.title)
 
 
-def _show_dialog(
-    app: Shell, deferred: DeferredContent, note: Block, follow: Callable[[LinkFollowed], None], name: str = ""
+def _show_text_dialog(
+    app: Shell, deferred: DeferredContent, content: Block, follow: Callable[[LinkFollowed], None], name: str = ""
 ) -> None:
     def follow_result(followed: LinkFollowed | None) -> None:
         if followed is not None:
             follow(followed)
 
-    app.push_screen(_text_dialog(note, deferred, name), follow_result)
+    app.push_screen(_text_dialog(content, deferred, name), follow_result)
 
 
 def _show_note(app: Shell, view: PageView, label: str, follow: Callable[[LinkFollowed], None]) -> None:
@@ -486,6 +486,6 @@ def _show_note(app: Shell, view: PageView, label: str, follow: Callable[[LinkFol
         if note is None:
             app.say(f"This page has no footnote {label}.", tone="care")
         else:
-            _show_dialog(app, view.contents.deferred, note, follow)
+            _show_text_dialog(app, view.contents.deferred, note, follow)
 
     view.navigation.call_with_footnote(label, show)

@@ -223,9 +223,9 @@ class PageLoader:
 
     def go_to_end(self) -> None:
         """Scroll to the end. Repeat this when the whole page is shown, if the user has not moved."""
-        self.pane.cursor.go_to_edge(1)
+        self.pane.cursor.go_to_edge(at_end=True)
         if self.is_loading:
-            self.navigation.repeat_when_parsed(partial(self.pane.cursor.go_to_edge, 1))
+            self.navigation.repeat_when_parsed(partial(self.pane.cursor.go_to_edge, at_end=True))
 
     def cancel(self) -> None:
         """Cancel the page that is loading."""

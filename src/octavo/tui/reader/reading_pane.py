@@ -412,8 +412,8 @@ MOTIONS: Commands[Reader] = Commands(
     (
         Command("down", "j,down", "Down", "Scroll down one line", run=lambda _, pane: pane.scroll_lines(1), shown=False),
         Command("up", "k,up", "Up", "Scroll up one line", run=lambda _, pane: pane.scroll_lines(-1), shown=False),
-        Command("top", "g,home", "Top", "Go to the top", run=lambda _, pane: pane.cursor.go_to_edge(0), shown=False),
-        Command("bottom", "G,end", "Bottom", "Go to the bottom", run=lambda _, pane: pane.cursor.go_to_edge(1), shown=False),
+        Command("top", "g,home", "Top", "Go to the top", run=lambda _, pane: pane.cursor.go_to_edge(at_end=False), shown=False),
+        Command("bottom", "G,end", "Bottom", "Go to the bottom", run=lambda _, pane: pane.cursor.go_to_edge(at_end=True), shown=False),
         Command("page_down", "ctrl+d,pagedown", "Half page down", "Scroll down half a page", run=_scroll_half(1), shown=False),
         Command("page_up", "ctrl+u,pageup", "Half page up", "Scroll up half a page", run=_scroll_half(-1), shown=False),
         Command("read_back", "b", "Scroll back", "Scroll up one page", run=lambda _, pane: pane.scroll_lines(-_lines_per_page(pane)), shown=False),

@@ -210,7 +210,11 @@ async def _send_edits(
                     f"someone else edited the change request.{progress} Octavo reloaded the change request. Press ctrl+s to retry."
                 )
             return _SavedEdits(f"{outcome.message}{progress} Octavo kept your choices.")
-        sent, revision, overwrote = sent + len(batch), outcome.revision, overwrote or outcome.replaced is not None
+        sent, revision, overwrote = (
+            sent + len(batch),
+            outcome.revision,
+            overwrote or outcome.replaced_revision is not None,
+        )
     return _SavedEdits("", revision, overwrote)
 
 

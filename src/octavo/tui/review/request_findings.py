@@ -22,7 +22,13 @@ from octavo.data.loaders import find_page, get_page_source, page_markdown
 from octavo.data.sync_queue import Rank
 from octavo.documents.blocks import Document
 from octavo.documents.checks.findings import CheckedPage, Finding, check_document, read_page
-from octavo.documents.checks.references import AddedFinding, ReferenceCheck, added_findings, added_links, with_keys
+from octavo.documents.checks.references import (
+    AddedFinding,
+    ReferenceCheck,
+    added_findings,
+    pages_linked_from_added_lines,
+    with_keys,
+)
 from octavo.documents.folders.folder import why_unsafe
 from octavo.documents.folders.layout import link_base, page_path
 from octavo.documents.linters.placement import (
@@ -228,7 +234,7 @@ async def _find(
         """Return the findings, and the IDs of the pages that must be loaded for their headings."""
         checked = loaded_pages[page.id] = check_document(page_path(page), new.source, new, link_base(page))
         added = added_ranges(before, new.source)
-        missing = added_links(checked, check, added) - loaded_pages.keys()
+        missing = pages_linked_from_added_lines(checked, check, added) - loaded_pages.keys()
         return added_findings(checked, check, added, new), missing
 
     findings, missing = await asyncio.to_thread(find)

@@ -186,7 +186,7 @@ class WrappedRows:
         self.width, self.tab_width = width, tab_width
         self._offsets = self.wrap_positions(self.document.lines)
         self.document.changes.clear()
-        self._count_lines()
+        self._update_line_counts()
 
     def wrap_range(self, start: Location, old_end: Location, new_end: Location) -> None:
         """Wrap the rows that changed. The locations are not used, because the text has recorded its edits."""
@@ -202,9 +202,9 @@ class WrappedRows:
         old_offsets = self._offsets[first : last - added_rows]
         self._offsets[first : last - added_rows] = new_offsets
         if list(map(len, old_offsets)) != list(map(len, new_offsets)):
-            self._count_lines()
+            self._update_line_counts()
 
-    def _count_lines(self) -> None:
+    def _update_line_counts(self) -> None:
         self._wraps = [0, *accumulate(map(len, self._offsets))]
 
     def _first_line(self, row: int) -> int:
