@@ -90,20 +90,20 @@ def stage(tmp_path: Path, library: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 @pytest.fixture(scope="session")
-def furnished(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def full_library(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a demo library that also has an item of every resource."""
-    from tests.journeys.managed import furnish  # lazy: few journeys need it
+    from tests.journeys.resource_samples import create_all_resources  # lazy: few journeys need it
 
-    path = tmp_path_factory.mktemp("furnished") / "library.db"
+    path = tmp_path_factory.mktemp("full_library") / "library.db"
     path.write_bytes(library.read_bytes())
     store = Store(path)
-    furnish(World(store, now=Clock(), new_id=counting("f")))
+    create_all_resources(World(store, now=Clock(), new_id=counting("f")))
     store.close()
     return path
 
 
 @pytest.fixture
-def furnished_stage(tmp_path: Path, furnished: Path) -> Iterator[Stage]:
+def full_stage(tmp_path: Path, full_library: Path) -> Iterator[Stage]:
     clock = short_texts.clock
-    yield Stage(tmp_path, furnished)
+    yield Stage(tmp_path, full_library)
     short_texts.clock = clock

@@ -10,7 +10,7 @@ from textual.binding import ActiveBinding
 from textual.screen import Screen
 from textual.widgets import Input, TextArea
 
-from tests.journeys.hostile import HOSTILE
+from tests.journeys.hostile_library import HOSTILE
 from tests.journeys.stage import Run
 
 _KEYS = (

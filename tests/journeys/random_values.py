@@ -12,7 +12,7 @@ from typing import Any
 from octavo.api.openapi_document import document
 from tests.documents.expensive_pages import EXPENSIVE_PAGES
 from tests.documents.json_pages import PAIRS
-from tests.journeys.hostile import HOSTILE
+from tests.journeys.hostile_library import HOSTILE
 
 Json = Any
 

@@ -5,7 +5,7 @@ fixture `check_logged_requests` checks the rows of a journey when the journey ru
 the table with these commands:
 
     RECORD_REQUESTS=one.tsv .venv/bin/pytest -n auto -m "not long or before_release" tests/journeys
-    RECORD_REQUESTS=one.tsv .venv/bin/pytest -m long tests/journeys/test_every_kind.py
+    RECORD_REQUESTS=one.tsv .venv/bin/pytest -m long tests/journeys/test_resource_editing.py
     .venv/bin/python -m tests.journeys.request_log one.tsv
 
 With several records, the table contains only requests that are in all records."""

@@ -12,7 +12,7 @@ from octavo.api.operation import CollectionRef, Operation, OrganizationRef, Shar
 from octavo.server.demo.history import ORGANIZATION
 from octavo.tui.resources import space_resources
 from octavo.tui.resources.roles import role_sources
-from tests.journeys.managed import NOOR
+from tests.journeys.resource_samples import NOOR
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_resources import browser, open_table, titles
 

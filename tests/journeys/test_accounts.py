@@ -19,7 +19,7 @@ from octavo.server.app import Platform
 from octavo.tui.app.sign_in import SignInScreen
 from octavo.tui.core.session import SignInState
 from tests.journeys.stage import MARA, Run, Stage
-from tests.journeys.test_starts import KEY, serve_platform
+from tests.journeys.test_app_start import KEY, serve_platform
 
 VIEWS = ("content", "inbox", "changes", "comments", "sites", "admin")
 OTHER_KEY = "gb_api_another-key-of-somebody"

@@ -10,8 +10,8 @@ import pytest
 from octavo.api import adaptive_schema
 from octavo.server.demo.library import SITE
 from tests.journeys.stage import Stage
-from tests.journeys.test_managing_spaces import NOOR
 from tests.journeys.test_resources import open_table
+from tests.journeys.test_space_management import NOOR
 
 SCHEMA = {
     "type": "object",

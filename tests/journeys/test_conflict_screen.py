@@ -11,7 +11,7 @@ from textual.drivers.headless_driver import HeadlessDriver
 from octavo.api import change_requests, content
 from octavo.api.content import DeletePage, UpdatePage
 from octavo.tui.reader.three_way_view import ThreeWayView
-from tests.journeys.contests import HARBOUR, Contest, add_page, edit_page
+from tests.journeys.request_scenario import HARBOUR, RequestScenario, add_page, edit_page
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_typed_ahead import send_keys
 
@@ -29,26 +29,26 @@ Four degrees.
 YARD = "# Yard\n\nBehind the house.\n"
 
 
-async def make_four_conflicts(run: Run) -> Contest:
+async def make_four_conflicts(run: Run) -> RequestScenario:
     """Show the conflicts of two pages that main and a change request both changed: three conflicts on the first page, one on
     the second."""
-    contest = Contest(run)
-    await contest.publish(add_page(STORES), add_page(YARD), subject="Write down the stores")
-    stores, yard = (await contest.page("Stores")).id, (await contest.page("Yard")).id
-    await contest.propose(
+    scenario = RequestScenario(run)
+    await scenario.publish(add_page(STORES), add_page(YARD), subject="Write down the stores")
+    stores, yard = (await scenario.page("Stores")).id, (await scenario.page("Yard")).id
+    await scenario.propose(
         edit_page(stores, _stores_text("Tuesdays", "dusk", "Five", STORES)),
         edit_page(yard, YARD.replace("house", "barn")),
     )
-    number = contest.number
-    await contest.publish(
+    number = scenario.number
+    await scenario.publish(
         edit_page(stores, _stores_text("Fridays", "night", "Six", STORES)),
         edit_page(yard, YARD.replace("house", "quay")),
     )
-    contest.number = number
-    await contest.open()
-    await contest.update()
+    scenario.number = number
+    await scenario.open()
+    await scenario.update()
     await run.see("0 of 4 resolved")
-    return contest
+    return scenario
 
 
 def _stores_text(day: str, hour: str, degrees: str, text: str) -> str:
@@ -57,7 +57,7 @@ def _stores_text(day: str, hour: str, degrees: str, text: str) -> str:
 
 async def test_preview_saves_only_its_page(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        contest = await make_four_conflicts(run)
+        scenario = await make_four_conflicts(run)
         await run.see("Conflict 1 of 3")
         for resolved in range(1, 5):
             await run.press("t")
@@ -67,14 +67,14 @@ async def test_preview_saves_only_its_page(stage: Stage) -> None:
         await run.press("p")
         await run.see("PREVIEW", "press ctrl+s to save the page")
         await run.press("ctrl+s")
-        await run.hear(f"Resolved 3 conflicts in #{contest.number}.")
+        await run.hear(f"Resolved 3 conflicts in #{scenario.number}.")
         await run.see("1 of 1 resolved")
 
 
 @pytest.mark.before_release
 async def test_choice_moves_to_the_next_unresolved_conflict(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        contest = await make_four_conflicts(run)
+        scenario = await make_four_conflicts(run)
         await run.see("Conflict 1 of 3", "Not resolved yet. m main")
         await run.press("t")
         await run.see("1 of 4 resolved", "conflict 2 of 3")
@@ -93,13 +93,13 @@ async def test_choice_moves_to_the_next_unresolved_conflict(stage: Stage) -> Non
         await run.press("J")
         await run.press("m")
         await run.see("4 of 4 resolved", "conflict 1 of 1", "All conflicts are resolved.", "press ctrl+s to save")
-        await contest.send()
-        await contest.merge()
-        live = await contest.text("Stores")
+        await scenario.send()
+        await scenario.merge()
+        live = await scenario.text("Stores")
         assert live == _stores_text("Fridays", "night", "Five", STORES).replace(
             "Fridays.\n", "Fridays.\n\nOpen on Tuesdays.\n"
         )
-        assert await contest.text("Yard") == YARD.replace("house", "quay")
+        assert await scenario.text("Yard") == YARD.replace("house", "quay")
 
 
 async def test_keys_typed_before_the_next_page_is_shown_act_on_its_conflict(stage: Stage) -> None:
@@ -137,18 +137,18 @@ async def test_choice_made_while_others_are_saved_is_kept(stage: Stage) -> None:
 
 async def test_refused_update_keeps_what_is_known_about_the_last_update(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        contest = await make_four_conflicts(run)
+        scenario = await make_four_conflicts(run)
         await run.press("escape")
-        state, number = run.app.session.state, contest.number
+        state, number = run.app.session.state, scenario.number
         fact = f"update {run.gate.sent(change_requests.UpdateFromMain)[0].at.change_request_id}"
         known = state.get_fact(fact)
         assert known["conflicts"]
-        await contest.publish(add_page("# Barn\n\nNew.\n"))
-        contest.number = number
+        await scenario.publish(add_page("# Barn\n\nNew.\n"))
+        scenario.number = number
         await run.press("r")
         await run.see("✗ outdated")
         run.platform.refuse_next(change_requests.UpdateFromMain, 403, "Locked by the owner.")
-        await contest.update()
+        await scenario.update()
         await run.hear("Locked by the owner.")
         assert state.get_fact(fact) == known
 
@@ -205,12 +205,12 @@ def _conflict_lines(run: Run) -> list[str]:
 @pytest.mark.before_release
 async def test_every_line_of_long_sides_is_reached_at_80x24(stage: Stage) -> None:
     async with stage.play(start="changes", size=(80, 24)) as run:
-        contest = Contest(run)
-        await contest.texts(
+        scenario = RequestScenario(run)
+        await scenario.change_page(
             *(_long_page(version, count) for version, count in zip(VERSIONS, (60, 50, 40), strict=True))
         )
-        await contest.open()
-        await contest.update()
+        await scenario.open()
+        await scenario.update()
         await run.see("0 of 1 resolved")
         await run.press("w")
         await run.hear("Both sides changed the same words, so Octavo has no suggestion.")
@@ -225,21 +225,21 @@ async def test_every_line_of_long_sides_is_reached_at_80x24(stage: Stage) -> Non
 @pytest.mark.before_release
 async def test_truncated_side_says_how_many_lines_are_not_shown(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        contest = Contest(run)
-        await contest.texts(*(_long_page(version, 400) for version in VERSIONS))
-        await contest.open()
-        await contest.update()
+        scenario = RequestScenario(run)
+        await scenario.change_page(*(_long_page(version, 400) for version in VERSIONS))
+        await scenario.open()
+        await scenario.update()
         await run.see("0 of 1 resolved")
         assert len([line for line in _conflict_lines(run) if "more lines are not shown. Press e" in line]) == 3
 
 
 async def test_suggested_merge_is_the_result_until_a_side_is_chosen(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        contest = Contest(run)
+        scenario = RequestScenario(run)
         main, mine = STORES.replace("the owner", "the harbour master"), STORES.replace("noon", "dusk")
-        await contest.texts(STORES, main, mine)
-        await contest.open()
-        await contest.update()
+        await scenario.change_page(STORES, main, mine)
+        await scenario.open()
+        await scenario.update()
         await run.hear("1 paragraph was merged word by word. Press R to check")
         await run.press("R")
         await run.see("1 of 1 resolved", "suggested", "Suggested: merged word by word. Check the result.")
@@ -253,63 +253,63 @@ async def test_suggested_merge_is_the_result_until_a_side_is_chosen(stage: Stage
         await run.see("✓ Suggestion accepted", "All conflicts are resolved.")
         await run.press("ctrl+s")
         await run.hear("Nothing to save: this change request already has the versions you chose.")
-        await contest.merge()
-        assert await contest.text("Stores") == main.replace("noon", "dusk")
+        await scenario.merge()
+        assert await scenario.text("Stores") == main.replace("noon", "dusk")
 
 
 async def test_main_replaces_a_suggestion(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        contest = Contest(run)
+        scenario = RequestScenario(run)
         main, mine = STORES.replace("the owner", "the harbour master"), STORES.replace("noon", "dusk")
-        await contest.texts(STORES, main, mine + "\nMore.\n")
-        await contest.open()
-        await contest.update()
+        await scenario.change_page(STORES, main, mine + "\nMore.\n")
+        await scenario.open()
+        await scenario.update()
         await run.press("R")
         await run.see("Suggested: merged word by word.")
         await run.press("m")
-        shown = await contest.preview()
-        await contest.send()
-        await contest.merge()
-        assert await contest.text("Stores") == shown == main + "\nMore.\n"
+        shown = await scenario.preview()
+        await scenario.send()
+        await scenario.merge()
+        assert await scenario.text("Stores") == shown == main + "\nMore.\n"
 
 
 @pytest.mark.before_release
 @pytest.mark.parametrize("has_heading", [True, False])
 async def test_preview_of_a_title_conflict_shows_both_titles(stage: Stage, has_heading: bool) -> None:
     async with stage.play(start="changes") as run:
-        contest = Contest(run)
-        await contest.publish(add_page(YARD), subject="Write down the stores")
-        yard = (await contest.page("Yard")).id
+        scenario = RequestScenario(run)
+        await scenario.publish(add_page(YARD), subject="Write down the stores")
+        yard = (await scenario.page("Yard")).id
         if not has_heading:
-            await contest.publish(edit_page(yard, "Behind the house.\n"))
-        await contest.propose(UpdatePage(page=yard, title="Court"))
-        number = contest.number
-        await contest.publish(UpdatePage(page=yard, title="Garden"))
-        contest.number = number
-        await contest.open()
-        await contest.update()
+            await scenario.publish(edit_page(yard, "Behind the house.\n"))
+        await scenario.propose(UpdatePage(page=yard, title="Court"))
+        number = scenario.number
+        await scenario.publish(UpdatePage(page=yard, title="Garden"))
+        scenario.number = number
+        await scenario.open()
+        await scenario.update()
         await run.see("0 of 1 resolved", "Yard", "Garden", "Court")
         assert "Unknown." not in run.text
         await run.press("t", "p")
         await run.see("PREVIEW", "page title: Garden → Court")
         await run.press("p")
-        await contest.send()
-        await contest.merge()
-        assert (await contest.page("Court")).id == yard
+        await scenario.send()
+        await scenario.merge()
+        assert (await scenario.page("Court")).id == yard
 
 
 @pytest.mark.before_release
 async def test_preview_of_a_description_conflict_shows_both_descriptions(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        contest = Contest(run)
-        await contest.publish(add_page(YARD), subject="Write down the stores")
-        yard = (await contest.page("Yard")).id
-        await contest.propose(UpdatePage(page=yard, description="Where *things* are"))
-        number = contest.number
-        await contest.publish(UpdatePage(page=yard, description="What there is"))
-        contest.number = number
-        await contest.open()
-        await contest.update()
+        scenario = RequestScenario(run)
+        await scenario.publish(add_page(YARD), subject="Write down the stores")
+        yard = (await scenario.page("Yard")).id
+        await scenario.propose(UpdatePage(page=yard, description="Where *things* are"))
+        number = scenario.number
+        await scenario.publish(UpdatePage(page=yard, description="What there is"))
+        scenario.number = number
+        await scenario.open()
+        await scenario.update()
         await run.see("0 of 1 resolved", "description: What there is")
         await run.press("p")
         await run.see("PREVIEW", "page description: What there is → not resolved", "Resolve all conflicts on this page")
@@ -320,55 +320,55 @@ async def test_preview_of_a_description_conflict_shows_both_descriptions(stage: 
         )
         await run.press("ctrl+s")
         await run.hear(f"Resolved 1 conflict in #{number}.")
-        await contest.merge()
-        assert (await contest.page("Yard")).description == "Where *things* are"
-        assert await contest.text("Yard") == YARD
+        await scenario.merge()
+        assert (await scenario.page("Yard")).description == "Where *things* are"
+        assert await scenario.text("Yard") == YARD
 
 
 @pytest.mark.before_release("mt-Court")
 @pytest.mark.parametrize(("keys", "title"), [("tm", "Garden"), ("mt", "Court")])
 async def test_title_conflict_includes_the_heading_but_not_the_description(stage: Stage, keys: str, title: str) -> None:
     async with stage.play(start="changes") as run:
-        contest = Contest(run)
-        await contest.publish(add_page(YARD), subject="Write down the stores")
-        yard = (await contest.page("Yard")).id
-        await contest.propose(UpdatePage(page=yard, title="Court", description="A"))
-        number = contest.number
-        await contest.publish(UpdatePage(page=yard, title="Garden", description="B"))
-        contest.number = number
-        await contest.open()
-        await contest.update()
+        scenario = RequestScenario(run)
+        await scenario.publish(add_page(YARD), subject="Write down the stores")
+        yard = (await scenario.page("Yard")).id
+        await scenario.propose(UpdatePage(page=yard, title="Court", description="A"))
+        number = scenario.number
+        await scenario.publish(UpdatePage(page=yard, title="Garden", description="B"))
+        scenario.number = number
+        await scenario.open()
+        await scenario.update()
         await run.see("0 of 2 resolved", "description: A", "description: B")
         assert "title:" not in run.text
         await run.press(*keys)
         await run.see("2 of 2 resolved")
-        await contest.send()
+        await scenario.send()
         at = run.gate.sent(change_requests.UpdateFromMain)[0].at
         await run.ask(change_requests.Merge(at=at), MARA)
-        page = await contest.page(title)
+        page = await scenario.page(title)
         assert (page.id, page.description) == (yard, "A" if keys[0] == "t" else "B")
-        assert (await contest.text(title)).startswith(f"# {title}\n")
+        assert (await scenario.text(title)).startswith(f"# {title}\n")
 
 
 @pytest.mark.before_release
 async def test_preview_of_a_moved_page_shows_both_places(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        contest = Contest(run)
-        await contest.publish(add_page(STORES), add_page(YARD), add_page("# Barn\n\nDry.\n"), subject="Write it down")
-        stores, yard, barn = [(await contest.page(title)).id for title in ("Stores", "Yard", "Barn")]
-        await contest.propose(UpdatePage(page=stores, into=barn, at=0))
-        number = contest.number
-        await contest.publish(UpdatePage(page=stores, into=yard, at=0))
-        contest.number = number
-        await contest.open()
-        await contest.update()
+        scenario = RequestScenario(run)
+        await scenario.publish(add_page(STORES), add_page(YARD), add_page("# Barn\n\nDry.\n"), subject="Write it down")
+        stores, yard, barn = [(await scenario.page(title)).id for title in ("Stores", "Yard", "Barn")]
+        await scenario.propose(UpdatePage(page=stores, into=barn, at=0))
+        number = scenario.number
+        await scenario.publish(UpdatePage(page=stores, into=yard, at=0))
+        scenario.number = number
+        await scenario.open()
+        await scenario.update()
         await run.see("Both sides moved this page to different places.", "Text of the page", "Open on Mondays.")
         await run.press("t", "p")
         await run.see("PREVIEW", "page place: under “Yard”, in position 1 → under “Barn”, in position 1")
         await run.press("p")
-        await contest.send()
-        await contest.merge()
-        assert [page.id for page in (await contest.page("Barn")).pages] == [stores]
+        await scenario.send()
+        await scenario.merge()
+        assert [page.id for page in (await scenario.page("Barn")).pages] == [stores]
 
 
 @pytest.mark.parametrize("key", ["m", "t"])
@@ -376,19 +376,19 @@ async def test_page_deleted_on_one_side_and_edited_on_the_other_is_one_conflict(
     """Main deletes the stores, and the change request deletes the barns. Both pages have a subpage."""
     barns = STORES.replace("# Stores", "# Barns")
     async with stage.play(start="changes") as run:
-        contest = Contest(run)
-        await contest.publish(add_page(STORES), add_page(barns), subject="Write down the stores")
-        store, barn = (await contest.page("Stores")).id, (await contest.page("Barns")).id
-        await contest.publish(add_page(YARD, into=store), add_page(YARD, into=barn))
+        scenario = RequestScenario(run)
+        await scenario.publish(add_page(STORES), add_page(barns), subject="Write down the stores")
+        store, barn = (await scenario.page("Stores")).id, (await scenario.page("Barns")).id
+        await scenario.publish(add_page(YARD, into=store), add_page(YARD, into=barn))
         edited_store, edited_barn = (
             text.replace("noon", "dusk").replace("Mondays", "Fridays") for text in (STORES, barns)
         )
-        await contest.propose(edit_page(store, edited_store), DeletePage(page=barn))
-        number = contest.number
-        await contest.publish(DeletePage(page=store), edit_page(barn, edited_barn))
-        contest.number = number
-        await contest.open()
-        await contest.update()
+        await scenario.propose(edit_page(store, edited_store), DeletePage(page=barn))
+        number = scenario.number
+        await scenario.publish(DeletePage(page=store), edit_page(barn, edited_barn))
+        scenario.number = number
+        await scenario.open()
+        await scenario.update()
         for done, gone_in in enumerate(("request", "main")):
             await run.see(f"{done} of 2 resolved", "Text of the page", "Open on Fridays.", "Not resolved yet. m main")
             await run.see("Delete the page")
@@ -415,7 +415,7 @@ async def test_page_deleted_on_one_side_and_edited_on_the_other_is_one_conflict(
         titles = [page.title for page in (await run.ask(content.ListPages(at=HARBOUR), MARA)).walk()]
         kept, other, text = ("Stores", "Barns", edited_store) if key == "t" else ("Barns", "Stores", edited_barn)
         assert (titles.count(kept), titles.count(other)) == (1, 0)
-        assert await contest.text(kept) == text
+        assert await scenario.text(kept) == text
 
 
 LIMITS = """\
@@ -432,15 +432,15 @@ PAGE = f"# Rules\n\nRead them.\n\n{LIMITS}## End\n\nThat is all.\n"
 @pytest.mark.before_release
 async def test_conflict_links_to_the_page_where_main_moved_the_text(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        contest = Contest(run)
-        await contest.publish(add_page(PAGE), subject="Write down the rules")
-        rules = (await contest.page("Rules")).id
-        await contest.propose(edit_page(rules, PAGE.replace("ten requests", "twelve requests")))
-        number = contest.number
-        await contest.publish(edit_page(rules, PAGE.replace(LIMITS, "")), add_page(LIMITS.replace("## ", "# ")))
-        contest.number = number
-        await contest.open()
-        await contest.update()
+        scenario = RequestScenario(run)
+        await scenario.publish(add_page(PAGE), subject="Write down the rules")
+        rules = (await scenario.page("Rules")).id
+        await scenario.propose(edit_page(rules, PAGE.replace("ten requests", "twelve requests")))
+        number = scenario.number
+        await scenario.publish(edit_page(rules, PAGE.replace(LIMITS, "")), add_page(LIMITS.replace("## ", "# ")))
+        scenario.number = number
+        await scenario.open()
+        await scenario.update()
         await run.see("0 of 1 resolved", "Moved to “Limits”. Press f to open that page.")
         await run.press("f")
         await run.see("Harbour API › Limits", "Bursts of twenty")
@@ -464,16 +464,16 @@ async def test_failed_load_of_conflicts_can_be_retried(stage: Stage) -> None:
 @pytest.mark.before_release
 async def test_choices_in_read_only_mode_are_not_saved(stage: Stage) -> None:
     async with stage.play(start="changes", read_only="Octavo was started with --read-only.") as run:
-        contest = Contest(run)
+        scenario = RequestScenario(run)
         main, mine = STORES.replace("noon", "dusk"), STORES.replace("noon", "night")
-        await contest.publish(add_page(STORES), subject="Write down the stores")
-        stores = (await contest.page("Stores")).id
-        at = await contest.propose(edit_page(stores, mine))
-        number = contest.number
-        await contest.publish(edit_page(stores, main))
+        await scenario.publish(add_page(STORES), subject="Write down the stores")
+        stores = (await scenario.page("Stores")).id
+        at = await scenario.propose(edit_page(stores, mine))
+        number = scenario.number
+        await scenario.publish(edit_page(stores, main))
         await run.ask(change_requests.UpdateFromMain(at=at), MARA)
-        contest.number = number
-        await contest.open()
+        scenario.number = number
+        await scenario.open()
         await run.press("R")
         await run.see("0 of 1 resolved")
         await run.press("t")
@@ -486,16 +486,16 @@ async def test_choices_in_read_only_mode_are_not_saved(stage: Stage) -> None:
 @pytest.mark.before_release
 async def test_long_title_leaves_space_for_the_count(stage: Stage) -> None:
     async with stage.play(start="changes", size=(60, 20)) as run:
-        contest = Contest(run)
-        await contest.publish(add_page(STORES), subject="Write down the stores")
-        stores = (await contest.page("Stores")).id
+        scenario = RequestScenario(run)
+        await scenario.publish(add_page(STORES), subject="Write down the stores")
+        stores = (await scenario.page("Stores")).id
         long = "Recount the stores " + "and everything that lies in them " * 2
-        await contest.propose(edit_page(stores, STORES.replace("noon", "night")), subject=long.strip())
-        number = contest.number
-        await contest.publish(edit_page(stores, STORES.replace("noon", "dusk")))
-        contest.number = number
-        await contest.open()
-        await contest.update()
+        await scenario.propose(edit_page(stores, STORES.replace("noon", "night")), subject=long.strip())
+        number = scenario.number
+        await scenario.publish(edit_page(stores, STORES.replace("noon", "dusk")))
+        scenario.number = number
+        await scenario.open()
+        await scenario.update()
         await run.see("0 of 1 resolved")
         await run.press("enter", "m")
         await run.see("1 of 1 resolved", "press ctrl+s to save")
@@ -509,7 +509,7 @@ async def test_edit_resolves_the_conflict_and_moves_to_the_next_conflict(
     program.write_text(f"#!{sys.executable}\nimport sys\nopen(sys.argv[-1], 'w').write('Open every day.\\n')\n")
     program.chmod(0o755)
     async with stage.play(start="changes", editor=(str(program),)) as run:
-        contest = await make_four_conflicts(run)
+        scenario = await make_four_conflicts(run)
         await run.press("e")
         await run.see("1 of 4 resolved", "conflict 2 of 3")
         await run.press("N")
@@ -517,8 +517,8 @@ async def test_edit_resolves_the_conflict_and_moves_to_the_next_conflict(
         for key in ("J", "m", "t", "t"):
             await run.press(key)
         await run.see("4 of 4 resolved")
-        await contest.send()
-        await contest.merge()
-        assert await contest.text("Stores") == _stores_text("", "dusk", "Five", STORES).replace(
+        await scenario.send()
+        await scenario.merge()
+        assert await scenario.text("Stores") == _stores_text("", "dusk", "Five", STORES).replace(
             "Open on .", "Open every day."
         )

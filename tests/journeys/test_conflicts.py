@@ -12,9 +12,9 @@ from octavo.api import change_requests, content
 from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.documents.source_reader import find_markers
 from tests.benchmarks.terminal import Terminal
+from tests.journeys.app_terminal import output_of, terminal
 from tests.journeys.stage import MARA, Run, Stage
-from tests.journeys.terminals import output_of, terminal
-from tests.journeys.tours import ambiguous
+from tests.journeys.tours import ambiguous_keys
 
 
 async def open_conflicting_change_request(run: Run) -> None:
@@ -40,7 +40,7 @@ async def test_conflict_choices_survive_a_restart_and_are_merged(stage: Stage) -
         await run.press("y")
         await run.see("Conflict 1 of 1", "Not resolved", "turn retries off", "vary by up to 10 %")
         assert len(run.gate.sent(change_requests.UpdateFromMain)) == 1
-        assert not ambiguous(run)
+        assert not ambiguous_keys(run)
         await run.press("ctrl+s")
         await run.hear("Resolve all conflicts on at least one page first. To resolve a conflict, press m, t, b, or e.")
         await run.press("m", "m")

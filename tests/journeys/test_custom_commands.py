@@ -15,10 +15,10 @@ from octavo.tui.app import user_programs
 from octavo.tui.comments.composer import Composer
 from octavo.tui.reader.page_dialogs import TextDialog
 from octavo.tui.widgets.confirm import ConfirmDialog
-from tests.journeys.lived_in import lived_in, new_stage, stage
 from tests.journeys.stage import MARA, Run, Stage
+from tests.journeys.used_computer import new_stage, stage, used_folders
 
-__all__ = ["lived_in", "new_stage", "stage"]
+__all__ = ["new_stage", "stage", "used_folders"]
 HOSTILE = "$(touch x) `touch y`; touch z"
 
 

@@ -13,8 +13,8 @@ import pytest
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import StateDb
 from tests.benchmarks.terminal import Terminal
+from tests.journeys.app_terminal import terminal
 from tests.journeys.stage import Stage
-from tests.journeys.terminals import terminal
 
 CTRL_C, CTRL_BACKSLASH = b"\x03", b"\x1c"
 ENDURING_EDITOR = """#!/bin/sh

@@ -33,7 +33,7 @@ from octavo.tui.widgets.chooser import Choice
 from tests.data.connections import refuse_to_save
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_images_and_info import open_first_image
-from tests.journeys.test_suggesting import ref_of_seven, suggest
+from tests.journeys.test_suggestions import ref_of_seven, suggest
 
 HARBOUR = SpaceRef(space_id="harbour-api")
 

@@ -15,13 +15,13 @@ from octavo.api.operation import ChangeRequestRef
 from octavo.server.app import Platform
 from octavo.settings.programs import Hook
 from octavo.tui.app import user_programs
-from tests.journeys.lived_in import lived_in, new_stage, stage
 from tests.journeys.stage import MARA, Run, Stage
-from tests.journeys.test_fresh import wait_for_background_refresh
+from tests.journeys.test_background_refresh import wait_for_background_refresh
 from tests.journeys.test_inbox import NOOR, edit_page, open_change_request
 from tests.journeys.test_rare_operations import with_another_organization
+from tests.journeys.used_computer import new_stage, stage, used_folders
 
-__all__ = ["lived_in", "new_stage", "stage"]
+__all__ = ["new_stage", "stage", "used_folders"]
 HOSTILE = "$(touch x) `touch y`; touch z"
 
 

@@ -15,10 +15,10 @@ from octavo.server.app import Platform
 from octavo.settings import InboxFilter
 from octavo.tui.inbox.inbox_screen import InboxScreen
 from octavo.tui.review.request_view import ChangeRequestScreen
-from tests.journeys.lived_in import lived_in, new_stage, stage
 from tests.journeys.stage import MARA, Run, Stage
+from tests.journeys.used_computer import new_stage, stage, used_folders
 
-__all__ = ["lived_in", "new_stage", "stage"]
+__all__ = ["new_stage", "stage", "used_folders"]
 HARBOUR = SpaceRef(space_id="harbour-api")
 NOOR, TOMAS, YUKI = "noor-haddad", "tomas-okafor", "yuki-tanabe"
 

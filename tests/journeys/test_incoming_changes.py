@@ -9,7 +9,7 @@ from octavo.api.content import UpdatePage
 from octavo.tui.comments.comments_screen import CommentsScreen
 from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.review.checked_dialog import CheckedDialog
-from tests.journeys.contests import HARBOUR, Contest, add_page, edit_page
+from tests.journeys.request_scenario import HARBOUR, RequestScenario, add_page, edit_page
 from tests.journeys.stage import MARA, Run, Stage
 
 BASE = "# Stores\n\nThe probe reads 10 cm at low water and 20 cm at high water.\n"
@@ -21,14 +21,14 @@ BOTH = "The probe reads 12 cm at low water and 21 cm at high water."
 @pytest.mark.before_release
 async def test_update_dialog_opens_the_incoming_changes(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        contest = Contest(run)
-        await contest.publish(add_page(BASE), subject="Write down the stores")
-        page = (await contest.page("Stores")).id
-        await contest.propose(edit_page(page, BASE.replace("10 cm", "11 cm")))
-        mine = contest.number
-        await contest.publish(edit_page(page, MAIN), subject="Read the probe again")
-        contest.number = mine
-        await contest.open()
+        scenario = RequestScenario(run)
+        await scenario.publish(add_page(BASE), subject="Write down the stores")
+        page = (await scenario.page("Stores")).id
+        await scenario.propose(edit_page(page, BASE.replace("10 cm", "11 cm")))
+        mine = scenario.number
+        await scenario.publish(edit_page(page, MAIN), subject="Read the probe again")
+        scenario.number = mine
+        await scenario.open()
         await run.press("U")
         await run.see("Update #", "may conflict: Stores", "d incoming changes")
         await run.press("d")
@@ -40,14 +40,14 @@ async def test_update_dialog_opens_the_incoming_changes(stage: Stage) -> None:
 
 async def test_incoming_diff_that_could_not_be_loaded_is_loaded_by_r(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        contest = Contest(run)
-        await contest.publish(add_page(BASE), add_page("# Yard\n\nBehind the house.\n"))
-        stores, yard = (await contest.page("Stores")).id, (await contest.page("Yard")).id
-        await contest.propose(edit_page(stores, MINE))
-        mine = contest.number
-        await contest.publish(edit_page(yard, "# Yard\n\nBehind the barn.\n"))
-        contest.number = mine
-        await contest.open()
+        scenario = RequestScenario(run)
+        await scenario.publish(add_page(BASE), add_page("# Yard\n\nBehind the house.\n"))
+        stores, yard = (await scenario.page("Stores")).id, (await scenario.page("Yard")).id
+        await scenario.propose(edit_page(stores, MINE))
+        mine = scenario.number
+        await scenario.publish(edit_page(yard, "# Yard\n\nBehind the barn.\n"))
+        scenario.number = mine
+        await scenario.open()
         await run.press("U")
         await run.see("Update #", "d incoming changes")
         run.platform.refuse_next(content.GetPage, 500, "Out of order", times=9)
@@ -60,26 +60,26 @@ async def test_incoming_diff_that_could_not_be_loaded_is_loaded_by_r(stage: Stag
 
 async def test_unchanged_checks_of_an_update_are_confirmed_after_a_while(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        contest = Contest(run)
-        await contest.texts(BASE, MAIN, MINE)
-        await contest.open()
+        scenario = RequestScenario(run)
+        await scenario.change_page(BASE, MAIN, MINE)
+        await scenario.open()
         await run.press("U")
         await run.see("Update  (y)", "d incoming changes")
         await run.later(seconds=8)
         await run.press("y")
-        await run.hear(f"Updated #{contest.number}.")
+        await run.hear(f"Updated #{scenario.number}.")
 
 
 async def test_incoming_changes_show_the_new_title_of_a_page(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        contest = Contest(run)
-        await contest.publish(add_page(BASE), add_page("# Yard\n\nBehind the house.\n"))
-        stores, yard = (await contest.page("Stores")).id, (await contest.page("Yard")).id
-        await contest.propose(edit_page(stores, MINE))
-        mine = contest.number
-        await contest.publish(UpdatePage(page=yard, title="Garden"))
-        contest.number = mine
-        await contest.open()
+        scenario = RequestScenario(run)
+        await scenario.publish(add_page(BASE), add_page("# Yard\n\nBehind the house.\n"))
+        stores, yard = (await scenario.page("Stores")).id, (await scenario.page("Yard")).id
+        await scenario.propose(edit_page(stores, MINE))
+        mine = scenario.number
+        await scenario.publish(UpdatePage(page=yard, title="Garden"))
+        scenario.number = mine
+        await scenario.open()
         await run.press("U")
         await run.see("Update #", "d incoming changes")
         await run.press("d")
@@ -90,14 +90,14 @@ async def test_incoming_changes_show_the_new_title_of_a_page(stage: Stage) -> No
 @pytest.mark.before_release
 async def test_dialogs_show_the_paragraph_that_was_merged_word_by_word(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        contest = Contest(run)
-        await contest.publish(add_page(BASE), subject="Write down the stores")
-        page = (await contest.page("Stores")).id
-        await contest.propose(edit_page(page, MINE))
-        mine = contest.number
-        await contest.publish(edit_page(page, MAIN), subject="Read the probe again")
-        contest.number = mine
-        await contest.open()
+        scenario = RequestScenario(run)
+        await scenario.publish(add_page(BASE), subject="Write down the stores")
+        page = (await scenario.page("Stores")).id
+        await scenario.propose(edit_page(page, MINE))
+        mine = scenario.number
+        await scenario.publish(edit_page(page, MAIN), subject="Read the probe again")
+        scenario.number = mine
+        await scenario.open()
         await run.press("m")
         await run.see("merged text", "12 cm at low water and 21 cm")
         await run.press("n", "U")
@@ -109,49 +109,49 @@ async def test_dialogs_show_the_paragraph_that_was_merged_word_by_word(stage: St
         await run.later(seconds=1)
         await run.press("y")
         await run.hear(f"Merged #{mine}.")
-        assert BOTH in await contest.text("Stores")
+        assert BOTH in await scenario.text("Stores")
 
 
-async def propose_change_already_in_main(run: Run) -> Contest:
+async def propose_change_already_in_main(run: Run) -> RequestScenario:
     """Create a change request whose only change is already in main, and change another page in main only."""
-    contest = Contest(run)
-    await contest.publish(add_page(BASE), add_page("# Tides\n\nLow at noon.\n"), subject="Write down the stores")
-    stores, tides = [(await contest.page(title)).id for title in ("Stores", "Tides")]
-    await contest.propose(edit_page(stores, MAIN))
-    mine = contest.number
-    await contest.publish(
+    scenario = RequestScenario(run)
+    await scenario.publish(add_page(BASE), add_page("# Tides\n\nLow at noon.\n"), subject="Write down the stores")
+    stores, tides = [(await scenario.page(title)).id for title in ("Stores", "Tides")]
+    await scenario.propose(edit_page(stores, MAIN))
+    mine = scenario.number
+    await scenario.publish(
         edit_page(stores, MAIN), edit_page(tides, "# Tides\n\nLow at one.\n"), subject="Read the probe again"
     )
-    contest.number = mine
-    return contest
+    scenario.number = mine
+    return scenario
 
 
-async def archive(run: Run, contest: Contest) -> None:
+async def archive(run: Run, scenario: RequestScenario) -> None:
     """Archive the change request from the dialog, and reopen the change request."""
-    before = await contest.text("Stores")
+    before = await scenario.text("Stores")
     await run.press("L")
-    await run.see(f"Archive #{contest.number}", "The change request will move to the “Archived” tab.")
+    await run.see(f"Archive #{scenario.number}", "The change request will move to the “Archived” tab.")
     await run.until(lambda: not isinstance(run.app.screen, CheckedDialog), "close the dialog")
     assert not run.gate.sent(change_requests.Update)
     await run.press("y")
-    await run.hear(f"Archived #{contest.number}")
+    await run.hear(f"Archived #{scenario.number}")
     await run.sent()
     assert [op.status for op in run.gate.sent(change_requests.Update)] == ["archived"]
     await run.press("L")
-    await run.see(f"Reopen #{contest.number}")
+    await run.see(f"Reopen #{scenario.number}")
     await run.press("y")
-    await run.hear(f"Reopened #{contest.number}")
+    await run.hear(f"Reopened #{scenario.number}")
     await run.sent()
     assert [op.status for op in run.gate.sent(change_requests.Update)] == ["archived", "open"]
-    assert await contest.text("Stores") == before
+    assert await scenario.text("Stores") == before
 
 
 @pytest.mark.before_release
 @pytest.mark.parametrize("size", [(120, 36), (80, 24)])
 async def test_changes_already_in_main_are_archived_instead_of_merged(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="changes", size=size) as run:
-        contest = await propose_change_already_in_main(run)
-        await contest.open()
+        scenario = await propose_change_already_in_main(run)
+        await scenario.open()
         await run.see("already in main (press L to archive)")
         await run.press("m")
         await run.see("Main already has these changes. Press L to archive", "L archive")
@@ -159,14 +159,14 @@ async def test_changes_already_in_main_are_archived_instead_of_merged(stage: Sta
         await run.later(seconds=1)
         await run.press("y")
         assert not run.gate.sent(change_requests.Merge)
-        await archive(run, contest)
+        await archive(run, scenario)
 
 
 @pytest.mark.before_release
 async def test_update_dialog_offers_to_archive_changes_already_in_main(stage: Stage) -> None:
     async with stage.play(start="changes", size=(80, 24)) as run:
-        contest = await propose_change_already_in_main(run)
-        await contest.open()
+        scenario = await propose_change_already_in_main(run)
+        await scenario.open()
         await run.press("U")
         await run.see("~ Stores   ~ Tides", "none: main already has the same changes", "L archive")
         await run.see("Main already has these changes. Press L to archive")
@@ -175,26 +175,26 @@ async def test_update_dialog_offers_to_archive_changes_already_in_main(stage: St
         await run.press("J")
         await run.see("− Low at noon.", "+ Low at one.")
         await run.press("escape")
-        await run.see(f"Update #{contest.number} from main?", "L archive")
-        await archive(run, contest)
+        await run.see(f"Update #{scenario.number} from main?", "L archive")
+        await archive(run, scenario)
         assert not run.gate.sent(change_requests.UpdateFromMain)
 
 
 @pytest.mark.before_release
 async def test_update_that_leaves_no_changes_says_so(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        contest = await propose_change_already_in_main(run)
-        await contest.open()
+        scenario = await propose_change_already_in_main(run)
+        await scenario.open()
         await run.press("U")
         await run.see("Main already has these changes")
         await run.press("y")
-        await run.hear(f"Updated #{contest.number}. Main already has these changes. Press L to archive")
+        await run.hear(f"Updated #{scenario.number}. Main already has these changes. Press L to archive")
         await run.see("No changes yet.", "already in main (press L to archive)")
         await run.press("m")
         await run.see("Main already has these changes.")
         await run.press("n", "escape")
         await run.see("✓ already in main", "✓ Main already has these changes.")
-        assert await contest.text("Stores") == MAIN
+        assert await scenario.text("Stores") == MAIN
 
 
 @pytest.mark.before_release
@@ -210,19 +210,19 @@ async def test_list_marks_change_requests_that_are_already_in_main(stage: Stage)
 @pytest.mark.before_release
 async def test_header_of_a_change_request_is_updated_after_main_changed(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        contest = Contest(run)
-        await contest.publish(add_page(BASE), add_page("# Tides\n\nLow at noon.\n"), subject="Write down the stores")
-        stores, tides = [(await contest.page(title)).id for title in ("Stores", "Tides")]
-        await contest.propose(edit_page(stores, MAIN))
-        mine = contest.number
-        await contest.publish(edit_page(tides, "# Tides\n\nLow at one.\n"), subject="Read the tides")
-        contest.number = mine
-        await contest.open()
+        scenario = RequestScenario(run)
+        await scenario.publish(add_page(BASE), add_page("# Tides\n\nLow at noon.\n"), subject="Write down the stores")
+        stores, tides = [(await scenario.page(title)).id for title in ("Stores", "Tides")]
+        await scenario.propose(edit_page(stores, MAIN))
+        mine = scenario.number
+        await scenario.publish(edit_page(tides, "# Tides\n\nLow at one.\n"), subject="Read the tides")
+        scenario.number = mine
+        await scenario.open()
         await run.see("outdated")
-        await contest.publish(edit_page(stores, MAIN), subject="Read the probe again")
+        await scenario.publish(edit_page(stores, MAIN), subject="Read the probe again")
         await run.press("r")
         await run.see("already in main (press L to archive)")
-        await contest.publish(edit_page(stores, BASE.replace("10 cm", "15 cm")), subject="Read the probe anew")
+        await scenario.publish(edit_page(stores, BASE.replace("10 cm", "15 cm")), subject="Read the probe anew")
         await run.press("r")
         await run.see("1 possible conflict")
         assert "already in main" not in run.text
@@ -230,10 +230,10 @@ async def test_header_of_a_change_request_is_updated_after_main_changed(stage: S
 
 async def test_dialog_about_conflicts_of_a_merge_does_not_open_over_another_view(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        contest = Contest(run)
-        await contest.texts(BASE, MAIN, BASE.replace("10 cm", "11 cm"))
+        scenario = RequestScenario(run)
+        await scenario.change_page(BASE, MAIN, BASE.replace("10 cm", "11 cm"))
         requests = await run.ask(change_requests.List(at=HARBOUR, limit=100), MARA)
-        at = next(each.ref(HARBOUR) for each in requests.items if each.number == contest.number)
+        at = next(each.ref(HARBOUR) for each in requests.items if each.number == scenario.number)
         await run.ask(change_requests.Merge(at=at), MARA)
         run.app.go(ToChangeRequest(at))
         await run.see("Merged by Mara Lindqvist")

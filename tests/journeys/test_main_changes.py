@@ -9,7 +9,7 @@ from octavo.api import change_requests, content, reviews
 from octavo.api.operation import ChangeRequestRef
 from octavo.tui.review.checked_dialog import CheckedDialog
 from octavo.tui.review.merge_dialog import MergeSeveralDialog
-from tests.journeys.contests import Contest, add_page, edit_page
+from tests.journeys.request_scenario import RequestScenario, add_page, edit_page
 from tests.journeys.stage import MARA, Run, Stage
 
 BASE = "# Stores\n\nThere are three stores.\n"
@@ -18,24 +18,24 @@ MINE = "# Stores\n\nThere are five stores.\n"
 CONFLICT_MARKERS = ("<<<<<<<", "=======", ">>>>>>>", "onflict")
 
 
-async def open_change_request(run: Run) -> tuple[Contest, ChangeRequestRef]:
+async def open_change_request(run: Run) -> tuple[RequestScenario, ChangeRequestRef]:
     """Create a change request that edits one page and is up to date with main."""
-    contest = Contest(run)
-    await contest.publish(add_page(BASE), subject="Write down the stores")
-    at = await contest.propose(edit_page((await contest.page("Stores")).id, MINE))
-    return contest, at
+    scenario = RequestScenario(run)
+    await scenario.publish(add_page(BASE), subject="Write down the stores")
+    at = await scenario.propose(edit_page((await scenario.page("Stores")).id, MINE))
+    return scenario, at
 
 
-async def change_main(contest: Contest, subject: str = "Rotate secrets") -> str:
+async def change_main(scenario: RequestScenario, subject: str = "Rotate secrets") -> str:
     """Merge another change request that edits the same text. Returns the number and subject of that change request."""
-    page, number = (await contest.page("Stores")).id, contest.number
-    await contest.publish(edit_page(page, MAIN), subject=subject)
-    name, contest.number = f"#{contest.number} {subject}", number
+    page, number = (await scenario.page("Stores")).id, scenario.number
+    await scenario.publish(edit_page(page, MAIN), subject=subject)
+    name, scenario.number = f"#{scenario.number} {subject}", number
     return name
 
 
-async def read_main(contest: Contest) -> str:
-    text = await contest.text("Stores")
+async def read_main(scenario: RequestScenario) -> str:
+    text = await scenario.text("Stores")
     assert not [mark for mark in CONFLICT_MARKERS if mark in text]
     return text
 
@@ -44,20 +44,20 @@ async def read_main(contest: Contest) -> str:
 @pytest.mark.parametrize("seconds", [0, 1, 3, 8])
 async def test_merge_is_not_sent_if_main_changed_after_the_checks(stage: Stage, seconds: int) -> None:
     async with stage.play(start="changes") as run:
-        contest, _ = await open_change_request(run)
-        await contest.open()
+        scenario, _ = await open_change_request(run)
+        await scenario.open()
         await run.press("m")
-        await run.see(f"Merge #{contest.number}", "checked just now", "conflicts     none")
+        await run.see(f"Merge #{scenario.number}", "checked just now", "conflicts     none")
         await run.until(lambda: not dialog_of(run)._is_key_delayed, "accept the key y")
         await run.later(seconds=seconds)
-        name = await change_main(contest)
+        name = await change_main(scenario)
         await run.press("y")
         await run.hear(
             f"Main has changed since the checks were loaded: {name} was merged. Review the checks again before you merge."
         )
-        assert await read_main(contest) == MAIN
+        assert await read_main(scenario) == MAIN
         assert not run.gate.sent(change_requests.Merge)
-        await run.see(f"Merge #{contest.number}", "may conflict: Stores", f"({contest.number}) and")
+        await run.see(f"Merge #{scenario.number}", "may conflict: Stores", f"({scenario.number}) and")
         await run.press("y")
         assert not run.gate.sent(change_requests.Merge)
 
@@ -65,31 +65,31 @@ async def test_merge_is_not_sent_if_main_changed_after_the_checks(stage: Stage, 
 @pytest.mark.parametrize("seconds", [0, 8])
 async def test_merge_with_accepted_conflicts_is_not_sent_with_new_conflicts(stage: Stage, seconds: int) -> None:
     async with stage.play(start="changes") as run:
-        contest, _ = await open_change_request(run)
-        await change_main(contest)
-        await contest.open()
+        scenario, _ = await open_change_request(run)
+        await change_main(scenario)
+        await scenario.open()
         await run.press("m")
         await run.see("may conflict: Stores", "checked just now")
         await run.later(seconds=seconds)
-        name = await change_main(contest, "Rotate them again")
-        await run.press(*str(contest.number), "enter")
+        name = await change_main(scenario, "Rotate them again")
+        await run.press(*str(scenario.number), "enter")
         await run.hear(f"Main has changed since the checks were loaded: {name} was merged.")
         assert not run.gate.sent(change_requests.Merge)
         await run.see("may conflict: Stores", "checked just now")
-        await run.press(*str(contest.number), "enter")
-        await run.hear(f"Merged #{contest.number} with conflicts. Readers now see both versions of each conflict.")
+        await run.press(*str(scenario.number), "enter")
+        await run.hear(f"Merged #{scenario.number} with conflicts. Readers now see both versions of each conflict.")
 
 
 @pytest.mark.parametrize("seconds", [0, 8])
 async def test_merge_is_not_sent_after_an_edit_of_the_change_request(stage: Stage, seconds: int) -> None:
     async with stage.play(start="changes") as run:
-        contest, at = await open_change_request(run)
-        await contest.open()
+        scenario, at = await open_change_request(run)
+        await scenario.open()
         await run.press("m")
         await run.see("checked just now", "conflicts     none")
         await run.until(lambda: not dialog_of(run)._is_key_delayed, "accept the key y")
         await run.later(seconds=seconds)
-        page = (await contest.page("Stores")).id
+        page = (await scenario.page("Stores")).id
         await run.ask(content.Edit(at=at, changes=(edit_page(page, f"{MINE}\nMore.\n"),), compat=False), MARA)
         first = dialog_of(run)
         await run.press("y")
@@ -99,23 +99,23 @@ async def test_merge_is_not_sent_after_an_edit_of_the_change_request(stage: Stag
         # The first dialog also says “checked just now”.
         await run.until(lambda: isinstance(run.app.screen, CheckedDialog) and run.app.screen is not first, "reopen")
         await run.see("checked just now")
-        assert await read_main(contest) == BASE
+        assert await read_main(scenario) == BASE
         assert not run.gate.sent(change_requests.Merge)
         await run.until(lambda: dialog_of(run).why_not_confirm() is None, "accept the key y")
         await run.press("y")
-        await run.hear(f"Merged #{contest.number}.")
+        await run.hear(f"Merged #{scenario.number}.")
 
 
 async def test_typed_number_does_not_accept_checks_that_were_loaded_later(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        contest, at = await open_change_request(run)
-        await change_main(contest)
-        await contest.open()
+        scenario, at = await open_change_request(run)
+        await change_main(scenario)
+        await scenario.open()
         await run.press("m")
         await run.see("may conflict: Stores", "checked just now")
-        await run.press(*str(contest.number))
+        await run.press(*str(scenario.number))
         await run.later(seconds=8)
-        page = (await contest.page("Stores")).id
+        page = (await scenario.page("Stores")).id
         await run.ask(content.Edit(at=at, changes=(edit_page(page, f"{MINE}\nMore.\n"),), compat=False), MARA)
         await run.ask(reviews.Submit(at=at, status="approved"), "noor-haddad")
         await run.press("enter")
@@ -127,12 +127,12 @@ async def test_typed_number_does_not_accept_checks_that_were_loaded_later(stage:
 
 async def test_keys_before_the_new_checks_never_merge_an_edit(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        contest, at = await open_change_request(run)
-        await contest.open()
+        scenario, at = await open_change_request(run)
+        await scenario.open()
         await run.press("m")
         await run.see("checked just now", "conflicts     none")
         await run.later(seconds=8)
-        page = (await contest.page("Stores")).id
+        page = (await scenario.page("Stores")).id
         await run.ask(content.Edit(at=at, changes=(edit_page(page, f"{MINE}\nMore.\n"),), compat=False), MARA)
         run.gate.shut(change_requests.Get)
         for _ in range(3):
@@ -141,19 +141,19 @@ async def test_keys_before_the_new_checks_never_merge_an_edit(stage: Stage) -> N
         for _ in range(40):
             await run.pilot.press("y")
         await run.settle()
-        assert await read_main(contest) == BASE
+        assert await read_main(scenario) == BASE
         assert not run.gate.sent(change_requests.Merge)
 
 
 @pytest.mark.before_release
 async def test_merge_dialog_does_not_reopen_over_another_dialog(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        contest, _ = await open_change_request(run)
-        await contest.open()
+        scenario, _ = await open_change_request(run)
+        await scenario.open()
         await run.press("m")
         await run.see("checked just now")
         await run.later(seconds=1)
-        await change_main(contest)
+        await change_main(scenario)
         run.gate.shut(change_requests.Get)
         await run.press("y")
         await run.press("question_mark")
@@ -167,29 +167,29 @@ async def test_merge_dialog_does_not_reopen_over_another_dialog(stage: Stage) ->
 @pytest.mark.parametrize("seconds", [0, 8])
 async def test_update_is_not_sent_if_main_changed_after_the_checks(stage: Stage, seconds: int) -> None:
     async with stage.play(start="changes") as run:
-        contest, at = await open_change_request(run)
-        await change_main(contest)
+        scenario, at = await open_change_request(run)
+        await change_main(scenario)
         before = await run.ask(change_requests.Get(at=at), MARA)
-        await contest.open()
+        await scenario.open()
         await run.press("U")
-        await run.see(f"Update #{contest.number} from main?", "~ Stores")
+        await run.see(f"Update #{scenario.number} from main?", "~ Stores")
         await run.later(seconds=seconds)
-        name = await change_main(contest, "Rotate them again")
+        name = await change_main(scenario, "Rotate them again")
         await run.press("y")
         await run.hear(
             f"Main has changed since the checks were loaded: {name} was merged. Review the checks again before you update."
         )
         assert not run.gate.sent(change_requests.UpdateFromMain)
         assert (await run.ask(change_requests.Get(at=at), MARA)).revision == before.revision
-        await run.see(f"Update #{contest.number} from main?", "~ Stores")
+        await run.see(f"Update #{scenario.number} from main?", "~ Stores")
         await run.press("y")
         await run.see("conflict 1 of 1")
 
 
 async def test_merge_of_several_stops_if_main_changed_after_the_checks(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        contest, _ = await open_change_request(run)
-        await contest.propose(add_page("# Depots\n\nThere are two depots.\n"), subject="Recount the depots")
+        scenario, _ = await open_change_request(run)
+        await scenario.propose(add_page("# Depots\n\nThere are two depots.\n"), subject="Recount the depots")
         await run.press("3", "r", "/", *"recount", "enter")
         await run.see("Recount the depots", "Recount the stores")
         await run.press("j", "k", "x", "x", "m")
@@ -199,19 +199,19 @@ async def test_merge_of_several_stops_if_main_changed_after_the_checks(stage: St
         run.gate.shut(reviews.List)
         await run.press("y")
         await run.see("checking again")
-        name = await change_main(contest)
+        name = await change_main(scenario)
         run.gate.open()
         await run.hear(
             f"main has changed since the checks were loaded: {name} was merged.", "Nothing was merged. Stopped at #"
         )
-        assert await read_main(contest) == MAIN
+        assert await read_main(scenario) == MAIN
         assert not run.gate.sent(change_requests.Merge)
 
 
 async def test_merge_of_several_in_another_order_waits_for_its_checks(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        contest, _ = await open_change_request(run)
-        await contest.propose(add_page("# Depots\n\nThere are two depots.\n"), subject="Recount the depots")
+        scenario, _ = await open_change_request(run)
+        await scenario.propose(add_page("# Depots\n\nThere are two depots.\n"), subject="Recount the depots")
         await run.press("3", "r", "/", *"recount", "enter")
         await run.see("Recount the depots", "Recount the stores")
         await run.press("j", "k", "x", "x", "m")

@@ -18,7 +18,7 @@ from octavo.tui.review.term_screen import TermScreen
 from octavo.tui.review.update_from_main import IncomingChanges
 from octavo.tui.widgets.command_palette import SYNONYMS, PaletteScreen
 from octavo.tui.widgets.commands import CURSOR_COMMANDS, ActiveCommand, HasCommands
-from tests.journeys.managed import NOOR
+from tests.journeys.resource_samples import NOOR
 from tests.journeys.stage import Run, Stage
 
 COMMANDS_BY_SEARCH = {

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.journeys.stage import Run, Stage
-from tests.journeys.tours import TOURS, ambiguous, go
+from tests.journeys.tours import TOURS, ambiguous_keys, go
 
 PICTURES = Path(__file__).parent / "pictures"
 SIZES = [(80, 24), (120, 36), (200, 60)]
@@ -58,7 +58,7 @@ async def test_views_and_dialogs_match_the_approved_pictures(stage: Stage, tour:
     async with stage.play(start=start, size=size, in_order=True) as run:
         for stop in TOURS[tour]:
             await go(run, stop)
-            assert ambiguous(run) == [], stop.name
+            assert ambiguous_keys(run) == [], stop.name
             name = f"{stop.name}-{size[0]}x{size[1]}"
             await wait_for_picture(run, name)
             wrong.append(differs(name, run.text))

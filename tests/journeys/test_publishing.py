@@ -11,7 +11,7 @@ from octavo.server.demo.history import ORGANIZATION
 from octavo.server.demo.library import SITE
 from octavo.tui.review.checked_dialog import CheckedDialog
 from tests.journeys.faulty_server import altered
-from tests.journeys.managed import NOOR
+from tests.journeys.resource_samples import NOOR
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_resources import create_missing_resources
 

@@ -15,9 +15,9 @@ from octavo.tui.resources.form import FormDialog
 from tests.journeys.faulty_server import altered
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_comments import select_first_paragraph
-from tests.journeys.test_managing_spaces import NOOR, allow_private_imports, create_space, focus_space_tree, web
 from tests.journeys.test_resources import open_table
 from tests.journeys.test_reviewing import open_change_request
+from tests.journeys.test_space_management import NOOR, allow_private_imports, create_space, focus_space_tree, web
 from tests.server.web_server import WebServer
 
 __all__ = ["web"]

@@ -10,7 +10,7 @@ import pytest
 from octavo.api import redirects, search, site_structure, sites
 from octavo.api.operation import Operation
 from octavo.server.demo.library import SITE
-from tests.journeys.managed import NOOR
+from tests.journeys.resource_samples import NOOR
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_access import select_row
 from tests.journeys.test_resources import browser, create_missing_resources, open_table

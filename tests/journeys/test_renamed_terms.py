@@ -7,7 +7,7 @@ import pytest
 from octavo.api import change_requests, comments
 from octavo.api.content import Edit, GetPage
 from octavo.tui.review.term_screen import TermScreen
-from tests.journeys.contests import HARBOUR, Contest, add_page, edit_page
+from tests.journeys.request_scenario import HARBOUR, RequestScenario, add_page, edit_page
 from tests.journeys.stage import MARA, Run, Stage
 
 LANTERNS = "# Lanterns\n\nLight the storm lantern at dusk. Refill it after 40 min of rain.\n"
@@ -16,22 +16,22 @@ STORES = "# Stores\n\nBuy a storm\nlantern here. See `storm lantern` and [oil](s
 SIZES = pytest.mark.parametrize("size", [(120, 36), (80, 24)])
 
 
-async def rename(run: Run, new: str = "storm beacon") -> Contest:
+async def rename(run: Run, new: str = "storm beacon") -> RequestScenario:
     """Publish three pages with a term, and open a change request that renames the term on the first page."""
-    contest = Contest(run)
-    await contest.publish(add_page(LANTERNS), add_page(PIERS), add_page(STORES), subject="Write about lanterns")
-    page = (await contest.page("Lanterns")).id
-    await contest.propose(edit_page(page, LANTERNS.replace("storm lantern", new)))
-    await contest.open()
+    scenario = RequestScenario(run)
+    await scenario.publish(add_page(LANTERNS), add_page(PIERS), add_page(STORES), subject="Write about lanterns")
+    page = (await scenario.page("Lanterns")).id
+    await scenario.propose(edit_page(page, LANTERNS.replace("storm lantern", new)))
+    await scenario.open()
     await run.see("Refill it")
-    return contest
+    return scenario
 
 
 @pytest.mark.before_release("size1")
 @SIZES
 async def test_selected_places_of_a_renamed_term_are_edited_and_undone(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(size=size) as run:
-        contest = await rename(run)
+        scenario = await rename(run)
         at = run.app.screen.at  # type: ignore[attr-defined]  # The screen is the change request.
         await run.press("#")
         await run.see("Find which old term?", "storm lantern", "is now storm beacon")
@@ -47,13 +47,13 @@ async def test_selected_places_of_a_renamed_term_are_edited_and_undone(stage: St
         await run.press("y")
         await run.hear("Replaced 3 places in #")
         await run.see("No other places have “storm lantern”.")
-        assert await contest.text("Stores", at) == STORES.replace("storm\nlantern", "storm\nbeacon", 1)
-        assert "**storm** beacon" in await contest.text("Piers", at)
-        assert "two storm beacons" in await contest.text("Piers", at)
+        assert await scenario.text("Stores", at) == STORES.replace("storm\nlantern", "storm\nbeacon", 1)
+        assert "**storm** beacon" in await scenario.text("Piers", at)
+        assert "two storm beacons" in await scenario.text("Piers", at)
         assert len(run.gate.sent(Edit)) == 1
         await run.press("u")
         await run.hear("Undid the replacement.")
-        assert await contest.text("Piers", at) == PIERS
+        assert await scenario.text("Piers", at) == PIERS
         await run.press("r")
         await run.see("3 places")
 
@@ -72,12 +72,12 @@ async def test_rename_of_all_places_takes_six_keys(stage: Stage) -> None:
 @pytest.mark.before_release
 async def test_page_title_with_the_term_is_listed_to_be_renamed_by_hand(stage: Stage) -> None:
     async with stage.play() as run:
-        contest = Contest(run)
-        await contest.publish(add_page(LANTERNS), add_page("# Storm lanterns\n\nMany **storm lan**terns.\n"))
-        await contest.propose(
-            edit_page((await contest.page("Lanterns")).id, LANTERNS.replace("lantern at", "beacon at"))
+        scenario = RequestScenario(run)
+        await scenario.publish(add_page(LANTERNS), add_page("# Storm lanterns\n\nMany **storm lan**terns.\n"))
+        await scenario.propose(
+            edit_page((await scenario.page("Lanterns")).id, LANTERNS.replace("lantern at", "beacon at"))
         )
-        await contest.open()
+        await scenario.open()
         await run.press("#", "down", "enter")
         await run.see("Storm lanterns", "page title", "then M to rename it.")
         await run.see("edit by hand")
@@ -89,7 +89,7 @@ async def test_page_title_with_the_term_is_listed_to_be_renamed_by_hand(stage: S
 @SIZES
 async def test_selected_places_become_pending_suggestions(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(size=size) as run:
-        contest = await rename(run)
+        scenario = await rename(run)
         at = run.app.screen.at  # type: ignore[attr-defined]  # The screen is the change request.
         await run.press("#", "down", "enter")
         await run.see("3 places", "36 of 36 pages searched")
@@ -102,32 +102,32 @@ async def test_selected_places_become_pending_suggestions(stage: Stage, size: tu
         await run.press("u")
         await run.hear("Removed 3 pending suggestions.")
         assert not run.app.session.outbox.pending_comments(at)
-        assert await contest.text("Stores", at) == STORES
+        assert await scenario.text("Stores", at) == STORES
         assert not run.gate.sent(comments.Create)
 
 
 async def test_page_edited_by_someone_else_is_skipped_and_named(stage: Stage) -> None:
     async with stage.play() as run:
-        contest = await rename(run)
+        scenario = await rename(run)
         at = run.app.screen.at  # type: ignore[attr-defined]  # The screen is the change request.
         await run.press("#", "down", "enter")
         await run.see("3 places")
         edited = STORES.replace("Wait", "Please wait")
-        stores = await contest.page("Stores", at)
+        stores = await scenario.page("Stores", at)
         await run.ask(Edit(at=at, changes=(edit_page(stores.id, edited),), compat=False), MARA)
         await run.press("*", "e", "y")
         await run.hear("Replaced 2 places on 1 page of #", "Skipped Stores (was edited in the meantime).")
-        assert await contest.text("Stores", at) == edited
+        assert await scenario.text("Stores", at) == edited
         await run.see("1 place ", "Stores")
 
 
 @pytest.mark.before_release
 async def test_number_is_found_with_its_unit(stage: Stage) -> None:
     async with stage.play() as run:
-        contest = Contest(run)
-        await contest.publish(add_page(LANTERNS), add_page(STORES))
-        await contest.propose(edit_page((await contest.page("Lanterns")).id, LANTERNS.replace("40 min", "55 min")))
-        await contest.open()
+        scenario = RequestScenario(run)
+        await scenario.publish(add_page(LANTERNS), add_page(STORES))
+        await scenario.propose(edit_page((await scenario.page("Lanterns")).id, LANTERNS.replace("40 min", "55 min")))
+        await scenario.open()
         await run.press("#")
         await run.see("“40 min” → “55 min”", "Wait 40 min → 55 min.")
         assert isinstance(run.app.screen, TermScreen)

@@ -34,7 +34,7 @@ from octavo.tui.widgets.row_list import Row
 from octavo.tui.widgets.short_texts import Fact
 from octavo.tui.widgets.text_widgets import FactList
 from tests.journeys.faulty_server import altered
-from tests.journeys.managed import MISSING_RESOURCES, NOOR
+from tests.journeys.resource_samples import MISSING_RESOURCES, NOOR
 from tests.journeys.stage import MARA, Run, Stage
 
 

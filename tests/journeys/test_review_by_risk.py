@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.journeys.contests import Contest, add_page, edit_page
+from tests.journeys.request_scenario import RequestScenario, add_page, edit_page
 from tests.journeys.stage import Run, Stage
 
 SIZES = [(120, 36), (80, 24)]
@@ -52,10 +52,10 @@ The end.
 
 async def review(run: Run, before: str = BEFORE, after: str = AFTER) -> None:
     """Open the change request and go to its diff."""
-    contest = Contest(run)
-    await contest.publish(add_page(before), subject="Write down the stores")
-    await contest.propose(edit_page((await contest.page("Stores")).id, after))
-    await contest.open()
+    scenario = RequestScenario(run)
+    await scenario.publish(add_page(before), subject="Write down the stores")
+    await scenario.propose(edit_page((await scenario.page("Stores")).id, after))
+    await scenario.open()
     await run.press("enter")
     await run.see("change 1 of 6")
 
@@ -115,10 +115,10 @@ async def test_page_without_meaningful_changes_says_what_is_hidden(stage: Stage)
 
 
 async def review_formatting(run: Run) -> None:
-    contest = Contest(run)
-    await contest.publish(add_page(BEFORE), subject="Write down the stores")
-    await contest.propose(edit_page((await contest.page("Stores")).id, BEFORE.replace("**", "")))
-    await contest.open()
+    scenario = RequestScenario(run)
+    await scenario.publish(add_page(BEFORE), subject="Write down the stores")
+    await scenario.propose(edit_page((await scenario.page("Stores")).id, BEFORE.replace("**", "")))
+    await scenario.open()
     await run.press("enter")
     await run.see("change 1 of 1")
 

@@ -10,7 +10,7 @@ from octavo.server.demo.library import SITE
 from octavo.tui.resources import site_tree
 from octavo.tui.resources.form import FormDialog
 from octavo.tui.widgets.commands import active_commands
-from tests.journeys.managed import NOOR
+from tests.journeys.resource_samples import NOOR
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_resources import browser, titles
 

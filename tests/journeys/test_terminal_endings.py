@@ -9,8 +9,8 @@ import pytest
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import StateDb
 from tests.benchmarks.terminal import Terminal
+from tests.journeys.app_terminal import output_of, terminal
 from tests.journeys.stage import Stage
-from tests.journeys.terminals import output_of, terminal
 
 ALTERNATE_SCREEN_LEFT, CURSOR_SHOWN, MOUSE_OFF = b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?1000l"
 WORDS = "Half a thought, and the terminal goes."

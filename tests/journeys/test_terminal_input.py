@@ -6,8 +6,8 @@ import pytest
 
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import StateDb
+from tests.journeys.app_terminal import terminal
 from tests.journeys.stage import Stage
-from tests.journeys.terminals import terminal
 
 
 @pytest.mark.before_release

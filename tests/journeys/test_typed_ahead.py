@@ -11,8 +11,8 @@ from textual.widgets import Input, TextArea
 from octavo.api import teams
 from octavo.tui.resources.form import FormDialog
 from octavo.tui.review.request_view import ChangeRequestScreen
+from tests.journeys.app_terminal import terminal
 from tests.journeys.stage import MAX_WAIT_SECONDS, Run, Stage
-from tests.journeys.terminals import terminal
 from tests.journeys.test_access import open_item
 from tests.journeys.test_editors import saved_drafts
 from tests.journeys.test_resources import open_table

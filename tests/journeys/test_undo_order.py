@@ -9,7 +9,7 @@ from tests.journeys.test_comments import select_first_paragraph
 from tests.journeys.test_inbox import NOOR
 from tests.journeys.test_pending_comments import add_pending_comment
 from tests.journeys.test_reviewing import open_change_request
-from tests.journeys.test_suggesting import page_of_times, ref_of_seven, suggest
+from tests.journeys.test_suggestions import page_of_times, ref_of_seven, suggest
 
 
 async def open_review(run: Run) -> None:

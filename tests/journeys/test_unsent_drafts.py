@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from octavo.api import change_requests, comments, reviews
-from tests.journeys.lived_in import lived_in, stage
 from tests.journeys.stage import Run, Stage
-from tests.journeys.test_authoring import leave_editor_file
+from tests.journeys.test_page_editing import leave_editor_file
 from tests.journeys.test_pending_comments import add_pending_comment
 from tests.journeys.test_reviewing import open_change_request
+from tests.journeys.used_computer import stage, used_folders
 
-__all__ = ["lived_in", "stage"]
+__all__ = ["stage", "used_folders"]
 
 DISCARDED, RESTORED = "Draft discarded", "Restored your draft."
 

@@ -127,7 +127,7 @@ async def go(run: Run, stop: Stop) -> None:
     await run.see(*stop.words)
 
 
-def ambiguous(run: Run) -> list[str]:
+def ambiguous_keys(run: Run) -> list[str]:
     """Return keys with two meanings on this screen."""
     places = {active.node for active in run.app.screen.active_bindings.values()}
     return key_clashes(run.app.screen) + [

@@ -24,7 +24,7 @@ from octavo.tui.resources.resource_browser import BrowserLevel
 from octavo.tui.widgets.chooser import Picker
 from octavo.tui.widgets.confirm import ConfirmDialog
 from octavo.tui.widgets.text_inputs import TextEditor
-from tests.journeys.managed import ALWAYS_CHECKED_KEYS, BARE_SITE_TITLE, NOOR, FieldTexts, Forms, changes
+from tests.journeys.resource_samples import ALWAYS_CHECKED_KEYS, BARE_SITE_TITLE, NOOR, FieldTexts, Forms, changes
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_resources import browser, is_loaded, open_table
 from tests.tui.resources.test_declarations import all_of
@@ -254,20 +254,20 @@ def items_to_open(kind: Resource[Any], things: Sequence[Any]) -> Sequence[Any]:
 
 @pytest.mark.before_release("admin", "sites")
 @pytest.mark.parametrize("start", VIEWS)
-async def test_items_of_some_tables_are_created_edited_and_deleted(furnished_stage: Stage, start: str) -> None:
-    await manage(furnished_stage, start, RESOURCES_IN_EVERY_RUN[start])
+async def test_items_of_some_tables_are_created_edited_and_deleted(full_stage: Stage, start: str) -> None:
+    await manage(full_stage, start, RESOURCES_IN_EVERY_RUN[start])
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("start", VIEWS)
-async def test_items_of_every_table_are_created_edited_and_deleted(furnished_stage: Stage, start: str) -> None:
-    await manage(furnished_stage, start, {kind.name for _, kind in all_of(VIEWS[start])})
+async def test_items_of_every_table_are_created_edited_and_deleted(full_stage: Stage, start: str) -> None:
+    await manage(full_stage, start, {kind.name for _, kind in all_of(VIEWS[start])})
 
 
-async def manage(furnished_stage: Stage, start: str, kinds: set[str]) -> None:
-    font = furnished_stage.folder / "tide.woff2"
+async def manage(full_stage: Stage, start: str, kinds: set[str]) -> None:
+    font = full_stage.folder / "tide.woff2"
     font.write_bytes(b"wOF2" + bytes(60))
-    async with furnished_stage.play(NOOR, start=start) as run:
+    async with full_stage.play(NOOR, start=start) as run:
         visitor = TableVisitor(run, Forms(run.app, lambda op: run.ask(op, NOOR), run.platform.world), font, kinds)
         await visitor.cover_level()
     assert visitor.done == {each for _, kind in all_of(VIEWS[start]) if kind.name in kinds for each in writable(kind)}

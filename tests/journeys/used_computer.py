@@ -1,4 +1,4 @@
-"""Fixtures for a computer on which Mara has opened the inbox before, so that a start requests only recent data."""
+"""The folders of a computer on which Mara has opened the inbox before, so that a start requests only recent data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KEPT_FOLDERS = ("cache", "state")
 
 
 @pytest.fixture(scope="session")
-def lived_in(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def used_folders(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folders of the computer."""
     clock = short_texts.clock
     before = Stage(tmp_path_factory.mktemp("lived-in"), library)
@@ -31,10 +31,10 @@ def lived_in(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def stage(stage: Stage, lived_in: Path) -> Stage:
+def stage(stage: Stage, used_folders: Path) -> Stage:
     """Return the stage of other journeys with the cache and state of that computer."""
     for kept in KEPT_FOLDERS:
-        shutil.copytree(lived_in / kept, stage.folder / kept)
+        shutil.copytree(used_folders / kept, stage.folder / kept)
     return stage
 
 

@@ -10,9 +10,9 @@ from textual.strip import Strip
 from octavo.api import change_requests, comments, content, reviews, spaces
 from octavo.server.app import Platform
 from octavo.tui.terminal.textual_internals import painted_rows
-from tests.journeys.hostile import HOSTILE, ROUTES, SHOWN, poison
+from tests.journeys.app_terminal import bytes_of_keys, output_of, terminal
+from tests.journeys.hostile_library import HOSTILE, ROUTES, SHOWN, make_hostile
 from tests.journeys.stage import Run, Stage
-from tests.journeys.terminals import bytes_of_keys, output_of, terminal
 from tests.tui.widgets.scratch import harmless
 
 
@@ -21,7 +21,7 @@ def hostile_library(library: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     """Return a library in which every text is hostile. Each test copies the file."""
     path = tmp_path_factory.mktemp("poisoned") / "library.db"
     shutil.copyfile(library, path)
-    poison(path)
+    make_hostile(path)
     return path
 
 

@@ -14,11 +14,11 @@ from octavo.tui.resources.form import FormDialog
 from octavo.tui.resources.organization_resources import FONTS
 from octavo.tui.resources.site_resources import SITE_SPACES
 from octavo.tui.resources.table import facts_of
-from tests.journeys.managed import NOOR
+from tests.journeys.resource_samples import NOOR
 from tests.journeys.stage import Stage
 from tests.journeys.test_access import HERE, open_item, select_row
-from tests.journeys.test_managing_spaces import create_space, focus_space_tree, space_on_server
 from tests.journeys.test_resources import open_table, titles
+from tests.journeys.test_space_management import create_space, focus_space_tree, space_on_server
 
 SIZES = pytest.mark.parametrize(
     "size", [pytest.param((120, 36), id="wide", marks=pytest.mark.long), pytest.param((80, 24), id="narrow")]

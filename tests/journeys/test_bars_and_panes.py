@@ -20,10 +20,10 @@ from octavo.tui.core.view import StatusBar, TopBar
 from octavo.tui.review import request_view
 from octavo.tui.review.request_view import ChangeRequestScreen
 from octavo.tui.widgets import short_texts
-from tests.journeys.lived_in import lived_in, new_stage, stage
 from tests.journeys.stage import Run, Stage
+from tests.journeys.used_computer import new_stage, stage, used_folders
 
-__all__ = ["lived_in", "new_stage", "stage"]
+__all__ = ["new_stage", "stage", "used_folders"]
 
 
 def accented_titles(run: Run) -> set[str]:

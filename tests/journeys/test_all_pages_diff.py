@@ -14,7 +14,7 @@ from octavo.tui.reader.diff_scroll import ScrollContents, ScrollNavigation
 from octavo.tui.reader.viewport import SHORT_PAGE
 from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.stage import MARA, Run, Stage
-from tests.journeys.test_returning import edit_time_page, find_refused
+from tests.journeys.test_changes_since_review import edit_time_page, find_refused
 from tests.journeys.test_reviewing import open_refused
 
 SIZES = pytest.mark.parametrize("size", [(120, 36), (80, 24)])

@@ -27,7 +27,7 @@ from octavo.tui.resources.resource_browser import BrowserLevel
 from octavo.tui.resources.space_resources import MANAGED_SPACES
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Commands
-from tests.journeys.managed import (
+from tests.journeys.resource_samples import (
     ALWAYS_CHECKED_KEYS,
     NOOR,
     ORGANIZATION_REF,
@@ -248,8 +248,8 @@ ROLES_IN_EVERY_RUN = ("administrator", "owner of a space", "guest")
 @pytest.mark.parametrize(
     "role", [pytest.param(each, marks=() if each in ROLES_IN_EVERY_RUN else pytest.mark.long) for each in PEOPLE]
 )
-async def test_disabled_keys_match_the_refusals_of_the_server(furnished_stage: Stage, role: str) -> None:
-    async with furnished_stage.play(PEOPLE[role], start="admin") as run:
+async def test_disabled_keys_match_the_refusals_of_the_server(full_stage: Stage, role: str) -> None:
+    async with full_stage.play(PEOPLE[role], start="admin") as run:
         compared = PermissionComparison(
             run, PEOPLE[role], Forms(run.app, lambda op: run.ask(op, NOOR), run.platform.world)
         )

@@ -19,8 +19,8 @@ from octavo.tui.resources.form_state import font_weight, text_after_choosing_fil
 from octavo.tui.widgets.text_inputs import complete_path
 from tests.journeys.stage import Stage
 from tests.journeys.test_access import HERE
-from tests.journeys.test_managing_spaces import NOOR, create_space, focus_space_tree, space_on_server
 from tests.journeys.test_resources import open_table, titles
+from tests.journeys.test_space_management import NOOR, create_space, focus_space_tree, space_on_server
 
 FONT = b"wOF2" + bytes(300_000)
 

@@ -10,10 +10,10 @@ from collections.abc import Awaitable, Callable, Iterator
 import pytest
 
 from octavo.api.organizations import List as ListOrganizations
-from tests.journeys.contradictions import contradictions, failed
 from tests.journeys.faulty_server import serving
 from tests.journeys.random_keys import RandomUser
 from tests.journeys.random_server import RandomServer
+from tests.journeys.screen_checks import failed, find_contradictions
 from tests.journeys.stage import Stage
 from tests.tui.widgets.scratch import harmless
 from tests.work_measurement import MAX_IDLE_SHARE, processor_share
@@ -72,7 +72,7 @@ async def act_at_random(
                     checked = len(done) // CHECK_INTERVAL
                     await run.settle(MAX_KEY_SECONDS)
                     assert harmless(run.lines), (done[-40:], [each for each in run.lines if not harmless([each])])
-                    assert list(contradictions(run, server)) == [], done[-20:]
+                    assert list(find_contradictions(run, server)) == [], done[-20:]
             if run.app.return_value is None:
                 await run.settle(MAX_KEY_SECONDS)
                 shares = [await processor_share(SECONDS) for _ in range(3)]
@@ -87,7 +87,7 @@ async def test_no_view_claims_to_be_empty_when_organizations_fail(stage: Stage) 
         assert failed(server, ListOrganizations())
         for view in "1342":
             await run.press(view)
-            assert list(contradictions(run, server)) == []
+            assert list(find_contradictions(run, server)) == []
 
 
 @pytest.mark.before_release

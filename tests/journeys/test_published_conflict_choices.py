@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.documents.test_page_merge import CASES
-from tests.journeys.contests import THEIRS, Contest, add_page, edit_page
+from tests.journeys.request_scenario import THEIRS, RequestScenario, add_page, edit_page
 from tests.journeys.stage import Stage
 
 TITLE = "# Stores\n\n"
@@ -36,27 +36,27 @@ def text_of(number: int, side: str) -> str:
 async def test_main_content_matches_the_resolved_conflicts_of_all_pages(stage: Stage) -> None:
     numbers = range(len(DECISIONS))
     async with stage.play(start="changes") as run:
-        contest = Contest(run)
-        await contest.publish(*(add_page(text_of(number, "base")) for number in numbers), subject=THEIRS)
-        pages = [(await contest.page(f"Stores {number}")).id for number in numbers]
-        await contest.propose(*(edit_page(pages[number], text_of(number, "request")) for number in numbers))
-        mine = contest.number
-        await contest.publish(*(edit_page(pages[number], text_of(number, "main")) for number in numbers))
-        contest.number = mine
-        await contest.open()
-        await contest.update()
+        scenario = RequestScenario(run)
+        await scenario.publish(*(add_page(text_of(number, "base")) for number in numbers), subject=THEIRS)
+        pages = [(await scenario.page(f"Stores {number}")).id for number in numbers]
+        await scenario.propose(*(edit_page(pages[number], text_of(number, "request")) for number in numbers))
+        mine = scenario.number
+        await scenario.publish(*(edit_page(pages[number], text_of(number, "main")) for number in numbers))
+        scenario.number = mine
+        await scenario.open()
+        await scenario.update()
         shown = {}
         for number in numbers:
             await run.see(f"{number} of {len(DECISIONS)} resolved", f"Stores {number}")
             await run.press(DECISIONS[number][1])
         await run.see(f"{len(DECISIONS)} of {len(DECISIONS)} resolved")
         for number in reversed(numbers):
-            shown[number] = await contest.preview()
+            shown[number] = await scenario.preview()
             await run.press("K")
-        await contest.send()
-        await contest.merge()
+        await scenario.send()
+        await scenario.merge()
         for number in numbers:
-            live = await contest.text(f"Stores {number}")
+            live = await scenario.text(f"Stores {number}")
             assert live == shown[number]
             assert live.strip("\n") == text_of(number, KEYS[DECISIONS[number][1]]).strip("\n")
 
@@ -73,20 +73,20 @@ async def test_main_content_matches_the_resolved_conflicts(stage: Stage, name: s
     case = CASES[name]
     assert case["conflicts"] == "1"
     async with stage.play(start="changes") as run:
-        contest = Contest(run)
-        await contest.texts(*(TITLE + case[side] for side in ("base", "main", "request")))
-        await contest.open()
-        await contest.update()
+        scenario = RequestScenario(run)
+        await scenario.change_page(*(TITLE + case[side] for side in ("base", "main", "request")))
+        await scenario.open()
+        await scenario.update()
         await run.see("0 of 1 resolved")
         await run.press(key)
         await run.see("1 of 1 resolved")
-        shown = await contest.preview()
-        await contest.send()
+        shown = await scenario.preview()
+        await scenario.send()
         if case[KEYS[key]] == case["main"]:
             await run.press("m")
             await run.see("Main already has these changes.")
         else:
-            await contest.merge()
-        live = await contest.text("Stores")
+            await scenario.merge()
+        live = await scenario.text("Stores")
         assert live == shown
         assert live.strip("\n") == (TITLE + case[KEYS[key]]).strip("\n")

@@ -10,12 +10,12 @@ from octavo.api import redirects, site_structure, sites
 from octavo.server.demo.library import SITE
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.resources.form import FormDialog
-from tests.journeys.managed import NOOR
+from tests.journeys.resource_samples import NOOR
 from tests.journeys.stage import Stage
 from tests.journeys.test_access import open_item, select_row
-from tests.journeys.test_managing_spaces import content, create_space, focus_space_tree
 from tests.journeys.test_resources import browser, open_table
 from tests.journeys.test_site_structure import open_structure, select_part
+from tests.journeys.test_space_management import content, create_space, focus_space_tree
 
 NARROW = (80, 24)
 

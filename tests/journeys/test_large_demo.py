@@ -24,7 +24,12 @@ from octavo.server.store import Store
 from octavo.tui.inbox.inbox_screen import InboxScreen
 from octavo.tui.widgets import short_texts
 from tests.journeys.stage import Run, Stage
-from tests.journeys.test_fresh import YUKI, SequentialPlatform, wait_for_background_refresh, wait_while_requests_wait
+from tests.journeys.test_background_refresh import (
+    YUKI,
+    SequentialPlatform,
+    wait_for_background_refresh,
+    wait_while_requests_wait,
+)
 
 PORTION = 0.03
 pytestmark = pytest.mark.timeout(400)

@@ -1,4 +1,4 @@
-"""Find statements on the screen that contradict the responses of a random server."""
+"""Checks that no statement on the screen contradicts the responses of a random server."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LISTS = {
 succeeded."""
 
 
-def contradictions(run: Run, server: RandomServer) -> Iterator[str]:
+def find_contradictions(run: Run, server: RandomServer) -> Iterator[str]:
     """Yield a sentence for each contradiction. Call this function only while the app is idle."""
     screen = run.app.screen
     if isinstance(screen, SearchScreen):

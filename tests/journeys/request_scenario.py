@@ -1,4 +1,4 @@
-"""Pages that main and a change request both changed, and the steps of a reviewer."""
+"""A change request on pages that main changes too, and the steps of its reviewer."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def add_page(markdown: str, into: str | None = None) -> InsertPage:
 
 
 @dataclass
-class Contest:
-    """A space in which main changed after a change request was created."""
+class RequestScenario:
+    """A change request of Mara, and a main that may change after its creation."""
 
     run: Run
     number: int = 0
@@ -53,7 +53,7 @@ class Contest:
         raw = (await self.run.ask(GetRawPage(at=at, page_id=page.id, format="markdown"), MARA)).markdown
         return raw.text if raw is not None else ""
 
-    async def texts(self, base: str, main: str, mine: str, *, title: str = "Stores") -> None:
+    async def change_page(self, base: str, main: str, mine: str, *, title: str = "Stores") -> None:
         """Change one page in main and in a change request."""
         await self.publish(add_page(base), subject="Write down the stores")
         page = (await self.page(title)).id

@@ -97,7 +97,7 @@ ROLE_EXAMPLES: tuple[Operation[Any], ...] = (
 """Operations that create more items, so that the permissions of roles differ."""
 
 
-def furnish(world: World) -> None:
+def create_all_resources(world: World) -> None:
     """Create items of every resource, and upload files for more fonts."""
     handlers.load()  # The server may not have loaded its handlers yet in this process.
     for op in (*MISSING_RESOURCES, *ROLE_EXAMPLES):
@@ -131,7 +131,7 @@ def keys_of_files(world: World) -> list[str]:
     return [each["id"] for each in world.store.all(f"/orgs/{ORGANIZATION}/uploads")]
 
 
-class _Undone(Exception):
+class _RolledBack(Exception):
     """Rolls back a transaction."""
 
 
@@ -140,8 +140,8 @@ def status_for(world: World, op: Operation[Any], person: str) -> int:
     try:
         with world.store.transaction():
             run_operation(op, world.for_user(person))
-            raise _Undone
-    except _Undone:
+            raise _RolledBack
+    except _RolledBack:
         return SPECS[type(op)].success
     except Refusal as refused:
         return refused.status
@@ -162,8 +162,8 @@ def changes(world: World, op: Operation[Any], listed: Operation[Any]) -> bool:
     try:
         with world.store.transaction():
             is_later = isinstance(run_operation(op, world.for_user(NOOR)), BackgroundWork)
-            raise _Undone(is_later or now() != before)
-    except _Undone as undone:
+            raise _RolledBack(is_later or now() != before)
+    except _RolledBack as undone:
         return bool(undone.args[0])
     except (MissingResource, Refusal):
         return False

@@ -8,7 +8,7 @@ import pytest
 
 from octavo.api import comments, content
 from octavo.settings.programs import Linter
-from tests.journeys.contests import Contest, add_page, edit_page
+from tests.journeys.request_scenario import RequestScenario, add_page, edit_page
 from tests.journeys.stage import MARA, Run, Stage
 
 BEFORE = "# Stores\n\nSee [an old list](gone.md) of all stores.\n\n## Opening hours\n\nThey are open all day.\n"
@@ -18,10 +18,10 @@ AFTER = (
 
 
 async def open_request(run: Run) -> None:
-    contest = Contest(run)
-    await contest.publish(add_page(BEFORE), subject="Write down the stores")
-    await contest.propose(edit_page((await contest.page("Stores")).id, AFTER))
-    await contest.open()
+    scenario = RequestScenario(run)
+    await scenario.publish(add_page(BEFORE), subject="Write down the stores")
+    await scenario.propose(edit_page((await scenario.page("Stores")).id, AFTER))
+    await scenario.open()
     await run.see("▲ anchor  no heading", "▲ link  no page", "▲2")
 
 
@@ -119,11 +119,11 @@ async def test_run_linters_says_how_to_add_one(stage: Stage) -> None:
 @pytest.mark.before_release
 async def test_findings_are_shown_if_the_page_tree_loads_last(stage: Stage) -> None:
     async with stage.play() as run:
-        contest = Contest(run)
-        await contest.publish(add_page(BEFORE), subject="Write down the stores")
-        await contest.propose(edit_page((await contest.page("Stores")).id, AFTER))
+        scenario = RequestScenario(run)
+        await scenario.publish(add_page(BEFORE), subject="Write down the stores")
+        await scenario.propose(edit_page((await scenario.page("Stores")).id, AFTER))
         run.gate.shut(content.ListPages)
-        await contest.open()
+        await scenario.open()
         await run.see("change 1 of", "+")
         run.gate.open()
         await run.see("▲ anchor  no heading", "▲ link  no page", "▲2")
@@ -132,11 +132,11 @@ async def test_findings_are_shown_if_the_page_tree_loads_last(stage: Stage) -> N
 @pytest.mark.before_release
 async def test_findings_on_equal_blocks_are_all_shown(stage: Stage) -> None:
     async with stage.play() as run:
-        contest = Contest(run)
-        await contest.publish(add_page(BEFORE), subject="Write down the stores")
+        scenario = RequestScenario(run)
+        await scenario.publish(add_page(BEFORE), subject="Write down the stores")
         item = "* See [it](nowhere.md).\n"
-        await contest.propose(edit_page((await contest.page("Stores")).id, f"{BEFORE}\n{item}* Other.\n{item}"))
-        await contest.open()
+        await scenario.propose(edit_page((await scenario.page("Stores")).id, f"{BEFORE}\n{item}* Other.\n{item}"))
+        await scenario.open()
         await run.see("▲2")
         await run.press(";", "_")
         await run.see("▲1")

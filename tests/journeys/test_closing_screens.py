@@ -16,7 +16,7 @@ from octavo.tui.core.connection import Subscriptions
 from octavo.tui.core.session import Session
 from tests.journeys.stage import Stage
 from tests.journeys.test_reviewing import open_change_request
-from tests.journeys.test_suggesting import ref_of_seven, suggest
+from tests.journeys.test_suggestions import ref_of_seven, suggest
 
 KEYS_BY_SCREEN: dict[str, dict[str, tuple[str, ...]]] = {
     "changes": {"change request": ("enter",)},

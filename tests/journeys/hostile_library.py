@@ -216,7 +216,7 @@ ROUTES: dict[str, Sequence[str]] = {
 """Keys that open every view and dialog. They do not depend on titles."""
 
 
-def poison(library: Path) -> None:
+def make_hostile(library: Path) -> None:
     """Make every text in a library hostile."""
     db = sqlite3.connect(library)
     with db:

@@ -9,7 +9,7 @@ from octavo.api.content import DeletePage, DocumentBody, UpdatePage
 from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.stage import Run, Stage
-from tests.journeys.test_fresh_diffs import HARBOUR, YUKI, OpenChangeRequest
+from tests.journeys.test_diff_updates import HARBOUR, YUKI, OpenChangeRequest
 
 REMOVED_TEXT = "All times in requests and answers are UTC"
 

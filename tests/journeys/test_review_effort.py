@@ -11,7 +11,7 @@ import pytest
 
 from octavo.settings.programs import Linter
 from octavo.tui.review.request_view import ChangeRequestScreen
-from tests.journeys.contests import Contest, add_page, edit_page
+from tests.journeys.request_scenario import RequestScenario, add_page, edit_page
 from tests.journeys.stage import Run, Stage
 
 BUOYS = """\
@@ -160,14 +160,14 @@ def edited(number: int, page: str) -> str:
 
 async def seed(run: Run) -> list[str]:
     """Publish the pages, and propose the change requests. Return their numbers."""
-    contest, numbers = Contest(run), []
+    scenario, numbers = RequestScenario(run), []
     for number in range(len(REQUESTS)):
         pages = [page.replace("{0}", str(number)) for page in (BUOYS, LAMPS)]
-        await contest.publish(*map(add_page, pages), subject=f"Write about buoys {number}")
-        ids = [(await contest.page(f"{title} {number}")).id for title in ("Buoys", "Lamps")]
+        await scenario.publish(*map(add_page, pages), subject=f"Write about buoys {number}")
+        ids = [(await scenario.page(f"{title} {number}")).id for title in ("Buoys", "Lamps")]
         texts = [edited(number, page).replace("{0}", str(number)) for page in (BUOYS, LAMPS)]
-        await contest.propose(*map(edit_page, ids, texts), subject=f"Seeded {NAMES[number]}")
-        numbers.append(f"#{contest.number}")
+        await scenario.propose(*map(edit_page, ids, texts), subject=f"Seeded {NAMES[number]}")
+        numbers.append(f"#{scenario.number}")
     return numbers
 
 

@@ -18,8 +18,8 @@ from octavo.tui.editing import page_edit
 from octavo.tui.editing.page_drafts import PageDraftKey, editor_folder, page_drafts
 from octavo.tui.terminal.external_editor import Edited
 from tests.data.connections import refuse_to_save
+from tests.journeys.app_terminal import terminal
 from tests.journeys.stage import MARA, Run, Stage
-from tests.journeys.terminals import terminal
 
 HARBOUR = SpaceRef(space_id="harbour-api")
 YUKI = "yuki-tanabe"
