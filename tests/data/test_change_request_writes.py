@@ -274,7 +274,7 @@ async def test_canceled_decision_stays_in_progress(
     with pytest.raises(asyncio.CancelledError):
         await task
     (begun,) = unfinished_writes(state)
-    assert (begun.name, begun.began_at) == (f"update {at.space_id}/{at.change_request_id}", clock())
+    assert (begun.lock_name, begun.began_at) == (f"update {at.space_id}/{at.change_request_id}", clock())
     assert begun.attempt is not None
     assert (begun.attempt.op, begun.attempt.basis) == (change_requests.UpdateFromMain(at=at), merge_basis.basis)
 

@@ -390,7 +390,7 @@ class TestUnusualResponses:
         op = change_requests.List(at=HERE)
         answer = json.dumps({"items": [{"id": "c1", "subject": "slipway", **said}]})
         index.add(op, read(SPECS[type(op)].codec, answer.encode()))
-        assert [(hit.id, hit.number, hit.at) for hit in await find(index, "slipway")] == wanted
+        assert [(hit.id, hit.number, hit.changed_at) for hit in await find(index, "slipway")] == wanted
         assert index.notice == ""
 
     async def test_duplicate_thread_in_a_list_is_found_once(self, index: SearchIndex) -> None:

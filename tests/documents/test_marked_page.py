@@ -46,8 +46,8 @@ def test_marked_text_is_read_back_unchanged(texts: tuple[str, str, str]) -> None
     merged = merge(*texts)
     text = merged.text(request=NAME)
     read = read_marked_page(text, merged)
-    expected = [(name, each.base) for name, each in merged.named_conflicts if not each.is_suggested]
-    assert [(name, each.base) for name, each in read.named_conflicts if not each.is_suggested] == expected
+    expected = [(name, each.base) for name, each in merged.named_conflicts if not each.is_merged_by_default]
+    assert [(name, each.base) for name, each in read.named_conflicts if not each.is_merged_by_default] == expected
     assert lines_of(read.text(request=NAME)) == lines_of(text)
     for side in SIDES:
         choices = {name: MergeChoice(side) for name, _ in expected}

@@ -22,7 +22,7 @@ from octavo.tui.content.space_panes import SPACE_TREE
 from octavo.tui.content.space_target import SpaceTarget
 from octavo.tui.resources import organization_resources, resource_commands, site_resources, site_tree
 from octavo.tui.resources.organization_resources import COLLECTIONS
-from octavo.tui.resources.resource import Action, Arguments, Resource, build_full_list, build_operation
+from octavo.tui.resources.resource import Action, Arguments, Resource, build_largest_list_operation, build_operation
 from octavo.tui.resources.resource_browser import BrowserLevel
 from octavo.tui.resources.space_resources import MANAGED_SPACES
 from octavo.tui.widgets.chooser import Choice, Picker
@@ -72,7 +72,7 @@ class PermissionComparison:
             # Send the same requests as the view of the table.
             for op in (
                 kind.list_operation(level.arguments),
-                *(build_full_list(each, level.arguments) for each in kind.lookups),
+                *(build_largest_list_operation(each, level.arguments) for each in kind.lookups),
             ):
                 with suppress(ApiError):
                     await self.run.app.session.live.fetch(op)

@@ -86,7 +86,9 @@ async def test_left_organization_disappears_and_views_can_be_refreshed(stage: St
             rest = [each.title for each in known.items[number:]]
             await run.until(lambda rest=rest: titles(run) == rest)  # type: ignore[misc]  # The lambda binds the current value.
             assert (run.app.workspace.organization is None) == (not rest)
-        assert "comments" not in run.app.workspace.counts, "threads of the left organization must not be counted"
+        assert "comments" not in run.app.workspace.attention_counts, (
+            "threads of the left organization must not be counted"
+        )
         await check_all_views(run, "✗ You are not a member")
 
 

@@ -28,7 +28,7 @@ async def test_comment_while_another_page_loads_is_refused(stage: Stage) -> None
         run.gate.shut(content.GetPage)
         await run.press("j", "j", "enter")
         await run.see("Harbour API › Get started › Quickstart")
-        await run.until(lambda: run.app.screen.query_one(PageView).state.is_waiting, "remove the previous page")
+        await run.until(lambda: run.app.screen.query_one(PageView).state.shows_loading, "remove the previous page")
         await run.press("c")
         await run.hear("Still loading Quickstart.")
         run.gate.open()
@@ -241,7 +241,7 @@ async def test_text_for_a_comment_on_a_loading_page_runs_no_command(stage: Stage
     async with stage.play() as run:
         run.gate.shut(content.GetPage)
         await run.press("j", "j", "enter")
-        await run.until(lambda: run.app.screen.query_one(PageView).state.is_waiting, "say that the page is loading")
+        await run.until(lambda: run.app.screen.query_one(PageView).state.shows_loading, "say that the page is loading")
         await run.pilot.press("c", "q")
         await run.hear("Still loading Quickstart.")
         assert run.app.is_running
@@ -252,7 +252,7 @@ async def test_moves_on_a_loading_page_wait_for_its_response(stage: Stage) -> No
         run.gate.shut(content.GetPage)
         await run.press("j", "j", "enter")
         page = run.app.screen.query_one(PageView)
-        await run.until(lambda: page.state.is_waiting, "say that the page is loading")
+        await run.until(lambda: page.state.shows_loading, "say that the page is loading")
         await run.press("j", "j")
         run.gate.open()
         await run.until(lambda: page.viewport.lines_above == 2, "run both moves")

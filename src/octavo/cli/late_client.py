@@ -47,7 +47,7 @@ class LazyPlatform:
         self._build, self._folder = build, folder
         self._latency, self._fail = latency, fail
         self._platform: Platform | None = None
-        self._building: Any = None
+        self._build_task: asyncio.Future[Platform] | None = None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         try:
@@ -58,9 +58,9 @@ class LazyPlatform:
 
     async def platform(self) -> Platform:
         """Return the platform. The first call builds it. If the build failed, each call raises its error."""
-        if self._building is None:
-            self._building = asyncio.ensure_future(run_in_thread(self._build))
-        platform: Platform = await asyncio.shield(self._building)
+        if self._build_task is None:
+            self._build_task = asyncio.ensure_future(run_in_thread(self._build))
+        platform: Platform = await asyncio.shield(self._build_task)
         platform.delay, platform.fail = self._latency, self._fail
         self._platform = platform
         return platform
@@ -159,19 +159,19 @@ class LazyClient:
         return self._client
 
     async def _read_key(self) -> SecretStr:
-        def note(sentence: str) -> None:
+        def report(sentence: str) -> None:
             ms = (monotonic() - self._reading_started_at) * 1000
             self._key_activity = Activity(
                 datetime.now(UTC), KEY, "the API key of this account", None, ms, 1, "", sentence, 0
             )
 
         try:
-            return await run_in_thread(lambda: self._key(note))
+            return await run_in_thread(lambda: self._key(report))
         except load("octavo.client.credentials:StoreUnavailable") as error:  # lazy: most keys can be read
-            note(str(error))
+            report(str(error))
             raise LocalFailure(str(error)) from error
         except Unauthorized as error:
-            note(str(error))
+            report(str(error))
             raise
 
     @property

@@ -185,9 +185,9 @@ def open_server(settings: Settings, access: Access, *, key: SecretStr | None = N
     """Return a session for an account on a server. Without `key`, the stored API key is read at the first request."""
     accounts, origin = _account_names(settings.state_folder), access.origin
 
-    def read_key(note: Callable[[str], None]) -> SecretStr:
+    def read_key(report: Callable[[str], None]) -> SecretStr:
         home = _home_of(settings)
-        stored_key: SecretStr | None = key or _token_of(home.with_longer_timeout(note), access)
+        stored_key: SecretStr | None = key or _token_of(home.with_longer_timeout(report), access)
         if stored_key is None:
             raise Unauthorized(_no_token_reason(access))
         return stored_key

@@ -141,7 +141,7 @@ class Hit:
     """Path of the page in the page tree."""
     path: tuple[str, ...] = ()
     """The headings above the match, outermost first."""
-    at: datetime | None = None
+    changed_at: datetime | None = None
     """Time when the item was written or changed."""
     known_at: datetime | None = None
     """Time of the newest response that contained the item."""
@@ -309,7 +309,7 @@ class SearchIndex:
             *(document.thread, document.id, document.title, document.author, document.about),
             *(document.path, document.file, document.number),
             *(
-                _seconds(document.at) if document.at is not None else None,
+                _seconds(document.changed_at) if document.changed_at is not None else None,
                 document.stamp,
                 known_at if document.stamp else 0.0,
             ),

@@ -257,7 +257,7 @@ def _lines(markdown: str) -> Iterator[tuple[int, str]]:
         start = end + 1 if end else 0
     fence = ""
     is_diagram = False
-    pending: str | None = None
+    possible_heading: str | None = None
     formula: list[str] = []
     for line in lines[start:]:
         found = _FENCE.match(line)
@@ -275,13 +275,13 @@ def _lines(markdown: str) -> Iterator[tuple[int, str]]:
             else:
                 yield -1, diagram_labels(line) if is_diagram else line
             continue
-        if pending is not None:
+        if possible_heading is not None:
             if _UNDERLINE.match(line):
-                yield 1 if "=" in line else 2, pending
-                pending = None
+                yield 1 if "=" in line else 2, possible_heading
+                possible_heading = None
                 continue
-            yield 0, pending
-            pending = None
+            yield 0, possible_heading
+            possible_heading = None
         if found:
             fence, is_diagram = found[1], _MERMAID.match(line, found.end()) is not None
         elif diagram := _DIAGRAM.match(line):
@@ -295,10 +295,10 @@ def _lines(markdown: str) -> Iterator[tuple[int, str]]:
         elif not line.strip() or _LIST_OR_QUOTE.match(line):
             yield 0, line
         else:
-            pending = line  # the next line may make this line a heading
+            possible_heading = line  # the next line may make this line a heading
     yield from ((-1, line) for line in formula)
-    if pending is not None:
-        yield 0, pending
+    if possible_heading is not None:
+        yield 0, possible_heading
 
 
 def _visible_text(line: str) -> str:
@@ -369,7 +369,7 @@ class SearchDocument:
     file: str = ""
     """Path of the file of the page in a Git repository."""
     number: int = 0
-    at: datetime | None = None
+    changed_at: datetime | None = None
     """Time when the item was written or changed."""
     stamp: bytes = b""
     """Hash of the texts. Empty if only the title of a page is known."""
@@ -496,7 +496,7 @@ def _tree_page(at: SpaceRef, page: Page) -> SearchDocument:
         about=about,
         path=f"{page.path or ''}/" if page.pages else page.path or "",
         file=(page.git.path or "") if page.git is not None else "",
-        at=page.updated_at,
+        changed_at=page.updated_at,
         read_texts=lambda: (DocumentText("page", about, page.title),),
     )
 
@@ -528,7 +528,7 @@ def _comment_document(at: Discussion, comment: Comment) -> SearchDocument:
         comment.id,
         comment.posted_by.name,
         comment.status,
-        at=comment.posted_at,
+        changed_at=comment.posted_at,
         stamp=_stamp(context, comment.body.text, block_text, comment.status),
         read_texts=read_texts,
     )
@@ -543,7 +543,7 @@ def _reply_document(at: Discussion, thread: str, reply: Reply) -> SearchDocument
         change_request=_change_request(at),
         thread=thread,
         author=name,
-        at=reply.posted_at,
+        changed_at=reply.posted_at,
         stamp=_stamp(name, text),
         read_texts=lambda: (DocumentText("reply", one_line_text(text), context=name),),
     )
@@ -559,7 +559,7 @@ def _change_request_document(space: str, change: ChangeRequest) -> SearchDocumen
         author=change.created_by.name if change.created_by else "",
         about=change.status,
         number=change.number,
-        at=change.updated_at,
+        changed_at=change.updated_at,
         stamp=_stamp(change.number, change.subject, change.description_text, change.status),
         read_texts=lambda: (
             DocumentText("change request", change.description_text, f"#{change.number} {change.title}"),

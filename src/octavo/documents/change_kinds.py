@@ -160,7 +160,7 @@ ChangeKind = Literal[
 of a link, image or file. `warning` is a hint with the style warning or danger, or a word such as “not”."""
 KINDS: tuple[ChangeKind, ...] = get_args(ChangeKind)
 """All kinds, the most important first."""
-WITHOUT_MEANING: frozenset[ChangeKind] = frozenset({"move", "formatting", "white space"})
+KEEPING_MEANING: frozenset[ChangeKind] = frozenset({"move", "formatting", "white space"})
 """Kinds of changes after which the page says the same."""
 RISKY: frozenset[ChangeKind] = frozenset(KINDS[: KINDS.index("deletion") + 1])
 """Kinds of changes that a reviewer should see first."""
@@ -208,7 +208,7 @@ def leading_kind(kinds: Collection[ChangeKind]) -> ChangeKind:
 
 def may_affect_meaning(kinds: Collection[ChangeKind]) -> bool:
     """Return whether a change may affect what the page says."""
-    return not WITHOUT_MEANING.issuperset(kinds)
+    return not KEEPING_MEANING.issuperset(kinds)
 
 
 def count_text(counts: Mapping[ChangeKind, int]) -> str:

@@ -57,15 +57,15 @@ def find_moves(steps: list[DiffStep], compare: CompareNodes) -> None:
     finder = _MoveFinder(all_steps, compare)
     lists = [steps, *(siblings for step in all_steps for siblings in (step.inside, step.rows) if siblings)]
     for siblings in lists:
-        finder.find_equal(_identifiable_steps(siblings), lambda node: node.number)
+        finder.move_equal(_identifiable_steps(siblings), lambda node: node.number)
     long_containers = [step for step in all_steps if _is_container_step(step) and _size(step) >= MIN_MOVED_LENGTH]
     containers_at_level = containers
     while containers_at_level:  # Outermost containers first, so that their children do not become separate moves.
         level_ids = set(map(id, containers_at_level))
         for status in ("added", "removed"):
             candidates = [step for step in long_containers if id(step) in level_ids or step.status != status]
-            finder.find_equal(candidates, lambda node: node.number)
-            finder.find_edited(
+            finder.move_equal(candidates, lambda node: node.number)
+            finder.move_edited(
                 [step for step in candidates if _size(step) >= _MIN_EDITED_LENGTH],
                 similarity,
                 _MIN_CONTAINER_SIMILARITY,
@@ -74,13 +74,13 @@ def find_moves(steps: list[DiffStep], compare: CompareNodes) -> None:
             inner for step in containers_at_level for inner in step.inside or () if _is_container_step(inner)
         ]
     long = [step for step in all_steps if _size(step) >= MIN_MOVED_LENGTH and _kind(step) != "heading"]
-    finder.find_equal(long, lambda node: node.number)
+    finder.move_equal(long, lambda node: node.number)
     headings = _unique_headings(steps, all_steps)
-    finder.find_equal(headings, lambda node: node.number)
-    finder.find_equal(headings, lambda node: node.text)
+    finder.move_equal(headings, lambda node: node.number)
+    finder.move_equal(headings, lambda node: node.text)
     texts = [step for step in long if _size(step) >= _MIN_EDITED_LENGTH and not _is_container_step(step)]
     texts = [step for step in texts if _kind(step) not in _ROW_KINDS]
-    finder.find_edited(
+    finder.move_edited(
         texts, lambda old, new: text_similarity(old.text, new.text, _MIN_TEXT_SIMILARITY), _MIN_TEXT_SIMILARITY
     )
     finder.move_neighbors(lists)
@@ -160,7 +160,7 @@ class _MoveFinder:
                 step.number = numbers_by_id.setdefault(id(step.new), self._number + len(numbers_by_id) + 1)
         self._number += len(numbers_by_id)
 
-    def find_equal(self, steps: Sequence[DiffStep], key: Callable[[Node], Hashable]) -> None:
+    def move_equal(self, steps: Sequence[DiffStep], key: Callable[[Node], Hashable]) -> None:
         """Turn removed and added steps into moves if the `key` of their blocks is equal."""
         by_key: dict[Hashable, list[DiffStep]] = {}
         for step in reversed(steps):
@@ -174,7 +174,7 @@ class _MoveFinder:
                 if found:
                     self._move(found.pop(), step)
 
-    def find_edited(
+    def move_edited(
         self, steps: Sequence[DiffStep], similarity_of: Callable[[Node, Node], float], at_least: float
     ) -> None:
         """Turn removed and added steps of similar blocks into moves. Blocks are similar if they have the same kind and

@@ -636,11 +636,11 @@ def _alternate_marks(state: StateInline, runs: list[list[Delimiter]]) -> None:
     opener: list[Delimiter] | None = None
     for run in runs:
         if opener is not None:
-            if not _can_close(state, run[0].token - 1):
+            if not _can_close_mark(state, run[0].token - 1):
                 return
             pairs.append((opener, run))
             opener = None
-        elif _can_open(state, run[-1].token + 1):
+        elif _can_open_mark(state, run[-1].token + 1):
             opener = run
     if all(first[0].open and last[0].close for first, last in pairs):
         return
@@ -650,12 +650,12 @@ def _alternate_marks(state: StateInline, runs: list[list[Delimiter]]) -> None:
                 each.open, each.close = is_opener, not is_opener
 
 
-def _can_open(state: StateInline, after: int) -> bool:
-    return after < len(state.tokens) and not _text_of(state.tokens[after])[:1].isspace()
+def _can_open_mark(state: StateInline, next_token: int) -> bool:
+    return next_token < len(state.tokens) and not _text_of(state.tokens[next_token])[:1].isspace()
 
 
-def _can_close(state: StateInline, before: int) -> bool:
-    text = _text_of(state.tokens[before])
+def _can_close_mark(state: StateInline, previous_token: int) -> bool:
+    text = _text_of(state.tokens[previous_token])
     stripped = text.rstrip()
     return stripped == text or (stripped != "" and stripped[-1] in _SENTENCE_ENDS)
 

@@ -328,7 +328,7 @@ class VisibleText(NamedTuple):
 def visible_text(source: str) -> VisibleText:
     """Return the visible text of the Markdown of a page, without link targets and formatting marks. `BARRIER` stands
     for code, front matter, URLs and tags. A line break inside a paragraph becomes a space."""
-    masked = _without_comments(mask(source, ("code", "front-matter")))
+    masked = _blank_comments(mask(source, ("code", "front-matter")))
     text: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
@@ -371,7 +371,7 @@ def visible_text(source: str) -> VisibleText:
     return VisibleText("".join(text), starts, ends)
 
 
-def _without_comments(text: str) -> str:
+def _blank_comments(text: str) -> str:
     """Return a text with a tab in place of each character of a comment, except line breaks."""
     pieces, position = [], 0
     while (start := text.find("<!--", position)) >= 0 and (end := text.find("-->", start)) >= 0:

@@ -43,8 +43,7 @@ STALE_SECONDS = 180.0
 class UnfinishedWrite(NamedTuple):
     """A direct write that has begun but not ended. Its lock is stored in state.db."""
 
-    name: str
-    """Name of the lock."""
+    lock_name: str
     began_at: datetime
     attempt: Attempt[Any] | None
     """The write that has the lock. None if another version of Octavo stored it in a form that this version cannot read."""
@@ -54,16 +53,16 @@ class UnfinishedWrite(NamedTuple):
 
 @asynccontextmanager
 async def lock_write(
-    state: StateDb, name: str, attempt: Attempt[Any], later_writes: Sequence[NewWrite] = ()
+    state: StateDb, lock_name: str, attempt: Attempt[Any], later_writes: Sequence[NewWrite] = ()
 ) -> AsyncIterator[bool]:
-    """Lock the write `name` for all instances of this profile. The value of the `with` block is False if the write is
-    already locked.
+    """Take the lock `lock_name` of a write for all instances of this profile. The value of the `with` block is False if
+    another write has the lock.
 
-    The lock stays if the task is cancelled or Octavo is killed. `unfinished_writes` then returns it with `later_writes`.
-    Raises NotSaved.
+    The lock stays if the task is cancelled or Octavo is killed. `unfinished_writes` then returns it with
+    `later_writes`. Raises NotSaved.
     """
     record = _encode(attempt, later_writes)
-    has_lock = await state.write(lambda db: _insert_lock(db, state, name, record))
+    has_lock = await state.write(lambda db: _insert_lock(db, state, lock_name, record))
     has_ended = True
     try:
         yield has_lock
@@ -73,7 +72,7 @@ async def lock_write(
     finally:
         if has_lock and has_ended:
             with suppress(NotSaved):  # do not hide the result of the write; the lock expires after `STALE_SECONDS`
-                await delete_lock(state, name)
+                await delete_lock(state, lock_name)
 
 
 def unfinished_writes(state: StateDb) -> tuple[UnfinishedWrite, ...]:
@@ -87,16 +86,19 @@ def unfinished_writes(state: StateDb) -> tuple[UnfinishedWrite, ...]:
 
 def _is_unfinished(state: StateDb, write: UnfinishedWrite) -> bool:
     """Return whether the lock of a write is still stored. Then no instance has finished the write."""
-    return (write.name, write.began_at) in {(other.name, other.began_at) for other in unfinished_writes(state)}
+    return (write.lock_name, write.began_at) in {
+        (other.lock_name, other.began_at) for other in unfinished_writes(state)
+    }
 
 
-async def delete_lock(state: StateDb, name: str) -> None:
-    """Delete the lock of the write `name`. Raises NotSaved."""
-    await state.write(lambda db: _delete_lock(db, state, name))
+async def delete_lock(state: StateDb, lock_name: str) -> None:
+    """Delete the lock `lock_name` of a write. Raises NotSaved."""
+    await state.write(lambda db: _delete_lock(db, state, lock_name))
 
 
-async def _add_once(live: Live, name: str, later_writes: Sequence[NewWrite]) -> tuple[str, ...]:
-    """Add the later writes of the write `name`, which is done, to the outbox. Return the ids of the added entries.
+async def _add_once(live: Live, lock_name: str, later_writes: Sequence[NewWrite]) -> tuple[str, ...]:
+    """Add the later writes of a write, which is done and has the lock `lock_name`, to the outbox. Return the ids of the
+    added entries.
 
     The same transaction deletes the lock, so that each later write is added only once, even if Octavo is killed. Empty
     if another instance has done this. Raises NotSaved.
@@ -105,7 +107,7 @@ async def _add_once(live: Live, name: str, later_writes: Sequence[NewWrite]) -> 
 
     def is_first(db: sqlite3.Connection) -> bool:
         if not deleted:
-            deleted.append(_delete_lock(db, state, name))
+            deleted.append(_delete_lock(db, state, lock_name))
         return deleted[0]
 
     added = await live.outbox.add_all([replace(write, condition=is_first) for write in later_writes])
@@ -161,12 +163,12 @@ async def send_direct(
     attempt = Attempt(op, basis or Basis(), me=me.id if me is not None else None, other_created_ids=created_ids(state))
     write = _DirectWrite(live, row, row.lock_name(op, attempt.basis), failed, missing, on_search)
     try:
-        async with lock_write(state, write.name, attempt, later_writes) as has_lock:
+        async with lock_write(state, write.lock_name, attempt, later_writes) as has_lock:
             if not has_lock:
                 return await write.search_result(attempt, "This change is already being sent.", state.now())
             sent: SendResult[T] = await write.send(attempt, later_writes)
             if sent.kind == "done" and later_writes:
-                sent = await _add_later_writes(live, write.name, sent, later_writes)
+                sent = await _add_later_writes(live, write.lock_name, sent, later_writes)
     except NotSaved as error:
         return SendResult("refused", _failure(failed, error))
     if sent.kind in ("done", "unknown"):
@@ -175,11 +177,11 @@ async def send_direct(
 
 
 async def _add_later_writes(
-    live: Live, name: str, sent: SendResult[T], later_writes: Sequence[NewWrite]
+    live: Live, lock_name: str, sent: SendResult[T], later_writes: Sequence[NewWrite]
 ) -> SendResult[T]:
     """Add the later writes of a write that is done. If they cannot be stored, the message says so."""
     try:
-        return replace(sent, later_ids=await _add_once(live, name, later_writes))
+        return replace(sent, later_ids=await _add_once(live, lock_name, later_writes))
     except NotSaved as error:
         return replace(sent, message=f"Could not {later_writes[0].action}: {error}")
 
@@ -193,7 +195,7 @@ class _DirectWrite(NamedTuple):
 
     live: Live
     kind: WriteKind[Any]
-    name: str
+    lock_name: str
     failed: str
     missing: str
     on_search: Callable[[], object]
@@ -237,7 +239,7 @@ class _DirectWrite(NamedTuple):
 
     async def _store(self, attempt: Attempt[Any], later_writes: Sequence[NewWrite]) -> None:
         state = self.live.outbox.state
-        values = (_encode(attempt, later_writes), state.namespace, self.name)
+        values = (_encode(attempt, later_writes), state.namespace, self.lock_name)
         update = "UPDATE once SET attempt = ? WHERE namespace = ? AND name = ?"
         await state.write(lambda db: db.execute(update, values))
 
@@ -300,24 +302,24 @@ async def finish_unfinished(live: Live, write: UnfinishedWrite) -> SendResult[An
     if not _is_unfinished(state, write):
         return None
     if result.kind == "done" and write.later_writes:
-        ids = await _add_once(live, write.name, write.later_writes)
+        ids = await _add_once(live, write.lock_name, write.later_writes)
         return replace(result, later_ids=ids) if ids else None
     if result.kind == "done" or not result.message:
-        await delete_lock(state, write.name)
+        await delete_lock(state, write.lock_name)
     return result
 
 
-def _insert_lock(db: sqlite3.Connection, state: StateDb, name: str, record: str) -> bool:
+def _insert_lock(db: sqlite3.Connection, state: StateDb, lock_name: str, record: str) -> bool:
     """Return False if the write is already locked."""
-    now, row = state.now().timestamp(), (state.namespace, name)
+    now, row = state.now().timestamp(), (state.namespace, lock_name)
     db.execute("DELETE FROM once WHERE namespace = ? AND name = ? AND started_at < ?", (*row, now - STALE_SECONDS))
     insert = "INSERT OR IGNORE INTO once (namespace, name, started_at, attempt) VALUES (?, ?, ?, ?)"
     return db.execute(insert, (*row, now, record)).rowcount == 1
 
 
-def _delete_lock(db: sqlite3.Connection, state: StateDb, name: str) -> bool:
+def _delete_lock(db: sqlite3.Connection, state: StateDb, lock_name: str) -> bool:
     """Return False if there is no such lock."""
-    return db.execute("DELETE FROM once WHERE namespace = ? AND name = ?", (state.namespace, name)).rowcount == 1
+    return db.execute("DELETE FROM once WHERE namespace = ? AND name = ?", (state.namespace, lock_name)).rowcount == 1
 
 
 def _encode(attempt: Attempt[Any], later_writes: Sequence[NewWrite]) -> str:

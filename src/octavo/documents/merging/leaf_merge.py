@@ -49,8 +49,10 @@ def merge_text(kind: str, texts: Versions[str], context: Context) -> str | Confl
     both = texts.main + between + texts.request if by_words is None else by_words
     if kind == "field":
         both = texts.main  # front matter can have a field only once, so both sides cannot be kept
-    is_suggested = by_words is not None and kind in PROSE
-    return Conflict(kind, *texts, both=both, merged_text=by_words, is_suggested=is_suggested, context=context)
+    is_merged_by_default = by_words is not None and kind in PROSE
+    return Conflict(
+        kind, *texts, both=both, merged_text=by_words, is_merged_by_default=is_merged_by_default, context=context
+    )
 
 
 def _merge_heading(texts: Versions[str]) -> str | None:

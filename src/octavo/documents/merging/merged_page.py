@@ -46,7 +46,7 @@ class Conflict:
     page cannot have both. None if no text is left."""
     merged_text: str | None = None
     """The text merged word by word. None if there is no such merge."""
-    is_suggested: bool = False
+    is_merged_by_default: bool = False
     """True if `merged_text` is used until the user resolves the conflict."""
     context: tuple[str, str] = ("", "")
     """Text before and after the conflict that a reader needs to understand it, such as the head of its table."""
@@ -157,7 +157,7 @@ class MergedPage:
     @property
     def conflicts(self) -> list[Conflict]:
         """Return the conflicts that the user must resolve. Conflicts with a suggested merge are left out."""
-        return [each for _, each in self.named_conflicts if not each.is_suggested]
+        return [each for _, each in self.named_conflicts if not each.is_merged_by_default]
 
     def text(
         self, choices: Mapping[str, MergeChoice] | None = None, *, request: str = "", main: str = MAIN_LABEL
@@ -167,7 +167,7 @@ class MergedPage:
         suggested = {
             each: MergeChoice("words")
             for _, each in self.conflict_places
-            if (each.deciding_conflict or each).is_suggested
+            if (each.deciding_conflict or each).is_merged_by_default
         }
         chosen = {each: (choices or {}).get(name, suggested.get(each)) for name, each in self.conflict_places}
         assembler = _Assembler(chosen.__getitem__, labels=(main, request))

@@ -315,7 +315,7 @@ class _RevisionMerger:
         merged = page_merge.merge(base_text, main_text, proposed_text)
         if merged.conflicts:
             self.conflicts.append(RevisionConflict("text", node_id))
-        by_words = (each for _, each in merged.named_conflicts if each.is_suggested)
+        by_words = (each for _, each in merged.named_conflicts if each.is_merged_by_default)
         self.suggestions += [SuggestedParagraph(node_id, each.merged_text or "") for each in by_words]
         if _has_title_heading(main, main_text) and _has_title_heading(proposed, proposed_text):
             conflicting.pop("title", None)  # the headings in the text already show both titles

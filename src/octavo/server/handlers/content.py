@@ -376,7 +376,7 @@ class ContentEditor:
         if change.block is not None:
             self._revert_blocks(earlier, self._page(change.page), set(change.block))
         elif current is None:
-            self._restore(earlier, revision["pages"])
+            self._restore_page(earlier, revision["pages"])
         else:
             self._texts.pop(current["id"], None)
             self._replace_page(
@@ -399,11 +399,11 @@ class ContentEditor:
         self._texts[current["id"]] = text
         self._replace_page({**current, "updatedAt": self._world.timestamp()})
 
-    def _restore(self, earlier: Json, pages: Pages) -> None:
+    def _restore_page(self, earlier_page: Json, earlier_pages: Pages) -> None:
         """Restore a deleted page with its deleted child pages."""
         current_ids = {page["id"] for page in page_trees.walk(self._pages)}
-        restored = page_trees.remove_pages([earlier], current_ids)[0]
-        parent, index = page_trees.position_of(pages, earlier["id"])
+        restored = page_trees.remove_pages([earlier_page], current_ids)[0]
+        parent, index = page_trees.position_of(earlier_pages, earlier_page["id"])
         self._pages = page_trees.insert_page(self._pages, restored, parent if parent in current_ids else None, index)
 
     def _move_back(self, page_id: str, pages: Pages) -> None:

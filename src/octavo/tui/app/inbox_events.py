@@ -44,7 +44,7 @@ class InboxEvent:
     url: str
     updated_at: datetime | None
 
-    def facts(self, name: HookEvent) -> dict[str, Any]:
+    def as_json(self, name: HookEvent) -> dict[str, Any]:
         """Return the event as a JSON object, for a hook on the event `name`."""
         return {
             "event": name,

@@ -120,7 +120,7 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
         parts.append(plural(sum(each.change_requests_open for each in spaces), "open change request"))
         if workspace.organization is None or workspace.organization.id != organization.id:
             parts.append(f"{plural(sum(each.comments for each in spaces), 'open thread')} on pages")
-        elif (open_threads := workspace.counts.get("comments")) is not None:
+        elif (open_threads := workspace.attention_counts.get("comments")) is not None:
             parts.append(plural(open_threads, "open thread"))
         return " · ".join(parts)
 

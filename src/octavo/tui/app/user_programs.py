@@ -109,7 +109,7 @@ class CommandTarget:
     """Opens the editor for a comment on the item, with a text to add. None if the item cannot have comments."""
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """The target as a JSON object."""
         names = ("kind", "ref", "title", "text", "space", "url", "path", "block")
         return {name: getattr(self, name) for name in names}
@@ -457,7 +457,7 @@ def _run_program(custom: CustomCommand, target: CommandTarget, cancelled: thread
     variables = {"OCTAVO_PAGE_PATH" if name == "path" else f"OCTAVO_{name.upper()}": values[name] for name in values}
     try:
         ended = run_on_item(
-            custom.name, custom.command, target.facts, values, variables, seconds=COMMAND_SECONDS, cancelled=cancelled
+            custom.name, custom.command, target.as_json, values, variables, seconds=COMMAND_SECONDS, cancelled=cancelled
         )
     except OSError as error:
         step = "Correct the [[command]] in the settings"
@@ -558,7 +558,7 @@ class EventHooks:
 
 def _run_hook(hook: Hook, event: InboxEvent, cancelled: threading.Event) -> None:
     """Run a hook and wait for its end. Raises ProgramFailed."""
-    program, facts = hook.command[0], event.facts(hook.event)
+    program, facts = hook.command[0], event.as_json(hook.event)
     values = {"ref": event.ref, "url": event.url, "kind": event.kind, "space": event.space}
     variables = {"OCTAVO_EVENT": hook.event, **{f"OCTAVO_{name.upper()}": value for name, value in values.items()}}
     try:

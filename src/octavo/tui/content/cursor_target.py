@@ -35,9 +35,9 @@ class CursorTarget:
     """The page or space that keys act on. While a tree has the focus, it may differ from the open page."""
 
     def __init__(self, screen: View, panes: SpacePanes, on_editor_drafts: Callable[[], None]) -> None:
-        """`on_editor_drafts` is called after `editor_drafts` has changed."""
+        """`on_editor_drafts` is called after `pages_with_editor_draft` has changed."""
         self._screen, self._panes, self._on_editor_drafts = screen, panes, on_editor_drafts
-        self.editor_drafts: frozenset[str] = frozenset()
+        self.pages_with_editor_draft: frozenset[str] = frozenset()
         """IDs of the pages with an unsent draft from the external editor."""
 
     @property
@@ -114,9 +114,9 @@ class CursorTarget:
         space, pages, app = self._panes.space, self._panes.pages, self._panes.shell
         if space is None or pages is None or not app.has_session:
             return
-        previous = self.editor_drafts
-        self.editor_drafts = pages_with_drafts(app, space.id, (page.id for page in pages.walk()))
-        if self.editor_drafts != previous:
+        previous = self.pages_with_editor_draft
+        self.pages_with_editor_draft = pages_with_drafts(app, space.id, (page.id for page in pages.walk()))
+        if self.pages_with_editor_draft != previous:
             self._on_editor_drafts()
 
     def show_saved_page(self, change_request: ChangeRequest) -> None:

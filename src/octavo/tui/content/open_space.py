@@ -238,7 +238,7 @@ class OpenSpace(SpacePanes):
             path = [page.title or "Untitled" for page in trail]
         if self.space is not None and not (in_spaces and path):
             path.insert(0, self.space.title or "Untitled")
-        unsent = "unsent draft (press e to continue)" if current_id in self.target.editor_drafts else ""
+        unsent = "unsent draft (press e to continue)" if current_id in self.target.pages_with_editor_draft else ""
         is_open = self.page is not None and current_id == self.page.id
         facts = (unsent, (self._refresh_errors.get("page") or self.page_view.facts) if is_open else "")
         self._screen.show_location(" › ".join(path) or "Content", " · ".join(filter(None, facts)))
@@ -342,7 +342,7 @@ class OpenSpace(SpacePanes):
         """Update the rows of the page tree."""
         if self.pages is not None:
             self._drawn_index = self.shell.workspace.unsent.index
-            editor_drafts = {page: [UnsentText("page", None)] for page in self.target.editor_drafts}
+            editor_drafts = {page: [UnsentText("page", None)] for page in self.target.pages_with_editor_draft}
             unsent = {**editor_drafts, **self.threads.drafts_by_page()}
             self.pages_tree.show(page_nodes(self.pages.pages, open_thread_counts(self.threads.threads), unsent))
             self.pages_tree.state.show_unreadable(self.pages.unreadable)
@@ -358,7 +358,7 @@ class OpenSpace(SpacePanes):
         if page is None:
             return ()
         drafts = self.threads.drafts_by_page().get(page[0], ())
-        return drafts or [UnsentText("page", None)] * (page[0] in self.target.editor_drafts)
+        return drafts or [UnsentText("page", None)] * (page[0] in self.target.pages_with_editor_draft)
 
     def _show_editor_drafts(self) -> None:
         self.draw_pages()

@@ -158,7 +158,11 @@ def thread_results(hits: Iterable[search_index.Hit], space_title: Callable[[str]
     for hit in hits:
         if hit.kind == "thread":
             subject = hit.title or ("a change request" if hit.change_request else "the whole space")
-            details = _PART_NAMES.get(hit.part, ""), "resolved" if hit.about == "resolved" else "", short_age(hit.at)
+            details = (
+                _PART_NAMES.get(hit.part, ""),
+                "resolved" if hit.about == "resolved" else "",
+                short_age(hit.changed_at),
+            )
             title = f"{hit.author} in a thread on {subject}" if hit.part == "reply" else f"{hit.author} on {subject}"
             results.append(
                 SearchResult(
@@ -204,7 +208,7 @@ def change_request_results(
             "",
             hit.snippet,
             marks=hit.marks,
-            detail=" · ".join(filter(None, (hit.about, short_age(hit.at)))),
+            detail=" · ".join(filter(None, (hit.about, short_age(hit.changed_at)))),
             indexed=hit,
         )
         for hit in hits

@@ -117,7 +117,7 @@ def _display_value(model: Model, name: str, value: object) -> object:
         case tuple():
             return ", ".join(_name_of(each) for each in value)
         case dict():
-            return ", ".join(f"{key}: {_display_json(key, each)}" for key, each in value.items())
+            return ", ".join(f"{key}: {_display_json_value(key, each)}" for key, each in value.items())
         case str() if holds_codes(type(model), name):
             return label(value)
     return value
@@ -138,7 +138,7 @@ def holds_codes(model: type[Model], name: str) -> bool:
     return False
 
 
-def _display_json(key: str, value: object) -> object:
+def _display_json_value(key: str, value: object) -> object:
     """Return the text for a value in a JSON object. The values of `kind`, `status` and `type` are API codes."""
     return label(value) if isinstance(value, str) and key in ("kind", "status", "type") else value
 

@@ -138,7 +138,7 @@ class ListView(View, Generic[T]):
     def why_not(self, id: str) -> str | None:
         """Return the reason why a command is disabled, or None. For an empty list that is loading, this is the reason."""
         reason = super().why_not(id)
-        is_loading = reason is not None and self.rows.state.is_waiting and not self.rows.keys
+        is_loading = reason is not None and self.rows.state.shows_loading and not self.rows.keys
         return STILL_LOADING if is_loading else reason
 
     def redraw_list(self) -> None:

@@ -154,7 +154,7 @@ class TopBar(_Bar):
             label = Content.assemble(
                 (key, "$primary"), f" {name_of_view}" if has_all_names or view == self._view else ""
             )
-            if (count := self.shell.workspace.counts.get(view)) and has_all_names:
+            if (count := self.shell.workspace.attention_counts.get(view)) and has_all_names:
                 label = label + Content(f" {count}")
             is_current = view == self._view
             label = Content.assemble(" " if is_current or is_after_current or not is_tight else "", label, " ")

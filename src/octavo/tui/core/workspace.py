@@ -357,7 +357,7 @@ class Workspace:
         return {each.id: each.title for each in self.spaces.value.items} if self.spaces.value else {}
 
     @property
-    def counts(self) -> dict[str, int]:
+    def attention_counts(self) -> dict[str, int]:
         """Number of items that need attention in each view. The number of open threads is missing until the summaries of
         reviews are counted."""
         if self._cached_counts is None or self._cached_counts[0] is not self.spaces:

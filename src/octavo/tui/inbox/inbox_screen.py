@@ -341,7 +341,9 @@ class InboxScreen(ListView[InboxRow]):
         """Return the lines of an empty list: today's done items and the snoozed items."""
         now = localize(self.shell.session.state.now())
         done = self.feed.marks.done_since(row_views.start_of_day(now)) if self.feed.marks is not None else ()
-        return row_views.summary_lines(done, self.marked_rows.snoozed, self.shell.workspace.counts, now, width)
+        return row_views.summary_lines(
+            done, self.marked_rows.snoozed, self.shell.workspace.attention_counts, now, width
+        )
 
     def space_title(self, space_id: str) -> str:
         """Return the title of a space. Empty if the space is not loaded."""

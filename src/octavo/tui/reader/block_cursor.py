@@ -447,7 +447,7 @@ class Clickables(PanePart):
 
     # Link hints
 
-    def begin(self) -> None:
+    def show_all_hints(self) -> None:
         """Show hints at all visible links."""
         if clickables := self.visible():
             self.show_hints(clickables)
@@ -531,7 +531,7 @@ class Clickables(PanePart):
 LINK_HINTS: Commands[Clickables] = Commands(
     "page",
     (
-        Command("link_hints", "f", "Follow link", "Open a link by typing its letters", takes_text=True, run=lambda _, clickables: clickables.begin()),
+        Command("link_hints", "f", "Follow link", "Open a link by typing its letters", takes_text=True, run=lambda _, clickables: clickables.show_all_hints()),
     ),
     find=lambda view: view.clickables,
 )  # fmt: skip

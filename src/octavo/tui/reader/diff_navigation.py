@@ -402,7 +402,7 @@ class DiffNavigation:
             self.cursor.select(first, scroll_to="third")
         self.pane.viewport.notify_moved()
 
-    def toggle_only_meaning(self) -> None:
+    def toggle_meaningless_changes(self) -> None:
         """Hide or show the changes that do not affect the meaning of the page."""
         self.contents.only_meaning = not self.contents.only_meaning
         selected = self.cursor.current()
@@ -540,7 +540,7 @@ ORDER: Commands[DiffNavigation] = Commands(
         Command("risk_order", "S", "Sort by risk", "Switch between the order of the page and by risk",
                 run=lambda _, diff: diff.toggle_order(), why_not=_why_rendered_only, shown=False),
         Command("only_meaning", "F", "Only meaning", "Hide or show changes without meaning",
-                run=lambda _, diff: diff.toggle_only_meaning(), why_not=_why_rendered_only, shown=False),
+                run=lambda _, diff: diff.toggle_meaningless_changes(), why_not=_why_rendered_only, shown=False),
     ),
     find=lambda view: view.navigation,
 )  # fmt: skip

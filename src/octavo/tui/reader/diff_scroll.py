@@ -323,7 +323,7 @@ class ScrollNavigation(DiffNavigation):
         else:
             super().show_less_context()
 
-    def toggle_only_meaning(self) -> None:
+    def toggle_meaningless_changes(self) -> None:
         self.contents.only_meaning = not self.contents.only_meaning
         self.builder.rebuild(self.contents.sections)
 

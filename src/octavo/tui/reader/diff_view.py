@@ -245,7 +245,7 @@ class DiffView(Reader):
         contents, page = self.contents, self.contents.page
         before = page.compared if key == page.position_key else None
         same = before is not None
-        was_awaited = self.state.is_waiting
+        was_awaited = self.state.shows_loading
         if not same and not was_awaited:
             self.waiting_commands = ()  # They were for another page.
         self.state.clear()

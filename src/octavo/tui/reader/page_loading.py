@@ -175,7 +175,7 @@ class PageLoader:
         same = key == contents.key and contents.document is not None
         if same and document is contents.document and head == contents.head and not pane.state.has_failed:
             return
-        was_awaited = pane.state.is_waiting
+        was_awaited = pane.state.shows_loading
         if not same and not was_awaited:
             pane.waiting_commands = ()  # They were for another page.
         pane.state.clear()

@@ -84,7 +84,7 @@ class LoadingState:
         return self._failure is not None
 
     @property
-    def is_waiting(self) -> bool:
+    def shows_loading(self) -> bool:
         """True if the loading message is shown."""
         return self._waiting is not None
 
@@ -168,7 +168,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     @property
     def is_waiting_for_lines(self) -> bool:
-        return self.state.is_waiting and not len(self.viewport.virtual_lines)
+        return self.state.shows_loading and not len(self.viewport.virtual_lines)
 
     def scroll_lines(self, lines: int) -> None:
         """Scroll down by a number of lines, or up if negative."""

@@ -340,7 +340,9 @@ class ThreeWayView(Reader):
         Return False if there is none. In this case, the first conflict is selected if no conflict was."""
         every = self.contents.conflicts
         at = self.contents.index_of(self.selected_conflict) if self.cursor.selected is not None else 0
-        unresolved = [each for each in every if each.name not in self.contents.choices and not each.is_suggested]
+        unresolved = [
+            each for each in every if each.name not in self.contents.choices and not each.is_merged_by_default
+        ]
         target = next((each for each in (*every[at:], *every[:at]) if each in unresolved), None)
         if target is not None or (self.cursor.selected is None and every):
             self._go_to(target or every[0])

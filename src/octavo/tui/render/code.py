@@ -198,7 +198,7 @@ def _foot(
         return note
     words = f"{glyphs.closed} {plural(hidden, 'more line')}" if hidden else f"{glyphs.opened} fewer lines"
     lines = [Piece(words, styles.accent, fold, True)]
-    both = [*lines, Piece(f" {glyphs.between} ", styles.muted, None, True), *note] if note else lines
+    both = [*lines, Piece(f" {glyphs.separator} ", styles.muted, None, True), *note] if note else lines
     return both if width_of(both) <= available_width else lines
 
 

@@ -51,7 +51,7 @@ class ConflictView:
     side_at_place: int | None = None
     """For moved text, the side that has the text at this place: base (0), main (1) or change request (2). None for
     other conflicts."""
-    is_suggested: bool = False
+    is_merged_by_default: bool = False
     """True if the merge by words is used until the user chooses a side."""
     moved_to_title: str = ""
     """Title of the page that main moved the text to. Empty if main did not move the text to another page."""
@@ -68,7 +68,7 @@ class PageConflict:
     effects: tuple[str, str] = ("", "")
     """Sentences that say what happens if main is chosen, and if the change request is chosen. Empty if there is nothing
     to choose."""
-    is_suggested = False
+    is_merged_by_default = False
     kind = "page"
 
     @property
@@ -124,7 +124,7 @@ def prepare_conflicts(
             {choice.kind: _compare_result(conflict, choice) for choice in offered},
             next((heading for line_of, heading in reversed(headings) if line_of <= line), ""),
             _side_at_place(conflict) if len(places) > 1 else None,
-            conflict.is_suggested,
+            conflict.is_merged_by_default,
             titles.get(conflict.base_text_page or "", ""),
         )
         located_views.append((line, view))
@@ -285,8 +285,8 @@ def render_conflict(
     subject = [_KINDS[conflict.kind]] if conflict.kind in _KINDS else []
     if conflict.side_at_place is not None:
         subject.append(f"position in {('base', *decision.sides)[conflict.side_at_place]}")
-    title = f" {context.styles.glyphs.between} ".join([_conflict_number(numbering), *subject])
-    has_result = decision.choice is not None or conflict.is_suggested
+    title = f" {context.styles.glyphs.separator} ".join([_conflict_number(numbering), *subject])
+    has_result = decision.choice is not None or conflict.is_merged_by_default
     label = _label(context.styles, "Result", f"compared with {decision.sides[0]}" if has_result else "")
     result = [label, *_result(context, conflict, decision, width), Line([])]
     lines = [*result, *_sides(context, conflict, decision, width)]
@@ -341,7 +341,7 @@ def _frame(
             "own": "Edited",
         }
         status, style, ink = f"{styles.glyphs.yes} {chosen[decision.choice.kind]}", styles.success, styles.success
-    elif conflict.is_suggested:
+    elif conflict.is_merged_by_default:
         status, style, ink = "Suggested", styles.accent, styles.line
     elif isinstance(conflict, PageConflict) and not all(conflict.effects):
         status, style, ink = "", styles.muted, styles.line
@@ -456,7 +456,7 @@ def _result(context: LayoutContext, conflict: ConflictView, decision: ConflictDe
     styles, choice = context.styles, decision.choice
     lines: list[Line] = []
     edit = [("e", "edit")] if conflict.kind != FIELDS else []
-    if choice is None and conflict.is_suggested:
+    if choice is None and conflict.is_merged_by_default:
         keys = [*decision.keys(), *edit, ("w", "accept")]
         lines, choice = (
             _with_keys(styles, "Suggested: merged word by word. Check the result.", styles.accent, keys, width),

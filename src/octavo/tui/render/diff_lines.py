@@ -155,7 +155,7 @@ def _render_separator(unit: DiffUnit, styles: Styles, width: int) -> Line:
     hint = " press = to expand " if width >= 50 else " = expand "
     tail = f"{hint}{glyphs.across * 2}" if clickable else ""
     room = width - 8 - len(tail)
-    text = f" {glyphs.between} {unit.text}" if unit.section_path and unit.text else unit.text
+    text = f" {glyphs.separator} {unit.text}" if unit.section_path and unit.text else unit.text
     if unit.section_path and cells(_section_text(unit.section_path, styles)) + cells(text) > room:
         text = text.removesuffix(" unchanged")  # “unchanged” can be left out, because all collapsed lines are.
     path = _section_text(unit.section_path, styles, room - cells(text))
@@ -474,12 +474,12 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
                 True,
             ),
             Piece(thread.author, styles.note + Style(bold=True)),
-            Piece(f" {glyphs.between} ", styles.muted),
+            Piece(f" {glyphs.separator} ", styles.muted),
             Piece(thread.age, styles.note if thread.is_pending or thread.is_draft else styles.muted),
-            Piece(f" {glyphs.between} {thread.state}", styles.muted),
+            Piece(f" {glyphs.separator} {thread.state}", styles.muted),
         ]
         if thread.unsent:
-            head += [Piece(f" {glyphs.between} ", styles.muted), Piece(thread.unsent, styles.note)]
+            head += [Piece(f" {glyphs.separator} ", styles.muted), Piece(thread.unsent, styles.note)]
         head = truncate(head, inner - len(numbering) - 2, glyphs.more)
         room = inner - width_of(head) - len(numbering)
         head += [Piece(" " * max(1, room), PLAIN, None, True), Piece(numbering, styles.muted, None, True)]
@@ -498,7 +498,7 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
             words = plural(hidden, f"{which} reply", f"{which} replies")
             lines.append(Line([*rail, Piece(f"  {words}", styles.muted, None, True)], block))
         for answer in thread.shown_replies:
-            name = [Piece(f"{glyphs.reply} {answer.author} {glyphs.between} {answer.age}  ", styles.note)]
+            name = [Piece(f"{glyphs.reply} {answer.author} {glyphs.separator} {answer.age}  ", styles.note)]
             for number, line in enumerate(_message_lines(name, answer, styles, inner - 4)):
                 lines.append(Line([*rail, Piece("  " if number == 0 else "    ", PLAIN, None, True), *line], block))
         lines.append(Line(list(rail)))

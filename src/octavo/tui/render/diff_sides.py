@@ -253,7 +253,7 @@ def render_setting_changes(
             )
         text = f"{name}: {'none' if old is None else old} → {'none' if new is None else new}"
         if cells(text) <= side_widths.text_width:
-            longer = f"{line} {styles.glyphs.between} {text.removeprefix('code ')}"
+            longer = f"{line} {styles.glyphs.separator} {text.removeprefix('code ')}"
             if line and kind == "code" and cells(longer) <= side_widths.text_width:
                 pairs.pop()
                 text = longer

@@ -370,7 +370,10 @@ def _render_field(context: LayoutContext, schema_field: SchemaField, width: int)
     if schema_field.deprecated:
         head.append(Piece(" deprecated", styles.warning, None, True))
     if schema_field.note:
-        head += [Piece(f" {styles.glyphs.between} ", styles.muted, None, True), Piece(schema_field.note, styles.muted)]
+        head += [
+            Piece(f" {styles.glyphs.separator} ", styles.muted, None, True),
+            Piece(schema_field.note, styles.muted),
+        ]
     description_lines: list[Line] = []
     if schema_field.description:
         description_lines += _render_markdown(context, schema_field.description, width - 4)
@@ -474,7 +477,7 @@ def _render_page_response(context: LayoutContext, block: Block, width: int) -> l
     if attrs.get("description"):
         head += [
             Piece("  ", PLAIN, None, True),
-            Piece(str(attrs["description"]).replace("·", styles.glyphs.between), styles.text),
+            Piece(str(attrs["description"]).replace("·", styles.glyphs.separator), styles.text),
         ]
     return _render_entry(context, head, block, width)
 

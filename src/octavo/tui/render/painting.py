@@ -87,7 +87,7 @@ def bottom_line(
 ) -> Strip:
     """Return a row with `text` at the left and `parts` at the right. With `is_typing`, a text cursor follows the text.
     In a narrow pane, the parts are dropped from right to left, but the last is kept longest."""
-    between = f" {styles.glyphs.between} "
+    between = f" {styles.glyphs.separator} "
     style = base_style + styles.panel
     sign = f" {sign} " if sign else " "
     room = max(0, width - cells(sign) - 1)

@@ -293,7 +293,7 @@ def hidden_columns_text(left: int, right: int, glyphs: Glyphs) -> str:
         return f"{plural(right, 'more column')} {glyphs.right}"
     if not right:
         return f"{glyphs.left} {plural(left, 'more column')}"
-    return f"{glyphs.left} {left} more {glyphs.between} {right} more {glyphs.right}"
+    return f"{glyphs.left} {left} more {glyphs.separator} {right} more {glyphs.right}"
 
 
 def rule(width: int, styles: Styles, sign: str | None = None, style: Style | None = None) -> Line:

@@ -68,7 +68,7 @@ class Glyphs(NamedTuple):
     star: str = "★"
     no_star: str = "☆"
     more: str = "…"
-    between: str = "·"
+    separator: str = "·"
     minus: str = "−"
     left: str = "‹"
     right: str = "›"
@@ -104,7 +104,7 @@ ASCII = Glyphs(
     star="*",
     no_star=".",
     more="~",
-    between="-",
+    separator="-",
     minus="-",
     left="<",
     right=">",

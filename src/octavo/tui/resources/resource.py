@@ -358,7 +358,7 @@ def build_operation(operation: type[Operation[Any]], arguments: Arguments) -> Op
     return operation(**{name: value for name, value in arguments.items() if name in operation.model_fields})
 
 
-def build_full_list(operation: type[Operation[Any]], arguments: Arguments) -> Operation[Any]:
+def build_largest_list_operation(operation: type[Operation[Any]], arguments: Arguments) -> Operation[Any]:
     """Build the operation that lists as many items as one response can hold."""
     return build_operation(operation, {**arguments, **_limit(operation, PAGE_SIZE)})
 
@@ -471,11 +471,15 @@ def _space_list(shell: Shell, arguments: Arguments) -> ReferenceList:
 
 
 def _list_in_organization(operation: type[Operation[Any]]) -> ListFactory:
-    return lambda shell, arguments: ReferenceList(build_full_list(operation, {"at": _organization(shell)}), _choice)
+    return lambda shell, arguments: ReferenceList(
+        build_largest_list_operation(operation, {"at": _organization(shell)}), _choice
+    )
 
 
 def _list_in_site(operation: type[Operation[Any]]) -> ListFactory:
-    return lambda shell, arguments: ReferenceList(build_full_list(operation, {"at": _site(arguments)}), _choice)
+    return lambda shell, arguments: ReferenceList(
+        build_largest_list_operation(operation, {"at": _site(arguments)}), _choice
+    )
 
 
 _team_list = _list_in_organization(teams.List)

@@ -24,7 +24,7 @@ from octavo.tui.core.routes import Route, ToPage
 from octavo.tui.core.shell import Shell
 from octavo.tui.core.view import focus_if, is_covered
 from octavo.tui.resources import resource_commands, site_tree
-from octavo.tui.resources.resource import NO_VALID_ID, Arguments, Resource, build_full_list, names_by_id
+from octavo.tui.resources.resource import NO_VALID_ID, Arguments, Resource, build_largest_list_operation, names_by_id
 from octavo.tui.resources.table import DetailLoader, Details, TableState
 from octavo.tui.widgets.commands import Command, Commands, StillLoading
 from octavo.tui.widgets.line_list import LineList
@@ -352,7 +352,7 @@ class BrowserScreen(ListView[Any]):
 
     def _load(self) -> None:
         resource, arguments = self.level.resource, self.level.arguments
-        self.follow_lookups("names", [build_full_list(lookup, arguments) for lookup in resource.lookups])
+        self.follow_lookups("names", [build_largest_list_operation(lookup, arguments) for lookup in resource.lookups])
         op = resource.list_operation(arguments)
         if isinstance(op, Listing):
             self.subscriptions.follow_whole("list", op, self._show_list, MAX_ROWS)
@@ -595,7 +595,10 @@ def _load_more_names(view: BrowserScreen) -> None:
 
 def _lookup_responses(view: BrowserScreen, resource: Resource[Any]) -> dict[type[Operation[Any]], Any]:
     """Return the responses of the lookups, by operation. None for a response that is not loaded."""
-    return {lookup: view.live.peek(build_full_list(lookup, view.level.arguments)).value for lookup in resource.lookups}
+    return {
+        lookup: view.live.peek(build_largest_list_operation(lookup, view.level.arguments)).value
+        for lookup in resource.lookups
+    }
 
 
 def _derived_items(view: BrowserScreen, resource: Resource[Any], response: Any) -> Sequence[Any]:

@@ -14,7 +14,7 @@ from textual.timer import Timer
 from octavo.api.errors import ApiError
 from octavo.data.drafts import UnsentText
 from octavo.data.state_db import StateDb
-from octavo.documents.change_kinds import WITHOUT_MEANING, count_text
+from octavo.documents.change_kinds import KEEPING_MEANING, count_text
 from octavo.documents.page_trees import WHOLE, ChangedPage
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.reader.diff_view import DiffView
@@ -202,7 +202,7 @@ class ChangedTree:
     def _hidden_text(self) -> str:
         """Return a line with the number of changes without meaning, which are hidden."""
         counts = [
-            sum(count for kind, count in each.items() if kind in WITHOUT_MEANING)
+            sum(count for kind, count in each.items() if kind in KEEPING_MEANING)
             for each in self._comparison.diffs.kind_counts.values()
         ]
         pages = sum(map(bool, counts))

@@ -87,7 +87,7 @@ class ConflictedPage:
 
     def unresolved(self, choices: Collection[str]) -> list[str]:
         """Return the names of the conflicts without a choice and without a suggestion."""
-        return [name for name, each in self.conflicts if name not in choices and not each.is_suggested]
+        return [name for name, each in self.conflicts if name not in choices and not each.is_merged_by_default]
 
     def title_after(self, text: str) -> str | None:
         """Return the title for a page with this text. None if the page keeps its title."""

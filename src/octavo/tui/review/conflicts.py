@@ -510,7 +510,7 @@ def conflict_row(item: ConflictedPage | TreeConflict, choices: Mapping[str, Merg
         right = Content.styled(
             f"{total - len(item.unresolved(choices))}/{total}", "$success" if is_resolved else "$warning"
         )
-        if is_resolved and any(each.is_suggested and name not in choices for name, each in item.conflicts):
+        if is_resolved and any(each.is_merged_by_default and name not in choices for name, each in item.conflicts):
             right = Content.styled("suggested", "$primary")
     sign = Content.styled("✓", "$success") if is_resolved else Content.styled("!", "bold $warning")
     return Row(text=text, sign=sign, right=right, dim=is_resolved)

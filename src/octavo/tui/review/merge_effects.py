@@ -207,9 +207,9 @@ async def check_reverts(
     return (Fact("care", "reverts", f"the merge would revert {lines}: {list_first_names(reverted)}"),)
 
 
-def _count_reverted_lines(started: str, main: str, after: str) -> int:
+def _count_reverted_lines(initial: str, main: str, merged: str) -> int:
     before, current, proposed = (
-        Counter(filter(None, map(str.strip, text.split("\n")))) for text in (started, main, after)
+        Counter(filter(None, map(str.strip, text.split("\n")))) for text in (initial, main, merged)
     )
     return ((before - current) & (proposed - current)).total()
 

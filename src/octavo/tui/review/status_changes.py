@@ -182,7 +182,7 @@ async def _report(app: Shell, session: Session, write: UnfinishedWrite) -> None:
                 message = _suggestions_message(result, ago)
             app.say(message, tone="done" if result.kind == "done" else "care", seconds=20)
         elif (session.state.now() - write.began_at).total_seconds() >= STALE_SECONDS:
-            await delete_lock(session.state, write.name)
+            await delete_lock(session.state, write.lock_name)
 
 
 def _suggestions_message(result: SendResult[object], ago: str) -> str:

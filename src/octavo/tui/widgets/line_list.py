@@ -275,7 +275,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     @property
     def is_waiting_for_lines(self) -> bool:
-        return self.state.is_waiting and not self.keys
+        return self.state.shows_loading and not self.keys
 
     def run_waiting_commands(self) -> None:
         if self.app.focused is not self:
@@ -509,7 +509,7 @@ class ListState:
         self._age_note = ""
 
     @property
-    def is_waiting(self) -> bool:
+    def shows_loading(self) -> bool:
         """True if the loading message is shown."""
         return self._waiting is not None
 
