@@ -42,7 +42,7 @@ def restore_keyring(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def keyring_with(backend: KeyringBackend, seconds: float = 3.0) -> Keyring:
     keyring.set_keyring(backend)
-    return Keyring(trusted=HERE, seconds=seconds)
+    return Keyring(trusted=HERE, timeout=seconds)
 
 
 def text_of(key: SecretStr | None) -> str | None:
@@ -176,8 +176,8 @@ def test_keyring_prompt_is_announced_and_awaited(monkeypatch: pytest.MonkeyPatch
 
 def test_patient_store_has_a_longer_timeout() -> None:
     store = keyring_with(Memory())
-    assert store._seconds == 3.0
-    assert store.with_longer_timeout()._seconds == 60.0
+    assert store._timeout == 3.0
+    assert store.with_longer_timeout()._timeout == 60.0
     assert store.with_longer_timeout()._trusted is HERE
 
 
@@ -199,11 +199,11 @@ def test_blocked_keyring_does_not_delay_the_exit() -> None:
         "from octavo.client.credentials import *\n"
         "from tests.client.keyring_backends import *\n"
         "keyring.set_keyring(Waiting())\n"
-        "store = Keyring(trusted=HERE, seconds=0.05)\n"
+        "store = Keyring(trusted=HERE, timeout=0.05)\n"
         "async def main():\n"
         "    try: await run_in_thread(lambda: store.get('https://x', 'work'))\n"
         "    except StoreTimeout: print('told')\n"
-        "    asyncio.ensure_future(run_in_thread(lambda: Keyring(trusted=HERE, seconds=9e5).get('https://x', 'work')))\n"
+        "    asyncio.ensure_future(run_in_thread(lambda: Keyring(trusted=HERE, timeout=9e5).get('https://x', 'work')))\n"
         "    await asyncio.sleep(0.05)\n"
         "    print('ends')\n"
         "asyncio.run(main())"

@@ -152,7 +152,7 @@ async def test_key_without_a_keyring_is_for_this_session(sign_in: SignIn, home: 
 async def test_blocked_keyring_is_not_replaced(sign_in: SignIn, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     backend = Waiting()
     keyring.set_keyring(backend)
-    monkeypatch.setattr(Keyring, "with_longer_timeout", lambda self: Keyring(trusted=HERE, seconds=0.05))
+    monkeypatch.setattr(Keyring, "with_longer_timeout", lambda self: Keyring(trusted=HERE, timeout=0.05))
     with pytest.raises(StoreTimeout):
         await sign_in()
     assert not home.profiles.exists()

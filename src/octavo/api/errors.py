@@ -166,7 +166,7 @@ class BadResponse(ApiError):
 
 
 class PaginationError(ApiError):
-    """The pages of a list have no end, or come again. The items read before the error are valid."""
+    """A list does not end, or the server sends a page a second time. The items read before the error are valid."""
 
     outcome = Outcome.REFUSED
 

@@ -76,7 +76,7 @@ class List(InOrganization, Listing[Team], get="/teams"):
     owner: Id | None = None
     """Only teams that this member can manage."""
     title: str | None = None
-    """Return only teams whose title contains this text, in upper or lower case."""
+    """Return only teams whose title contains this text. Case is ignored."""
 
 
 class Create(InOrganization, Operation[Team], put="/teams", success=201):
@@ -146,4 +146,4 @@ class ListOfMember(InOrganization, Listing[TeamOfMember], get="/members/{user_id
 
     user_id: Id
     title: str | None = None
-    """Return only teams whose title contains this text, in upper or lower case."""
+    """Return only teams whose title contains this text. Case is ignored."""

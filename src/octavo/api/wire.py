@@ -198,7 +198,7 @@ def path_fields(spec: Spec) -> set[str]:
 
 
 def is_list_field(spec: Spec, name: str) -> bool:
-    """Return whether a field takes a list, by its wire name."""
+    """Return whether the field with the wire name `name` takes a list."""
     annotation = spec.operation.model_fields[_aliases(spec)[name]].annotation
     return any(get_origin(each) is tuple for each in _union_members(annotation))
 

@@ -93,7 +93,7 @@ class Values:
 
     fields: dict[str, Any] = field(default_factory=dict)
     query: list[tuple[str, str]] = field(default_factory=list)
-    """The values of `key==TEXT`, in their order."""
+    """The key and the text of each argument `KEY==TEXT`, in their order."""
 
 
 def values_of(arguments: Sequence[str], files: Files) -> Values:

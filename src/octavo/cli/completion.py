@@ -23,8 +23,8 @@ _SAFE_REF = re.compile(r"[\w-]+(/\d+)?")
 
 
 def print_refs(words: Sequence[str]) -> int:
-    """Print the cached REFs that begin with the last word. They are those of the account, or of the demo with `--demo`.
-    The command `octavo __complete` calls this. Sends no request, and does not import the operations."""
+    """Print the cached REFs that begin with the last word, for the command `octavo __complete`. They are REFs of the
+    demo with `--demo`, else of the account. Sends no request, and does not import the operations."""
     prefix = words[-1] if words and not words[-1].startswith("-") else ""
     settings = read(os.environ)
     refs = (each for each in _refs(settings, _namespace(settings, words)) if each.startswith(prefix))

@@ -88,7 +88,8 @@ class Toolbox:
         """`spaces` are the ids of the only spaces that the tools read. Empty for all spaces of the user."""
         self.session, self._spaces, self._clock = session, spaces, clock
         self.source = "unknown"
-        """Name of the program that calls the tools. Set by the server, never by the program's arguments."""
+        """Name of the program that calls the tools, from the handshake of the MCP connection. The arguments of a call
+        cannot change it."""
         self._calls: deque[float] = deque()
         self._proposed_count = 0
 

@@ -64,19 +64,20 @@ class Keyring:
         self,
         *,
         trusted: Collection[str] = TRUSTED,
-        seconds: float = SECONDS,
+        timeout: float = SECONDS,
         report: Callable[[str], object] | None = None,
     ) -> None:
-        """`trusted` has the modules of the backends that may be used. A call that takes `seconds` raises StoreTimeout.
-        `report` is called with a sentence after SECONDS, so it needs a larger `seconds`."""
+        """`trusted` has the modules of the backends that may be used. A call that takes `timeout` seconds raises
+        StoreTimeout. `report` is called with a sentence after SECONDS. If `timeout` is not larger, it is never
+        called."""
         self._trusted = trusted
-        self._seconds = seconds
+        self._timeout = timeout
         self._report = report
 
     def with_longer_timeout(self, report: Callable[[str], object] | None = None) -> Keyring:
         """Return the same keyring with a longer time limit, so that the user can enter its password. `report` is called
         with a sentence if a call takes longer than SECONDS."""
-        return Keyring(trusted=self._trusted, seconds=PATIENT_SECONDS, report=report or self._report)
+        return Keyring(trusted=self._trusted, timeout=PATIENT_SECONDS, report=report or self._report)
 
     def get(self, origin: str, profile: str) -> SecretStr | None:
         """Return the token. None if no token is stored."""
@@ -124,10 +125,10 @@ class Keyring:
 
     def _ask(self, question: Callable[[KeyringBackend], T]) -> T:
         try:
-            return run_with_timeout(self._seconds, lambda: self._answer(question), after=(SECONDS, self._still_waiting))
+            return run_with_timeout(self._timeout, lambda: self._answer(question), after=(SECONDS, self._still_waiting))
         except Overdue:
             raise StoreTimeout(
-                f"The keyring did not respond within {self._seconds:g} s. It may be locked, or a window may be asking for its password.",
+                f"The keyring did not respond within {self._timeout:g} s. It may be locked, or a window may be asking for its password.",
                 _UNLOCK,
             ) from None
 

@@ -270,7 +270,7 @@ class InboxLoader:
             self._round, self._next_round = self._next_round, None
             await self._run_round()
         self._builder.can_build = True
-        self._build_now()  # before the round counts as ended: otherwise an inbox without rows would look empty
+        self._build_now()  # before the round counts as ended: otherwise an inbox without built rows would be shown as empty
 
     async def _run_round(self) -> None:
         await self._load_user()

@@ -160,7 +160,7 @@ MAX_ITEMS = 10_000
 MAX_UNCERTAIN_THREADS = 200
 """Maximum number of threads of others whose replies get rank NEEDED in a round."""
 MAX_RECHECKED_PAGES = 5
-"""Maximum number of pages of thread lists that a round fetches again although their stamps are unchanged."""
+"""Maximum number of pages that a round fetches to check lists of threads whose stamps are unchanged."""
 TEAMS_MAX_AGE = timedelta(hours=1)
 """Age after which a round with `updates_teams` fetches the teams of the user again."""
 _MIN_INTERVAL = timedelta(hours=1)

@@ -626,7 +626,8 @@ class Live:
         self.syncer.end_pause()
 
     def _refresh_written(self) -> None:
-        """Fetch the responses that confirmed writes may have changed. Done once, after the last write of a series."""
+        """Fetch the watched responses that confirmed writes may have changed. While the outbox is still sending, wait
+        for at least `MAX_CONFIRMED // 2` writes."""
         if self._written and (len(self._written) >= MAX_CONFIRMED // 2 or not self.outbox.is_sending):
             written, self._written = self._written, []
             for op in written:

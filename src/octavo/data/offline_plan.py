@@ -40,7 +40,7 @@ from octavo.data.queries import (
 from octavo.data.response_cache import ResponseCache, never_changes
 from octavo.data.sync_queue import Rank, Want
 
-# The limits are those of the operations of views, because the limit is part of the URL of a response.
+# These are the limits in the requests of the views. The limit is part of the URL, so only then both share a response.
 LIST_LIMIT = 100
 """Limit of the list of change requests."""
 LONG_LIST_LIMIT = 200
@@ -66,7 +66,7 @@ class OfflinePlanner:
         self.pages = 0
         """Number of pages in the page tree."""
         self.incomplete: dict[Want, str] = {}
-        """Wants of lists that were cut off after the first items, each with a sentence for the user."""
+        """The wants for lists that have more items than are stored, each with a sentence for the user."""
         self.wanted: set[str] = set()
         """The URLs of all wants of this round."""
         self._cache = cache

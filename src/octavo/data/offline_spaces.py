@@ -138,7 +138,7 @@ class OfflineSpaces:
 
     @property
     def all(self) -> tuple[OfflineSpace, ...]:
-        """The spaces that are available offline, the oldest first."""
+        """The spaces that are available offline, in the order in which they were added."""
         return tuple(self._spaces.values())
 
     def begin(self) -> None:

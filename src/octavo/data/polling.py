@@ -305,7 +305,8 @@ class RemoteChangeDetector:
 
     @property
     def unlisted(self) -> list[ChangeRequest]:
-        """The change requests that are no longer in any list, because they were merged, archived or deleted."""
+        """The change requests that have left the lists of open and draft change requests, because they were merged,
+        archived or deleted."""
         return [each for name, each in self._before.items() if name not in self._after]
 
     def changes(self, current_unlisted: Iterable[ChangeRequest]) -> RemoteChanges:

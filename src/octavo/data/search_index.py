@@ -610,8 +610,8 @@ def _parts(text: str) -> str:
 
 
 def _storable_text(text: str) -> str:
-    """Return `text` with lone surrogates replaced by `?` and NUL by a space, because SQLite cannot store them.
-    Sanitized text stays unchanged."""
+    """Return `text` with lone surrogates replaced by `?` and NUL by a space: UTF-8 cannot encode surrogates, and SQL
+    functions may end a text at NUL. Sanitized text stays unchanged."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
 
 

@@ -1,4 +1,5 @@
-"""The names of spaces on the command line, and the cached lists from which a shell completes them. Loads no models."""
+"""The names of spaces on the command line, and the cached spaces and change requests with which a shell completes REFs.
+Loads no models."""
 
 from __future__ import annotations
 

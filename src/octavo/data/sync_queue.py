@@ -370,7 +370,7 @@ class SyncQueue:
         if affects_all_requests(error):
             self._general_failures.add(flight.url)
         elif flight.is_stale:
-            return  # the request is sent again because of the write
+            return  # a write made the response outdated, so the request is sent again anyway
         elif isinstance(error, ApiError) and error.outcome is not Outcome.UNKNOWN:
             self.end_pause()
         self.errors[flight.url] = error

@@ -46,7 +46,7 @@ SLICE = 500
 READ_SLICE = 40
 """Number of responses to read from disk before other tasks of the event loop may run."""
 RATE_LIMIT_CHECK = 5.0
-"""Maximum seconds until the syncer checks again whether the rate limit is still nearly reached."""
+"""Maximum seconds between two checks of a rate limit that is nearly reached."""
 ENDED = "This session has ended."
 
 

@@ -79,8 +79,8 @@ def _image_draft(run: Run, draft: DraftBlock) -> DraftBlock:
 
 
 def _take_paragraphs(draft: DraftBlock, *kinds: str) -> list[DraftBlock]:
-    """Add the text of the paragraphs in a draft, and of the children of `kinds`, to its own text. Return the other
-    children."""
+    """Move the text of the child paragraphs, and of the children of `kinds`, into the draft itself. Return the other
+    children. The draft has no children afterwards."""
     others = []
     for child in draft.children:
         if child.kind == "paragraph" or child.kind in kinds:

@@ -412,8 +412,8 @@ class _Section(NamedTuple):
         return " ".join(node.text for node in self.body if node.text)[:_MAX_SECTION_TEXT]
 
     def worth(self, other: _Section) -> float:
-        """Return the value of this pair of sections for `best_pairs`. It grows with the number of equal blocks, then
-        with the length."""
+        """Return the value of pairing this section with `other`, for `best_pairs`. It grows with the number of equal
+        blocks, then with the length of this section."""
         equal = Counter(node.number for node in self.nodes) & Counter(node.number for node in other.nodes)
         return equal.total() + 1 - 1 / (2 + sum(node.size for node in self.nodes))
 

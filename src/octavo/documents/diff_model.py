@@ -19,7 +19,8 @@ Op = Literal["equal", "insert", "delete", "format", "link"]
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
-    """Adjacent words with the same change. If only their format or link changed, `old` is the old version of `run`."""
+    """Adjacent words with the same change. `old` is the earlier version of `run` if only its format or link changed,
+    else None."""
 
     op: Op
     run: Run

@@ -92,7 +92,7 @@ class NodeFactory:
 
 
 def leaf_node(block: Block) -> Node:
-    """Return a node for a block that was made for the comparison. The node differs from all other nodes."""
+    """Return a node for a block that was made for the comparison. Its number is unique, so it equals no other node."""
     return Node(block, [], -id(block), plain_text(block.runs))
 
 

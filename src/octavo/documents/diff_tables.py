@@ -199,7 +199,8 @@ _MIN_CELL_SIMILARITY = 0.7
 
 
 def join_rows(steps: list[DiffStep], columns: Sequence[ColumnPair]) -> list[DiffStep]:
-    """Join a changed row with the adjacent rows that were merged into it or split from it."""
+    """Join each changed row with the rows directly after it that were merged into it, or else with those that were
+    split from it."""
     joined: list[DiffStep] = []
     index = 0
     while index < len(steps):

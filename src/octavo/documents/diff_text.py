@@ -15,7 +15,8 @@ from octavo.documents.html import file_name
 from octavo.documents.sequences import DiffRange, diff_ranges, text_similarity
 
 WIDE_LETTERS = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\u0e00-\u0e7f"
-"""Characters that each count as a word, even next to Latin letters."""
+"""Japanese, Chinese, Korean and Thai letters, written for use inside `[…]` of a regular expression. Each letter counts
+as a word."""
 _WORD = re.compile(rf"[{WIDE_LETTERS}]|[^\W_{WIDE_LETTERS}]+(?:['’][^\W_{WIDE_LETTERS}]+)*|[ \t\n]+|.", re.DOTALL)
 _WIDE = re.compile(f"[{WIDE_LETTERS}]")
 _CLAUSE_ENDS = frozenset("，。、；：！？,.;:!?\n")

@@ -590,9 +590,12 @@ def _is_cjk_boundary(outside: str, inside: str) -> bool:
 
 
 def pair_delimiters(state: StateInline) -> None:
-    """Make `**` and `~~` open and close alternately. CommonMark ignores such a mark between punctuation and a letter
-    (`option**.**`, `**±**25%`), or if it closes after a space (`**Note: **`). A mark before a space does not open.
-    Nested and single marks are not changed."""
+    """Pair `**` and `~~` in turn: one mark opens, the next mark of the same kind closes. CommonMark leaves a mark as
+    text between punctuation and a letter (`option**.**`, `**±**25%`), and a closing mark after a space (`**Note: **`).
+
+    A mark before a space does not open. If a mark cannot close the mark before it, no mark of this kind is changed. A
+    last mark without a partner is not changed either.
+    """
     if "**" not in state.src and "~~" not in state.src:
         return
     metas: list[dict[str, Any]] = [meta for meta in state.tokens_meta if meta and "delimiters" in meta]

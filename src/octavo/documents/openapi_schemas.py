@@ -19,7 +19,8 @@ _MAX_REFERENCES, _MAX_PARTS = 20, 1000
 _MAX_VALUES, _MAX_VALUE_LENGTH = 12, 100
 """Limits for quoted values: number of items, and characters of each text."""
 _CHOICE_NAMES = "", "or "
-"""Names of the fields of `oneOf` and `anyOf`: of the first choice, and of the others."""
+"""Labels of the alternatives in `oneOf` and `anyOf`, which have no names: of the first, and of each further
+alternative."""
 _COMPOSITE_KEYS = frozenset({"$ref", "properties", "oneOf", "anyOf", "allOf", "items", "enum"})
 
 

@@ -154,7 +154,8 @@ class HtmlTable:
             self._rows[-1].append(self._cell)
 
     def _read_nested(self, tag: HtmlTag) -> None:
-        """Add a nested table to the cell as text, with a line for each row and bars between the cells."""
+        """Add a tag of a nested table to the cell. The cell shows this table as text: a row begins a new line, and a
+        bar precedes each cell. Other tags are read as in any cell."""
         if self._cell is None:
             return
         if tag.name not in ("tr", "td", "th"):

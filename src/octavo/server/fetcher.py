@@ -60,7 +60,7 @@ class FetchedFile:
             encoding = codecs.lookup(charset or "utf-8").name
             if encoding in ("idna", "punycode"):
                 raise LookupError(encoding)  # These encode host names. Decoding a long text would take hours.
-            # Browsers read these encodings as windows-1252, so pages that declare them use its quotation marks.
+            # Browsers decode these encodings as windows-1252, because many pages that declare them are in windows-1252.
             text = self.data.decode("cp1252" if encoding in ("iso8859-1", "ascii") else encoding, "replace")
         except (LookupError, ValueError):  # The encoding is unknown, or is not for texts.
             text = self.data.decode("utf-8", "replace")

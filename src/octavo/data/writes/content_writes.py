@@ -244,8 +244,9 @@ async def restore_pages(
 ) -> SendResult[None]:
     """Send `changes` that restore pages from earlier revisions.
 
-    A server that cannot revert pages refuses all `changes`. Then Octavo sends equivalent edits: they set the earlier
-    text, title and position of each page. They delete pages that the earlier revision does not contain.
+    A server that cannot revert pages refuses all `changes`. Then Octavo sends edits instead. They restore the text, the
+    `FIELDS` and the parent of a document, but not its place among the same siblings. For groups and links, they restore
+    only the `FIELDS`. They insert deleted documents again, and delete pages that the earlier revision does not contain.
     """
     can_use_edits = expected is not None and any(isinstance(change, RevertPage) for change in changes)
     if live.can_revert_pages or not can_use_edits:
@@ -266,7 +267,8 @@ async def restore_pages(
 
 
 async def _edit_instead_of_revert(live: Live, at: ChangeRequestRef, head: str, change: ContentEdit) -> ContentEdit:
-    """Return an edit with the same effect as `change`, without reverting a page. Raises ApiError, _CannotRestore."""
+    """Return the edit that `restore_pages` sends in place of `change` if the server cannot revert pages. Raises
+    ApiError, _CannotRestore."""
     if not isinstance(change, RevertPage) or change.revision is None:
         return change
     earlier_revision = await live.cached_or_fetch(content.Get(at=at.revision_ref(change.revision)))

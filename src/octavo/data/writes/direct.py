@@ -247,11 +247,11 @@ class _DirectWrite(NamedTuple):
 async def send_unchecked(
     live: Live, op: Operation[Any], failed: str, *edits: tuple[Operation[Any], Callable[[Any], Any]]
 ) -> SendResult[Any]:
-    """Send a write of a kind that store.py does not list, without first checking its target. If its response is lost,
-    Octavo does not search for the write.
+    """Send a write whose kind is not in the table of store.py. Octavo does not check its target before, and does not
+    search for the write if its response is lost.
 
-    `edits` are optimistic updates, as in `Live.write`. `failed` is the beginning of an error message. For an empty
-    response, the `result` of the returned `SendResult` is True.
+    `failed` is the beginning of an error message. `edits` are optimistic updates, as in `Live.write`. The `result` is
+    True if the response is empty.
     """
     try:
         response = await live.write(op, *edits)

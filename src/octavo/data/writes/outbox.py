@@ -451,7 +451,7 @@ class Outbox:
             for removal in removals[entry.id]:
                 removal.work(db)
             for entry_id, key in failed:
-                # If the user has seen the text of the failed entry, the new entry replaces the failed entry.
+                # The new entry replaces a failed entry whose text the user has seen: it is no returned draft any more.
                 replaces = key in used_keys[entry.id] and (entry.facts.text or entry.facts.is_review)
                 if replaces and not has_returned(db, self.state.namespace, key, entry_id):
                     db.execute("DELETE FROM outbox WHERE id = ? AND state = 'failed'", (entry_id,))
@@ -490,7 +490,8 @@ class Outbox:
 
 
 def _unsent_groups(entries: Sequence[OutboxEntry]) -> list[WriteGroup]:
-    """Return the groups of entries that earlier instances left unsent."""
+    """Return the groups of entries that earlier instances left unsent, or sent without a response. Entries that wait
+    for the user are left out."""
     groups: dict[tuple[str, str], list[str]] = {}
     for entry in entries:
         if entry.is_in_flight and not entry.needs_user:

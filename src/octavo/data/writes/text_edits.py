@@ -49,7 +49,7 @@ class SuggestedText:
 
     page: str
     block_key: str
-    """Key of the block."""
+    """Key of the block that the thread is on, from the target of the thread."""
     revision: str | None
     """Revision that the comment refers to. None if it is unknown: the suggestion is then never applied."""
     text: str

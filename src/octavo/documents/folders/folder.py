@@ -33,7 +33,7 @@ PAGE_SUFFIXES = (".md", ".markdown", ".mdx")
 _DIGITS = re.compile(r"(\d+)")
 _INCLUDE = re.compile(r"""\{%-?\s{0,9}include\s{1,9}["']([^"'\n]{1,1000})["']""")
 SPECIAL_FOLDER = ".gitbook"
-"""The only hidden folder in which files are written."""
+"""The only hidden folder in which files of a space are read and written."""
 NAME_BYTES = 255
 """Longest name of a file on common file systems, in bytes."""
 LEAVES, HIDDEN, DEVICE, LONG, TAKEN, LINKED = (

@@ -242,8 +242,9 @@ def _names(table: SourceBlock) -> list[str]:
 
 
 def _new_indexes(old: Sequence[str], new: Sequence[str]) -> dict[int, int] | None:
-    """Return the new index of each old column. Columns are matched by name, else by order. None if that is
-    ambiguous."""
+    """Return the new index of each old column that still exists. Columns with unique names are matched by name, and the
+    others by order if both sides have the same number of them. Otherwise the others count as removed or added. None if
+    the name of one of them is empty or not unique."""
     found = {i: new.index(name) for i, name in enumerate(old) if name and old.count(name) == new.count(name) == 1}
     unnamed_old = [i for i in range(len(old)) if i not in found]
     unnamed_new = [j for j in range(len(new)) if j not in found.values()]

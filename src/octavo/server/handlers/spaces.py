@@ -113,7 +113,8 @@ def add_revision(
 
 
 def add_next(world: World, revision: Json, **changes: object) -> Json:
-    """Create a revision of type edits after `revision`, with its fields except for `changes`."""
+    """Create a revision of type edits with `revision` as its parent. Its content fields are those of `revision`,
+    replaced by those in `changes`."""
     return add_revision(world, revision["space"], {**revision, **changes}, type="edits", parents=[revision["id"]])
 
 

@@ -100,7 +100,7 @@ def _iter_fields(
             case Model() if title := getattr(value, "title", ""):
                 yield _Field(f"{field_path}.title", short_label, long_label, title)
             case Model():
-                # A model with an ID is an item of its own, so its fields need no prefix in the short labels.
+                # In an item with an ID, the short label of a field is clear without the name of the item.
                 has_id = "id" in type(value).model_fields
                 yield from _iter_fields(value, excluded, field_path, "" if has_id else short_label, long_label)
             case _:

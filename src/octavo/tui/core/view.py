@@ -401,7 +401,7 @@ class View(HasCommands, Screen[None]):
             isinstance(ancestor, Widget) and ancestor.has_class("hairline")
             for ancestor in event.widget.ancestors_with_self
         )
-        # Only narrow layouts have styles for this class. In wide layouts, save the style update.
+        # Only narrow layouts have styles for this class. Wide layouts do not need the style update.
         self.set_class(on_left, "-on-left", update=self.has_class("-tiny") or self.has_class("-narrow"))
 
     def on_unmount(self) -> None:

@@ -140,7 +140,7 @@ class SectionBuilder(DiffBuilder):
         super().__init__(pane, contents, show_units)
         self._keep_selected = keep_selected
         self._builds: dict[str, DiffUnits] = {}
-        """Diffs that are being built in a thread, by the key of the page."""
+        """Diffs of long pages that a background thread is building, by the key of the page."""
 
     def build(self, on_shown: Callable[[], object] | None = None) -> None:
         self.rebuild((self.contents.page,), on_shown)

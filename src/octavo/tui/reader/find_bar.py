@@ -199,7 +199,7 @@ class FindBar(PanePart):
         self._goes_to_first_match = False
         if self.viewport.top != self._waiting_since:
             self._waiting_steps = 0
-        first = -1 if step > 0 else 0  # Before a match is selected, the last match is the previous one.
+        first = -1 if step > 0 else 0  # If no match is selected, go to the first match, or back to the last one.
         index = self.matches.index(self._match) if self._match in self.matches else first
         is_last = step > 0 and index == len(self.matches) - 1
         if self._waiting_steps or (self.is_text_loading and (is_last or not self.matches)):

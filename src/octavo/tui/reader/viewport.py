@@ -174,7 +174,7 @@ class Contents:
             return Block("paragraph", text="\n".join(rows))
 
         units = range(len(lines))
-        # `section_letters=1` pauses after each unit, because laying out a unit may take long.
+        # `section_letters=1` makes the search pause after each unit, because the layout of a unit may be slow.
         return BlockTextFinder(((unit, shown_text(unit)) for unit in units), section_letters=1)
 
     def expand_to(self, match: Match) -> None:

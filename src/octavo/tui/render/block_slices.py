@@ -58,8 +58,8 @@ this is split."""
 _BLOCK_COST, _ROW_COST, _NON_ASCII_FACTOR = 60, 90, 4
 """Fixed cost of a block and of a row of code, and the factor for characters that are not ASCII."""
 _NESTING_FACTOR, _LEAST_COST = 9 / 8, 600
-"""`_NESTING_FACTOR` raises the cost of children, because each slice renders their container again. Slices end at a
-cost of at least `_LEAST_COST`."""
+"""`_NESTING_FACTOR` multiplies the cost of children, because each slice renders their container again. The limit for
+the cost of a slice is at least `_LEAST_COST`."""
 _LONGEST_WORD = 3000
 """Maximum number of characters between the limit and the space at which a slice ends. If there is none, the slice ends
 inside a word."""

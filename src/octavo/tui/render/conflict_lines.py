@@ -49,7 +49,7 @@ class ConflictView:
     heading: str = ""
     """Title of the section that the conflict is in."""
     side_at_place: int | None = None
-    """For moved text, the side that has the text at this place: base (0), main (1) or change request (2). None for
+    """For moved text, the version that has the text at this place: base (0), main (1) or change request (2). None for
     other conflicts."""
     is_merged_by_default: bool = False
     """True if the merge by words is used until the user chooses a side."""

@@ -404,7 +404,8 @@ class LinkTitle(NamedTuple):
 
 
 class TitleQuery(NamedTuple):
-    """Link target to find the title of, as seen from `page_ref`."""
+    """A query for the title of a link target. `page_ref` is the space, change request or revision that contains the
+    link."""
 
     page_ref: ContentRef
     target: links.Target

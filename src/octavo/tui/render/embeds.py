@@ -420,7 +420,7 @@ def _caption(context: LayoutContext, block: Block) -> list[Piece]:
 
 def is_caption_in_frame(block: Block) -> bool:
     """Return True if the caption of an image is shown inside its frame, in place of the alternative text. This is so if
-    there is no alternative text, or if it is the same."""
+    there is no alternative text, or if it has the same words as the caption. Case is ignored."""
     alt, caption = (_ONLY_WORDS.sub("", fold(text)) for text in (_alternative_text(block), plain_text(block.runs)))
     return bool(caption) and (not alt or alt == caption)
 

@@ -48,8 +48,8 @@ _render_operation_details = lazy("octavo.tui.render.openapi:render_operation_det
 
 
 _SOURCE_BLOCK, _LONGEST_LINE = 2_000, 8_000
-"""Maximum number of characters of a source block with several lines, and of one with a single line. Longer lines are
-split."""
+"""Maximum number of characters of a source block: `_SOURCE_BLOCK` for several lines, `_LONGEST_LINE` for a single line.
+A line over `_LONGEST_LINE` is split."""
 _MOST_EDGES = 4_000
 """Approximate maximum number of block edges (starts and ends) at which source blocks begin. With more edges, they begin
 only at every n-th block."""

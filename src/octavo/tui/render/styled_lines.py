@@ -46,10 +46,11 @@ class Clickable:
 
     Kinds:
     - `link`, `image`, `file`: the target is the URL.
-    - `fold`: the target is the key of the block. The index is 1 for a prompt that is shown whole.
+    - `fold`: the target is the key of the block, or `page KEY` for a page in a diff. The index is 1 for a prompt that
+      is shown whole.
     - `tab`: the target is the key of the tabs, and the index is the number of the tab.
     - `note`: the target is the label.
-    - The actions of buttons.
+    - `ask`, `search`, `select`: a button. The target is its query, or its label if it has no query.
     """
 
     kind: str

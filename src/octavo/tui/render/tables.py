@@ -190,11 +190,12 @@ def fit_columns(
 def _widths_around_words(
     rows: list[list[list[Piece]]], widths: list[int], broken: dict[int, int], available_width: int
 ) -> list[int]:
-    """Return column widths that break fewer words than `widths`, and are as small as possible without more lines in any
-    cell. `broken` has the width of the longest word of each column that is too narrow for it.
+    """Return column widths that break fewer words than `widths`. `broken` has the width of the longest word of each
+    column in which this word does not fit.
 
-    Such a word stays whole if the other columns can spare the cells for it. Otherwise it is broken into parts of equal
-    length.
+    Each column first shrinks to its longest line. The free cells go to the columns in `broken`, beginning with the
+    column that lacks the fewest cells. If a word still does not fit, its column gets a width that breaks the word into
+    equal parts, unless that adds lines.
     """
     lines = [[wrap_items(row[at], width) for row in rows] for at, width in enumerate(widths)]
     least = [max(width_of(line) for cell in column for line in cell) for column in lines]

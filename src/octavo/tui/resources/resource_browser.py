@@ -67,7 +67,8 @@ class BrowserLevel:
     def create_target(
         self, on_created: Callable[[str], None] = lambda key: None, row: Any = None
     ) -> resource_commands.CreateTarget:
-        """Return the target for new items. `on_created` is called with the key of the new item."""
+        """Return the table and the parent in which a command creates an item. `on_created` is called with the key of
+        the new item. `row` is the row with the cursor."""
         return resource_commands.CreateTarget(self.resource, self.arguments, self.parent, on_created, row)
 
     def child_level(self, item: Any) -> BrowserLevel:
@@ -549,7 +550,7 @@ class BrowserScreen(ListView[Any]):
     def refresh_data(self) -> None:
         if self.levels and self._unavailable_reason(self.level.resource):
             self._open_table(self.level.resource, force=True)
-        self._detail_loader.clear()  # Details come from other requests too, so they can change while the list stays the same.
+        self._detail_loader.clear()  # Details come from other requests too, so the details can change while the list does not.
         self._show_details()
         super().refresh_data()
 

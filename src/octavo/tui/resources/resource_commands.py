@@ -37,7 +37,7 @@ _FEATURES = {
     "fonts": "sites-custom-fonts",
     "search.InSite": "sites-full-text-search",
 }
-"""The id of the site feature that an operation needs, by the name of the operation or of its API module."""
+"""Id of the site feature that an operation needs. The key is the name of the operation, or of its API module."""
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ def _why_not_editable(app: Shell, selection: Selection) -> str | None:
 
 @dataclass(frozen=True)
 class CreateTarget:
-    """The target for new items: a table and its parent."""
+    """The table and the parent in which a command creates an item."""
 
     resource: Resource[Any]
     arguments: Arguments

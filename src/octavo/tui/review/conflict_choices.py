@@ -82,7 +82,8 @@ class Choices:
         self._save()
 
     def clear_saved(self, open_conflicts: OpenConflicts, choices: dict[str, MergeChoice]) -> None:
-        """Remove the choices that were saved."""
+        """Remove the saved `choices`: those for resolved pages, with the drafts of your own texts, and those for tree
+        conflicts. Add the names of these tree conflicts to `saved_conflicts`."""
         self._read()
         saved = {name for page in open_conflicts.resolved_pages(choices) for name, _ in page.conflicts}
         tree_conflicts = {each.name for each in open_conflicts.tree_conflicts if each.name in choices}
@@ -190,7 +191,7 @@ class _SavedEdits(NamedTuple):
     error: str = ""
     """Reason why not all edits were saved, in sentences. Empty if all were saved."""
     revision: str | None = None
-    """New revision of the change request."""
+    """Revision after the last edit. None if `error` is set, or if the server did not send the revision."""
     overwrote: bool = False
     """True if the edits replaced a revision that another user created in the meantime."""
 

@@ -388,8 +388,8 @@ def _active_command(app: App[Any], active: ActiveBinding, keys: list[str]) -> Ac
 
 
 def _is_applicable(node: HasCommands, id: str) -> bool:
-    """Return whether the key bar offers a command: it has a target, and `Command.applies` returns True for this
-    target."""
+    """Return whether the key bar offers a command: it has a target, and `Command.applies` returns True for this target.
+    True while the widget is created or removed, because child widgets that the target needs may be missing."""
     if not _is_complete(node):
         return True
     app, _, command, target = node._resolve_command(id)

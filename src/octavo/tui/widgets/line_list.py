@@ -261,7 +261,8 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
             index = remaining if remaining is not None else 0 if self.query_text else old_cursor
         self.cursor = self._nearest_stop(index, 1)
         if keys and (not self.query_text or (remaining is not None and user_key in old_keys)):
-            # A removed item that comes back does not get the cursor again. An item that the filter hides does.
+            # If the item was removed, the cursor returns to its neighbor instead. If the filter only hides the item, the
+            # key is kept.
             self.returning_key = self.key
         self.lay_out_again()
         if keys and had_items:

@@ -116,7 +116,7 @@ class LongText(DocumentBase):
         rows, separators = (
             (list(text.rows), list(text.separators)) if isinstance(text, RemovedText) else _split_rows(text)
         )
-        # Make a new cut only at or within the inserted text, so that removing this text also removes the cut.
+        # Cut long rows only inside the inserted text or at its ends, so that removing the text also removes the cuts.
         if text_before and len(text_before) + len(rows[0]) > MAX_ROW_LENGTH and not is_restored:
             rows.insert(0, text_before)
             separators.insert(0, "")
