@@ -61,14 +61,14 @@ class FirstPicture:
         self._is_shown = True
         atexit.register(self.take_down)
         self._disable_echo()
-        _write(_OPEN + "".join(f"\x1b[{number};1H{row}\x1b[0m" for number, row in enumerate(rows, 1)))
+        _write_to_terminal(_OPEN + "".join(f"\x1b[{number};1H{row}\x1b[0m" for number, row in enumerate(rows, 1)))
         return True
 
     def take_down(self) -> None:
         """Restore the terminal, unless the app has taken it over."""
         if self._is_shown:
             self._is_shown = False
-            _write(_CLOSE)
+            _write_to_terminal(_CLOSE)
             if self._terminal_settings is not None:
                 termios.tcsetattr(0, termios.TCSANOW, self._terminal_settings)
 
@@ -136,7 +136,7 @@ class FirstPicture:
         termios.tcsetattr(0, termios.TCSANOW, quiet)
 
 
-def _write(text: str) -> None:
+def _write_to_terminal(text: str) -> None:
     data = text.encode("utf-8", "replace")
     while data:
         data = data[os.write(2, data) :]

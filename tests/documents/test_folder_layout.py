@@ -17,7 +17,7 @@ from octavo.documents.folders.folder import Entry, Folder, rewrite_links, why_un
 from octavo.documents.folders.layout import FolderLayout, PageFile, encode_like, normalize, write_page
 from octavo.documents.folders.table_of_contents import summary_entries, write_summary
 from octavo.documents.yaml_values import write_entry
-from octavo.files.local_changes import assign_ids, structure
+from octavo.files.local_changes import assign_ids, structure_of
 
 
 def page(page_id: str, path: str, *below: Page, **fields: Any) -> Page:
@@ -253,7 +253,7 @@ def test_links_to_a_page_and_its_heading_are_read_as_the_server_has_them(tmp_pat
     read = read_summary(tmp_path, text)
     assert write_summary(read) == text
     assign_ids(read, {"a (1) 50%.md": "a"}, entries)
-    assert structure(read) == structure(entries)
+    assert structure_of(read) == structure_of(entries)
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_repeated_page_is_a_link_and_its_entries_stay_after_it(tmp_path: Path) -
 
 def test_renamed_link_is_another_structure() -> None:
     one, other = ([Entry("link", title, target="https://a.example", id="link")] for title in ("Site", "Our site"))
-    assert structure(one) != structure(other)
+    assert structure_of(one) != structure_of(other)
 
 
 titles = st.text(

@@ -38,6 +38,7 @@ class Contributor(Model):
 
     user: User
     count: Number = 0
+    """Number of edits, comments and replies."""
     action_type: SafeLine | None = None
     updated_at: Moment | None = None
 

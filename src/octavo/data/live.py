@@ -541,7 +541,7 @@ class Live:
     def _load_stored(self, response: LiveResponse, body: bytes, requested_at: datetime) -> None:
         if len(body) <= DECODED_IN_THREAD_FROM:
             if (value := self.cache.decode(response.op, body)) is not None:
-                response.load_stored(value, requested_at, self._last_confirmation_before(requested_at))
+                response.load_stored(value, requested_at, self._last_number_confirmed_before(requested_at))
             return
 
         async def load() -> None:
@@ -549,14 +549,14 @@ class Live:
             if response.value is not None:
                 return  # the response was fetched meanwhile
             if value is not None:
-                response.load_stored(value, requested_at, self._last_confirmation_before(requested_at))
+                response.load_stored(value, requested_at, self._last_number_confirmed_before(requested_at))
                 self._notify_watchers(response)
             elif response.watchers:
                 self._add_want(response)
 
         response.decoding = self._tasks.start(load())
 
-    def _last_confirmation_before(self, moment: datetime) -> int:
+    def _last_number_confirmed_before(self, moment: datetime) -> int:
         """Return the number of the last write that was confirmed before `moment`. 0 if none is known."""
         return max((each.number for each in self._confirmed if each.at < moment), default=0)
 

@@ -379,7 +379,7 @@ class OfflineSpaces:
             # If this instance stored a space meanwhile, `stored` is outdated. Read it again.
             while edits != self._edits:
                 edits = self._edits
-                stored = {each.id: each for each in _stored_spaces(await self._state.read_fact(_FACT))}
+                stored = {each.id: each for each in _stored_spaces(await self._state.read_fact_from_disk(_FACT))}
         except NotSaved:
             return
         finally:

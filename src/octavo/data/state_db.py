@@ -182,7 +182,7 @@ class StateDb:
 
         self.submit(work)
 
-    async def read_fact(self, name: str) -> Any:
+    async def read_fact_from_disk(self, name: str) -> Any:
         """Wait for all earlier writes, and return the fact `name` on disk. None if there is no such fact. Raises
         NotSaved."""
         return await self.write(lambda db: _fact(db, self.namespace, name))

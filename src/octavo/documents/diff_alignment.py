@@ -301,14 +301,14 @@ def _align_gap(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) 
     return pairs
 
 
-def best_pairs(worth: Sequence[dict[int, float]], width: int) -> list[tuple[int, int]]:
-    """Return the pairs (i, j) with the highest total value. Both indexes increase from pair to pair. `worth[i][j]` is
-    the value of a pair. `width` is the number of items on the second side."""
-    best = _best_totals(worth, width)
+def best_pairs(pair_values: Sequence[dict[int, float]], width: int) -> list[tuple[int, int]]:
+    """Return the pairs (i, j) with the highest total value. Both indexes increase from pair to pair.
+    `pair_values[i][j]` is the value of a pair. `width` is the number of items on the second side."""
+    best = _best_totals(pair_values, width)
     pairs = []
     i = j = 0
-    while i < len(worth) and j < width:
-        here = worth[i].get(j, 0.0)
+    while i < len(pair_values) and j < width:
+        here = pair_values[i].get(j, 0.0)
         if here and best[i][j] == best[i + 1][j + 1] + here:
             pairs.append((i, j))
             i, j = i + 1, j + 1
@@ -341,11 +341,11 @@ def _pair_values(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]
     return values
 
 
-def _best_totals(worth: Sequence[dict[int, float]], width: int) -> list[list[float]]:
+def _best_totals(pair_values: Sequence[dict[int, float]], width: int) -> list[list[float]]:
     """Return a table. Its cell [i][j] is the highest total value of pairs from the old block `i` and the new block `j`
-    on. `worth` and `width` are as in `best_pairs`."""
+    on. `pair_values` and `width` are as in `best_pairs`."""
     best = [[0.0] * (width + 1)]
-    for row_values in reversed(worth):
+    for row_values in reversed(pair_values):
         below = best[-1]
         if not row_values:
             best.append(below)
@@ -411,7 +411,7 @@ class _Section(NamedTuple):
         """Return the beginning of the text below the title."""
         return " ".join(node.text for node in self.body if node.text)[:_MAX_SECTION_TEXT]
 
-    def worth(self, other: _Section) -> float:
+    def pair_value(self, other: _Section) -> float:
         """Return the value of pairing this section with `other`, for `best_pairs`. It grows with the number of equal
         blocks, then with the length of this section."""
         equal = Counter(node.number for node in self.nodes) & Counter(node.number for node in other.nodes)
@@ -453,8 +453,8 @@ def _moved_trees(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
         if (before[i].has_subsections or after[j].has_subsections)
         and text_similarity(before[i].text(), after[j].text()) >= MIN_SIMILARITY
     }
-    worth = [{pairs[i]: each.worth(after[pairs[i]])} if i in pairs else {} for i, each in enumerate(before)]
-    in_order = set(best_pairs(worth, len(after)))
+    pair_values = [{pairs[i]: each.pair_value(after[pairs[i]])} if i in pairs else {} for i, each in enumerate(before)]
+    in_order = set(best_pairs(pair_values, len(after)))
     found: list[Pair] = []
     for i, j in pairs.items():
         if (i, j) in in_order:
@@ -503,8 +503,8 @@ def _may_differ_in_order(old: Sequence[_Section], new: Sequence[_Section]) -> bo
 
 def _moved_pairs(old: Sequence[_Section], new: Sequence[_Section]) -> list[Pair]:
     pairs = _counterparts(old, new)
-    worth = [{pairs[i]: each.worth(new[pairs[i]])} if i in pairs else {} for i, each in enumerate(old)]
-    in_order = set(best_pairs(worth, len(new)))
+    pair_values = [{pairs[i]: each.pair_value(new[pairs[i]])} if i in pairs else {} for i, each in enumerate(old)]
+    in_order = set(best_pairs(pair_values, len(new)))
     found: list[Pair] = []
     for pair in pairs.items():
         if pair not in in_order:

@@ -56,13 +56,13 @@ def _pair_by_cells(
         [_column_texts(table, index) for index in indices]
         for table, indices in ((old, old_indexes), (new, new_indexes))
     )
-    worth = [
+    pair_values = [
         {j: share for j, other in enumerate(after) if (share := _shared_share(one, other)) >= _MIN_CELLS_IN_COMMON}
         for one in before
     ]
     i = j = 0
     old_columns, new_columns = (table.attrs.get("columns", ()) for table in (old, new))
-    for next_i, next_j in [*best_pairs(worth, len(after)), (len(old_indexes), len(new_indexes))]:
+    for next_i, next_j in [*best_pairs(pair_values, len(after)), (len(old_indexes), len(new_indexes))]:
         while untitled and i < next_i and j < next_j:
             yield ColumnPair(old_columns[i], new_columns[j], i, j)
             i, j = i + 1, j + 1

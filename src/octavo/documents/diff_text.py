@@ -306,8 +306,10 @@ def _line_pairs(old: Sequence[str], new: Sequence[str], i: int, j: int) -> list[
     if not old or not new:
         return []
     if len(old) * len(new) <= _MAX_LINE_PAIRS and sum(map(len, old)) * sum(map(len, new)) <= _MAX_CHARACTER_PAIRS:
-        worth = [{index: value for index, line in enumerate(new) if (value := _pair_value(each, line))} for each in old]
-        return [(i + one, j + other) for one, other in best_pairs(worth, len(new))]
+        pair_values = [
+            {index: value for index, line in enumerate(new) if (value := _pair_value(each, line))} for each in old
+        ]
+        return [(i + one, j + other) for one, other in best_pairs(pair_values, len(new))]
     if len(old) == len(new):
         return [
             (i + index, j + index)

@@ -393,7 +393,7 @@ def _condition(node: _Node) -> DraftBlock:
 
 
 def _table(node: _Node) -> DraftBlock:
-    return JsonTable(node.data, node.take_fragments(), node.reader.inline).draft()
+    return JsonTable(node.data, node.take_fragments(), node.reader.inline).to_draft_block()
 
 
 _READERS: dict[str, Callable[[_Node], DraftBlock]] = {

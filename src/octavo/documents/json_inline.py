@@ -274,7 +274,7 @@ class JsonTable:
         self._visible_names = set(visible_names)
         self._names = list(dict.fromkeys([*visible_names, *self._definition]))
 
-    def draft(self) -> DraftBlock:
+    def to_draft_block(self) -> DraftBlock:
         """Return the table or the cards as a block."""
         columns = tuple(self._column(name) for name in self._names)
         table = DraftBlock("cards" if self._is_cards else "table", {"columns": columns})

@@ -285,7 +285,9 @@ class ThreadAnchors:
             return ""
         cache_key = (node.id, node.preview or "")
         if cache_key not in self._exact_keys:
-            self._exact_keys[cache_key] = node.id if node.id in self._keys else self._key_by_text(cache_key[1])
+            self._exact_keys[cache_key] = (
+                node.id if node.id in self._keys else self._key_of_first_block_with(cache_key[1])
+            )
         return self._exact_keys[cache_key]
 
     def _likely_key(self, thread: Comment) -> str:
@@ -294,7 +296,7 @@ class ThreadAnchors:
             self._likely_keys[text] = self.most_similar_key(text)
         return self._likely_keys[text]
 
-    def _key_by_text(self, preview: str) -> str:
+    def _key_of_first_block_with(self, preview: str) -> str:
         """Return the key of the first block that contains `preview`. A short `preview` must be the whole text of the
         block. Empty if there is no such block."""
         quote = _normalize(preview)[:_QUOTE_LENGTH]

@@ -80,7 +80,7 @@ class HtmlTable:
         self.last = line + 1 + raw.count("\n", counted_to)
         """Number of the line after the table."""
 
-    def draft(self) -> DraftBlock:
+    def to_draft_block(self) -> DraftBlock:
         """Return the table or the cards as a block."""
         attrs = self._table.attrs if self._table else {}
         is_cards = attrs.get("data-view") == "cards"

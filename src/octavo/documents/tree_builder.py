@@ -171,7 +171,7 @@ class HtmlReader:
         table = HtmlTable(self._raw[piece.start : end], self._line)
         if outside := table.outside_text():
             self._add(DraftBlock("paragraph", runs=outside, last=table.last))
-        self._add(table.draft())
+        self._add(table.to_draft_block())
 
     def _read_code(self, piece: HtmlToken, tag: HtmlTag, end: int) -> None:
         inner = self._raw[piece.end : end]

@@ -33,7 +33,7 @@ from octavo.documents.folders.table_of_contents import UNLISTED, read_folder, wr
 from octavo.documents.merging import page_merge
 from octavo.documents.source_reader import find_markers
 from octavo.files import local_changes
-from octavo.files.local_changes import Entries, LocalFiles, base_entries, proposed_files, structure
+from octavo.files.local_changes import Entries, LocalFiles, base_entries, proposed_files, structure_of
 from octavo.files.pulled_folder import (
     FileKind,
     PulledFolder,
@@ -153,7 +153,7 @@ class FolderMerge:
         text, base_text = self.local.text(SUMMARY), self._base(file) or ""
         if self._is_first and data is not None:
             local_changes.assign_ids(mine, {path: name for name, path in self.layout.paths.items()}, server)
-            is_same = local_changes.structure(mine) == local_changes.structure(server)
+            is_same = local_changes.structure_of(mine) == local_changes.structure_of(server)
             base_text = text if is_same else write_summary(server)
             if not is_same:
                 self.result.kept.append(SUMMARY)
@@ -392,7 +392,7 @@ def _summary_change(folder: PulledFolder, layout: FolderLayout, now: list[Entry]
     wanted = [entry for entry in layout.entries if entry.title != UNLISTED or entry.kind != "group"]
     now = [entry for entry in now if entry.title != UNLISTED or entry.kind != "group"]
     local_changes.assign_ids(now, {path: name for name, path in layout.paths.items()}, wanted)
-    if structure(now) == structure(wanted):
+    if structure_of(now) == structure_of(wanted):
         return None
     short = {entry.id: entry.link_title for entry in walk_entries(now)}
     for entry in walk_entries(wanted):

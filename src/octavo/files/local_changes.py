@@ -104,7 +104,7 @@ def _comparable_entries(entries: Iterable[Entry], depth: int = 0) -> Iterator[tu
         yield from _comparable_entries(entry.children, depth + 1)
 
 
-def structure(entries: Iterable[Entry]) -> list[tuple[Any, ...]]:
+def structure_of(entries: Iterable[Entry]) -> list[tuple[Any, ...]]:
     """Return the depth, kind, ID and URL of each entry, and the titles of groups and links. Titles of pages are left
     out, because their files have them, too."""
     return [

@@ -161,7 +161,7 @@ class Platform:
                 Route("/v1/{path:path}", self._operation, methods=_METHODS),
                 Route("/~/files/{blob}/{name:path}", self._download, methods=["GET"]),
                 Route("/~/pdf/{payload}/{signature}/{name}", self._print, methods=["GET"]),
-                Route("/~/uploads/{organization}/{key}/{secret}", self._receive, methods=["PUT"]),
+                Route("/~/uploads/{organization}/{key}/{secret}", self._receive_upload, methods=["PUT"]),
             ],
             exception_handlers=dict.fromkeys(
                 (Refusal, MissingResource, WriteFailure, HTTPException, ClientDisconnect, Exception), _failure_response
@@ -249,7 +249,7 @@ class Platform:
         headers = {"content-disposition": f"inline; filename*=UTF-8''{quote(name, safe='')}", **_request_id()}
         return Response(await asyncio.to_thread(make), headers=headers, media_type="application/pdf")
 
-    async def _receive(self, request: Request) -> Response:
+    async def _receive_upload(self, request: Request) -> Response:
         # No API key is required: the secret in the URL permits the upload.
         address = request.path_params
         awaited = await self._in_thread(lambda: _find_pending(self.world, **address))

@@ -322,7 +322,9 @@ class OutboxEntry:
     postponements: int = 0
     """Number of failed requests of this write at times when the server responded to other requests."""
     baseline: tuple[str, ...] = ()
+    """As in `Attempt`."""
     newest_at: datetime | None = None
+    """As in `Attempt`."""
     basis: Basis = field(default_factory=Basis)
     remote_id: str = ""
     """Id that the server gave to the created item. Empty until the write is done, or if it creates no item."""

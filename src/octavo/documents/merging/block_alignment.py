@@ -281,7 +281,7 @@ class _Counterparts:
     def __init__(self, base: SourceBlock, side: SourceBlock) -> None:
         self.unmoved: dict[SourceBlock, SourceBlock] = {}
         """The version on this side of each base block that stays in place. It may be edited."""
-        self.divided: dict[SourceBlock, tuple[SourceBlock, ...]] = {}
+        self.replacements: dict[SourceBlock, tuple[SourceBlock, ...]] = {}
         """By base block that was split or turned into another kind: the blocks that replaced it."""
         self.moved: dict[SourceBlock, SourceBlock] = {}
         """The version on this side for each base block that was moved."""
@@ -335,7 +335,7 @@ class _Counterparts:
                     )
                     self._rewritten.update(each for pair in pairs for each in pair)
                 if len(before) == 1:
-                    self.divided[before[0]] = after
+                    self.replacements[before[0]] = after
             elif after:
                 self.added.append(_Addition(old_children, hunk.i1, after))
             i, j = hunk.i2, hunk.j2
@@ -398,7 +398,7 @@ def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBl
             if new in changes[side]:
                 continue  # A move of the other side already replaced the block.
             version = other.moved.get(old) or other.unmoved.get(old)
-            blocks = other.divided.get(old, ()) if version is None else (version,)
+            blocks = other.replacements.get(old, ()) if version is None else (version,)
             is_by_both = old in other.moved and version is not None and mover.place_of(new) != other.place_of(version)
             changes[side][new] = [replace(new, move=Move(old, blocks, is_by_both))]
             if blocks:

@@ -172,8 +172,8 @@ def _is_redundant(world: World, link: Json) -> bool:
 
 
 def _role_rank(link: Json) -> int:
-    new_role = link.get("level", link.get("role"))
-    return RANKS.index(new_role) if new_role else -1
+    role = link.get("level", link.get("role"))
+    return RANKS.index(role) if role else -1
 
 
 def _target_kind(link: Json) -> str | None:

@@ -230,7 +230,7 @@ def _import(app: Shell, space: Space) -> None:
 
 async def _import_into_request(app: Shell, space: Space, request: TargetRequest) -> None:
     with show_progress(app, f"Opening {request.title}…"):
-        change_request = await target_request.ensure_started(app, request)
+        change_request = await target_request.find_or_create(app, request)
     if change_request is not None:
         started_request = replace(request, change_request=change_request)
         _show_import_form(app, space, change_request.ref(space.ref), started_request.title, started_request)

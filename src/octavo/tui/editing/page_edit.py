@@ -297,7 +297,7 @@ class PageEdit:
         """Send the text `mine` and show the result. Return the change request that has the text, or None if it was not
         saved. If other people have edited the same text, the conflict view opens."""
         app, screen = self.app, self.app.screen
-        change_request = await target_request.ensure_started(app, target)
+        change_request = await target_request.find_or_create(app, target)
         if change_request is None:
             return None
         try:

@@ -114,7 +114,7 @@ def _status(app: Shell, change_request: ChangeRequest) -> str:
     return " · ".join(each for each in (author_label, change_request.status, age, outdated) if each)
 
 
-async def ensure_started(app: Shell, target: TargetRequest) -> ChangeRequest | None:
+async def find_or_create(app: Shell, target: TargetRequest) -> ChangeRequest | None:
     """Return the change request of a target. A new change request is created first. If that fails, show the error and
     return None."""
     if target.change_request is not None:

@@ -301,7 +301,7 @@ class TreeEdit:
         """Send an edit and show the result. `hint` is added to the success message. `show_refusal` may show an error of
         the server in its own way and return True."""
         with show_progress(self.app, f"Saving to {loaded.target.title}…"):
-            change_request = await target_request.ensure_started(self.app, loaded.target)
+            change_request = await target_request.find_or_create(self.app, loaded.target)
             if change_request is None:
                 return
             head = loaded.revision or change_request.revision

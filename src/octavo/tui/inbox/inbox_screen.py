@@ -486,7 +486,7 @@ class InboxScreen(ListView[InboxRow]):
             self.rows.go_to(key)
 
     def refresh_data(self) -> None:
-        self.statuses.refresh()
+        self.statuses.drop_outdated()
         super().refresh_data()
         self.row_preview.thread.refresh_replies()
         if self.feed.loader is not None:

@@ -185,7 +185,7 @@ class FindBar(PanePart):
         """True while a part of the page is not searched yet."""
         return self._search is not None
 
-    def work(self, seconds: float) -> None:
+    def work_for(self, seconds: float) -> None:
         """Continue the search for about `seconds`, and show the matches found so far."""
         self._continue_search(seconds)
         if self._search is None and self._match is not None and self._match not in self.matches:
@@ -482,7 +482,7 @@ class TextSelection(PanePart):
         """True while selected text is collected and the page is fully parsed."""
         return self._collector is not None and self.viewport.contents.is_fully_parsed
 
-    def work(self, seconds: float) -> None:
+    def work_for(self, seconds: float) -> None:
         """Collect selected text for a number of seconds, and copy it once it is complete."""
         selection = self.viewport.widget.text_selection
         if self._collector is None or selection != self._collector.selection:

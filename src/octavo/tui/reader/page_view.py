@@ -326,8 +326,8 @@ class PageView(Reader):
         *,
         is_loaded: bool = True,
     ) -> None:
-        """Set the number of open threads and of drafts by block key. `is_loaded` is False while threads of the page are
-        still loading."""
+        """Set the open threads, or their number, and the number of drafts of each block by its key. `is_loaded` is False
+        while threads of the page are still loading."""
         blocks = self.document.blocks if self.document is not None else ()
         self.threads.set(blocks, threads, drafts, is_loaded=is_loaded)
 

@@ -212,7 +212,7 @@ class PanePart:
 
     @property
     def has_work(self) -> bool:
-        """True if `work` must be called between keys."""
+        """True if `work_for` must be called between keys."""
         return False
 
     def lines_changed(self) -> None:
@@ -224,7 +224,7 @@ class PanePart:
     def top_changed(self, *, down: bool) -> None:
         """Called after the pane scrolled down, or up if `down` is False."""
 
-    def work(self, seconds: float) -> None:
+    def work_for(self, seconds: float) -> None:
         """Continue a search or a copy for a number of seconds."""
 
 
@@ -392,7 +392,7 @@ class Viewport:
     def _work_on_next_part(self) -> None:
         self._work_timer = None
         if (part := next((part for part in self.parts if part.has_work), None)) is not None:
-            part.work(WORK_SECONDS)
+            part.work_for(WORK_SECONDS)
         self.update_scroll_bar()
         self.continue_work()
 

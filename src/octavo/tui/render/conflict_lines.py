@@ -121,7 +121,7 @@ def prepare_conflicts(
             parse_safely(base_text) if base_text is not None else None,
             compare(main_text if base_text is None else base_text, main_text),
             compare(request_text if base_text is None else base_text, request_text),
-            {choice.kind: _compare_result(conflict, choice) for choice in offered},
+            {choice.kind: _compare_with_main(conflict, choice) for choice in offered},
             next((heading for line_of, heading in reversed(headings) if line_of <= line), ""),
             _side_at_place(conflict) if len(places) > 1 else None,
             conflict.is_merged_by_default,
@@ -156,7 +156,7 @@ def _main_text(page: MergedPage) -> tuple[str, list[int]]:
     return text, [line_of[conflict] for _, conflict in page.conflict_places]
 
 
-def _compare_result(conflict: Conflict, choice: MergeChoice) -> PageComparison:
+def _compare_with_main(conflict: Conflict, choice: MergeChoice) -> PageComparison:
     return compare(_text_alone(conflict, conflict.main), _text_alone(conflict, conflict.text(choice)))
 
 

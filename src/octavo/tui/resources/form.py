@@ -23,7 +23,7 @@ from octavo.tui.resources.form_state import (
     FormState,
     SubmittedForm,
     text_after_choosing_file,
-    values_from_file_name,
+    values_implied_by_file_name,
 )
 from octavo.tui.resources.form_values import FORM, FormResult
 from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
@@ -174,7 +174,7 @@ class FormDialog(Dialog[None]):
 
     def _set_text(self, field: FormField, text: str | None) -> None:
         self.state.set_text(field.name, text)
-        for name, value in values_from_file_name(field, text).items():
+        for name, value in values_implied_by_file_name(field, text).items():
             if name in self._rows and not self.state.texts[name]:
                 self.state.set_text(name, value)
         self._message = ""

@@ -97,7 +97,7 @@ def text_after_choosing_file(field: FormField, text: str | None, path: str) -> s
     return yaml_values.to_yaml([*font_faces, {"weight": font_weight(path), "storageKey": path}]).rstrip("\n")
 
 
-def values_from_file_name(field: FormField, text: str | None) -> Mapping[str, str]:
+def values_implied_by_file_name(field: FormField, text: str | None) -> Mapping[str, str]:
     """Return the values of other fields that follow from a file name: the format of the pages in an import file."""
     source = _FORMATS_BY_SUFFIX.get((text or "").strip().rpartition(".")[2].lower())
     return {"source": source} if field.upload_kind == "import_file" and is_path(text) and source is not None else {}

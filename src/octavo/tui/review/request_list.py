@@ -504,7 +504,7 @@ class RequestListScreen(ListView[ChangeRequest]):
             self.shell.explain(unknown_space_sentence(item))
 
     def refresh_data(self) -> None:
-        self.statuses.refresh()
+        self.statuses.drop_outdated()
         super().refresh_data()
         self.redraw_list()
 

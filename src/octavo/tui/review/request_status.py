@@ -364,7 +364,7 @@ class StatusLoader:
         self._view.workers.cancel_group(self._view, _ALL)
         self._loading.clear()
 
-    def refresh(self) -> None:
+    def drop_outdated(self) -> None:
         """Drop failed predictions and the facts of change requests that are not followed, so that they are loaded
         again."""
         for name in [each for each in self._facts if each not in self._followed]:
