@@ -50,7 +50,7 @@ class NewNote:
     identity: str
     """Text that identifies the note, whichever block it is placed on. Notes with the same identity are stored once."""
     placed: str = "exact"
-    """Method by which the block was found: exact, words, likely, or page for a note about the whole page."""
+    """How the block was found: `exact` (by its key), `words` (by the quote), or `likely` (similar, or in its place)."""
 
 
 @dataclass(frozen=True)

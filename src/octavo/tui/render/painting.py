@@ -254,32 +254,41 @@ def _visible_children(block: Block, ancestors: tuple[Block, ...]) -> Sequence[Bl
     return [cell for index, cell in enumerate(cells_of_row) if cell is not None and index not in hidden]
 
 
+class _TextPiece(NamedTuple):
+    """A piece of a rendered line, with its position in the searched text."""
+
+    offset: int
+    line: int
+    cell: int
+    text: str
+
+
 def match_spans(lines: Sequence[Line], needle: str) -> list[MatchSpan]:
     """Return the ranges of cells in which rendered lines show `needle`."""
     if not fold(needle).strip():
         return []
     texts: list[str] = []
-    pieces: list[tuple[int, int, int, str]] = []
+    pieces: list[_TextPiece] = []
     length = 0
     for number, line in enumerate(lines):
         cell = 0
         for text, _, _, is_decoration in line.pieces:
             if not is_decoration:
-                pieces.append((length, number, cell, text))
+                pieces.append(_TextPiece(length, number, cell, text))
                 texts.append(text)
                 length += len(text)
             cell += cells(text)
         texts.append("\n")
         length += 1
-    starts = [place[0] for place in pieces]
+    offsets = [piece.offset for piece in pieces]
     spans: list[MatchSpan] = []
     folded = FoldedText("".join(texts))
     for nth, match in enumerate(pattern(needle).finditer(folded.text)):
         first, last = folded.original_range(match.start(), match.end())
-        index = max(0, bisect_right(starts, first) - 1)
-        while index < len(pieces) and pieces[index][0] < last:
-            start, number, cell, text = pieces[index]
-            low, high = max(0, first - start), min(len(text), last - start)
+        index = max(0, bisect_right(offsets, first) - 1)
+        while index < len(pieces) and pieces[index].offset < last:
+            offset, number, cell, text = pieces[index]
+            low, high = max(0, first - offset), min(len(text), last - offset)
             if high > low:
                 spans.append(MatchSpan(number, cell + cells(text[:low]), cell + cells(text[:high]), nth))
             index += 1

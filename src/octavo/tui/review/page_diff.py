@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 from octavo.api import comments
 from octavo.api.change_requests import ChangeRequest
@@ -47,6 +48,14 @@ from octavo.tui.widgets.commands import StillLoading
 from octavo.tui.widgets.short_texts import plural
 
 _UNKNOWN = "Words changed or are gone since this comment."
+
+
+class _PendingStep(NamedTuple):
+    """A step to an entry that is not loaded yet."""
+
+    entry_key: str
+    goal: int | str | Comment
+    """A thread, the key of a block, 1 for the first open thread, or -1 for the last."""
 
 
 class WordChanges:
@@ -148,9 +157,7 @@ class PageDiff:
         """Blocks that are selected for one remark."""
         self.word_changes = WordChanges(view, threads, pages)
         """Word changes of the threads on the compared pages."""
-        self._pending_step: tuple[str, int | str | Comment] | None = None
-        """Key of an entry, and where to go when the entry is loaded. This is a thread, the key of a block, 1 for the first
-        open thread, or -1 for the last."""
+        self._pending_step: _PendingStep | None = None
         self._wanted_thread, self._wanted_block = thread, block
         """Thread and block that the view was opened for, until their entries are known."""
         parts = view, comparison, pages
@@ -207,7 +214,7 @@ class PageDiff:
         earlier_key = self._layout.shown_key
         self._layout.show()
         shown_key = self._layout.shown_key
-        if self._pending_step is not None and shown_key not in ("", earlier_key, self._pending_step[0]):
+        if self._pending_step is not None and shown_key not in ("", earlier_key, self._pending_step.entry_key):
             self._pending_step = None  # The user selected another entry meanwhile.
         self._show_position()
 
@@ -297,14 +304,14 @@ class PageDiff:
             self._view.shell.explain(no_more_threads(self._comparison.change_request.number, step))
             return
         self._pages.select_entry(key)
-        self._pending_step = key, step
+        self._pending_step = _PendingStep(key, step)
         self.show()
         self.take_pending_step()
 
     def show_block(self, page: str, key: str) -> None:
         """Show a page, and select a block once the page is loaded."""
         self._pages.select_entry(page)
-        self._pending_step = page, key
+        self._pending_step = _PendingStep(page, key)
         self.show()
         self.take_pending_step()
 
@@ -318,21 +325,21 @@ class PageDiff:
         """Go to the thread or block of the pending step, once its page is loaded."""
         self._find_wanted_thread()
         self._find_wanted_block()
-        if self._pending_step is None or self._layout.shown_key != self._pending_step[0]:
+        if self._pending_step is None or self._layout.shown_key != self._pending_step.entry_key:
             return
-        key, target = self._pending_step
+        key, goal = self._pending_step
         if self._documents is not None:
             self._pending_step = None
-            if isinstance(target, int):
-                self._view.call_after_refresh(self.pane.navigation.go_to_thread, target, from_edge=True)
-            elif isinstance(target, str):
-                self._view.call_after_refresh(self._select_block, target)
+            if isinstance(goal, int):
+                self._view.call_after_refresh(self.pane.navigation.go_to_thread, goal, from_edge=True)
+            elif isinstance(goal, str):
+                self._view.call_after_refresh(self._select_block, goal)
             else:
-                self._view.call_after_refresh(self._show_thread, target)
+                self._view.call_after_refresh(self._show_thread, goal)
         elif self._layout.is_described(key):
             self._pending_step = None
-            threads = open_threads_on(key, self._threads.comments)[:1] if isinstance(target, int) else []
-            threads = [target] if isinstance(target, Comment) else threads
+            threads = open_threads_on(key, self._threads.comments)[:1] if isinstance(goal, int) else []
+            threads = [goal] if isinstance(goal, Comment) else threads
             for thread in threads:
                 self.page_discussion.open_thread(thread.id)  # An entry without a text has no place for its threads.
 
@@ -343,13 +350,13 @@ class PageDiff:
             return
         key = entry_key_of(thread)
         if self._pages.select_entry(key):
-            self._wanted_thread, self._pending_step = None, (key, thread)
+            self._wanted_thread, self._pending_step = None, _PendingStep(key, thread)
             self.show()
 
     def _find_wanted_block(self) -> None:
         """Select the page of the wanted block once the changed pages are loaded."""
         if self._wanted_block is not None and self._pages.select_entry(self._wanted_block[0]):
-            self._pending_step, self._wanted_block = self._wanted_block, None
+            self._pending_step, self._wanted_block = _PendingStep(*self._wanted_block), None
             self.show()
             self._view.call_after_refresh(self.pane.focus)
 
