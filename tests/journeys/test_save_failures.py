@@ -13,7 +13,8 @@ import pytest
 from octavo.api import comments
 from octavo.data import database, drafts
 from octavo.data.drafts import Drafts
-from octavo.data.state_db import StateDb
+from octavo.data.state_db import NotSaved, StateDb
+from octavo.tui.app import quitting
 from octavo.tui.app.quitting import UNSAVED_FILES
 from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.terminal.external_editor import FileNote, write_file
@@ -180,6 +181,17 @@ async def test_file_of_an_unsaved_draft_is_kept_if_there_is_a_newer_draft(stage:
         await run.see("Octavo wrote this file because the draft could not be saved.")
     assert file.read_text() == "An older text"
     assert drafts_on_disk(stage) == ["A newer text"]
+
+
+async def test_file_of_a_form_does_not_replace_a_newer_draft_of_the_form(stage: Stage) -> None:
+    key = "form site new /orgs/saltmarsh/sites"
+    async with stage.play() as run:
+        note = FileNote("New site", key, run.app.session.state.namespace)
+        quitting._save_draft(run.app, note, '{"title": "Tides"}')
+        quitting._save_draft(run.app, note, '{"title": "Tides"}')
+        with pytest.raises(NotSaved, match="The form has a newer draft"):
+            quitting._save_draft(run.app, note, '{"title": "Moon"}')
+    assert drafts_on_disk(stage) == ['{"title": "Tides"}']
 
 
 @pytest.mark.usefixtures("impatient")

@@ -329,8 +329,8 @@ def write_unsaved(session: Session, state_folder: Path) -> str:
 def _save_draft(app: Shell, note: FileNote, text: str) -> None:
     """Save a text as the draft of its thread, page or form. Raises NotSaved.
 
-    A page gets an additional draft. In a thread or form, the text replaces a draft that it contains, and is appended to
-    any other draft.
+    A page gets an additional draft. In a thread, the text replaces a draft that it contains, and is appended to any
+    other draft. The draft of a form is JSON, to which nothing can be appended.
     """
     if note.place.startswith("page "):
         DialogDraft(app, unused_key(app.session.drafts, parse_draft_key(note.place)).stored_key).save_now(text)
@@ -338,6 +338,8 @@ def _save_draft(app: Shell, note: FileNote, text: str) -> None:
     draft = DialogDraft(app, note.place)
     text = text.replace("\r\n", "\n").removesuffix("\n")
     before = draft.text
+    if before not in ("", text) and note.place.startswith("form "):
+        raise NotSaved("The form has a newer draft. Send it or clear its fields, then open this file again.")
     draft.save_now(text if before in text else f"{before}\n\n{text}")
 
 

@@ -216,7 +216,8 @@ class WriteQueue:
         elif outcome.kind in ("done", "unknown"):
             step = no_undo_reason or _cannot_undo(running.action)
         ended = [] if step is None else [step]
-        self._steps = [new for each in self._history() for new in (ended if each is running else [each])]
+        history = self._history()
+        history[:] = [new for each in history for new in (ended if each is running else [each])]
 
     @_in_background
     async def change(self, change: LocalChange, *, message: str) -> None:
@@ -239,14 +240,19 @@ class WriteQueue:
             app.say(message, seconds=max(self._undo_seconds, NOTICE_SECONDS), undo=True)
 
     def _history(self) -> list[_UndoStep]:
-        """Return the undo history of the session. It begins with the writes that earlier instances left unsent."""
+        """Return the undo history of the session, which begins with the writes that earlier instances left unsent.
+
+        The list is changed in place, because `undo` uses it across an `await`.
+        """
         if self._steps is None:
             self._steps = list(self._session().outbox.unsent_groups)
         return self._steps
 
     def _add_step(self, step: _UndoStep) -> None:
         """Add the step of the newest write to the undo history, and drop the oldest step if there are too many."""
-        self._steps = [*self._history()[1 - MAX_UNDO :], step]
+        history = self._history()
+        history.append(step)
+        del history[:-MAX_UNDO]
 
     async def _send_with_progress(self, action: str, sending: Coroutine[Any, Any, SendResult[T]]) -> SendResult[T]:
         with show_progress(self._app, f"{action[:1].upper()}{action[1:]}…"):
