@@ -45,7 +45,8 @@ from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import block_source, find_suggestions
 
 Placed = Literal["exact", "words", "likely"]
-"""Way in which a block was found: by its key, by the words of the quote, or as the most similar block."""
+"""How a block was found: by its key, by the words of the quote, or as the most similar block or the block that replaced
+it."""
 Side = Literal["after", "before"]
 
 _MIN_QUOTE = 4

@@ -192,7 +192,7 @@ def _steps_around(
 def _old_parts(
     old: _Side, new: _Side, old_texts: range, new_texts: range, ranges: Sequence[DiffRange]
 ) -> dict[int, Node]:
-    """Return the words of the old texts, divided as the new texts are, by `id()` of each new text."""
+    """Return the words of the old texts as one node for each new text, by `id()` of the node of the new text."""
     partners = {
         i: j
         for each in ranges

@@ -367,7 +367,8 @@ class BrowserScreen(ListView[Any]):
     # Responses
 
     def follow_lookups(self, slots: str, ops: Sequence[Operation[Any]]) -> None:
-        """Follow the names in the responses to `ops`. Follow no other operations in these `slots` any more."""
+        """Follow `ops`, and add the names in their responses. Stop following the earlier operations of these
+        `slots`."""
         for number, op in enumerate(ops):
             self.follow(f"{slots} {number}", op, self.add_names)
         number = len(ops)
@@ -611,7 +612,7 @@ def _derived_items(view: BrowserScreen, resource: Resource[Any], response: Any) 
 
 
 def open_selected_row(view: BrowserScreen, table: str = "") -> None:
-    """Open the selected row at the child table `table`, or at its first child table."""
+    """Open the selected row. Show its child table `table`, or its first child table if there is no such table."""
     if (item := view.rows.item) is None:
         return
     level, resource = view.level, view.level.resource

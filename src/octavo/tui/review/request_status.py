@@ -96,7 +96,7 @@ def request_status(
 
 def needs_prediction(change_request: ChangeRequest) -> bool:
     """Return True if main has changed since an open or draft change request was created. Only then can the merge have
-    conflicts, or can main already have the changes."""
+    conflicts, and only then can main already have the changes."""
     return change_request.status in UNDECIDED and (
         change_request.outdated or change_request.revision_merged_ancestor is not None
     )
@@ -104,7 +104,8 @@ def needs_prediction(change_request: ChangeRequest) -> bool:
 
 def status_line(status: RequestStatus, labels: Sequence[str], width: int) -> Content:
     """Return a line of at most `width` cells: the labels, such as the space and the author, then the facts of the
-    status. To fit, the facts are shortened from the last on, then labels are omitted from the first on."""
+    status. If the line is too long, the facts are shortened, the last one first. Then labels are omitted, the first one
+    first."""
     facts, labels = status_facts(status), [each for each in labels if each]
     levels = [0] * len(facts)
 
