@@ -331,7 +331,7 @@ async def _load(live: Live, target: Target) -> tuple[ContentRef, list[tuple[str,
     items = await changed_items(live, target, versions)
     chosen = [each for each in items if each.is_document and each.exists_after and wanted in (None, each.key)]
     changed: list[PageTexts] = await load_texts(live, versions, chosen)
-    texts = [(each.item.key, each.before, each.after) for each in changed]
+    texts = [(each.item.key, each.old_markdown, each.new_markdown) for each in changed]
     if wanted is not None and not texts:
         texts = [(page, text, text) for page, _, text in await _load_pages(live, versions.new, [wanted])]
     return versions.new, texts

@@ -49,8 +49,8 @@ class PageTexts:
     without the page."""
 
     item: ChangedPage
-    before: str = ""
-    after: str = ""
+    old_markdown: str = ""
+    new_markdown: str = ""
     old_path: str = ""
     """Path of a moved or renamed page in the old version. Empty for other pages, and if the path is unknown."""
 
@@ -69,7 +69,7 @@ class PageTexts:
     @cached_property
     def size(self) -> ChangeSize:
         """Numbers of words added and removed. Slow for long pages."""
-        return diff(parse(self.before), parse(self.after)).size
+        return diff(parse(self.old_markdown), parse(self.new_markdown)).size
 
 
 async def find_versions(live: Live, target: Target, against: str) -> ComparedVersions:

@@ -230,7 +230,7 @@ def export_texts(
     options: ExportOptions,
 ) -> dict[str, Any]:
     """Return the fields `pages`, `threads` and `truncated` for changed pages. Slow for long pages."""
-    parsed = [_Page(each, parse(each.before), parse(each.after)) for each in pages]
+    parsed = [_Page(each, parse(each.old_markdown), parse(each.new_markdown)) for each in pages]
     placed = _PlacedThreads(parsed, threads)
     rows = [_page_row(each, placed, changed_only=options.changed_only) for each in parsed]
     kept, is_cut = _limit_pages(rows)

@@ -118,8 +118,8 @@ def recheck(
     pages: Mapping[str, int] | None = None,
     expected_interval: Callable[[Want], timedelta] = lambda want: timedelta(seconds=1),
 ) -> list[Want]:
-    """Choose a few wants to fetch again although their stamps are unchanged. Return them as due, the most overdue
-    first.
+    """Return copies of a few wants to fetch again although their stamps are unchanged. The copies are always due. The
+    most overdue is first.
 
     The age of a response is divided by `expected_interval`, the expected time between two changes. The most overdue
     response has the greatest result. The chosen responses have at most `max_pages` pages together, but the first is

@@ -127,7 +127,7 @@ class _OriginGuard:
         self._running_requests += 1
         is_counted = True
 
-        async def send_and_note_end(message: Message) -> None:
+        async def send_and_track_end(message: Message) -> None:
             nonlocal is_counted
             if is_counted and message["type"] == "http.response.body" and not message.get("more_body"):
                 # The response is complete: a client that reads it slowly must not keep others from being served.
@@ -136,7 +136,7 @@ class _OriginGuard:
             await send(message)
 
         try:
-            await self._app(scope, receive, send_and_note_end)
+            await self._app(scope, receive, send_and_track_end)
         finally:
             self._running_requests -= is_counted
 

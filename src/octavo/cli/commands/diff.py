@@ -183,19 +183,19 @@ def _page_text(options: argparse.Namespace, page: PageTexts) -> str:
     sign, color = _SIGNS[page.change]
     head = f"{style.color(f'{sign} {page.path}', color)}  {style.color(page.item.title, 'bold')}  {_size(page)}\n"
     head += "".join(f"  {each}\n" for each in page.item.settings)
-    if page.before == page.after:
+    if page.old_markdown == page.new_markdown:
         return head
     if not style.has_escapes:
         return head + "".join(f"  {each}\n".replace("  \n", "\n") for each in _word_lines(page, options.context))
     changes: str = _diff_as_text(
-        compare(page.before, page.after), style.columns, options.context, colors=style.has_colors
+        compare(page.old_markdown, page.new_markdown), style.columns, options.context, colors=style.has_colors
     )
     return head + changes
 
 
 def _word_lines(page: PageTexts, context: int) -> Iterator[str]:
     """Yield the changed lines and their context. As in git, removed words are `[-…-]` and added words are `{+…+}`."""
-    for hunk in source_diff(page.before, page.after, context):
+    for hunk in source_diff(page.old_markdown, page.new_markdown, context):
         if hunk.skipped:
             yield f"… {hunk.skipped} {'line' if hunk.skipped == 1 else 'lines'} unchanged"
         for each in hunk.lines:
@@ -216,11 +216,13 @@ def _word_lines(page: PageTexts, context: int) -> Iterator[str]:
 
 def _unified(page: PageTexts, context: int) -> str:
     """Return a unified diff of the Markdown, which `patch -p1` can apply. Empty if both texts are equal."""
-    if page.before == page.after:
+    if page.old_markdown == page.new_markdown:
         return ""
     name = page.path if page.path.endswith((".md", ".yaml")) else f"{page.path}.md"
-    old, new = (f"{side}/{name}" if text else "/dev/null" for side, text in (("a", page.before), ("b", page.after)))
-    lines = difflib.unified_diff(_lines(page.before), _lines(page.after), old, new, n=context)
+    old, new = (
+        f"{side}/{name}" if text else "/dev/null" for side, text in (("a", page.old_markdown), ("b", page.new_markdown))
+    )
+    lines = difflib.unified_diff(_lines(page.old_markdown), _lines(page.new_markdown), old, new, n=context)
     return "".join(each if each.endswith("\n") else f"{each}\n\\ No newline at end of file\n" for each in lines)
 
 

@@ -289,7 +289,7 @@ class PageContents(Contents):
     def block_markdown(self, block: Block) -> str:
         return block_source(self.document.source, block) if self.document is not None else ""
 
-    def find_unit(self, near: int, key: str) -> int:
+    def find_unit(self, expected_index: int, key: str) -> int:
         virtual_lines = self.viewport.virtual_lines
 
         def contains(unit_index: int) -> bool:
@@ -297,8 +297,8 @@ class PageContents(Contents):
                 path_to_block(virtual_lines.units[unit_index].content, key)
             )
 
-        around = (unit for away in range(len(virtual_lines)) for unit in (near - away, near + away))
-        return next(filter(contains, around), near) if key else near
+        around = (unit for away in range(len(virtual_lines)) for unit in (expected_index - away, expected_index + away))
+        return next(filter(contains, around), expected_index) if key else expected_index
 
     def slices_of_block(self, unit_index: int) -> range:
         units, first, last = self.viewport.virtual_lines.units, unit_index, unit_index

@@ -180,10 +180,11 @@ class ConflictContents(Contents):
     def has_spans(self, unit_index: int) -> bool:
         return self.viewport.virtual_lines.units[unit_index].conflict is not None  # Only conflicts are selectable.
 
-    def find_unit(self, near: int, key: str) -> int:
+    def find_unit(self, expected_index: int, key: str) -> int:
         units = self.viewport.virtual_lines.units
         return next(
-            (index for index, each in enumerate(units) if each.block is not None and each.block.key == key), near
+            (index for index, each in enumerate(units) if each.block is not None and each.block.key == key),
+            expected_index,
         )
 
     def wide_blocks(self, span: BlockSpan) -> Iterable[Block]:

@@ -93,9 +93,10 @@ class Contents:
         """Return the Markdown of a block. Empty if unknown."""
         return ""
 
-    def find_unit(self, near: int, key: str) -> int:
-        """Return the index of the unit with the block `key`, or `near` if there is none."""
-        return near
+    def find_unit(self, expected_index: int, key: str) -> int:
+        """Return the index of a unit with the block `key`, preferably near `expected_index`. If no unit has the block,
+        return `expected_index`."""
+        return expected_index
 
     def slices_of_block(self, unit_index: int) -> range:
         """Return the indices of all slices of the block that `unit_index` is a slice of."""
