@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.lazy_import import EXTRAS, how_to_install
+from octavo.lazy_import import EXTRAS, missing_extra_phrase
 from tests import emoji_table
 
 PROJECT = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())["project"]
@@ -61,7 +61,7 @@ def test_extras_match_the_package_metadata() -> None:
 def test_refused_action_names_the_extra(name: str) -> None:
     ran = subprocess.run([sys.executable, "-c", WITHOUT_EXTRAS], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
-    assert re.search(rf"^{name} Could not .*: {re.escape(how_to_install(name))}\.?$", ran.stdout, re.MULTILINE)
+    assert re.search(rf"^{name} Could not .*: {re.escape(missing_extra_phrase(name))}\.?$", ran.stdout, re.MULTILINE)
 
 
 def test_every_module_of_the_default_commands_loads_without_extras() -> None:
@@ -79,5 +79,5 @@ def test_table_of_emoji_names_is_current() -> None:
 
 def test_pipx_installation_suggests_the_pipx_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "prefix", "/home/mia/.local/share/pipx/venvs/octavo")
-    assert how_to_install("pdf") == "needs octavo[pdf]. Run: pipx inject octavo reportlab"
-    assert how_to_install("import").endswith("pipx inject octavo beautifulsoup4 markdownify mammoth")
+    assert missing_extra_phrase("pdf") == "needs octavo[pdf]. Run: pipx inject octavo reportlab"
+    assert missing_extra_phrase("import").endswith("pipx inject octavo beautifulsoup4 markdownify mammoth")

@@ -59,7 +59,7 @@ def has_extra(name: str) -> bool:
     return all(find_spec(each) is not None for each in EXTRAS[name].modules)
 
 
-def how_to_install(name: str) -> str:
+def missing_extra_phrase(name: str) -> str:
     """Return the end of a sentence and the command that installs an extra, such as `needs octavo[pdf]. Run: pip install
     'octavo[pdf]'`."""
     packages = " ".join(EXTRAS[name].packages)

@@ -20,7 +20,7 @@ from octavo.cli import sessions
 from octavo.cli.arguments import DEFAULT_ROLE, PEOPLE_BY_ROLE
 from octavo.cli.late_client import LazyPlatform
 from octavo.cli.platform_folders import PlatformFolder
-from octavo.cli.platforms import build_demo
+from octavo.cli.platforms import open_demo_platform
 from octavo.client.client import Client
 from octavo.server.app import Platform
 from octavo.server.demo import history
@@ -56,7 +56,7 @@ def test_each_person_of_the_demo_has_an_own_key(demo_folder: PlatformFolder) -> 
     folder, keys = demo_folder, dict[str, str]()
     for role in ("", *PEOPLE_BY_ROLE):
         role_folder = replace(folder, role="" if role == DEFAULT_ROLE else role)
-        platform = build_demo(role_folder)
+        platform = open_demo_platform(role_folder)
         keys[role or DEFAULT_ROLE] = role_folder.read_key().get_secret_value()
         who = platform.world.store.user_of(keys[role or DEFAULT_ROLE])
         assert who == PEOPLE_BY_ROLE[role or DEFAULT_ROLE]
@@ -85,7 +85,7 @@ def test_demo_built_by_another_process_is_not_built_again(folder: PlatformFolder
 
     def build_later() -> Platform:
         idents.append(threading.get_ident())
-        return build_demo(folder)
+        return open_demo_platform(folder)
 
     with ThreadPoolExecutor(1) as aside:
         with first.transaction():
@@ -105,7 +105,9 @@ def test_demo_built_by_another_process_is_not_built_again(folder: PlatformFolder
 async def test_locked_demo_database_is_a_local_failure(folder: PlatformFolder) -> None:
     first = Store(folder.database)
     client = Client(
-        "http://octavo.local", folder.read_key(), transport=LazyPlatform(lambda: build_demo(folder), folder=folder)
+        "http://octavo.local",
+        folder.read_key(),
+        transport=LazyPlatform(lambda: open_demo_platform(folder), folder=folder),
     )
     with first.transaction(), pytest.raises(LocalFailure, match=r"Could not open the data in .*database is locked"):
         await client(users.Me())
@@ -115,7 +117,7 @@ async def test_locked_demo_database_is_a_local_failure(folder: PlatformFolder) -
 
 async def test_write_to_a_locked_database_is_a_server_error(demo_folder: PlatformFolder) -> None:
     folder = demo_folder
-    platform = build_demo(folder)
+    platform = open_demo_platform(folder)
     platform.world.store._db.execute("PRAGMA busy_timeout = 0")
     other = Store(folder.database)
     client = Client("http://octavo.local", folder.read_key(), transport=platform)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from octavo.server.app import Platform
 
 # lazy: the server, after the first screen
-_build_folder = lazy("octavo.cli.platforms:build_folder")
+_open_folder_platform = lazy("octavo.cli.platforms:open_folder_platform")
 _update_folder = lazy("octavo.cli.platforms:update_folder")
 _index_folder = lazy("octavo.cli.platforms:index_folder")
 _fingerprint = lazy("octavo.documents.folders.folder:fingerprint")
@@ -42,9 +42,9 @@ class OpenFolder:
     """Loads the files of a folder into its platform. `build`, `load_changes` and `wait_until_indexed` block, so they run in a
     thread."""
 
-    def __init__(self, platform_folder: PlatformFolder, folder: Path, user_name: str, left_out: list[str]) -> None:
+    def __init__(self, platform_folder: PlatformFolder, folder: Path, user_name: str, problems: list[str]) -> None:
         self._platform_folder, self._folder, self._user_name = platform_folder, folder, user_name
-        self._left_out = left_out
+        self._problems = problems
         self._title = folder.resolve().name or str(folder)
         self.progress = ""
         """The current step, in a sentence. Empty once all files are loaded and indexed."""
@@ -74,8 +74,8 @@ class OpenFolder:
         self.progress = f"Looking for pages in {self._title}…"
         try:
             self._loaded_fingerprint = _fingerprint(self._folder)
-            platform: Platform = _build_folder(
-                self._platform_folder, self._folder, self._user_name, self._left_out, self._on_file_read
+            platform: Platform = _open_folder_platform(
+                self._platform_folder, self._folder, self._user_name, self._problems, self._on_file_read
             )
         except BaseException:
             self.progress = ""
@@ -131,6 +131,6 @@ class OpenFolder:
 
         try:
             if failure := _index_folder(self._platform_folder, on_progress):
-                self._left_out.append(f"Search may miss some pages: {failure}")
+                self._problems.append(f"Search may miss some pages: {failure}")
         finally:
             self.progress = ""

@@ -40,7 +40,7 @@ def is_built(folder: PlatformFolder) -> bool:
         return store.setting("library") is not None
 
 
-def build_demo(folder: PlatformFolder, *, large: bool = False) -> Platform:
+def open_demo_platform(folder: PlatformFolder, *, large: bool = False) -> Platform:
     """Open the demo library, and build it if it is new. The `large` library takes half a minute to build. Raises
     OSError."""
     with _open_for_build(folder) as store:
@@ -52,22 +52,22 @@ def build_demo(folder: PlatformFolder, *, large: bool = False) -> Platform:
         return Platform(world)
 
 
-def build_folder(
+def open_folder_platform(
     folder: PlatformFolder,
     pages: Path,
     name: str,
-    left_out: list[str],
+    problems: list[str],
     on_progress: Callable[[int, int], object] | None = None,
 ) -> Platform:
     """Open a folder of pages as a space, and load the files that are new or changed. Raises OSError.
 
-    Adds to `left_out` a sentence for each file that was not loaded completely. Calls `on_progress` with the number of files
+    Adds to `problems` a sentence for each file that was not loaded completely. Calls `on_progress` with the number of files
     read so far and the number of all files. The search does not find the pages until `OpenFolder` has indexed them.
     """
     with _open_for_build(folder) as store:
         world = add_local_user(World(store), name)
         loaded = _load_folder(world, pages, organization=ORGANIZATION, author=PERSON, on_progress=on_progress)
-        left_out += [safe_line(f"{each.path} {each.message}") for each in loaded.problems]
+        problems += [safe_line(f"{each.path} {each.message}") for each in loaded.problems]
         store.add_key(folder.read_key().get_secret_value(), PERSON)
         return Platform(world)
 

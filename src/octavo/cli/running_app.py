@@ -36,9 +36,9 @@ def run_app(
     """Run the app until you quit. Return its exit code, and messages for standard error. Raises Failure."""
     use_one_arena()
     query_terminal(os.environ)
-    left_out: list[str] = []
+    problems: list[str] = []
     try:
-        session = _open_session(settings, options, choice, left_out)
+        session = _open_session(settings, options, choice, problems)
     except (ValueError, OSError) as error:
         raise Failure(settings_module.in_words(error)) from error
     sign_in_methods = sessions.sign_in_methods(settings, choice.origin, choice.greeting, why_read_only(options))
@@ -56,7 +56,7 @@ def run_app(
         app.session.finish_writing()
     bug = "Could not show part of a page. This is a bug in Octavo. For details, see"
     settings_errors = app.settings_errors if len(app.settings_errors) > 1 else ()
-    return app.return_code or 0, [*settings_errors, *left_out, *(f"{bug} {report}" for report in faults.reports)]
+    return app.return_code or 0, [*settings_errors, *problems, *(f"{bug} {report}" for report in faults.reports)]
 
 
 def _run(app: Octavo) -> None:
@@ -70,10 +70,10 @@ def _run(app: Octavo) -> None:
 
 
 def _open_session(
-    settings: Settings, options: argparse.Namespace, choice: SessionChoice, left_out: list[str]
+    settings: Settings, options: argparse.Namespace, choice: SessionChoice, problems: list[str]
 ) -> Session | None:
     """Return the first session. None for the sign-in screen. Raises ValueError with a message, and OSError if the
-    folder or the data cannot be read. For `left_out`, see `sessions.open_folder`."""
+    folder or the data cannot be read. For `problems`, see `sessions.open_folder`."""
     read_only = why_read_only(options)
     if choice.is_demo:
         return sessions.open_demo(
@@ -86,7 +86,7 @@ def _open_session(
             read_only=read_only,
         )
     if choice.folder is not None:
-        return sessions.open_folder(settings, choice.folder, left_out, read_only=read_only)
+        return sessions.open_folder(settings, choice.folder, problems, read_only=read_only)
     if choice.access is None:
         return None
     return sessions.open_server(settings, choice.access, read_only=read_only or choice.access.why_read_only)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from octavo.cli.access import read_settings
 from octavo.cli.platform_folders import demo_folder, folder_of_pages
-from octavo.cli.platforms import build_demo, build_folder
+from octavo.cli.platforms import open_demo_platform, open_folder_platform
 from octavo.cli.sessions import login_name
 from octavo.cli.standard_streams import USAGE, Failure, tell, why_read_only, write_out
 from octavo.server.serve import serve
@@ -32,18 +32,18 @@ def run(options: argparse.Namespace) -> int:
         if to_load
         else demo
     )
-    left_out: list[str] = []
+    problems: list[str] = []
     try:
         unlock = folder.lock_shared()
         platform = (
-            build_folder(folder, to_load, login_name(), left_out)
+            open_folder_platform(folder, to_load, login_name(), problems)
             if to_load is not None
-            else build_demo(folder, large=options.large)
+            else open_demo_platform(folder, large=options.large)
         )
     except OSError as error:
         raise Failure(folder.why_not_opened(error)) from error
 
-    tell(*left_out)
+    tell(*problems)
     if why_read_only(options):
         platform.read_only = (
             "This server is read-only. To make changes, start it without --read-only and OCTAVO_READ_ONLY."

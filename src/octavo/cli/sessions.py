@@ -54,7 +54,7 @@ _account_names = lazy("octavo.client.profiles:AccountNames")
 _new_access = lazy("octavo.client.profiles:Access")
 _resolve_profile = lazy("octavo.client.profiles:resolve")
 # lazy: the server, after the first screen
-_build_demo = lazy("octavo.cli.platforms:build_demo")
+_open_demo_platform = lazy("octavo.cli.platforms:open_demo_platform")
 _is_built = lazy("octavo.cli.platforms:is_built")
 
 STORED_IN_KEYRING = "Octavo stores the API key in the system keyring"
@@ -101,7 +101,7 @@ def demo_client(
     """Return a client of the demo in a folder. Raises ValueError if the demo cannot be opened."""
 
     def build() -> Platform:
-        platform: Platform = _build_demo(folder, large=large)
+        platform: Platform = _open_demo_platform(folder, large=large)
         return platform
 
     try:
@@ -119,7 +119,7 @@ def _build_large_demo(folder: PlatformFolder) -> None:
     would slow the app down and take twice as long."""
     if not _is_built(folder):
         tell("Preparing the large demo. The first time, this takes about half a minute.")
-        platform: Platform = _build_demo(folder, large=True)
+        platform: Platform = _open_demo_platform(folder, large=True)
         platform.close()
         platform.world.store.close()
 
@@ -139,12 +139,12 @@ def _reset(settings: Settings, folder: PlatformFolder, *, large: bool) -> None:
         unlock()
 
 
-def open_folder(settings: Settings, path: Path, left_out: list[str] | None = None, *, read_only: str = "") -> Session:
+def open_folder(settings: Settings, path: Path, problems: list[str] | None = None, *, read_only: str = "") -> Session:
     """Return a session on a folder of Markdown files. Raises ValueError with a message if it is not a folder.
 
-    While the files are loaded, a sentence is added to `left_out` for each file that cannot be loaded completely.
+    While the files are loaded, a sentence is added to `problems` for each file that cannot be loaded completely.
     """
-    platform_folder, sentences = folder_of_pages(settings, path), [] if left_out is None else left_out
+    platform_folder, sentences = folder_of_pages(settings, path), [] if problems is None else problems
     opened, lazy_platform = load_folder(platform_folder, path, sentences)
 
     async def load_changes() -> bool:
@@ -168,16 +168,16 @@ def open_folder(settings: Settings, path: Path, left_out: list[str] | None = Non
         first_titles=opened.first_titles,
         folder_warnings=wait_until_loaded,
         wait_until_indexed=wait_until_indexed,
-        reopen=partial(open_folder, settings, path, left_out, read_only=read_only),
+        reopen=partial(open_folder, settings, path, problems, read_only=read_only),
     )
 
 
-def load_folder(folder: PlatformFolder, path: Path, left_out: list[str]) -> tuple[OpenFolder, LazyPlatform]:
+def load_folder(folder: PlatformFolder, path: Path, problems: list[str]) -> tuple[OpenFolder, LazyPlatform]:
     """Return a folder of Markdown files and its platform, which is built at the first request. Raises ValueError with a
-    message if `path` is not a folder. For `left_out`, see `open_folder`."""
+    message if `path` is not a folder. For `problems`, see `open_folder`."""
     if not path.is_dir():
         raise ValueError(f"Could not open {path}: it is not a folder. Use a folder with Markdown files.")
-    opened = OpenFolder(folder, path, login_name(), left_out)
+    opened = OpenFolder(folder, path, login_name(), problems)
     return opened, LazyPlatform(opened.build, folder=folder, on_close=opened.close)
 
 

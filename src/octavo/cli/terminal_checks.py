@@ -19,7 +19,7 @@ from octavo import __version__
 from octavo.cli.doctor_checks import Check
 from octavo.cli.standard_streams import is_terminal
 from octavo.help import text_of
-from octavo.lazy_import import has_extra, how_to_install
+from octavo.lazy_import import has_extra, missing_extra_phrase
 from octavo.settings import Settings
 from octavo.tui.terminal.display import may_show
 from octavo.tui.terminal.external_editor import option_to_wait
@@ -137,7 +137,7 @@ def _graphics(environ: Mapping[str, str], answer: bytes | None) -> Check:
     if not may_show(environ):
         return Check("Graphics", "ok", f"{kind}, which Octavo does not use in this terminal")
     if not has_extra("images"):
-        return Check("Graphics", "warning", f"{kind}, but images need an extra", how_to_install("images"))
+        return Check("Graphics", "warning", f"{kind}, but images need an extra", missing_extra_phrase("images"))
     return Check("Graphics", "ok", kind)
 
 

@@ -277,7 +277,7 @@ def read(path: Path) -> Profiles:
         table = {}
     for name, values in table.items():
         try:
-            entries[name] = _profile(name, values)
+            entries[name] = _read_profile(name, values)
         except (ValueError, TypeError) as error:
             problems.append(f"profile {safe_line(name)[:40]!r}: {error}")
     current = file.get("current", "")
@@ -351,7 +351,7 @@ def profile_named(profiles: Profiles, name: str) -> Profile:
     return found
 
 
-def _profile(name: str, values: Mapping[str, Any]) -> Profile:
+def _read_profile(name: str, values: Mapping[str, Any]) -> Profile:
     """Read a profile from its table in the file. Raises ValueError or TypeError with a sentence."""
     if not isinstance(values, dict):
         raise TypeError("it must be a section with settings, such as [profiles.work].")

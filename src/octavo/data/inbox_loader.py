@@ -129,7 +129,7 @@ class InboxLoader:
         self._shown: InboxSnapshot | None = None
         self._builder = InboxBuilder(self._build, self._publish)
         self._cached_as = f"inbox of {organization.id}"
-        self._cached: tuple[InboxRow, ...] | None = None
+        self._stored_rows: tuple[InboxRow, ...] | None = None
         """The rows stored on disk. None if no rows are stored."""
         live.outbox.done.add(lambda entry: self._plan.finished.append(FinishedWrite(entry, live.now())))
 
@@ -141,9 +141,9 @@ class InboxLoader:
         """
         is_first, remove = not self._observers, self._observers.add(callback)
         if is_first:
-            if self._cached is None and (cached := self._live.cache.read_derived(self._cached_as)) is not None:
-                self._cached = unpack_rows(cached)
-                self._builder.inbox = Inbox(self._cached)
+            if self._stored_rows is None and (cached := self._live.cache.read_derived(self._cached_as)) is not None:
+                self._stored_rows = unpack_rows(cached)
+                self._builder.inbox = Inbox(self._stored_rows)
             for name, op in self._listings.items():
                 self._leaving.append(self._live.watch(op, partial(self._on_list_loaded, name), refetch=False))
             self._leaving.append(self._live.outbox.changed.add(self.rebuild))
@@ -202,7 +202,7 @@ class InboxLoader:
     def snapshot(self) -> InboxSnapshot:
         """Return the current snapshot. Sends nothing."""
         inbox, syncer = self._builder.inbox, self._live.syncer
-        is_first_build = self._cached is None and self._builder.is_building
+        is_first_build = self._stored_rows is None and self._builder.is_building
         is_loading = (self.is_loading or is_first_build) and not self._round.is_quiet
         progress = syncer.progress(OWNER, Rank.PREFETCH)
         return InboxSnapshot(
@@ -213,7 +213,7 @@ class InboxLoader:
             is_loading=is_loading,
             failed=self._collect_failures(),
             is_known=self.as_of is not None,
-            is_first=is_loading and self._cached is None,
+            is_first=is_loading and self._stored_rows is None,
         )
 
     def change_request(self, at: ChangeRequestRef) -> ChangeRequest | None:
@@ -274,7 +274,7 @@ class InboxLoader:
 
     async def _run_round(self) -> None:
         await self._load_user()
-        if self._round is START and self._cached is None:
+        if self._round is START and self._stored_rows is None:
             await self._plan_round(is_from_disk=True)  # shows rows from cached responses meanwhile
         if self._round.lists != "in memory":
             await self._load_lists()
@@ -384,8 +384,8 @@ class InboxLoader:
 
     def _publish(self) -> None:
         snapshot, rows = self.snapshot(), self._builder.inbox.rows
-        if not (self.is_loading or snapshot.failed) and rows is not self._cached and snapshot.is_known:
-            self._cached = rows
+        if not (self.is_loading or snapshot.failed) and rows is not self._stored_rows and snapshot.is_known:
+            self._stored_rows = rows
             self._live.cache.put_derived(self._cached_as, partial(pack_rows, rows))
         if snapshot != self._shown:
             self._shown = snapshot

@@ -25,14 +25,14 @@ _SLICE_LENGTH = 8192
 
 
 def _rewrite_children(draft: DraftBlock) -> DraftBlock:
-    draft.children = [rewritten for child in draft.children for rewritten in _rewrite(child)]
+    draft.children = [rewritten for child in draft.children for rewritten in _rewrite_draft(child)]
     if draft.kind != "expandable":
         for child in draft.children:
             child.kind = "paragraph" if child.kind == "title" else child.kind
     return draft
 
 
-def _rewrite(draft: DraftBlock) -> list[DraftBlock]:
+def _rewrite_draft(draft: DraftBlock) -> list[DraftBlock]:
     """Return the drafts that replace a draft in its parent. The list may be empty."""
     rewriter = _REWRITERS.get(draft.kind) or (_rewrite_series if draft.kind in _CHILD_OF else None)
     rewritten = _rewrite_children(draft)

@@ -102,7 +102,7 @@ def _join_splits(steps: list[DiffStep], compare: CompareNodes) -> list[DiffStep]
         parts = _old_parts(old, new, old_texts, new_texts, ranges)
         step = DiffStep("restructured", old_nodes=tuple(old.nodes[at] for at in nodes[0]))
         step.new_nodes = tuple(new.nodes[at] for at in nodes[1])
-        step.note = _note(step.old_nodes, step.new_nodes)
+        step.note = _split_or_join_note(step.old_nodes, step.new_nodes)
         step.inside = [compare_texts(node, parts, compare) for node in step.new_nodes]
         return [*_join_splits(before, compare), step, *_join_splits(after, compare)]
     return steps
@@ -224,7 +224,7 @@ def _old_place(ranges: Sequence[DiffRange], place: int) -> int:
     return min(each.i2, each.i1 + place - each.j1) if place < each.j2 else each.i2
 
 
-def _note(old: Sequence[Node], new: Sequence[Node]) -> str:
+def _split_or_join_note(old: Sequence[Node], new: Sequence[Node]) -> str:
     kinds = {node.kind for node in (*old, *new)}
     if len(kinds) == 1 and 1 in (len(old), len(new)):
         kind = kinds.pop()

@@ -272,7 +272,7 @@ class _Writer:
         for number, row in enumerate(block.children):
             values, spans = {}, {}
             for name, column, cell in zip(names, columns, row.children, strict=False):
-                value = _value(cell, column)
+                value = _typed_value(cell, column)
                 if value is None and cell.runs:
                     value = f"r{number}{name}"
                     fragments.append(_fragment(value, [_paragraph(cell.key, self._nodes_of_runs(cell.runs))]))
@@ -375,7 +375,7 @@ def _json_attrs(attrs: Mapping[str, Any], *excluded: str) -> Json:
     }
 
 
-def _value(cell: Block, column: TableColumn) -> Any:
+def _typed_value(cell: Block, column: TableColumn) -> Any:
     """Return the value of a cell with the type of its column. None if the cell must be stored as text."""
     text = plain_text(cell.runs)
     if isinstance(value := cell.attrs.get("value"), bool):

@@ -218,7 +218,7 @@ class TokenStream:
             except BlockTooLarge:
                 break
             if self._definitions and any(
-                self._may_be_defined_after(end, token) for tokens, _ in blocks for token in tokens
+                self._may_have_label_defined_after(end, token) for tokens, _ in blocks for token in tokens
             ):
                 self._read_definitions(end, end_line)
             for tokens, block_end in blocks:
@@ -254,7 +254,7 @@ class TokenStream:
             for rule in parser().inline.ruler2.getRules(""):
                 rule(state)
 
-    def _may_be_defined_after(self, end: int, token: Token) -> bool:
+    def _may_have_label_defined_after(self, end: int, token: Token) -> bool:
         """Return whether a label in `token` may be defined after a position in the source."""
         labels = _LABEL.findall(token.content) if "[" in token.content else ()
         return any(self._definitions.get(_normalized_label(label), -1) > end for label in labels if label)

@@ -157,7 +157,7 @@ class ProposalPlanner:
 
         versions = TreeVersion.of(to_page_tree(base)), TreeVersion.of(head), TreeVersion.of(to_page_tree(mine))
         order = merge_page_order(*versions, edited=is_edited)
-        self._note_conflicts(plan, order)
+        self._add_conflicts(plan, order)
         entries = {entry.id: entry for entry in walk_entries(mine)}
         present = {page.id for page in self.head.walk()}
         new = {name for name in entries if name.startswith(NEW_PAGE)}
@@ -219,7 +219,7 @@ class ProposalPlanner:
         unknown = {each.id for each in walk_entries(entries) if each.kind == "document" and each.id not in page_ids}
         return without_entries(entries, unknown)
 
-    def _note_conflicts(self, plan: ProposalPlan, order: PageOrder) -> None:
+    def _add_conflicts(self, plan: ProposalPlan, order: PageOrder) -> None:
         for kind, name in order.conflicts:
             file = self.baseline.pages.get(name)
             path = self.local.current_path(file) if file is not None else name

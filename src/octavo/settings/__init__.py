@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from octavo.lazy_import import has_extra, how_to_install
+from octavo.lazy_import import has_extra, missing_extra_phrase
 from octavo.settings import table
 from octavo.settings.file import FILE, LONGEST_NAME, InvalidValueError, SettingsFile, did_you_mean, quoted
 from octavo.settings.table import INBOX_REASONS, InboxFilter, Setting
@@ -217,7 +217,7 @@ class _Values:
         if has_extra("bidi"):
             return True
         if value == "octavo":
-            why = f"is “octavo”, which {how_to_install('bidi')}. Octavo uses the default."
+            why = f"is “octavo”, which {missing_extra_phrase('bidi')}. Octavo uses the default."
             self._report(table.RIGHT_TO_LEFT.name, why=why)
         return False
 

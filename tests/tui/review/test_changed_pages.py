@@ -7,9 +7,9 @@ from octavo.documents.merging.revision_merge import predict_merge
 from octavo.documents.page_trees import WHOLE, changed_pages, changes_between, has_document_ids
 from octavo.tui.review.changed_pages import (
     EntryMarks,
-    commented_pages,
+    commented_entries_without_changes,
     describe_change,
-    entry_keys,
+    possible_entry_keys,
     tree_nodes,
     walk_nodes,
 )
@@ -111,7 +111,7 @@ def test_commented_pages_have_entries() -> None:
 
     threads = [thread("a", page={"id": "start"}), thread("b", page={"id": "third"}), thread("c")]
     entries = changed_pages(changes_between(BEFORE, AFTER))
-    commented = commented_pages(threads, entries, {"start": "Start"})
+    commented = commented_entries_without_changes(threads, entries, {"start": "Start"})
     assert [(entry.key, entry.title) for entry in commented] == [(WHOLE, "General comments"), ("start", "Start")]
 
 
@@ -146,7 +146,11 @@ def test_every_kind_of_conflict_has_an_entry() -> None:
         )
 
     base, main, mine = side("base"), side("main"), side("mine")
-    keys = {key for each in predict_merge((base, main, mine), {}).conflicts for key in entry_keys(each.kind, each.id)}
+    keys = {
+        key
+        for each in predict_merge((base, main, mine), {}).conflicts
+        for key in possible_entry_keys(each.kind, each.id)
+    }
     entries = {each.key for each in changed_pages(changes_between(base, main))}
     assert entries == {"start", "file f", "reusable r", "variables"}
     assert entries <= keys

@@ -56,8 +56,8 @@ class PageFile:
         return front_matter.split_page(self.text)[1]
 
     @property
-    def front_matter_lines(self) -> str:
-        """The lines of front matter without the lines of dashes. Empty if there is none."""
+    def front_matter_text(self) -> str:
+        """The text of the front matter without the lines of dashes. Empty if there is none."""
         return front_matter.split_page(self.text)[0]
 
     @property
@@ -69,7 +69,7 @@ class PageFile:
     def matter(self) -> Json:
         """The front matter by key. Empty if it cannot be read."""
         try:
-            return front_matter.parse(self.front_matter_lines)
+            return front_matter.parse(self.front_matter_text)
         except front_matter.FrontMatterError:
             return {}
 
@@ -118,7 +118,7 @@ def write_page(page: Page, body: str, *, cover: str = "", existing: str = "") ->
 def merge_front_matter(base: str, own: str, main: str, names: tuple[str, str]) -> list[str]:
     """Return the lines of front matter of three files, merged by key. Conflict markers with the `names` of both sides
     surround a key that they changed in different ways."""
-    versions = [dict(_entries(PageFile(each).front_matter_lines)) for each in (base, own, main)]
+    versions = [dict(_entries(PageFile(each).front_matter_text)) for each in (base, own, main)]
     merged: list[str] = []
     for key in dict.fromkeys([*versions[1], *versions[2]]):
         base_lines, own_lines, main_lines = (each.get(key, []) for each in versions)
@@ -192,7 +192,7 @@ def read_layout(value: Any) -> Json:
 def _with_values(existing: PageFile, values: Mapping[str, Any]) -> list[str]:
     """Return the lines of front matter with `values` for the keys of the API. Lines with the same value, or with other
     keys, stay as they are."""
-    entries = list(_entries(existing.front_matter_lines))
+    entries = list(_entries(existing.front_matter_text))
     existing_keys = {key for key, _ in entries}
     result: list[tuple[str, list[str]]] = []
     for key, lines in entries:

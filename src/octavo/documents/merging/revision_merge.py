@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, TypeAlias
@@ -34,7 +34,7 @@ class TreeVersion:
     def of(cls, pages: Pages) -> TreeVersion:
         return cls(pages, {page["id"]: page for page in page_trees.walk(pages)}, page_trees.parents(pages))
 
-    def children(self, kept: dict[str, TreeVersion]) -> dict[str | None, list[str]]:
+    def children(self, kept: Container[str]) -> dict[str | None, list[str]]:
         """Return the ids of the pages in `kept` by parent. A page that is not in `kept` is replaced by its children."""
         result: defaultdict[str | None, list[str]] = defaultdict(list)
 
@@ -479,8 +479,8 @@ def _revision_content(revision: Revision, texts: Mapping[str, str]) -> Json:
     variables = revision.variables
     return {
         "pages": _pages(revision.pages, texts, set()),
-        "files": [_file(file) for file in revision.files],
-        "reusableContents": [_reusable(content) for content in revision.reusable_contents],
+        "files": [_file_fields(file) for file in revision.files],
+        "reusableContents": [_reusable_fields(content) for content in revision.reusable_contents],
         "variables": variables if isinstance(variables, dict) else {},
     }
 
@@ -492,19 +492,21 @@ def _pages(pages: tuple[Page, ...], texts: Mapping[str, str], seen: set[str]) ->
         if page.id not in seen:
             seen.add(page.id)
             text = texts.get(page.id, page.document_id)
-            result.append({**_fields(page, _IGNORED_FIELDS), **_text(text), "pages": _pages(page.pages, texts, seen)})
+            result.append(
+                {**_fields(page, _IGNORED_FIELDS), **_text_field(text), "pages": _pages(page.pages, texts, seen)}
+            )
     return result
 
 
-def _file(file: File) -> Json:
+def _file_fields(file: File) -> Json:
     # The query can contain a signature that is new for each response.
     url = (file.download_url or "").partition("?")[0]
     return {**_fields(file, {"download_url"}), "blob": url}
 
 
-def _reusable(item: ReusableContent) -> Json:
+def _reusable_fields(item: ReusableContent) -> Json:
     # The text of reusable content is not loaded. So a new ID of its document counts as a change.
-    return {**_fields(item, {"document"}), **_text(item.document)}
+    return {**_fields(item, {"document"}), **_text_field(item.document)}
 
 
 def _fields(item: Page | File | ReusableContent, excluded: set[str]) -> dict[str, Any]:
@@ -516,5 +518,5 @@ def _fields(item: Page | File | ReusableContent, excluded: set[str]) -> dict[str
     }
 
 
-def _text(text: str | None) -> Json:
+def _text_field(text: str | None) -> Json:
     return {"text": text} if text else {}

@@ -425,7 +425,7 @@ def _mark_reviews_outdated(world: World, path: str, user: str) -> None:
 
 
 @handle.register
-def _list_requested(op: reviews.ListRequested, world: World) -> Json:
+def _list_requested_reviewers(op: reviews.ListRequested, world: World) -> Json:
     stored = world.store.items(f"{change_request_path(op.at)}/requested-reviewers")
     return paginate(op, stored, lambda document: present_requested_reviewer(world, document))
 

@@ -53,7 +53,7 @@ class TextLinks:
 
 @dataclass(frozen=True)
 class LinkTarget:
-    """Target of a link. `name` identifies it among the resources of its kind."""
+    """Target of a link. `name` is its ID, slug or URL."""
 
     status: str
     kind: str

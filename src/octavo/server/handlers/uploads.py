@@ -29,7 +29,7 @@ from octavo.api.operation import ChangeRequestRef
 from octavo.documents import page_trees
 from octavo.documents.folders.folder import EXTERNAL_URL, rewrite_links
 from octavo.documents.page_trees import Pages
-from octavo.lazy_import import has_extra, how_to_install, lazy
+from octavo.lazy_import import has_extra, lazy, missing_extra_phrase
 from octavo.server.fetcher import FetchedFile, Fetcher
 from octavo.server.handlers import change_requests
 from octavo.server.handlers.permissions import allows, organization_guard, organization_role, require
@@ -246,7 +246,7 @@ def _require_editable(op: imports.Create, world: World) -> None:
 
 def _read_source(op: imports.Create, fetcher: Fetcher) -> ImportedFiles:
     if not has_extra("import"):
-        raise Refusal(400, f"Could not import: {how_to_install('import')}")
+        raise Refusal(400, f"Could not import: {missing_extra_phrase('import')}")
     # lazy: beautifulsoup4, markdownify and mammoth, which only imports need.
     from octavo.server.import_sources import ImportFailure, read_source
 
@@ -280,9 +280,9 @@ def _load_files(world: World, imported: ImportedFiles) -> Json:
         loaded = _read_content(world, Path(folder))
     loaded["keys"] = {fold(name): key for name, key in loaded["keys"].items()} | loaded["keys"]
     return {
-        "pages": [_detach_page(world, page, loaded) for page in loaded["pages"]],
+        "pages": [_detach_from_files(world, page, loaded) for page in loaded["pages"]],
         "files": [omit(file, "git") for file in loaded["files"]],
-        "reusableContents": [_detach_page(world, item, loaded) for item in loaded["reusableContents"]],
+        "reusableContents": [_detach_from_files(world, item, loaded) for item in loaded["reusableContents"]],
         "variables": loaded["variables"],
     }
 
@@ -295,7 +295,7 @@ def _write_file(path: Path, data: bytes) -> None:
         pass  # An archive can contain a file and a folder with the same name. The first is kept.
 
 
-def _detach_page(world: World, page: Json, loaded: Json) -> Json:
+def _detach_from_files(world: World, page: Json, loaded: Json) -> Json:
     """Return an imported page or piece of reusable content without the path of its file. Its links to other imported
     pages, files and reusable content use IDs."""
     detached = omit(page, "git")
@@ -304,7 +304,7 @@ def _detach_page(world: World, page: Json, loaded: Json) -> Json:
         text = include_by_id(page_text(world, page), posixpath.dirname(start), loaded)
         detached = with_text(world, detached, rewrite_links(text, partial(_link_by_id, loaded["keys"], start)))
     if "pages" in page:
-        detached["pages"] = [_detach_page(world, below, loaded) for below in page["pages"]]
+        detached["pages"] = [_detach_from_files(world, below, loaded) for below in page["pages"]]
     return detached
 
 
@@ -332,7 +332,7 @@ _SECRET_NAME = "pdf secret"
 @handle.register
 def _export_pdf(op: pdf.Get, world: World) -> Json:
     if not has_extra("pdf"):
-        raise Refusal(400, f"Could not export the PDF: {how_to_install('pdf')}")
+        raise Refusal(400, f"Could not export the PDF: {missing_extra_phrase('pdf')}")
     revision = get_at(world, op.at)
     if op.only and op.page is None:
         raise Refusal(400, "page is required if only is set.")

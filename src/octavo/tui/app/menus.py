@@ -272,28 +272,33 @@ def _keys(app: Shell) -> dict[str, str]:
 
 
 def _table_choices(app: Shell, keys: Mapping[str, str]) -> Iterator[Choice[PaletteValue]]:
-    for mode, kinds in (("sites", site_resources.TABLES), ("admin", organization_resources.TABLES)):
-        for kind in kinds:
-            yield from _choices_of(app, mode, kind, "", keys)
-            for child in kind.children if mode == "sites" else ():
-                yield from _choices_of(app, mode, child, kind.plural, keys)
+    for mode, resources in (("sites", site_resources.TABLES), ("admin", organization_resources.TABLES)):
+        for resource in resources:
+            yield from _resource_choices(app, mode, resource, "", keys)
+            for child in resource.children if mode == "sites" else ():
+                yield from _resource_choices(app, mode, child, resource.plural, keys)
 
 
-def _choices_of(
-    app: Shell, mode: str, kind: Resource[Any], parent_table: str, keys: Mapping[str, str]
+def _resource_choices(
+    app: Shell, mode: str, resource: Resource[Any], parent_table: str, keys: Mapping[str, str]
 ) -> Iterator[Choice[PaletteValue]]:
     def choice(title: str, detail: str, suffix: str = "", command: str = "") -> Choice[PaletteValue]:
-        go = partial(_start, app, _go_to_table, mode, parent_table, kind.plural, command)
-        name = f"{mode} {suffix or kind.plural}"
+        go = partial(_start, app, _go_to_table, mode, parent_table, resource.plural, command)
+        name = f"{mode} {suffix or resource.plural}"
         return Choice(go, title, detail, keys[f"view.{mode}"], mode.upper(), synonyms=SYNONYMS.get(name, ""), view=mode)
 
-    yield choice(kind.heading, kind.description)
-    if kind.create is not None or kind.add_item is not None:
-        yield choice(kind.create_label, kind.create_intro or kind.description, f"{kind.plural} new", "resource.create")
-    for action in kind.actions:
+    yield choice(resource.heading, resource.description)
+    if resource.create is not None or resource.add_item is not None:
+        yield choice(
+            resource.create_label,
+            resource.create_intro or resource.description,
+            f"{resource.plural} new",
+            "resource.create",
+        )
+    for action in resource.actions:
         yield choice(action.name, action.help, action.name, "resource.act")
-    if kind.command is not None:
-        yield choice(kind.command.name, kind.description, kind.command.name, "resource.ask")
+    if resource.command is not None:
+        yield choice(resource.command.name, resource.description, resource.command.name, "resource.ask")
 
 
 def _start(app: Shell, work: Callable[..., Coroutine[Any, Any, None]], *parts: str) -> None:

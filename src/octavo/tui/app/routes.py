@@ -106,7 +106,7 @@ def _go_to_page(shell: Shell, route: ToPage) -> None:
     shell.history.record()
 
     async def show() -> None:
-        content = await _content(shell, route)
+        content = await _switch_to_content(shell, route)
         if is_whole(content):
             content.spaces.open_wanted()
             if route.part:
@@ -119,7 +119,7 @@ def _go_to_collection(shell: Shell, route: ToCollection) -> None:
     shell.history.record()
 
     async def show() -> None:
-        content = await _content(shell)
+        content = await _switch_to_content(shell)
         if not is_whole(content):
             return  # The app is exiting.
         content.open_space.nav.show_tree("spaces", content.open_space.space, focus=True)
@@ -146,7 +146,7 @@ def _go_to_access(shell: Shell, at: SpaceRef | CollectionRef) -> None:
     shell.background(show())
 
 
-async def _content(shell: Shell, route: ToPage | None = None) -> ContentScreen:
+async def _switch_to_content(shell: Shell, route: ToPage | None = None) -> ContentScreen:
     """Switch to Content, close the screens on top of it, and return its screen. The screen opens `route`, or the last
     page if `route` is None."""
     switched = shell.switch_mode("content")

@@ -262,17 +262,17 @@ def choose_export(app: Shell, at: SpaceRef | ChangeRequestRef, title: str, page:
     exports: dict[str, Export] = {}
     if page is not None:
         page_id, name = page
-        exports["This page as Markdown"] = Export(name, f"{slug(name)}.md", lambda: _markdown(app, at, page_id))
+        exports["This page as Markdown"] = Export(name, f"{slug(name)}.md", lambda: _markdown_chunks(app, at, page_id))
         exports["This page as PDF"] = Export(
-            name, f"{slug(name)}.pdf", lambda: _pdf(app, pdf.Get(at=at, page=page_id, only=True))
+            name, f"{slug(name)}.pdf", lambda: _pdf_chunks(app, pdf.Get(at=at, page=page_id, only=True))
         )
         exports["This page and its subpages as PDF"] = Export(
-            name, f"{slug(name)}.pdf", lambda: _pdf(app, pdf.Get(at=at, page=page_id))
+            name, f"{slug(name)}.pdf", lambda: _pdf_chunks(app, pdf.Get(at=at, page=page_id))
         )
     exports[f"{scope} as Markdown"] = Export(
         title, slug(title), files=lambda report: _space_files(app, at, report), intro="A folder with one file per page."
     )
-    exports[f"{scope} as PDF"] = Export(title, f"{slug(title)}.pdf", lambda: _pdf(app, pdf.Get(at=at)))
+    exports[f"{scope} as PDF"] = Export(title, f"{slug(title)}.pdf", lambda: _pdf_chunks(app, pdf.Get(at=at)))
 
     def on_chosen(choice: Export | RunningExport | None) -> None:
         if isinstance(choice, RunningExport):
@@ -293,7 +293,7 @@ def slug(title: str) -> str:
     return re.sub(r"[\s_]+", "-", title.strip().lstrip("#").lower()) or "page"
 
 
-async def _markdown(app: Shell, at: ContentRef, page_id: str) -> AsyncIterator[bytes]:
+async def _markdown_chunks(app: Shell, at: ContentRef, page_id: str) -> AsyncIterator[bytes]:
     yield await _page_bytes(app, at, page_id)
 
 
@@ -302,7 +302,7 @@ async def _page_bytes(app: Shell, at: ContentRef, page_id: str) -> bytes:
     return page_markdown(page).encode("utf-8", "replace")
 
 
-async def _pdf(app: Shell, op: pdf.Get) -> AsyncGenerator[bytes, None]:
+async def _pdf_chunks(app: Shell, op: pdf.Get) -> AsyncGenerator[bytes, None]:
     # Not cached: the URL in the response gives everyone access to the PDF.
     exported = await app.session.live.send(op)
     async with aclosing(app.session.download(exported.url, MAX_DOWNLOAD_BYTES)) as chunks:
@@ -337,7 +337,7 @@ def ask_for_path(app: Shell, export: Export, *, path_text: str = "", problem: st
 
     def on_answer(result: Confirmed | None) -> None:
         if result is not None:
-            _start(app, export, result.text)
+            _start_saving(app, export, result.text)
 
     app.push_screen(
         ConfirmDialog(f"Save {export.title}?", verb="Save", intro=export.intro, after=problem, field=field), on_answer
@@ -347,7 +347,7 @@ def ask_for_path(app: Shell, export: Export, *, path_text: str = "", problem: st
 def _ask_to_replace(app: Shell, export: Export, path: Path) -> None:
     def on_answer(result: Confirmed | None) -> None:
         if result is not None:
-            _start(app, export, str(path), replace=True)
+            _start_saving(app, export, str(path), replace=True)
         else:
             ask_for_path(app, export, path_text=short_path(path))
 
@@ -355,7 +355,7 @@ def _ask_to_replace(app: Shell, export: Export, path: Path) -> None:
     app.push_screen(ConfirmDialog("Replace the file?", verb="Replace", intro=intro), on_answer)
 
 
-def _start(app: Shell, export: Export, path_text: str, *, replace: bool = False) -> None:
+def _start_saving(app: Shell, export: Export, path_text: str, *, replace: bool = False) -> None:
     def on_end(task: asyncio.Task[None]) -> None:
         _running[app].remove(saving)
         if task.cancelled():

@@ -480,7 +480,7 @@ def send_suggestions(app: Shell, at: ChangeRequestRef, send: Sending, action: st
 
 
 def _offer_editor(app: Shell, at: ChangeRequestRef, title: str, suggested: SuggestedText) -> None:
-    async def open_it() -> None:
+    async def open_editor() -> None:
         try:
             change_request = await app.session.live.fetch(change_requests.Get(at=at))
         except ApiError as error:
@@ -491,7 +491,7 @@ def _offer_editor(app: Shell, at: ChangeRequestRef, title: str, suggested: Sugge
 
     def on_decided(result: Confirmed | None) -> None:
         if result is not None:
-            app.background(open_it())
+            app.background(open_editor())
 
     intro = "The block changed after the suggestion was made. Your editor shows both versions between conflict markers."
     app.push_screen(ConfirmDialog(f"Resolve the conflict in {title}?", verb="Open editor", intro=intro), on_decided)

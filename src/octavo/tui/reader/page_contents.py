@@ -331,7 +331,7 @@ class PageContents(Contents):
     # Selectable blocks
 
     def spans_in(self, lines: list[Line]) -> list[tuple[int, int, Block]]:
-        return ranges_in_page_order(lines)
+        return blocks_in_page_order(lines)
 
     def block_at(self, line: Line, cell: int) -> Block | None:
         return block_at_cell(line, cell)
@@ -436,7 +436,7 @@ def repeated_title(blocks: Sequence[Block], head: PageHead) -> Block | None:
     return first if repeats_title(plain_text(first.runs), head[0]) else None
 
 
-def ranges_in_page_order(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
+def blocks_in_page_order(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
     """Return the blocks of lines in the order of the page, each with its first and last line. All blocks of a column
     precede those of the next column."""
     if not any(isinstance(line, SplitLine) for line in lines):

@@ -139,15 +139,15 @@ def open_row(app: App[Any], wanted: PageView.TableRowRequested) -> None:
     app.push_screen(TableRowDialog(wanted.table, wanted.row, page), on_closed)
 
 
-def _why_one_row(_: object, dialog: TableRowDialog) -> str | None:
+def _why_no_other_row(_: object, dialog: TableRowDialog) -> str | None:
     return "This is the only row in the table." if len(dialog.table.children) < 2 else None
 
 
 ROW: Commands[TableRowDialog] = Commands(
     "row",
     (
-        Command("next", "J", "Next row", "Go to the next table row", run=lambda _, dialog: dialog.step(1), why_not=_why_one_row),
-        Command("previous", "K", "Previous row", "Go to the previous table row", run=lambda _, dialog: dialog.step(-1), why_not=_why_one_row, shown=False),
+        Command("next", "J", "Next row", "Go to the next table row", run=lambda _, dialog: dialog.step(1), why_not=_why_no_other_row),
+        Command("previous", "K", "Previous row", "Go to the previous table row", run=lambda _, dialog: dialog.step(-1), why_not=_why_no_other_row, shown=False),
         Command("close", "escape,q", "Close", "Go back to the page", run=lambda _, dialog: dialog.close()),
         Command("help", "question_mark", "Help", "Show the help for this row", run=lambda app, _: app.show_help(), shown=False),
     ),

@@ -337,7 +337,7 @@ def _unescape_markdown(source: str) -> str:
     return above + line + re.sub(r"(?<!\\)%", r"\\%", last)
 
 
-def command_sign(name: str) -> str:
+def command_text(name: str) -> str:
     """Return the character of a LaTeX command, or its name if there is no character."""
     if (own := _SIGNS.get(name)) is not None:
         return own

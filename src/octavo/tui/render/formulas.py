@@ -20,7 +20,7 @@ from octavo.tui.render.formula_boxes import (
     LatexGroup,
     LatexPart,
     LatexParts,
-    command_sign,
+    command_text,
     join_boxes,
     parse_latex,
 )
@@ -253,7 +253,7 @@ class _FormulaLayout:
 
     def _sign_box(self, name: str, items: _PartReader, before: Sequence[FormulaBox]) -> FormulaBox:
         """Return the character of a command, or its name, separated from adjacent letters."""
-        sign = command_sign(name)
+        sign = command_text(name)
         if len(sign) < 2 or not sign.isalpha():
             return _sign_with_spaces(sign)
         space_before = " " if before and before[-1].baseline_row[-1:].isalnum() else ""
@@ -270,7 +270,7 @@ class _FormulaLayout:
         elif name == "operatorname*":
             core = FormulaBox((_plain_text(given[-1]) if given else "",))
         else:
-            core = self._group_box(given[-1]) if given else FormulaBox((command_sign(name),))
+            core = self._group_box(given[-1]) if given else FormulaBox((command_text(name),))
         has_side_limits = items.skip("nolimits")
         items.skip("limits", "displaystyle")
         if items.upcoming in ("^", "_"):
@@ -295,7 +295,7 @@ class _FormulaLayout:
             return ""
         item = items.read_next()
         sign = (
-            command_sign(_command_name(item))
+            command_text(_command_name(item))
             if _command_name(item)
             else self._part_box(item, items, ()).baseline_row.strip()
         )
@@ -364,7 +364,7 @@ def _plain_text(parts: LatexParts) -> str:
                 result += (
                     "".join(map(_plain_text, part.arguments))
                     if part.arguments
-                    else command_sign(part.name) + part.blanks
+                    else command_text(part.name) + part.blanks
                 )
             case LatexGroup() | LatexEnvironment():
                 result += _plain_text(part.parts)

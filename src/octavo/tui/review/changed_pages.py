@@ -32,18 +32,18 @@ from octavo.tui.widgets.tree import TreeNode
 SIGN_STYLES = {"+": "$success", "−": "$error", "→": "$warning", "~": "$primary"}
 
 
-def entry_keys(kind: str, name: str) -> tuple[str, ...]:
+def possible_entry_keys(kind: str, name: str) -> tuple[str, ...]:
     """Return the keys that the entry of a conflict can have. `kind` and `name` are those of the conflict."""
     return ("variables",) if kind == "variable" else (name, f"file {name}", f"reusable {name}")
 
 
-def thread_counts(threads: Sequence[Comment]) -> dict[str, int]:
+def open_threads_by_entry(threads: Sequence[Comment]) -> dict[str, int]:
     """Return the number of open threads of each entry, by entry key."""
     whole = sum(thread.is_open_thread for thread in threads if thread.target.page is None)
     return {**open_thread_counts(threads), WHOLE: whole}
 
 
-def commented_pages(
+def commented_entries_without_changes(
     threads: Iterable[Comment], entries: Iterable[ChangedPage], titles: Mapping[str, str], unsent: Iterable[str] = ()
 ) -> list[ChangedPage]:
     """Return entries for the unchanged pages with threads or unsent drafts, and one for the comments on the whole

@@ -22,8 +22,8 @@ from octavo.tui.reader.reading_position import position_from_json
 from octavo.tui.review.changed_pages import (
     MAX_AHEAD,
     EntryMarks,
-    commented_pages,
-    thread_counts,
+    commented_entries_without_changes,
+    open_threads_by_entry,
     tree_nodes,
     unchanged_entry,
     walk_nodes,
@@ -127,8 +127,8 @@ class ChangedTree:
         comparison, tree = self._comparison, self.widget
         titles = {page.id: page.title or "Untitled" for root in comparison.new_pages for page in root.walk()}
         self._unsent = {page or WHOLE: words for page, words in self._threads.unsent_by_page().items()}
-        commented = commented_pages(self._threads.comments, changed, titles, self._unsent)
-        counts = thread_counts(self._threads.posted_threads)
+        commented = commented_entries_without_changes(self._threads.comments, changed, titles, self._unsent)
+        counts = open_threads_by_entry(self._threads.posted_threads)
         conflicting = comparison.conflicting | comparison.diffs.with_markers
         diffs = comparison.diffs
         marks = EntryMarks(

@@ -64,9 +64,14 @@ _OTHERS = RowHeading("OTHER CONFLICTS", "")
 _PAGES = RowHeading("PAGES", "")
 
 
-def _use_command(name: str, keys: str, title: str, help: str, kind: ChoiceKind) -> Command[ConflictsScreen]:
+def _choice_command(name: str, keys: str, title: str, help: str, kind: ChoiceKind) -> Command[ConflictsScreen]:
     return Command(
-        name, keys, title, help, run=lambda _, view: view.use(kind), why_not=lambda _, view: view.why_not_use(kind)
+        name,
+        keys,
+        title,
+        help,
+        run=lambda _, view: view.choose(kind),
+        why_not=lambda _, view: view.why_not_choose(kind),
     )
 
 
@@ -81,12 +86,12 @@ def _why_not_outside(_: Shell, view: ConflictsScreen) -> str | None:
 CONFLICT_COMMANDS: Commands[ConflictsScreen] = Commands(
     "conflict",
     (
-        _use_command("main", "m", "Use main", "Use the version in main, or clear this choice", "main"),
-        _use_command("this", "t", "Use change request", "Use the version in this change request, or clear this choice", "request"),
-        _use_command("both", "b", "Use both", "Use both versions (main first), or clear this choice", "both"),
-        _use_command("words", "w", "Use suggestion", "Use the word-by-word merge, or clear this choice", "words"),
+        _choice_command("main", "m", "Use main", "Use the version in main, or clear this choice", "main"),
+        _choice_command("this", "t", "Use change request", "Use the version in this change request, or clear this choice", "request"),
+        _choice_command("both", "b", "Use both", "Use both versions (main first), or clear this choice", "both"),
+        _choice_command("words", "w", "Use suggestion", "Use the word-by-word merge, or clear this choice", "words"),
         Command("edit", "e", "Edit", "Resolve the conflict in your editor",
-                run=lambda _, view: view.edit(), why_not=lambda _, view: view.why_not_use("edit")),
+                run=lambda _, view: view.edit(), why_not=lambda _, view: view.why_not_choose("edit")),
         Command("preview", "p", "Preview", "Preview the merged page",
                 run=lambda _, view: view.preview(), why_not=lambda _, view: view.why_no_preview()),
         Command("send", "ctrl+s", "Save", "Save the resolved conflicts",
@@ -221,7 +226,7 @@ class ConflictsScreen(View):
             self.view.show_loading(item.title, key=_key_of(item))
             self.run_worker(self._prepare(item), exclusive=True, group="page")
         self.refresh_bindings()
-        self._show_position()
+        self._draw_location()
 
     async def _prepare(self, item: ConflictedPage | TreeConflict) -> None:
         choices = self._choices.by_name
@@ -239,7 +244,7 @@ class ConflictsScreen(View):
             )
         if self._item is item:
             self.view.show(sections, self._choices.by_name, key=_key_of(item), sides=self.source.side_names)
-            self._show_position()
+            self._draw_location()
 
     def _draw_head(self) -> None:
         change_request, conflicts = self.source.change_request, self._open_conflicts
@@ -277,9 +282,9 @@ class ConflictsScreen(View):
             title += Content.styled(f"  {space.title}", "$octavo-muted")
         self.query_one("#head", Static).update(progress + title)
         self.query_one("#foot", Static).update(Content(foot))
-        self._show_position()
+        self._draw_location()
 
-    def _show_position(self) -> None:
+    def _draw_location(self) -> None:
         change_request, space = self.source.change_request, self.shell.workspace.space(self.source.space.space_id)
         prefix = f"{space.title} › " if space is not None else ""
         self.show_location(
@@ -289,7 +294,7 @@ class ConflictsScreen(View):
     @on(PaneMoved)
     def _on_moved(self) -> None:
         self.refresh_bindings()
-        self._show_position()
+        self._draw_location()
 
     @on(Reader.NextPageRequested)
     def _on_end_reached(self) -> None:
@@ -347,7 +352,7 @@ class ConflictsScreen(View):
             return "Resolve all conflicts on at least one page first. To resolve a conflict, press m, t, b, or e."
         return None
 
-    def why_not_use(self, kind: ChoiceKind | Literal["edit"]) -> str | None:
+    def why_not_choose(self, kind: ChoiceKind | Literal["edit"]) -> str | None:
         """Return the reason why the selected conflict cannot be resolved with `kind`, in a sentence. None if it can be
         resolved."""
         if (why := self._why_not_editable()) is not None:
@@ -371,9 +376,9 @@ class ConflictsScreen(View):
             return "Both sides changed the same words, so Octavo has no suggestion."
         return None
 
-    def use(self, kind: ChoiceKind) -> None:
-        """Resolve the selected conflict with `kind` and go to the next unresolved conflict. A second use clears the
-        choice."""
+    def choose(self, kind: ChoiceKind) -> None:
+        """Resolve the selected conflict with `kind` and go to the next unresolved conflict. If `kind` is chosen already,
+        clear the choice."""
         if (selected := self._selected_conflict) is None:
             return
         before = self._choices.by_name.get(selected.name)

@@ -24,7 +24,7 @@ from octavo.tui.reader.viewport import SHORT_PAGE
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.diff_units import PageHeading
 from octavo.tui.render.threads import ThreadSummary
-from octavo.tui.review.changed_pages import SIGN_STYLES, ComparedSides, describe_change, thread_counts
+from octavo.tui.review.changed_pages import SIGN_STYLES, ComparedSides, describe_change, open_threads_by_entry
 from octavo.tui.review.changed_tree import ChangedTree
 from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.widgets.short_texts import plural
@@ -340,7 +340,7 @@ class RequestScroll:
             for section in self._sections.values():
                 self._outdate(section)
         sections: dict[str, PageSection] = {}
-        self._open_threads = thread_counts(self._threads.posted_threads)
+        self._open_threads = open_threads_by_entry(self._threads.posted_threads)
         for entry in entries:
             section = self._sections.get(entry.key) or PageSection(entry.key)
             if self._entries.get(entry.key) != entry:

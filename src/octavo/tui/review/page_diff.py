@@ -459,6 +459,7 @@ class PageDiff:
 
     @property
     def known_threads(self) -> tuple[Comment, ...]:
+        """The threads of the selected page, then those of other pages."""
         page_threads = self.page_threads
         ids = {thread.id for thread in page_threads}
         return page_threads + tuple(thread for thread in self._threads.comments if thread.id not in ids)

@@ -361,9 +361,9 @@ class RequestListScreen(ListView[ChangeRequest]):
             self._follow_visible_rows_later()
             self._on_row_selected()  # The list may have a newer version of the selected change request.
         self.show_response(snapshot, "Change requests", "change requests")
-        self._show_position()
+        self._draw_location()
 
-    def _show_position(self) -> None:
+    def _draw_location(self) -> None:
         organization = self.shell.workspace.organization.title if self.shell.workspace.organization else ""
         own_note = " · mine" if self.only_mine else ""
         own_note += "".join(f" · {each}" for each in self.filters.names)
@@ -455,7 +455,7 @@ class RequestListScreen(ListView[ChangeRequest]):
 
     @on(RowList.SelectionChanged, "#change-requests")
     def _on_selection_changed(self) -> None:
-        self._show_position()
+        self._draw_location()
         self.refresh_bindings()
 
     @property
@@ -491,7 +491,7 @@ class RequestListScreen(ListView[ChangeRequest]):
 
     @on(LineList.FilterChanged, "#change-requests")
     def _on_filter_changed(self) -> None:
-        self._show_position()
+        self._draw_location()
         self._follow_visible_rows_later()
 
     @on(LineList.Opened, "#change-requests")

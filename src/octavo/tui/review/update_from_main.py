@@ -29,7 +29,7 @@ from octavo.tui.core.write_queue import show_progress
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.review import merge_checks
-from octavo.tui.review.changed_pages import SIGN_STYLES, ComparedSides, DiffCache, describe_change, entry_keys
+from octavo.tui.review.changed_pages import SIGN_STYLES, ComparedSides, DiffCache, describe_change, possible_entry_keys
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
 from octavo.tui.review.conflict_choices import ConflictSource
 from octavo.tui.review.conflict_finder import find_conflicts
@@ -165,7 +165,7 @@ def _show_diff(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, reopen:
     if base is None or main is None:
         return
     old, new = (at.revision_ref(each) for each in (base, main))
-    conflicting = {key for each in preview.prediction.conflicts for key in entry_keys(each.kind, each.id)}
+    conflicting = {key for each in preview.prediction.conflicts for key in possible_entry_keys(each.kind, each.id)}
     app.push_screen(
         IncomingChanges(preview.change_request, preview.incoming, ComparedSides(old, new), conflicting, reopen)
     )
