@@ -7,12 +7,13 @@ import pytest
 from octavo.api import change_requests, comments, reviews
 from octavo.api.bodies import Markdown
 from octavo.api.change_requests import ChangeRequest
-from octavo.api.errors import Lost, NotSent, Trace, rejected
+from octavo.api.errors import Forbidden, Lost, NotSent, Trace, rejected
 from octavo.api.operation import ChangeRequestRef, Operation, SpaceRef
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.writes.change_request_writes import review, submit_review, withdraw_review_by_request
 from octavo.data.writes.machine import NewWrite
+from octavo.server.app import Platform
 from tests.data.conftest import ManualOutbox
 from tests.data.connections import RequestGate, add_write
 from tests.data.test_change_request_writes import edit
@@ -176,6 +177,16 @@ async def test_changed_change_request_stops_the_review_and_its_comments(
     assert (sent.kind, [each.state for each in outbox.entries]) == ("changed", ["pending"])
     assert how in sent.message
     assert "Your comments are still pending." in sent.message
+
+
+async def test_refused_check_of_the_change_request_is_the_error_of_the_review(
+    live: Live, outbox: ManualOutbox, at: ChangeRequestRef, seen: ChangeRequest, platform: Platform
+) -> None:
+    await add_pending(outbox, at, "One")
+    platform.refuse_next(change_requests.Get, 403, "Not for you.")
+    sent = await submit_review(live, at, "approved", seen.revision, action="approve")
+    assert (sent.kind, [each.state for each in outbox.entries]) == ("refused", ["pending"])
+    assert isinstance(sent.error, Forbidden)
 
 
 @pytest.mark.parametrize("how", ["edited", "archived"])

@@ -112,7 +112,8 @@ async def submit_review(
             return SendResult("changed", f"{changed.message} {_STILL_PENDING}")
         entries = await live.outbox.submit_review(at, new)
     except (ApiError, NotSaved) as error:
-        return SendResult("refused", f"{error} {_STILL_PENDING}")
+        failure = error if isinstance(error, ApiError) else None
+        return SendResult("refused", f"{error} {_STILL_PENDING}", error=failure)
     return SendResult("done", result=entries) if entries else SendResult("refused", _ALREADY_SENDING)
 
 
