@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
 
+from octavo.files.pulled_folder import FolderInUse, PulledFolder
 from tests.cli.command_process import CommandLine
+from tests.cli.dropping_proxy import DroppingProxy
+from tests.cli.test_writing import sign_in_as
 from tests.journeys.conftest import library
 
 __all__ = ["library"]
@@ -51,6 +55,46 @@ def test_deleted_image_is_restored_from_the_server(demo: CommandLine, docs: Path
     (docs / ".gitbook/assets/lamp.png").unlink()
     assert demo.run("restore", ".gitbook/assets/lamp.png", "--demo", cwd=docs).code == 0
     assert (docs / ".gitbook/assets/lamp.png").read_bytes() == image
+
+
+def test_edit_of_an_image_during_its_download_is_kept(demo: CommandLine, tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    image = docs / ".gitbook/assets/lamp.png"
+    with sign_in_as(demo) as home:
+        proxy = EditingProxy(home.environ["OCTAVO_BASE_URL"], image)
+        with proxy.running():
+            through = {"OCTAVO_BASE_URL": proxy.origin}
+            pulled = home.run("pull", "handbook", "docs", cwd=tmp_path, environ=through)
+            assert (pulled.code, pulled.err) == (0, "")
+            original = image.read_bytes()
+            image.write_bytes(b"edited before")
+            proxy.folder = PulledFolder.read(docs)
+            ran = home.run("restore", ".gitbook/assets/lamp.png", cwd=docs, environ=through)
+    assert (ran.code, ran.err) == (0, "")
+    assert image.read_bytes() == original
+    assert (docs / ".octavo/conflicts/.gitbook/assets/lamp.png").read_bytes() == b"edited meanwhile"
+    assert proxy.locked == {True}
+
+
+class EditingProxy(DroppingProxy):
+    """A proxy that edits an image of `folder` before it forwards a request."""
+
+    def __init__(self, upstream: str, image: Path) -> None:
+        super().__init__(upstream)
+        self.folder: PulledFolder | None = None
+        self.image = image
+        self.locked: set[bool] = set()
+        """Whether the folder was locked when the image was edited."""
+
+    def forward(self, request: BaseHTTPRequestHandler) -> None:
+        if self.folder is not None:
+            self.image.write_bytes(b"edited meanwhile")
+            try:
+                self.folder.lock()()
+                self.locked.add(False)
+            except FolderInUse:
+                self.locked.add(True)
+        super().forward(request)
 
 
 def test_pull_names_reusable_content_that_it_cannot_write(demo: CommandLine) -> None:

@@ -222,17 +222,18 @@ def _declare_restore(command: argparse.ArgumentParser) -> None:
 def _run_restore(options: argparse.Namespace) -> int:
     folder = find_pulled_folder()
     with file_failures("restore"):
-        local = LocalFiles.read(folder)
-        chosen = [_find_tracked_file(folder, local, path_in(folder, each)) for each in options.files]
         unlock = folder.lock()
-        try:
+    try:
+        with file_failures("restore"):
+            local = LocalFiles.read(folder)
+            chosen = [_find_tracked_file(folder, local, path_in(folder, each)) for each in options.files]
             for file in chosen:
                 if file.is_text:
                     _restore(folder, local, file, folder.base_text(file.base_sha256).encode("utf-8", "surrogatepass"))
-        finally:
-            unlock()
-    downloaded = [file for file in chosen if not file.is_text and local.is_changed(file)]
-    return _restore_from_server(options, folder, local, downloaded) if downloaded else 0
+        downloaded = [file for file in chosen if not file.is_text and local.is_changed(file)]
+        return _restore_from_server(options, folder, downloaded) if downloaded else 0
+    finally:
+        unlock()
 
 
 def _find_tracked_file(folder: PulledFolder, local: LocalFiles, path: str) -> TrackedFile:
@@ -256,9 +257,7 @@ def _restore(folder: PulledFolder, local: LocalFiles, file: TrackedFile, data: b
     write_out(f"Restored {file.path}.{f' Your version is in {copy}.' if copy else ''}\n")
 
 
-def _restore_from_server(
-    options: argparse.Namespace, folder: PulledFolder, local: LocalFiles, files: list[TrackedFile]
-) -> int:
+def _restore_from_server(options: argparse.Namespace, folder: PulledFolder, files: list[TrackedFile]) -> int:
     """Restore files that are not text. They are downloaded, because a pulled folder stores no copy of them."""
 
     async def work(session: Session) -> int:
@@ -270,7 +269,8 @@ def _restore_from_server(
             if data is None:
                 raise Failure(f"Could not restore {file.path}: the server sent no link to it.")
             with file_failures("restore"):
-                _restore(folder, local, file, data)
+                # Read again: you may have edited the file during the download.
+                _restore(folder, LocalFiles.read(folder), file, data)
         return 0
 
     return run_connected(options, work, action="restore")
