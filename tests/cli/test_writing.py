@@ -128,6 +128,9 @@ def test_review_of_an_edited_change_request_is_blocked(demo: CommandLine) -> Non
         )
     if edited.code:
         pytest.fail(edited.err)
+    # These commands do not show the edit.
+    for part in (("show", "harbour-api/7", "--json", "number"), ("diff", "harbour-api/7", "help/troubleshooting")):
+        assert demo.run(*part, "--demo").code == 0
     ran = demo.run("review", "harbour-api/7", "--approve", "--demo", "--json")
     assert (ran.code, ran.out, ran.error["code"]) == (6, "", "blocked")
     assert "1 page changed since you viewed it. Look: octavo diff harbour-api/7 --against" in ran.error["message"]

@@ -132,7 +132,8 @@ def run(options: argparse.Namespace) -> int:
         has_changes = await (
             _print_json(options, references, target, wanted) if wanted else _print_diff(options, references, target)
         )
-        if target.change_request is not None:
+        shows_all_pages = not options.page and target.page is None and (not wanted or "pages" in wanted)
+        if target.change_request is not None and shows_all_pages:
             remember_viewed(session, target.change_request)
         return 1 if has_changes and options.exit_code else 0
 

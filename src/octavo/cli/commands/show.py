@@ -165,8 +165,9 @@ class _ItemPrinter:
         wanted = wanted_fields(self._options, KINDS["change request"])
         fields = wanted or {"reviewers", "threadsOpen", "review"}
         row = await item_rows.change_row(self._references, change_request, target.space, fields)
-        remember_viewed(self._session, change_request)
         changed = [] if wanted else await self._changed_pages(target)
+        if not wanted:  # JSON has no changed pages.
+            remember_viewed(self._session, change_request)
         print_object(self._options, KINDS["change request"], row, lambda: self._change_request_text(row, changed))
 
     async def _changed_pages(self, target: Target) -> list[tuple[str, str, str]]:
