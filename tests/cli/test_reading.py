@@ -11,8 +11,10 @@ from octavo.api import comments
 from octavo.api.content import PageReference
 from octavo.api.errors import ApiError
 from octavo.cli.arguments import build_parser
+from octavo.cli.commands.search import Search
 from octavo.cli.comparisons import select_page
 from octavo.cli.item_rows import find_thread
+from octavo.cli.output import Row
 from octavo.cli.refs import References
 from octavo.cli.standard_streams import Failure
 from octavo.documents.page_trees import ChangedPage
@@ -229,6 +231,25 @@ def test_search_finds_pages_comments_and_change_requests(demo: CommandLine) -> N
     assert offline == comments
     changes = demo.run("search", "--in", "changes", "battery", "--demo", "--json", "ref").json
     assert changes == [{"ref": "limpet/2"}]
+
+
+@pytest.mark.parametrize("arguments", [("-s", "harbour-api", "time"), ("time",)])
+async def test_search_for_all_results_reads_every_page(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    async with stage.play() as run:
+
+        async def search(limit: str = "--all") -> list[Row]:
+            options = build_parser("search").parse_args(["search", *arguments, limit, "--json", "ref"])
+            options.sink = []
+            await Search(run.app.session, options).print()
+            return list(options.sink)
+
+        whole = await search()
+        monkeypatch.setattr("octavo.cli.commands.search.PAGE_LIMIT", 1)
+        assert await search() == whole
+        assert await search("--limit=2") == whole[:2]
+    assert len(whole) > 2
 
 
 def test_search_without_results_suggests_a_word(demo: CommandLine) -> None:

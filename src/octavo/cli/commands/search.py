@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from octavo.api.comments import List as ListThreads
 from octavo.api.content import ListPages
 from octavo.api.errors import NotFound
 from octavo.api.folding import fold, with_formulas
-from octavo.api.operation import ChangeRequestRef, Discussion, OrganizationRef
+from octavo.api.operation import ChangeRequestRef, Discussion, OrganizationRef, read_pages
 from octavo.api.safety import safe_line
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
@@ -96,34 +96,50 @@ class Search:
 
     async def _rows(self, limit: int | None, only: Space | None) -> list[Row]:
         options = self._options
-        most = min(PAGE_LIMIT, limit + 1) if limit is not None else PAGE_LIMIT
+        page_limit = min(PAGE_LIMIT, limit + 1) if limit is not None else PAGE_LIMIT
         if options.offline or options.where == "comments":
             if not options.offline:
                 await self._load_threads(only)
             self._session.search_index.flush()
             ids = [each.id for each in self._spaces] if only is not None else None
             hits = await self._session.search_index.search(
-                self._words, limit=most, kinds=_KINDS[options.where], spaces=ids, snippet_length=_LONGEST_SNIPPET
+                self._words, limit=page_limit, kinds=_KINDS[options.where], spaces=ids, snippet_length=_LONGEST_SNIPPET
             )
             return [await self._hit_row(each) for each in hits]
         if options.where == "changes":
             return await self._changes()
-        return await self._pages(most, only)
+        return await self._pages(limit, page_limit, only)
 
     # Pages
 
-    async def _pages(self, most: int, only: Space | None) -> list[Row]:
+    async def _pages(self, limit: int | None, page_limit: int, only: Space | None) -> list[Row]:
+        """Return the rows of the found pages. With `limit`, stop when there are more rows."""
         if self._session.wait_until_indexed is not None:
             await self._session.wait_until_indexed()
+        rows: list[Row] = []
+        async for batch in self._found_pages(page_limit, only):
+            rows += batch
+            if limit is not None and len(rows) > limit:
+                break
+        return rows
+
+    async def _found_pages(self, page_limit: int, only: Space | None) -> AsyncIterator[list[Row]]:
+        """Yield the rows of each page of results."""
         if only is not None:
-            op = search.InSpace(at=only.ref, query=self._words, limit=most)
-            return [self._page_row(only, each) for each in (await self._live.fetch(op)).items]
+            in_space = search.InSpace(at=only.ref, query=self._words, limit=page_limit)
+            async for hits in read_pages(self._live.send, in_space):
+                yield [self._page_row(only, each) for each in hits.items]
+            return
         by_id = {each.id: each for each in self._spaces}
         at = OrganizationRef(organization_id=(await self._references.organization()).id)
-        found = await self._live.fetch(search.InOrganization(at=at, query=self._words, limit=most))
-        return [
-            self._page_row(by_id[space.id], page) for space in found.items if space.id in by_id for page in space.pages
-        ]
+        in_organization = search.InOrganization(at=at, query=self._words, limit=page_limit)
+        async for found in read_pages(self._live.send, in_organization):
+            yield [
+                self._page_row(by_id[space.id], page)
+                for space in found.items
+                if space.id in by_id
+                for page in space.pages
+            ]
 
     def _page_row(self, space: Space, page: search.PageHit) -> Row:
         section = page.sections[0] if page.sections else None
