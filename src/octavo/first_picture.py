@@ -39,14 +39,14 @@ _TERMINAL = (
 class FirstPicture:
     """A picture of the first screen, saved for an account, a folder, or the demo."""
 
-    def __init__(self, folder: Path, place: str, look: str) -> None:
-        """`folder` contains the picture file of each `place`, which is an account, a folder or the demo. `look`
-        describes other settings, such as the theme. The picture is shown only if `look` is the same as when it was
-        saved."""
-        self._path = folder / f"{PREFIX}{zlib.crc32(place.encode('utf-8', 'surrogateescape')):08x}"
+    def __init__(self, folder: Path, session_name: str, settings_text: str) -> None:
+        """`folder` contains one picture file for each `session_name`: an account, a folder or the demo. `settings_text`
+        has the settings that change the picture, such as the theme. The picture is shown only if they are the same as
+        when it was saved."""
+        self._path = folder / f"{PREFIX}{zlib.crc32(session_name.encode('utf-8', 'surrogateescape')):08x}"
         # Read now, because the app removes variables from the environment when it starts.
         terminal = {each: os.environ.get(each, "") for each in _TERMINAL}
-        self._required = {"version": __version__, "place": place, "look": look, "terminal": terminal}
+        self._required = {"version": __version__, "place": session_name, "look": settings_text, "terminal": terminal}
         self._terminal_settings: list[Any] | None = None
         """Settings of the terminal before the picture was shown. None while no picture is shown."""
         self._is_shown = False

@@ -69,8 +69,10 @@ def _show_picture(settings: Settings, choice: SessionChoice, *, fresh: bool) -> 
     instead. None if the app opens another screen first."""
     if not choice.session_name or choice.ref:
         return None
-    look = f"{settings.theme} {settings.ascii} {settings.reorders_right_to_left} {settings.has_light_background}"
-    picture = FirstPicture(settings.cache_folder, choice.session_name, look)
+    settings_text = (
+        f"{settings.theme} {settings.ascii} {settings.reorders_right_to_left} {settings.has_light_background}"
+    )
+    picture = FirstPicture(settings.cache_folder, choice.session_name, settings_text)
     if fresh:
         picture.delete()
     else:

@@ -44,6 +44,7 @@ class Mark:
     reason_text: str = ""
     title: str = ""
     context: str = ""
+    """Space, page and users concerned, as in the row."""
 
     def hides(self, stamp: str, now: datetime) -> bool:
         """Return True if the mark hides its row, whose current stamp is `stamp`."""

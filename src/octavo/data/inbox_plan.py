@@ -362,9 +362,11 @@ class InboxPlanner:
     def _rechecks(self, excluded: set[str], now: datetime) -> list[Want]:
         """Choose a few wants that are not due, and return them as due. URLs in `excluded` are not chosen.
 
-        1. One list of threads without posts in threads of the user.
-        2. Lists of threads with such posts. Lists with recent posts are chosen more often.
-        3. Further lists of the first kind, until all these lists have `MAX_RECHECKED_PAGES` pages.
+        A list of threads is “own” if its space or change request has posts in threads of the user.
+
+        1. One list of threads that is not own.
+        2. Own lists. Lists with recent posts are chosen more often.
+        3. Further lists that are not own, until all these lists have `MAX_RECHECKED_PAGES` pages.
         4. The reviews and requested reviewers of one change request.
         """
         not_due = [
@@ -374,7 +376,7 @@ class InboxPlanner:
         ]
         posts = self._last_posts()
         threads = [want for want in not_due if isinstance(want.op, comments.List)]
-        recent = [want for want in threads if discussion_of(want) in posts]
+        own = [want for want in threads if discussion_of(want) in posts]
         others = [want for want in threads if discussion_of(want) not in posts]
         requests = [want for want in not_due if isinstance(want.op, reviews.List | reviews.ListRequested)]
         pages, pages_left = self._responses.pages, MAX_RECHECKED_PAGES
@@ -389,7 +391,7 @@ class InboxPlanner:
             return found
 
         chosen_wants = chosen(others, 1)
-        chosen_wants += chosen(recent, pages_left)
+        chosen_wants += chosen(own, pages_left)
         chosen_urls = {want.url for want in chosen_wants}
         affordable = [want for want in others if want.url not in chosen_urls and pages.get(want.url, 1) <= pages_left]
         chosen_wants += chosen(affordable, pages_left)

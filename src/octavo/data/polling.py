@@ -65,7 +65,8 @@ class Poller:
         self._retry_at = LONG_AGO
         self._places = ListedPlaces()
         self._unlisted: list[ChangeRequest] = []
-        """Change requests that have left all lists, and whose new status is not fetched yet."""
+        """Change requests that have left the lists of open and draft change requests, and whose new status is not
+        fetched yet."""
 
     def on_key_pressed(self) -> None:
         """Record a key press: rounds are more frequent while the user is active."""

@@ -233,8 +233,8 @@ def _is_part_of_row(step: DiffStep, row: DiffStep, columns: Sequence[ColumnPair]
 
 
 def _joined_cells(row: DiffStep, columns: Sequence[ColumnPair], *, is_join: bool) -> list[tuple[str, str]]:
-    """Return for each column the text in the whole row, and the text in the first of the rows that were joined into it
-    or split from it. Both are empty if this first row has the text of the whole row in any column."""
+    """Return two texts for each column: of the whole row, and of the first of the rows that were joined into it or
+    split from it. Both are empty if the first row has the text of the whole row in any column."""
     first, whole = (row.old, row.new) if is_join else (row.new, row.old)
     assert first is not None
     assert whole is not None

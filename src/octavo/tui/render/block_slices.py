@@ -61,8 +61,8 @@ _NESTING_FACTOR, _LEAST_COST = 9 / 8, 600
 """`_NESTING_FACTOR` multiplies the cost of children, because each slice renders their container again. The limit for
 the cost of a slice is at least `_LEAST_COST`."""
 _LONGEST_WORD = 3000
-"""Maximum number of characters between the limit and the space at which a slice ends. If there is none, the slice ends
-inside a word."""
+"""A slice ends at the first space among this number of characters after its limit. If there is no space, it ends inside
+a word."""
 _JOINERS = "\u200d\ufe0e\ufe0f"
 _CELL_GROUP_SIZE = 6
 """Slices of cards or images have a multiple of this number, so that rows of 1, 2 or 3 are whole."""

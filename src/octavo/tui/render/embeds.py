@@ -88,7 +88,7 @@ def render_bar(context: LayoutContext, left: Sequence[Piece], right: Sequence[Pi
 def add_caption(context: LayoutContext, block: Block, lines: list[Line], width: int) -> list[Line]:
     """Return the lines followed by the caption of their block."""
     style = context.styles.muted + Style(italic=True)
-    caption = wrap(context.inline(block.runs, style), width - 3) if block.runs else []
+    caption = wrap(context.styled_runs(block.runs, style), width - 3) if block.runs else []
     return [*lines, *(Line([Piece("   ", PLAIN, None, True), *pieces]) for pieces in caption if pieces)]
 
 
@@ -415,7 +415,7 @@ def _image_frame(context: LayoutContext, block: Block, width: int, least: int = 
 
 
 def _caption(context: LayoutContext, block: Block) -> list[Piece]:
-    return context.inline(block.runs, context.styles.muted + Style(italic=True))
+    return context.styled_runs(block.runs, context.styles.muted + Style(italic=True))
 
 
 def is_caption_in_frame(block: Block) -> bool:
@@ -454,7 +454,7 @@ def _frame_lines(context: LayoutContext, block: Block, width: int, clickable: Cl
         pieces = [Piece(named or "no alternative text", styles.muted, clickable, True)]
     rows = wrap(pieces, width - 4)
     if link := str(block.attrs.get("link") or ""):
-        linked = context.inline((Run(alt or link.partition("://")[2] or link, link=link),))
+        linked = context.styled_runs((Run(alt or link.partition("://")[2] or link, link=link),))
         rows = [*([] if alt else rows), *wrap(linked, width - 4)]
     if problem := _image_facts(context, src)[0]:
         rows += wrap([Piece(problem, styles.error, None, True)], width - 4)

@@ -468,9 +468,9 @@ class LayoutContext:
 
     def text_lines(self, runs: Iterable[Run], width: int, style: Style | None = None) -> list[Line]:
         """Return runs as wrapped lines."""
-        return [Line(pieces) for pieces in wrap(self.inline(runs, style), width)]
+        return [Line(pieces) for pieces in wrap(self.styled_runs(runs, style), width)]
 
-    def inline(self, runs: Iterable[Run], style: Style | None = None) -> list[Piece]:
+    def styled_runs(self, runs: Iterable[Run], style: Style | None = None) -> list[Piece]:
         """Return runs as styled text. A link whose text only repeats its URL gets the title of its target."""
         return render_runs(runs, self.styles, style, self.link_targets)
 

@@ -430,7 +430,7 @@ def render_expandable(context: LayoutContext, block: Block, width: int) -> list[
     if not has_start(block):
         return body
     clickable = Clickable("fold", block.key)
-    title = context.inline(block.runs, styles.strong) or [Piece("Details", styles.strong)]
+    title = context.styled_runs(block.runs, styles.strong) or [Piece("Details", styles.strong)]
     title = [piece if piece.clickable else piece._replace(clickable=clickable) for piece in title]
     sign = Piece(glyphs.opened if is_open else glyphs.closed, styles.accent, clickable, True)
     head = _with_sign([Line(line) for line in wrap(title, width - 2)], sign, width, is_right_to_left(block))

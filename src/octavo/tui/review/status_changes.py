@@ -246,6 +246,7 @@ class RequestTarget:
 
     @property
     def name(self) -> str:
+        """The number of the change request, such as `#7`."""
         return f"#{self.change_request.number}"
 
     @property
