@@ -187,7 +187,8 @@ def _updated_at(change_request: ChangeRequest) -> datetime:
 CHANGES = Command(
     declare=_declare_changes,
     run=_run_changes,
-    details="Without --space, the list has the change requests of all spaces.",
+    details="Without --space, the list has the change requests of the pulled folder's space. Outside a pulled folder, it has "
+    "those of the organization that you opened last (default: the first).",
     examples=(
         "octavo changes -s harbour-api",
         "octavo changes --reviewer @me --json number,subject,reviewers -q '.[] | \"\\(.number)\\t\\(.subject)\"'",

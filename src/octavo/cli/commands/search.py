@@ -267,7 +267,9 @@ def _excerpt(text: str, words: str) -> str:
 SEARCH = Command(
     declare=declare,
     run=run,
-    details="Pages are searched on the server. Comments are loaded first, then searched on this computer.",
+    details="Pages are searched on the server. Comments are loaded first, then searched on this computer. Without --space, "
+    "Octavo searches the pulled folder's space. Outside a pulled folder, it searches the pages of the organization that you "
+    "opened last (default: the first).",
     examples=(
         "octavo search webhook secret",
         'octavo search "time zone" -s handbook --json ref,path,snippet',
