@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache, partial
 from itertools import pairwise
 from operator import is_
+from typing import cast
 
 from rich.style import Style
 
@@ -514,9 +515,10 @@ def _message_lines(
     text, most_lines = message.text, _MOST_LINES
     lines: list[list[Piece]] = []
     if message.suggestion_diffs:
+        compared = cast("tuple[PageComparison, ...]", message.suggestion_diffs)
         most_lines = _MOST_SUGGESTED
         lines = [name] if name else []
-        lines += [line.pieces for line in lines_with_suggestions(text, message.suggestion_diffs, width, styles)]
+        lines += [line.pieces for line in lines_with_suggestions(text, compared, width, styles)]
     else:
         blocks = _blocks(text[:_MOST_TEXT])
         if name and blocks and blocks[0].kind == "paragraph":

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from textwrap import dedent
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from octavo.documents.suggestions import WordChange, fence
-
-if TYPE_CHECKING:
-    from octavo.tui.render.comparison import PageComparison
 
 DRAFT = "draft "
 """Prefix of the key of a draft."""
@@ -30,8 +27,8 @@ class ThreadReply(NamedTuple):
     age: str
     text: str
     """Markdown text. Only its first lines are shown."""
-    suggestion_diffs: tuple[PageComparison, ...] = ()
-    """Comparisons for the suggestions in `text`. Empty until they are loaded."""
+    suggestion_diffs: tuple[Hashable, ...] = ()
+    """Comparisons (`PageComparison`) for the suggestions in `text`. Empty until they are loaded."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +60,8 @@ class ThreadSummary:
     the rule, and `text` is one line."""
     unsent: str = ""
     """Mark of an unsent reply. Empty if there is none."""
-    suggestion_diffs: tuple[PageComparison, ...] = ()
-    """Comparisons for the suggestions in `text`. Empty until they are loaded."""
+    suggestion_diffs: tuple[Hashable, ...] = ()
+    """Comparisons (`PageComparison`) for the suggestions in `text`. Empty until they are loaded."""
 
     @property
     def is_posted(self) -> bool:
