@@ -449,7 +449,7 @@ def run_guarded(work: Callable[[], T], fallback: Callable[[], T]) -> T:
         return work()
     except MemoryError:
         raise
-    except Exception:  # noqa: BLE001  # A bug in one block.
+    except Exception:  # noqa: BLE001  # A bug in the layout of a block.
         _log.exception("Could not show a block.")
     return fallback()
 

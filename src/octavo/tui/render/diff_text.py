@@ -399,7 +399,7 @@ def _row_settings(
         # The `value` of a checkbox or rating is already visible in its cell, unless both sides look the same.
         if is_same or each.name != "value":
             yield replace(each, name=name + each.name)
-    # The changes of the row are yielded above. A cell may repeat one, because it may link to the target of its card.
+    # The changes of the row are yielded above. A cell may repeat them, because it may link to the target of its card.
     row_changes = {(each.old, each.new) for each in entry.settings}
     for cell in cells:
         if cell.words is not None:
