@@ -1,7 +1,8 @@
 """Nested, huge and damaged input of every kind that the app and the platform read, and the text that is shown or returned.
 
 A row of `ROWS` is a kind of input, its bytes, and a part of the shown text. `READERS` has the function that reads each kind.
-`PARSERS` has every function that a nested text reaches. `CALLS` lists every call in the source that parses text.
+`TEXT_PARSERS` has every function that a nested text reaches, and `VALUE_PARSERS` every function that a nested value reaches.
+`CALLS` lists every call in the source that parses text.
 """
 
 from __future__ import annotations

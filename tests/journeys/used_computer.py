@@ -18,7 +18,7 @@ KEPT_FOLDERS = ("cache", "state")
 def used_folders(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folders of the computer."""
     clock = short_texts.clock
-    before = Stage(tmp_path_factory.mktemp("lived-in"), library)
+    before = Stage(tmp_path_factory.mktemp("used-folders"), library)
 
     async def read() -> None:
         async with before.play(start="inbox") as run:

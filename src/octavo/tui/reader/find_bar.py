@@ -450,7 +450,7 @@ class TextSelection(PanePart):
 
     def selected_text(self, selection: Selection) -> tuple[str, str] | None:
         """Return the selected text and a line end, as Textual expects. None if the pane has no lines. If collecting
-        takes long, raise CopyPending: `work` copies the text later."""
+        takes long, raise CopyPending: `work_for` copies the text later."""
         seconds = FIRST_COLLECT_SECONDS if isinstance(self.viewport.widget.screen, CopiesWhenReady) else math.inf
         if self._collect(selection, seconds):
             collector, self._collector = self._collector, None

@@ -228,9 +228,8 @@ class RequestScroll:
         navigation = self.navigation
         if is_on:
             self._pending = self._to_restore = self._pages.key
-            self._comparison.diffs.prefetch(
-                ()
-            )  # Drop the pages that wait: this view loads only the pages near the cursor.
+            # Drop the pages that wait, because this view loads only the pages near the cursor.
+            self._comparison.diffs.prefetch(())
             self._pages.cursor_key = self.sync_with_tree
             self._seen = (str(self._pages.widget.key), "")
             navigation.positions = self._pages.marks.positions
