@@ -184,6 +184,15 @@ def test_files_named_in_a_guide_exist(guide: Path) -> None:
     assert {each for each in named if not any(list(folder.glob(each)) for folder in folders)} == set()
 
 
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: str(guide.relative_to(ROOT)))
+def test_classes_and_constants_named_in_a_guide_exist(guide: Path) -> None:
+    named = set(re.findall(r"`(_?[A-Z]\w{3,})`", guide.read_text("utf-8")))
+    for folder in (PACKAGE, ROOT / "tests"):
+        for path in folder.rglob("*.py"):
+            named.difference_update(re.findall(r"\b_?[A-Z]\w{3,}", path.read_text("utf-8")))
+    assert named == set()
+
+
 def package_names(guide: str) -> list[str]:
     """Return the packages in the tables of a guide: files in the same row are named from there."""
     names = re.findall(r"^\| `(\w+)/` \|", guide, re.MULTILINE)
