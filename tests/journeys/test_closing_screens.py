@@ -16,7 +16,7 @@ from octavo.tui.core.connection import Subscriptions
 from octavo.tui.core.session import Session
 from tests.journeys.stage import Stage
 from tests.journeys.test_reviewing import open_change_request
-from tests.journeys.test_suggestions import ref_of_seven, suggest
+from tests.journeys.test_suggestions import suggest_utc
 
 KEYS_BY_SCREEN: dict[str, dict[str, tuple[str, ...]]] = {
     "changes": {"change request": ("enter",)},
@@ -127,7 +127,7 @@ class SlowUnmount(Widget):
 @pytest.mark.before_release
 async def test_suggestion_diff_of_a_closed_thread_is_not_shown(stage: Stage) -> None:
     async with stage.play(start="changes", every_frame=True) as run:
-        await suggest(run, await ref_of_seven(run), "All times in requests", "All times are in UTC.")
+        await suggest_utc(run)
         await open_change_request(run, "refused")
         await run.see("● 2 open", "− All times")
         await run.press("enter", "t", "enter")

@@ -31,10 +31,19 @@ class OpenChangeRequest:
         self.run, self.at, self.ids = run, at, ids
 
     @classmethod
-    async def open(cls, run: Run, *titles: str) -> OpenChangeRequest:
+    async def open(cls, run: Run) -> OpenChangeRequest:
         made = await run.ask(change_requests.Create(at=HARBOUR, subject="Theirs"), YUKI)
         tree = await run.ask(content.ListPages(at=HARBOUR), YUKI)
         return cls(run, made.ref(HARBOUR), {page.title: page.id for page in tree.walk()})
+
+    @classmethod
+    async def with_moved_page(cls, run: Run) -> OpenChangeRequest:
+        """Return a change request on the screen that moves the page Time and time zones from Concepts to Help."""
+        change_request = await cls.open(run)
+        await change_request.edit(change_request.move("Time and time zones", "Help"))
+        await change_request.show()
+        await run.see("Concepts → Help")
+        return change_request
 
     async def edit(self, *changes: ContentEdit) -> None:
         await self.run.ask(content.Edit(at=self.at, changes=changes), YUKI)
@@ -59,10 +68,7 @@ class OpenChangeRequest:
 @parametrize_late(in_every_run=change_requests.Get)
 async def test_page_moved_twice_shows_the_last_place(stage: Stage, late: type[Operation[object]]) -> None:
     async with stage.play(start="changes") as run:
-        change_request = await OpenChangeRequest.open(run)
-        await change_request.edit(change_request.move("Time and time zones", "Help"))
-        await change_request.show()
-        await run.see("Concepts → Help")
+        change_request = await OpenChangeRequest.with_moved_page(run)
         await change_request.edit(change_request.move("Time and time zones", "Get started"))
         await change_request.refresh(late)
         await run.see("Concepts → Get started")
@@ -132,10 +138,7 @@ async def test_group_renamed_back_is_not_shown_as_renamed(stage: Stage, late: ty
 @pytest.mark.before_release
 async def test_your_moves_and_the_renames_of_others_are_shown_in_order(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        change_request = await OpenChangeRequest.open(run)
-        await change_request.edit(change_request.move("Time and time zones", "Help"))
-        await change_request.show()
-        await run.see("Concepts → Help")
+        change_request = await OpenChangeRequest.with_moved_page(run)
         for words, title in (("get started", "Get started"), ("guides", "Guides")):
             await run.press("M", "down", "enter")
             await run.see("Move Time and time zones under…")
@@ -154,10 +157,7 @@ async def test_your_moves_and_the_renames_of_others_are_shown_in_order(stage: St
 @pytest.mark.before_release
 async def test_changes_found_while_a_dialog_opens_appear_after_it_closes(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        change_request = await OpenChangeRequest.open(run)
-        await change_request.edit(change_request.move("Time and time zones", "Help"))
-        await change_request.show()
-        await run.see("Concepts → Help")
+        change_request = await OpenChangeRequest.with_moved_page(run)
         await change_request.edit(change_request.move("Time and time zones", "Get started"))
         await run.press("M", "down", "enter")
         await run.see("Move Time and time zones under…")
@@ -168,10 +168,7 @@ async def test_changes_found_while_a_dialog_opens_appear_after_it_closes(stage: 
 @pytest.mark.before_release
 async def test_failed_refresh_keeps_the_changes_and_shows_the_error(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        change_request = await OpenChangeRequest.open(run)
-        await change_request.edit(change_request.move("Time and time zones", "Help"))
-        await change_request.show()
-        await run.see("Concepts → Help")
+        await OpenChangeRequest.with_moved_page(run)
         for _ in range(8):
             run.platform.refuse_next(content.ListChanges, 403, "Not now.")
         await run.press("r")

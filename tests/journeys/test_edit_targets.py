@@ -28,10 +28,22 @@ async def rename(run: Run, to: str) -> None:
     """Rename the selected page in the first offered change request."""
     await run.press("M", "enter", "enter")
     await run.see("New title for Time and time zones")
-    await run.press("ctrl+u")
-    await run.type(to)
-    await run.press("enter")
+    await enter_title(run, to)
     await run.hear(f"Renamed Time and time zones to {to} in #")
+
+
+async def begin_rename_in_seven(run: Run) -> None:
+    """Open the change request #7, and begin to rename its first page."""
+    await run.press("/", *"refused", "enter", "enter")
+    await run.see("0 of 2 viewed", "Time and time zones")
+    await run.press("M", "enter")
+    await run.see("New title for Time and time zones")
+
+
+async def enter_title(run: Run, title: str) -> None:
+    await run.press("ctrl+u")
+    await run.type(title)
+    await run.press("enter")
 
 
 async def newest_draft(run: Run) -> ChangeRequest:
@@ -93,13 +105,8 @@ async def test_archived_change_request_is_not_offered_first(stage: Stage) -> Non
 @pytest.mark.before_release
 async def test_last_used_change_request_of_another_user_shows_their_name(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await run.press("/", *"refused", "enter", "enter")
-        await run.see("0 of 2 viewed", "Time and time zones")
-        await run.press("M", "enter")
-        await run.see("New title for Time and time zones")
-        await run.press("ctrl+u")
-        await run.type("Time")
-        await run.press("enter")
+        await begin_rename_in_seven(run)
+        await enter_title(run, "Time")
         await run.hear("Renamed Time and time zones to Time in #7")
         await open_page(run)
         await run.press("e")
@@ -124,10 +131,7 @@ async def test_change_request_created_by_hand_is_offered_first(stage: Stage) -> 
 @pytest.mark.before_release
 async def test_edit_in_a_change_request_does_not_offer_others(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await run.press("/", *"refused", "enter", "enter")
-        await run.see("0 of 2 viewed", "Time and time zones")
-        await run.press("M", "enter")
-        await run.see("New title for Time and time zones")
+        await begin_rename_in_seven(run)
         assert "Choose a change request" not in run.text
         assert not run.gate.sent(content.Edit)
         assert not [op for op in run.gate.sent(change_requests.List) if op.creator]

@@ -33,7 +33,7 @@ from octavo.tui.widgets.chooser import Choice
 from tests.data.connections import refuse_to_save
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_images_and_info import open_first_image
-from tests.journeys.test_suggestions import ref_of_seven, suggest
+from tests.journeys.test_suggestions import suggest_utc
 
 HARBOUR = SpaceRef(space_id="harbour-api")
 
@@ -92,7 +92,7 @@ async def merge_seven(run: Run) -> None:
 
 
 async def suggest_to_seven(run: Run) -> None:
-    await suggest(run, await ref_of_seven(run), "All times in requests", "All times are in UTC.")
+    await suggest_utc(run)
 
 
 async def save_conflicting_draft(run: Run) -> None:

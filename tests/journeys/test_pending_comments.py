@@ -5,16 +5,8 @@ from __future__ import annotations
 import pytest
 
 from octavo.api import change_requests, comments, reviews
-from octavo.api.operation import ChangeRequestRef, SpaceRef
 from tests.journeys.stage import MARA, Run, Stage
-from tests.journeys.test_reviewing import open_change_request
-
-HARBOUR = SpaceRef(space_id="harbour-api")
-
-
-async def ref_of_seven(run: Run) -> ChangeRequestRef:
-    listed = (await run.ask(change_requests.List(at=HARBOUR), MARA)).items
-    return next(each for each in listed if each.number == 7).ref(HARBOUR)
+from tests.journeys.test_reviewing import open_change_request, open_changes_of_seven, ref_of_seven
 
 
 async def add_pending_comment(run: Run, words: str) -> None:
@@ -87,9 +79,7 @@ async def test_pending_comments_are_edited_discarded_and_sent_with_the_review(st
 @pytest.mark.before_release
 async def test_review_with_pending_comments_can_be_undone_before_it_is_sent(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_change_request(run, "refused")
-        await run.see("− All times")
-        await run.press("enter")
+        await open_changes_of_seven(run)
         await add_pending_comment(run, "Say which zone.")
         await run.press("a")
         await run.see("1 pending comment will be sent with the review:")
@@ -110,9 +100,7 @@ async def test_review_with_pending_comments_can_be_undone_before_it_is_sent(stag
 @pytest.mark.before_release
 async def test_pending_comments_are_sent_without_a_review(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_change_request(run, "refused")
-        await run.see("− All times")
-        await run.press("enter")
+        await open_changes_of_seven(run)
         await add_pending_comment(run, "Say which zone.")
         await run.press("H", "ctrl+s")
         await run.hear("Sending 1 pending comment on #7 without a review…")
@@ -123,9 +111,7 @@ async def test_pending_comments_are_sent_without_a_review(stage: Stage) -> None:
 
 async def test_pending_comment_can_be_edited_and_discarded_in_the_diff(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_change_request(run, "refused")
-        await run.see("− All times")
-        await run.press("enter")
+        await open_changes_of_seven(run)
         await add_pending_comment(run, "Say which zone.")
         await run.press("H", "enter")
         await run.see("pending comment", "Say which zone.")
@@ -145,9 +131,7 @@ async def test_pending_comment_can_be_edited_and_discarded_in_the_diff(stage: St
 @pytest.mark.before_release
 async def test_comments_stay_pending_when_the_change_request_was_edited(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_change_request(run, "refused")
-        await run.see("− All times")
-        await run.press("enter")
+        await open_changes_of_seven(run)
         await add_pending_comment(run, "Say which zone.")
         await run.press("a")
         await run.see("1 pending comment will be sent with the review:")
@@ -190,9 +174,7 @@ async def select_blocks_and_write(run: Run, remark: str) -> None:
 @pytest.mark.parametrize("size", [(120, 36), (80, 24)])
 async def test_same_remark_on_several_blocks_is_resolved_as_one(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="changes", size=size) as run:
-        await open_change_request(run, "refused")
-        await run.see("− All times")
-        await run.press("enter")
+        await open_changes_of_seven(run)
         await select_blocks_and_write(run, "Say which zone.")
         await run.see("Say which zone.", "The same remark is on “")
         await run.gone("Selected")
@@ -240,9 +222,7 @@ async def test_same_remark_on_several_blocks_is_resolved_as_one(stage: Stage, si
 
 async def test_undone_remark_keeps_the_draft_of_the_next_remark(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_change_request(run, "refused")
-        await run.see("− All times")
-        await run.press("enter")
+        await open_changes_of_seven(run)
         await select_blocks_and_write(run, "Say which zone.")
         await run.press("asterisk", "A")
         await run.see("Remark on 1 block")
@@ -261,9 +241,7 @@ async def go_to_remark(run: Run) -> None:
 
 async def test_refused_remark_does_not_hold_back_the_others(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_change_request(run, "refused")
-        await run.see("− All times")
-        await run.press("enter")
+        await open_changes_of_seven(run)
         await select_blocks_and_write(run, "Say which zone.")
         run.platform.refuse_next(comments.Create, 403, "Not on this block.")
         await run.press("H", "ctrl+s")
@@ -286,9 +264,8 @@ async def test_refused_remark_does_not_hold_back_the_others(stage: Stage) -> Non
 @pytest.mark.before_release
 async def test_deleted_remark_leaves_the_others_linked(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_change_request(run, "refused")
-        await run.see("− All times")
-        await run.press("enter", "asterisk", "J")
+        await open_changes_of_seven(run)
+        await run.press("asterisk", "J")
         await run.see("page 2 of 2")
         await run.press("asterisk")
         await run.hear("2 blocks selected. Press A to write one remark.")
@@ -317,9 +294,8 @@ async def test_deleted_remark_leaves_the_others_linked(stage: Stage) -> None:
 @pytest.mark.before_release
 async def test_selection_is_cleared_and_needs_the_right_to_comment(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_change_request(run, "refused")
-        await run.see("− All times")
-        await run.press("enter", "asterisk")
+        await open_changes_of_seven(run)
+        await run.press("asterisk")
         await run.hear("1 block selected. Press A to write one remark.")
         await run.see("* Selected  “All times")
         await run.press("escape")
@@ -328,9 +304,8 @@ async def test_selection_is_cleared_and_needs_the_right_to_comment(stage: Stage)
         await run.see("Request changes on #7")
         await run.press("escape")
     async with stage.play(start="changes", person="elin-brandt") as run:
-        await open_change_request(run, "refused")
-        await run.see("− All times")
-        await run.press("enter", "asterisk")
+        await open_changes_of_seven(run)
+        await run.press("asterisk")
         await run.hear("Your role in Harbour API does not let you comment.")
 
 
@@ -353,9 +328,7 @@ async def test_both_versions_of_a_block_can_be_selected(stage: Stage) -> None:
 @pytest.mark.before_release
 async def test_list_of_comments_resolves_linked_threads_or_the_selected_thread(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_change_request(run, "refused")
-        await run.see("− All times")
-        await run.press("enter")
+        await open_changes_of_seven(run)
         await select_blocks_and_write(run, "Say which zone.")
         await run.press("H", "ctrl+s")
         await run.sent()
@@ -374,9 +347,7 @@ async def test_list_of_comments_resolves_linked_threads_or_the_selected_thread(s
 
 async def test_pending_comment_is_not_sent_alone_from_the_activity_list(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_change_request(run, "refused")
-        await run.see("− All times")
-        await run.press("enter")
+        await open_changes_of_seven(run)
         await add_pending_comment(run, "Say which zone.")
         await run.see("◌ 1 pending comment")
         await run.press("!")

@@ -7,8 +7,7 @@ import pytest
 from octavo.api import comments, reviews
 from octavo.data.proposed_notes import NewNote
 from tests.journeys.stage import Run, Stage
-from tests.journeys.test_pending_comments import ref_of_seven
-from tests.journeys.test_reviewing import open_change_request
+from tests.journeys.test_reviewing import open_change_request, ref_of_seven
 
 
 async def propose(run: Run, *words: str, source: str = "claude") -> None:

@@ -16,7 +16,7 @@ from tests.journeys.faulty_server import altered
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_comments import select_first_paragraph
 from tests.journeys.test_resources import open_table
-from tests.journeys.test_reviewing import open_change_request
+from tests.journeys.test_reviewing import open_change_request, open_changes_of_seven
 from tests.journeys.test_space_management import NOOR, allow_private_imports, create_space, focus_space_tree, web
 from tests.server.web_server import WebServer
 
@@ -30,9 +30,7 @@ async def select_block(run: Run, start: str) -> None:
     if start == "content":
         await select_first_paragraph(run)
     else:
-        await open_change_request(run, "refused")
-        await run.see("− All times")
-        await run.press("enter")
+        await open_changes_of_seven(run)
 
 
 @pytest.mark.before_release

@@ -6,6 +6,7 @@ import pytest
 
 from octavo.api import change_requests, comments, content, reviews
 from octavo.api.bodies import Markdown, document_text
+from octavo.api.change_requests import ChangeRequest
 from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.documents.json_editing import document_to_markdown
 from octavo.documents.markdown_to_json import to_json_document
@@ -13,6 +14,8 @@ from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.render.layout import LinkFollowed
 from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.stage import MARA, Run, Stage
+
+HARBOUR = SpaceRef(space_id="harbour-api")
 
 
 async def select_change_request(run: Run, *words: str) -> None:
@@ -23,6 +26,31 @@ async def select_change_request(run: Run, *words: str) -> None:
 
 async def open_change_request(run: Run, *words: str) -> None:
     await select_change_request(run, *words)
+    await run.press("enter")
+
+
+async def find_seven(run: Run) -> ChangeRequest:
+    """Return the change request #7 of the demo."""
+    listed = (await run.ask(change_requests.List(at=HARBOUR), MARA)).items
+    return next(each for each in listed if each.number == 7)
+
+
+async def ref_of_seven(run: Run) -> ChangeRequestRef:
+    return (await find_seven(run)).ref(HARBOUR)
+
+
+async def ask_as_yuki(run: Run, title: str) -> None:
+    """Comment “Which one?” on a page of #7 as another user."""
+    tree = await run.ask(content.ListPages(at=HARBOUR), MARA)
+    page = next(page.id for page in tree.walk() if page.title == title)
+    op = comments.Create(at=await ref_of_seven(run), page=page, body=Markdown(markdown="Which one?"))
+    await run.ask(op, "yuki-tanabe")
+
+
+async def open_changes_of_seven(run: Run) -> None:
+    """Open the change request #7 of the demo, and focus the changes of its first page."""
+    await open_change_request(run, "refused")
+    await run.see("− All times")
     await run.press("enter")
 
 
@@ -134,13 +162,7 @@ def selected_block(run: Run) -> str:
 @pytest.mark.parametrize("focus", ["list", "diff"])
 async def test_t_goes_through_open_threads_of_all_pages_and_reports_the_end(stage: Stage, focus: str) -> None:
     async with stage.play(start="changes") as run:
-        at = SpaceRef(space_id="harbour-api")
-        refused = next(each for each in (await run.ask(change_requests.List(at=at), MARA)).items if each.number == 7)
-        tree = await run.ask(content.ListPages(at=at), MARA)
-        page = next(page.id for page in tree.walk() if page.title == "Troubleshooting")
-        await run.ask(
-            comments.Create(at=refused.ref(at), page=page, body=Markdown(markdown="Which one?")), "yuki-tanabe"
-        )
+        await ask_as_yuki(run, "Troubleshooting")
         await open_change_request(run, "refused")
         await run.see("┊ ● Yuki Tanabe")
         if focus == "diff":
@@ -162,13 +184,7 @@ async def test_t_goes_through_open_threads_of_all_pages_and_reports_the_end(stag
 @pytest.mark.before_release
 async def test_first_reply_to_a_thread_is_shown_in_the_diff(stage: Stage) -> None:
     async with stage.play(start="changes", size=(120, 60)) as run:
-        at = SpaceRef(space_id="harbour-api")
-        refused = next(each for each in (await run.ask(change_requests.List(at=at), MARA)).items if each.number == 7)
-        tree = await run.ask(content.ListPages(at=at), MARA)
-        page = next(page.id for page in tree.walk() if page.title == "Time and time zones")
-        await run.ask(
-            comments.Create(at=refused.ref(at), page=page, body=Markdown(markdown="Which one?")), "yuki-tanabe"
-        )
+        await ask_as_yuki(run, "Time and time zones")
         await open_change_request(run, "refused")
         await run.see("┊ Which one?")
         await run.press("enter", "t", "T", "T", "T")
@@ -241,9 +257,8 @@ async def test_keys_of_the_diff_work_from_the_list_of_pages(stage: Stage) -> Non
 @pytest.mark.before_release
 async def test_comment_on_a_block_of_a_diff_appears_at_the_block(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_change_request(run, "refused")
-        await run.see("− All times")
-        await run.press("enter", "c")
+        await open_changes_of_seven(run)
+        await run.press("c")
         await run.see("Comment on Time and time zones", "┊ All times in requests and answers are UTC")
         await run.type("Say which zone.")
         await run.press("ctrl+s")
@@ -278,11 +293,9 @@ async def test_comment_on_a_page_that_could_not_be_loaded_says_so(stage: Stage) 
 async def test_missing_base_revision_is_reported_until_the_server_names_it(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("Open 7")
-        at = SpaceRef(space_id="harbour-api")
-        refused = next(each for each in (await run.ask(change_requests.List(at=at), MARA)).items if each.number == 7)
+        change_request = (await find_seven(run)).model_copy(update={"revision_initial": None})
         run.gate.shut(change_requests.Get)
-        change_request = refused.model_copy(update={"revision_initial": None})
-        run.app.go(ToChangeRequest(change_request.ref(at), change_request))
+        run.app.go(ToChangeRequest(change_request.ref(HARBOUR), change_request))
         await run.see(
             "Could not compare the versions of Time and time zones",
             "The server did not return the base revision",

@@ -10,22 +10,16 @@ import pytest
 from octavo.api import change_requests, comments, content
 from octavo.api.bodies import Markdown
 from octavo.api.errors import NotSent
-from octavo.api.operation import ChangeRequestRef, Operation, SpaceRef
+from octavo.api.operation import ChangeRequestRef, Operation
 from octavo.data.writes.direct import lock_write
 from octavo.data.writes.machine import Attempt, Basis
 from octavo.data.writes.text_edits import resolve_write
 from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import suggestion_fence
 from tests.journeys.stage import MARA, Run, Stage
-from tests.journeys.test_reviewing import open_change_request
+from tests.journeys.test_reviewing import open_change_request, open_changes_of_seven, ref_of_seven
 
-HARBOUR = SpaceRef(space_id="harbour-api")
 TOMAS = "tomas-okafor"
-
-
-async def ref_of_seven(run: Run) -> ChangeRequestRef:
-    listed = (await run.ask(change_requests.List(at=HARBOUR), MARA)).items
-    return next(each for each in listed if each.number == 7).ref(HARBOUR)
 
 
 async def page_of_times(run: Run, at: ChangeRequestRef) -> tuple[str, str]:
@@ -44,17 +38,38 @@ async def suggest(run: Run, at: ChangeRequestRef, words: str, wanted: str) -> No
     await run.ask(comments.Create(at=at, page=page, node=key, body=body), TOMAS)
 
 
+async def suggest_utc(run: Run) -> ChangeRequestRef:
+    """Suggest a shorter text for the paragraph about times in #7. Return #7."""
+    at = await ref_of_seven(run)
+    await suggest(run, at, "All times in requests", "All times are in UTC.")
+    return at
+
+
 async def write(run: Run, at: ChangeRequestRef, page: str, text: str) -> None:
     change = content.UpdatePage(page=page, document=content.DocumentBody(markdown=text))
     await run.ask(content.Edit(at=at, changes=(change,)), TOMAS)
 
 
+async def edit_suggested_block(run: Run, at: ChangeRequestRef) -> str:
+    """Edit the paragraph about times as the reviewer. Return the new text of the page."""
+    page, text = await page_of_times(run, at)
+    edited = text.replace("All times in requests", "All the times in requests")
+    await write(run, at, page, edited)
+    return edited
+
+
+async def open_preview(run: Run) -> None:
+    """Open the preview of both suggestions in #7."""
+    await open_change_request(run, "refused")
+    await run.see("● 3 open")
+    await run.press("%")
+
+
 @pytest.mark.before_release
 async def test_suggestion_starts_with_the_text_of_the_block(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_change_request(run, "refused")
-        await run.see("− All times")
-        await run.press("enter", "c")
+        await open_changes_of_seven(run)
+        await run.press("c")
         await run.see("ctrl+g suggest")
         await run.press("ctrl+g")
         await run.see("```suggestion", "All times in requests and answers are UTC")
@@ -70,13 +85,11 @@ async def test_suggestion_starts_with_the_text_of_the_block(stage: Stage) -> Non
 @pytest.mark.before_release
 async def test_suggestion_is_shown_as_a_diff_applied_and_undone(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        at = await ref_of_seven(run)
+        at = await suggest_utc(run)
         _, before = await page_of_times(run, at)
-        await suggest(run, at, "All times in requests", "All times are in UTC.")
-        await open_change_request(run, "refused")
+        await open_changes_of_seven(run)
         await run.see("● 2 open")
-        await run.see("− All times")
-        await run.press("enter", "t", "enter")
+        await run.press("t", "enter")
         await run.see(
             "Shorter:", "Suggested change", "− All times in requests and answers", "+ All times are in UTC.", "a apply"
         )
@@ -99,12 +112,10 @@ async def test_suggestion_is_shown_as_a_diff_applied_and_undone(stage: Stage) ->
 @pytest.mark.parametrize("size", [(120, 36), (80, 24)])
 async def test_one_key_applies_the_suggestion_and_resolves_its_thread(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="changes", size=size) as run:
-        at = await ref_of_seven(run)
+        at = await suggest_utc(run)
         _, before = await page_of_times(run, at)
-        await suggest(run, at, "All times in requests", "All times are in UTC.")
-        await open_change_request(run, "refused")
-        await run.see("− All times")
-        await run.press("enter", "t")
+        await open_changes_of_seven(run)
+        await run.press("t")
         await run.see("Suggested change", "+ All times are in UTC.")
         await run.press("ampersand")
         await run.hear("Applied the suggestion to Time and time zones. Resolving thread…")
@@ -123,11 +134,9 @@ async def test_one_key_applies_the_suggestion_and_resolves_its_thread(stage: Sta
 
 async def test_one_key_in_the_thread_applies_and_resolves(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        at = await ref_of_seven(run)
-        await suggest(run, at, "All times in requests", "All times are in UTC.")
-        await open_change_request(run, "refused")
-        await run.see("− All times")
-        await run.press("enter", "t", "enter")
+        await suggest_utc(run)
+        await open_changes_of_seven(run)
+        await run.press("t", "enter")
         await run.see("Suggested change", "a apply")
         await run.press("ampersand")
         await run.see("✓ applied to the page", "· resolved by Mara")
@@ -141,13 +150,10 @@ async def test_one_key_in_the_thread_applies_and_resolves(stage: Stage) -> None:
 
 async def test_one_key_changes_nothing_if_the_block_was_edited(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        at = await ref_of_seven(run)
-        await suggest(run, at, "All times in requests", "All times are in UTC.")
-        await open_change_request(run, "refused")
-        await run.see("− All times")
-        await run.press("enter", "t")
-        page, text = await page_of_times(run, at)
-        await write(run, at, page, now := text.replace("All times in requests", "All the times in requests"))
+        at = await suggest_utc(run)
+        await open_changes_of_seven(run)
+        await run.press("t")
+        now = await edit_suggested_block(run, at)
         await run.press("ampersand")
         await run.hear("Could not apply the suggestion: its block was edited or deleted in the meantime.")
         await run.press("n")
@@ -159,13 +165,10 @@ async def test_one_key_changes_nothing_if_the_block_was_edited(stage: Stage) -> 
 
 async def test_refused_suggestion_opens_no_dialog_over_another_view(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        at = await ref_of_seven(run)
-        await suggest(run, at, "All times in requests", "All times are in UTC.")
-        await open_change_request(run, "refused")
-        await run.see("− All times")
-        await run.press("enter", "t")
-        page, text = await page_of_times(run, at)
-        await write(run, at, page, text.replace("All times in requests", "All the times in requests"))
+        at = await suggest_utc(run)
+        await open_changes_of_seven(run)
+        await run.press("t")
+        await edit_suggested_block(run, at)
         run.gate.shut(content.GetRawPage)
         run.send_key("ampersand")
         await run.until(lambda: run.gate.waiting > 0, "load the page")
@@ -179,11 +182,9 @@ async def test_refused_suggestion_opens_no_dialog_over_another_view(stage: Stage
 
 async def test_closed_during_the_edit_resolves_at_the_next_start(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        at = await ref_of_seven(run)
-        await suggest(run, at, "All times in requests", "All times are in UTC.")
-        await open_change_request(run, "refused")
-        await run.see("− All times")
-        await run.press("enter", "t")
+        at = await suggest_utc(run)
+        await open_changes_of_seven(run)
+        await run.press("t")
         edit = content.UpdatePage(page=(await page_of_times(run, at))[0], document=content.DocumentBody(markdown=""))
         revision = (await run.ask(change_requests.Get(at=at), MARA)).revision
         thread = next(each for each in (await run.ask(comments.List(at=at), MARA)).items if "Shorter" in each.body.text)
@@ -205,11 +206,9 @@ async def test_closed_during_the_edit_resolves_at_the_next_start(stage: Stage) -
 @pytest.mark.parametrize("status", ["merged", "archived"])
 async def test_decided_change_request_says_why_no_suggestion_applies(stage: Stage, status: str) -> None:
     async with stage.play(start="changes") as run:
-        at = await ref_of_seven(run)
-        await suggest(run, at, "All times in requests", "All times are in UTC.")
-        await open_change_request(run, "refused")
-        await run.see("− All times")
-        await run.press("enter", "t")
+        at = await suggest_utc(run)
+        await open_changes_of_seven(run)
+        await run.press("t")
         if status == "merged":
             await run.ask(change_requests.Merge(at=at), MARA)
         else:
@@ -226,8 +225,7 @@ async def test_decided_change_request_says_why_no_suggestion_applies(stage: Stag
 @pytest.mark.before_release
 async def test_suggestion_in_a_diff_is_shown_as_a_word_diff(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        at = await ref_of_seven(run)
-        await suggest(run, at, "All times in requests", "All times are in UTC.")
+        await suggest_utc(run)
         await open_change_request(run, "refused")
         await run.see("┊ Shorter:", "┊ Suggested change")
         await run.see("− All times in requests and answers", "+ All times are in UTC.")
@@ -252,9 +250,8 @@ async def test_suggestion_in_a_reply_is_shown_as_a_word_diff(stage: Stage) -> No
 @pytest.mark.parametrize("key", ["ctrl+s", "ctrl+t"])
 async def test_new_suggestion_is_shown_as_a_word_diff(stage: Stage, key: str) -> None:
     async with stage.play(start="changes") as run:
-        await open_change_request(run, "refused")
-        await run.see("− All times")
-        await run.press("enter", "c", "ctrl+g")
+        await open_changes_of_seven(run)
+        await run.press("c", "ctrl+g")
         await run.see("```suggestion")
         await run.press("S", "o", ":", "space", key)
         await run.see("┊ Suggested change", "+ So: All times in requests")
@@ -267,10 +264,9 @@ async def test_u_undoes_an_applied_suggestion(stage: Stage) -> None:
         at = await ref_of_seven(run)
         _, before = await page_of_times(run, at)
         await suggest(run, at, "All times in requests", "{% hint %}\n<<<<<<< x\n~~~")
-        await open_change_request(run, "refused")
+        await open_changes_of_seven(run)
         await run.see("● 2 open")
-        await run.see("− All times")
-        await run.press("enter", "t", "enter")
+        await run.press("t", "enter")
         await run.see("Suggested change", "a apply")
         await run.press("a")
         await run.hear("Applied the suggestion to Time and time zones.")
@@ -285,15 +281,11 @@ async def test_u_undoes_an_applied_suggestion(stage: Stage) -> None:
 @pytest.mark.before_release
 async def test_suggestion_for_an_edited_block_offers_the_editor(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        at = await ref_of_seven(run)
-        await suggest(run, at, "All times in requests", "All times are in UTC.")
-        page, text = await page_of_times(run, at)
-        now = text.replace("All times in requests", "All the times in requests")
-        await write(run, at, page, now)
-        await open_change_request(run, "refused")
+        at = await suggest_utc(run)
+        now = await edit_suggested_block(run, at)
+        await open_changes_of_seven(run)
         await run.see("● 2 open")
-        await run.see("− All times")
-        await run.press("enter", "t", "enter")
+        await run.press("t", "enter")
         await run.see("Suggested change", "outdated: the block was edited or deleted")
         await run.press("a")
         await run.hear("Could not apply the suggestion: its block was edited or deleted in the meantime.")
@@ -305,8 +297,7 @@ async def test_suggestion_for_an_edited_block_offers_the_editor(stage: Stage) ->
 
 async def test_suggestion_is_not_checked_against_the_page_of_the_previous_thread(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
-        at = await ref_of_seven(run)
-        await suggest(run, at, "All times in requests", "All times are in UTC.")
+        at = await suggest_utc(run)
         pages = (await run.ask(content.ListPages(at=at), MARA)).walk()
         other = next(each.id for each in pages if each.title == "Troubleshooting")
         text = (await run.ask(content.GetRawPage(at=at, page_id=other), MARA)).markdown
@@ -344,9 +335,7 @@ async def suggest_ends(run: Run) -> tuple[ChangeRequestRef, str]:
 async def test_all_suggestions_of_a_page_are_applied_together(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="changes", size=size) as run:
         at, before = await suggest_ends(run)
-        await open_change_request(run, "refused")
-        await run.see("● 3 open")
-        await run.press("%")
+        await open_preview(run)
         await run.see("PREVIEW", "2 of 2 suggestions will be applied", "+ All times are in UTC.")
         await run.press("t")
         await run.see("┊ ● Tomás Okafor · will be applied", "┊ Shorter:")
@@ -366,9 +355,7 @@ async def test_all_suggestions_of_a_page_are_applied_together(stage: Stage, size
 async def test_suggestion_left_out_of_the_preview_is_not_applied(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         at, _ = await suggest_ends(run)
-        await open_change_request(run, "refused")
-        await run.see("● 3 open")
-        await run.press("%")
+        await open_preview(run)
         await run.see("2 of 2 suggestions will be applied")
         await run.press("g", "x")
         await run.hear("Press t to select a suggestion first.")
@@ -387,9 +374,7 @@ async def test_suggestion_left_out_of_the_preview_is_not_applied(stage: Stage) -
 async def test_page_edited_after_the_preview_is_not_changed(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         at, _ = await suggest_ends(run)
-        await open_change_request(run, "refused")
-        await run.see("● 3 open")
-        await run.press("%")
+        await open_preview(run)
         await run.see("2 of 2 suggestions will be applied")
         page, text = await page_of_times(run, at)
         await write(run, at, page, now := text.replace("Why so strict", "Why"))
@@ -405,12 +390,9 @@ async def test_page_edited_after_the_preview_is_not_changed(stage: Stage) -> Non
 
 async def test_second_suggestion_for_a_block_cannot_be_applied(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        at = await ref_of_seven(run)
-        await suggest(run, at, "All times in requests", "All times are in UTC.")
+        at = await suggest_utc(run)
         await suggest(run, at, "All times in requests", "Only UTC.")
-        await open_change_request(run, "refused")
-        await run.see("● 3 open")
-        await run.press("%")
+        await open_preview(run)
         await run.see("1 of 2 suggestions will be applied", "cannot be applied")
         await run.press("t", "x")
         await run.see("1 of 2 suggestions will be applied", "left out", "will be applied")
@@ -436,9 +418,7 @@ async def test_refresh_includes_a_suggestion_that_can_be_applied_again(stage: St
         at, before = await suggest_ends(run)
         page, _ = await page_of_times(run, at)
         await write(run, at, page, before.replace("All times in requests", "Times in requests"))
-        await open_change_request(run, "refused")
-        await run.see("● 3 open")
-        await run.press("%")
+        await open_preview(run)
         await run.see("1 of 2 suggestions will be applied")
         await write(run, at, page, before)
         await run.press("r")
@@ -449,11 +429,9 @@ async def test_refresh_includes_a_suggestion_that_can_be_applied_again(stage: St
 @pytest.mark.parametrize("key", ["ampersand", "%"])
 async def test_read_only_session_says_why_no_suggestion_applies(stage: Stage, key: str) -> None:
     async with stage.play(start="changes", read_only="This session is read-only.") as run:
-        at = await ref_of_seven(run)
-        await suggest(run, at, "All times in requests", "All times are in UTC.")
-        await open_change_request(run, "refused")
-        await run.see("− All times")
-        await run.press("enter", "t", key)
+        await suggest_utc(run)
+        await open_changes_of_seven(run)
+        await run.press("t", key)
         await run.hear("This session is read-only.")
         assert not run.gate.sent(content.Edit)
 
@@ -461,8 +439,7 @@ async def test_read_only_session_says_why_no_suggestion_applies(stage: Stage, ke
 @pytest.mark.before_release
 async def test_reviewer_without_the_editor_role_reads_why_nothing_applies(stage: Stage) -> None:
     async with stage.play("elin-brandt", start="changes") as run:
-        at = await ref_of_seven(run)
-        await suggest(run, at, "All times in requests", "All times are in UTC.")
+        await suggest_utc(run)
         await open_change_request(run, "refused")
         await run.see("− All times")
         for key in ("ampersand", "%"):
@@ -476,12 +453,10 @@ async def test_unreachable_server_changes_nothing_and_queues_nothing(stage: Stag
         raise NotSent("Could not reach the server.")
 
     async with stage.play(start="changes") as run:
-        at = await ref_of_seven(run)
+        at = await suggest_utc(run)
         _, before = await page_of_times(run, at)
-        await suggest(run, at, "All times in requests", "All times are in UTC.")
-        await open_change_request(run, "refused")
-        await run.see("− All times")
-        await run.press("enter", "t")
+        await open_changes_of_seven(run)
+        await run.press("t")
         await run.see("Suggested change")
         run.gate._send, connected = fail, run.gate._send
         await run.press("ampersand")

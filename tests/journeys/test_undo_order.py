@@ -8,14 +8,8 @@ from tests.journeys.stage import Run, Stage
 from tests.journeys.test_comments import select_first_paragraph
 from tests.journeys.test_inbox import NOOR
 from tests.journeys.test_pending_comments import add_pending_comment
-from tests.journeys.test_reviewing import open_change_request
-from tests.journeys.test_suggestions import page_of_times, ref_of_seven, suggest
-
-
-async def open_review(run: Run) -> None:
-    await open_change_request(run, "refused")
-    await run.see("− All times")
-    await run.press("enter")
+from tests.journeys.test_reviewing import open_changes_of_seven
+from tests.journeys.test_suggestions import page_of_times, suggest_utc
 
 
 async def discard_draft(run: Run, text: str) -> None:
@@ -75,7 +69,7 @@ async def test_direct_write_that_is_being_sent_is_not_skipped_by_undo(stage: Sta
 
 async def test_second_undo_after_a_review_cancels_its_newest_comment(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_review(run)
+        await open_changes_of_seven(run)
         await discard_draft(run, "A draft.")
         await add_pending_comment(run, "Say which zone.")
         await add_pending_comment(run, "And why.")
@@ -99,7 +93,7 @@ async def test_second_undo_after_a_review_cancels_its_newest_comment(stage: Stag
 
 async def test_comments_of_a_sent_review_are_named_once_by_undo(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_review(run)
+        await open_changes_of_seven(run)
         await discard_draft(run, "A draft.")
         await add_pending_comment(run, "Say which zone.")
         await run.press("a")
@@ -116,10 +110,9 @@ async def test_comments_of_a_sent_review_are_named_once_by_undo(stage: Stage) ->
 
 async def test_applied_suggestion_is_undone_as_a_whole_after_later_changes(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        at = await ref_of_seven(run)
+        at = await suggest_utc(run)
         _, before = await page_of_times(run, at)
-        await suggest(run, at, "All times in requests", "All times are in UTC.")
-        await open_review(run)
+        await open_changes_of_seven(run)
         await run.press("t")
         await run.see("Suggested change", "+ All times are in UTC.")
         await run.press("ampersand")
@@ -141,7 +134,7 @@ async def test_applied_suggestion_is_undone_as_a_whole_after_later_changes(stage
 
 async def test_edit_of_a_pending_comment_is_named_by_undo(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_review(run)
+        await open_changes_of_seven(run)
         await add_pending_comment(run, "Say which zone.")
         await run.see("◌ 1 pending comment")
         await run.press("H", "e")
@@ -158,9 +151,8 @@ async def test_edit_of_a_pending_comment_is_named_by_undo(stage: Stage) -> None:
 
 async def test_writes_of_another_account_are_not_undone_after_a_switch(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        at = await ref_of_seven(run)
-        await suggest(run, at, "All times in requests", "All times are in UTC.")
-        await open_review(run)
+        at = await suggest_utc(run)
+        await open_changes_of_seven(run)
         await run.press("t")
         await run.see("Suggested change", "+ All times are in UTC.")
         await run.press("ampersand")

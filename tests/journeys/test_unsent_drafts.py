@@ -8,7 +8,7 @@ from octavo.api import change_requests, comments, reviews
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_page_editing import leave_editor_file
 from tests.journeys.test_pending_comments import add_pending_comment
-from tests.journeys.test_reviewing import open_change_request
+from tests.journeys.test_reviewing import open_change_request, open_changes_of_seven
 from tests.journeys.used_computer import stage, used_folders
 
 __all__ = ["stage", "used_folders"]
@@ -118,9 +118,7 @@ async def test_draft_of_a_reply_is_marked_on_the_block_and_in_the_dialog(stage: 
 
 async def test_pending_comments_are_marked_and_restored_as_pending(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_change_request(run, "refused")
-        await run.see("− All times")
-        await run.press("enter")
+        await open_changes_of_seven(run)
         await add_pending_comment(run, "Say which zone.")
         await add_pending_comment(run, "And why.")
         await run.see("◌ 2 pending", "┊ Say which zone.")

@@ -13,8 +13,8 @@ from octavo.documents.source_reader import parse
 from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_pending_comments import add_pending_comment
-from tests.journeys.test_reviewing import open_change_request
-from tests.journeys.test_suggestions import HARBOUR, TOMAS, page_of_times, ref_of_seven, write
+from tests.journeys.test_reviewing import HARBOUR, open_change_request, ref_of_seven
+from tests.journeys.test_suggestions import TOMAS, page_of_times, write
 
 FIRST = "Every schedule is read in local time, and clients must send the zone."
 SECOND = "A request without a zone is refused by the server with the code 400."
