@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import initialize, invariant, rule, run_state_machine_as_test
 
 from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
-from octavo.data.drafts import Drafts
-from octavo.data.state_db import StateDb
 from octavo.data.writes.machine import Basis
-from octavo.server.app import Platform
 from octavo.server.store import Json
-from tests.data.conftest import MIA, ManualOutbox
+from tests.data.conftest import ManualOutbox
 from tests.data.connections import FaultyConnection, ProcessKilled, add_write
-from tests.data.test_outbox_random_faults import BOUNDED, READ_FAULTS, SETTLE, TIMEOUT
-from tests.server.small_platform import Ask, Clock, small_world, space_with
-
-R = TypeVar("R")
+from tests.data.test_outbox_random_faults import BOUNDED, READ_FAULTS, OutboxMachine
+from tests.server.small_platform import space_with
 
 THREADS = 2
 EMOJI = "1f44d"
@@ -47,18 +40,12 @@ class ThreadRecordingConnection(FaultyConnection):
         return answer
 
 
-class ThreadChanges(RuleBasedStateMachine):
+class ThreadChanges(OutboxMachine):
     """The outbox of one user on a bad connection, with restarts, and other users who write in the same threads."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.runner = asyncio.Runner()
-        self.clock = Clock()
-        self.world = small_world(self.clock)
-        self.platform = Platform(self.world)
-        self.ask = Ask(self.platform)
         self.line = ThreadRecordingConnection(self)
-        self.state = StateDb(None, "mia", now=self.clock)
         self.wanted: dict[str, list[tuple[str, Any]]] = {}
         """Writes of Mia for each thread, in order."""
         self.touched: set[str] = set()
@@ -70,9 +57,6 @@ class ThreadChanges(RuleBasedStateMachine):
         self.retried: set[str] = set()
         self.number = 0
 
-    def run(self, work: Coroutine[Any, Any, R]) -> R:
-        return self.runner.run(work)
-
     @initialize()
     def begin(self) -> None:
         self.here = self.run(space_with(self.ask, intro="# Intro")).ref
@@ -82,15 +66,7 @@ class ThreadChanges(RuleBasedStateMachine):
         self.outbox = self.start()
 
     def start(self) -> ManualOutbox:
-        outbox = ManualOutbox(
-            self.line,
-            self.state,
-            Drafts(self.state),
-            me=MIA,
-            timeout=TIMEOUT,
-            arrival_margin=SETTLE,
-            jitter=lambda: 0.0,
-        )
+        outbox = super().start()
         outbox.basis_for = self.shown_basis
         return outbox
 
@@ -217,10 +193,7 @@ class ThreadChanges(RuleBasedStateMachine):
     def teardown(self) -> None:
         if hasattr(self, "outbox"):
             self.send_everything()
-        self.runner.close()
-        self.state.close()
-        self.platform.close()
-        self.world.store.close()
+        super().teardown()
 
     def send_everything(self) -> None:
         """Send until only conflicts with other users remain. No faults, no decisions by the user."""

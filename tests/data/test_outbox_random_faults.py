@@ -50,6 +50,41 @@ WHERE = ["reply", "intro", "usage", "space", "other space"]
 WRITES = st.tuples(st.sampled_from([*TEXTS, "Note"]), st.sampled_from(WHERE))
 
 
+class OutboxMachine(RuleBasedStateMachine):
+    """A small platform, and the outboxes of Mia on one bad connection."""
+
+    line: FaultyConnection
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runner = asyncio.Runner()
+        self.clock = Clock()
+        self.world = small_world(self.clock)
+        self.platform = Platform(self.world)
+        self.ask = Ask(self.platform)
+        self.state = StateDb(None, "mia", now=self.clock)
+
+    def run(self, work: Coroutine[Any, Any, R]) -> R:
+        return self.runner.run(work)
+
+    def start(self) -> ManualOutbox:
+        return ManualOutbox(
+            self.line,
+            self.state,
+            Drafts(self.state),
+            me=MIA,
+            timeout=TIMEOUT,
+            arrival_margin=SETTLE,
+            jitter=lambda: 0.0,
+        )
+
+    def teardown(self) -> None:
+        self.runner.close()
+        self.state.close()
+        self.platform.close()
+        self.world.store.close()
+
+
 class ArrivalRecordingConnection(FaultyConnection):
     """A connection that records the order in which texts arrived in each space."""
 
@@ -64,18 +99,14 @@ class ArrivalRecordingConnection(FaultyConnection):
         return answer
 
 
-class OutboxWrites(RuleBasedStateMachine):
+class OutboxWrites(OutboxMachine):
     """Two instances of the app on one machine and a bad connection. One instance sends for both."""
+
+    line: ArrivalRecordingConnection
 
     def __init__(self) -> None:
         super().__init__()
-        self.runner = asyncio.Runner()
-        self.clock = Clock()
-        self.world = small_world(self.clock)
-        self.platform = Platform(self.world)
-        self.ask = Ask(self.platform)
         self.line = ArrivalRecordingConnection(self.world.for_user("mia"), self.clock)
-        self.state = StateDb(None, "mia", now=self.clock)
         self.added: Counter[str] = Counter()
         self.resent: Counter[str] = Counter()
         """Writes that the user resent while they were still in flight."""
@@ -88,26 +119,12 @@ class OutboxWrites(RuleBasedStateMachine):
         self.pending_added_by: dict[str, ManualOutbox] = {}
         """The instance that added each pending comment."""
 
-    def run(self, work: Coroutine[Any, Any, R]) -> R:
-        return self.runner.run(work)
-
     @initialize()
     def begin(self) -> None:
         self.here = self.run(space_with(self.ask, intro="# Intro", usage="# Usage")).ref
         self.other = self.run(space_with(self.ask, intro="# Intro")).ref
         self.thread = self.run(self.ask(comments.Create(at=self.here, body=Markdown(markdown="A thread"))))
         self.instances = [self.start(), self.start()]
-
-    def start(self) -> ManualOutbox:
-        return ManualOutbox(
-            self.line,
-            self.state,
-            Drafts(self.state),
-            me=MIA,
-            timeout=TIMEOUT,
-            arrival_margin=SETTLE,
-            jitter=lambda: 0.0,
-        )
 
     @rule(which=st.integers(0, 1), writes=st.lists(WRITES, min_size=1, max_size=4))
     def add(self, which: int, writes: list[tuple[str, str]]) -> None:
@@ -242,10 +259,7 @@ class OutboxWrites(RuleBasedStateMachine):
             self.send_everything()
             wanted = self.added - self.undone + self.elsewhere
             assert wanted <= self.posted() <= wanted + self.resent
-        self.runner.close()
-        self.state.close()
-        self.platform.close()
-        self.world.store.close()
+        super().teardown()
 
     def send_everything(self) -> None:
         self.line.write_fault = self.line.read_fault = ""

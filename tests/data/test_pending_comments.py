@@ -17,6 +17,7 @@ from octavo.server.app import Platform
 from tests.data.conftest import ManualOutbox
 from tests.data.connections import RequestGate, add_write
 from tests.data.test_change_request_writes import edit
+from tests.data.test_outbox import deliver
 from tests.server.small_platform import Ask, Clock
 
 
@@ -53,6 +54,13 @@ async def approve(live: Live, of: ChangeRequest, place: ChangeRequestRef, words:
     ).kind
 
 
+async def edit_or_archive(ask: Ask, place: ChangeRequestRef, how: str) -> None:
+    if how == "edited":
+        await edit(ask, place, "intro", "# Intro\n\nOther words.")
+    else:
+        await ask(change_requests.Update(at=place, status="archived"))
+
+
 async def test_pending_comments_are_sent_before_the_review(
     live: Live,
     outbox: ManualOutbox,
@@ -67,8 +75,7 @@ async def test_pending_comments_are_sent_before_the_review(
     await outbox.send_due()
     assert (await posted_texts(ask, at), gate.writes) == ([], [])
     assert await approve(live, seen, at, "Well done.") == "done"
-    clock.forward(seconds=outbox.undo_seconds)
-    await outbox.send_due()
+    await deliver(outbox, clock)
     assert await posted_texts(ask, at) == ["One", "Two", "Three", "Well done."]
     assert [type(each).__name__ for each in gate.writes] == ["Create"] * 3 + ["Submit"]
     assert (await review_statuses(ask, at), outbox.entries) == (["approved"], ())
@@ -131,8 +138,7 @@ async def test_review_is_not_sent_without_all_its_comments(
     assert (drafts.get("verdict"), drafts.get("place 0")) == ("Well done.", "One")
     await outbox.discard(next(each.id for each in outbox.entries if each.action == "comment"))
     assert await approve(live, seen, at, "Well done.") == "done"
-    clock.forward(seconds=outbox.undo_seconds)
-    await outbox.send_due()
+    await deliver(outbox, clock)
     assert (await posted_texts(ask, at), await review_statuses(ask, at)) == (["Two", "Well done."], ["approved"])
     assert outbox.entries == ()
 
@@ -169,10 +175,7 @@ async def test_changed_change_request_stops_the_review_and_its_comments(
     ask: Ask,
 ) -> None:
     await add_pending(outbox, at, "One")
-    if how == "edited":
-        await edit(ask, at, "intro", "# Intro\n\nOther words.")
-    else:
-        await ask(change_requests.Update(at=at, status="archived"))
+    await edit_or_archive(ask, at, how)
     sent = await submit_review(live, at, "approved", seen.revision, action="approve")
     assert (sent.kind, [each.state for each in outbox.entries]) == ("changed", ["pending"])
     assert how in sent.message
@@ -202,12 +205,8 @@ async def test_change_after_the_comments_makes_the_review_a_draft(
 ) -> None:
     await add_pending(outbox, at, "One")
     await approve(live, seen, at, "Well done.")
-    if how == "edited":
-        await edit(ask, at, "intro", "# Intro\n\nOther words.")
-    else:
-        await ask(change_requests.Update(at=at, status="archived"))
-    clock.forward(seconds=outbox.undo_seconds)
-    await outbox.send_due()
+    await edit_or_archive(ask, at, how)
+    await deliver(outbox, clock)
     assert await review_statuses(ask, at) == []
     assert [(each.action, how in each.reason) for each in outbox.entries][-1] == ("approve", True)
     assert drafts.get("verdict") == "Well done."
@@ -238,8 +237,7 @@ async def test_two_key_presses_give_one_review(
     assert await approve(live, seen, at) == "done"
     assert await approve(live, seen, at) == "refused"
     assert (await review(live, at, "approved", seen.revision, action="approve #1")).kind == "refused"
-    clock.forward(seconds=outbox.undo_seconds)
-    await outbox.send_due()
+    await deliver(outbox, clock)
     assert await review_statuses(ask, at) == ["approved"]
 
 
@@ -268,12 +266,10 @@ async def test_immediate_comment_does_not_wait_for_pending_ones(
 ) -> None:
     await add_pending(outbox, at, "One")
     await add_write(outbox, comments.Create(at=at, page="intro", body=Markdown(markdown="Now")), action="comment")
-    clock.forward(seconds=outbox.undo_seconds)
-    await outbox.send_due()
+    await deliver(outbox, clock)
     assert await posted_texts(ask, at) == ["Now"]
     await outbox.submit_review(at)
-    clock.forward(seconds=outbox.undo_seconds)
-    await outbox.send_due()
+    await deliver(outbox, clock)
     assert (await posted_texts(ask, at), await review_statuses(ask, at)) == (["Now", "One"], [])
 
 

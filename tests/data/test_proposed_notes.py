@@ -17,6 +17,7 @@ from octavo.data.writes.change_request_writes import submit_review
 from tests.data.conftest import ManualOutbox
 from tests.data.connections import RequestGate
 from tests.data.test_change_request_writes import edit
+from tests.data.test_outbox import deliver
 from tests.server.small_platform import Ask, Clock
 
 
@@ -83,8 +84,7 @@ async def test_review_and_merge_send_no_proposed_note(
     await proposed_notes.propose(at, [note("One."), note("Two.")])
     assert pending_texts(outbox, at) == []
     await submit_review(live, at, "approved", seen.revision, "Good.", action="approve", draft_key="verdict")
-    clock.forward(seconds=outbox.undo_seconds)
-    await outbox.send_due()
+    await deliver(outbox, clock)
     await ask(change_requests.Merge(at=at))
     await outbox.send_now()
     assert [type(each).__name__ for each in gate.writes] == ["Submit"]
@@ -101,8 +101,7 @@ async def test_accepted_note_is_a_pending_comment(
     await proposed_notes.accept([third], body="Three, edited.")
     assert (texts(proposed_notes, at), pending_texts(outbox, at)) == (["Two."], ["One.", "Three, edited."])
     await outbox.submit_review(at)
-    clock.forward(seconds=outbox.undo_seconds)
-    await outbox.send_due()
+    await deliver(outbox, clock)
     assert await posted_texts(ask, at) == ["One.", "Three, edited."]
     await proposed_notes.discard([second])
     assert texts(proposed_notes, at) == []

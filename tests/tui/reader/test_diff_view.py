@@ -17,7 +17,7 @@ from octavo.tui.reader.diff_scroll import ScrollNavigation
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import ReadingPosition
-from octavo.tui.render.comparison import compare
+from octavo.tui.render.comparison import PageComparison, compare
 from octavo.tui.render.diff_lines import render_diff_unit
 from octavo.tui.render.diff_sequence import build_diff, build_source_diff
 from octavo.tui.render.diff_sides import SideWidths
@@ -438,17 +438,29 @@ async def test_diff_stays_visible_while_pane_has_no_width() -> None:
             await wait_for_lines(pane)
 
 
-async def test_position_in_collapsed_lines_of_a_long_section_is_restored() -> None:
+def long_section() -> tuple[PageSection, PageComparison]:
+    """Return the section of a long page whose first paragraph is changed, and its comparison."""
     page = "\n\n".join(f"Paragraph {number} of a page with many words." for number in range(300))
     compared = compare(f"start\n\n{page}", f"begin\n\n{page}")
     section = PageSection("p")
     section.compared, section.documents = compared, (compared.old, compared.new)
+    return section, compared
+
+
+def build_sections(app: PaneApp[DiffView], *sections: PageSection) -> ScrollNavigation:
+    """Show the sections of several pages, and begin to build their lines."""
+    navigation = app.pane.navigation
+    assert isinstance(navigation, ScrollNavigation)
+    navigation.contents.sections = sections
+    navigation.build_all()
+    return navigation
+
+
+async def test_position_in_collapsed_lines_of_a_long_section_is_restored() -> None:
+    section, compared = long_section()
     app = PaneApp(DiffView(several_pages=True))
     async with app.run_test(size=(80, 20)) as pilot:
-        navigation = app.pane.navigation
-        assert isinstance(navigation, ScrollNavigation)
-        navigation.contents.sections = (section,)
-        navigation.build_all()
+        navigation = build_sections(app, section)
         await app.workers.wait_for_complete()
         key = compared.new.blocks[100].key
         navigation.positions["p"] = ReadingPosition(key, 3)
@@ -462,16 +474,10 @@ async def test_position_in_collapsed_lines_of_a_long_section_is_restored() -> No
 
 
 async def test_position_in_collapsed_lines_of_a_hidden_pane_is_not_restored() -> None:
-    page = "\n\n".join(f"Paragraph {number}." for number in range(100))
-    compared = compare(f"start\n\n{page}", f"begin\n\n{page}")
-    section = PageSection("p")
-    section.compared, section.documents = compared, (compared.old, compared.new)
+    section, compared = long_section()
     app = PaneApp(DiffView(several_pages=True))
     async with app.run_test(size=(80, 20)) as pilot:
-        navigation = app.pane.navigation
-        assert isinstance(navigation, ScrollNavigation)
-        navigation.contents.sections = (section,)
-        navigation.build_all()
+        navigation = build_sections(app, section)
         await pilot.pause()
         app.pane.display = False
         await pilot.pause()
@@ -545,15 +551,10 @@ async def test_expanded_text_is_found() -> None:
 
 
 async def test_changes_built_too_late_do_not_replace_a_note() -> None:
-    page = "\n\n".join(f"Paragraph {number} of a page with many words." for number in range(300))
-    section = PageSection("p")
-    section.compared = compare(f"start\n\n{page}", f"begin\n\n{page}")
+    section, _ = long_section()
     app = PaneApp(DiffView(several_pages=True))
     async with app.run_test(size=(80, 20)) as pilot:
-        navigation = app.pane.navigation
-        assert isinstance(navigation, ScrollNavigation)
-        navigation.contents.sections = (section,)
-        navigation.build_all()
+        build_sections(app, section)
         await asyncio.sleep(0)  # Let the worker begin.
         section.show_note("Could not load the page.")
         await app.workers.wait_for_complete()
@@ -569,10 +570,7 @@ async def test_split_layout_pairs_the_changes_of_all_pages() -> None:
         sections.append(section)
     app = PaneApp(DiffView(several_pages=True))
     async with app.run_test(size=(160, 30)) as pilot:
-        navigation = app.pane.navigation
-        assert isinstance(navigation, ScrollNavigation)
-        navigation.contents.sections = tuple(sections)
-        navigation.build_all()
+        build_sections(app, *sections)
         await pilot.press("vertical_line")
         rows = [row for row in screen(app.pane).split("\n") if "Some words that go." in row]
         assert ["╭" in row for row in rows] == [True, True]

@@ -17,6 +17,10 @@ from octavo.server.app import Platform
 from tests.server.small_platform import Clock, small_world
 
 
+async def no_sleep(seconds: float) -> None:
+    pass
+
+
 @pytest.fixture
 def platform() -> Iterator[Platform]:
     platform = Platform(small_world(Clock()))
@@ -28,12 +32,8 @@ def platform() -> Iterator[Platform]:
 @pytest.fixture
 async def live(platform: Platform) -> AsyncIterator[Live]:
     """Yield the data layer of the user ada, without an app."""
-
-    async def no_sleep(seconds: float) -> None:
-        pass
-
     client = Client("http://octavo.local", SecretStr("key-ada"), transport=platform, sleep=no_sleep)
-    state, cache = StateDb(None, "ada@test"), ResponseCache(None, "ada@test")
+    state, cache = StateDb(None, "ada@test", sleep=no_sleep), ResponseCache(None, "ada@test")
     live = Live(client, cache, Outbox(client, state, Drafts(state)))
     yield live
     await live.close()

@@ -24,10 +24,6 @@ async def editor(platform: Platform) -> SpaceEditor:
     return await SpaceEditor.open(Ask(platform), "# Alpha\n\nOne.\n", "# Beta\n\nTwo.\n", "# Gamma\n\nThree.\n")
 
 
-async def no_sleep(seconds: float) -> None:
-    pass
-
-
 class BulkMerge:
     """Merges change requests in order, and records the reported facts."""
 
@@ -38,7 +34,6 @@ class BulkMerge:
 
     async def load_checks(self) -> None:
         """Load all change requests and their checks."""
-        self.live.outbox.state.sleep = no_sleep
         self.several = [QueuedMerge(at, await self.editor.get(at), "Docs") for at in self.at]
         self.checks = [(await check_queued(self.live, one)).checks for one in self.several]
 
