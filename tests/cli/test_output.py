@@ -247,7 +247,6 @@ def test_items_before_a_failed_page_are_printed(signed_in: Octavo) -> None:
     assert "did not return a list" in ran.err
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="there is no /proc on this machine")
 def test_rows_before_an_error_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     options = build_parser("changes").parse_args(["changes", "--json", "number"])
 
@@ -261,6 +260,7 @@ def test_rows_before_an_error_are_printed(capsys: pytest.CaptureFixture[str]) ->
     assert json.loads(capsys.readouterr().out) == [{"number": 7}]
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="there is no /proc on this machine")
 def test_ten_thousand_items_as_ndjson_need_little_memory(
     environ: dict[str, str], http_server: ThreadingHTTPServer
 ) -> None:
