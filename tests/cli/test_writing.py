@@ -147,9 +147,24 @@ async def test_refused_write_with_the_once_option_is_not_called_written(stage: S
             await write_comment(session, options)
         with pytest.raises(Failure, match="was refused"):
             await write_comment(session, options)
-        await discard_write(session, session.outbox.entries[0])
+        (refused,) = session.outbox.entries
+        await discard_write(session, refused)
         await write_comment(session, options)
         assert not session.outbox.entries
+        with pytest.raises(Failure, match="Could not discard"):
+            await discard_write(session, refused)
+
+
+async def test_write_that_was_discarded_before_it_was_sent_is_not_called_written(stage: Stage) -> None:
+    async with stage.play(undo_seconds=60.0) as run:
+        session = run.app.session
+        arguments = ["comment", "handbook/2", "-m", "Once", "--once", "build 9", "--wait", "0"]
+        options = build_parser("comment").parse_args(arguments)
+        for _ in range(2):
+            with pytest.raises(Failure, match="not sent yet"):
+                await write_comment(session, options)
+            (entry,) = session.outbox.entries
+            await discard_write(session, entry)
 
 
 def test_once_option_writes_a_single_time(demo: CommandLine) -> None:

@@ -110,13 +110,13 @@ async def _retry(session: Session, entry: OutboxEntry, options: argparse.Namespa
 
 
 async def discard_write(session: Session, entry: OutboxEntry) -> None:
-    """Delete a write from the outbox. A refused write with `--once` can then be written again. Raises Failure or
-    NotSaved."""
-    await session.outbox.discard(entry.id)
-    if any(each.id == entry.id for each in session.outbox.entries):
+    """Delete a write from the outbox. Its `--once` key can then be used again, unless the write may have been sent. Raises
+    Failure or NotSaved."""
+    discarded = await session.outbox.discard(entry.id)
+    if discarded is None:
         raise Failure("Could not discard it: it is being sent. Run it again in a moment.")
-    if entry.state == "failed":
-        forget_once(session.state, entry)
+    if discarded.state != "unknown":
+        forget_once(session.state, discarded)
     kept = " Its text is kept as a draft in the app." if entry.facts.text and entry.draft_key else ""
     tell(f"Discarded: {entry.action}.{kept}")
 

@@ -295,11 +295,11 @@ class Outbox:
         self.resume()
         self.start()
 
-    async def discard(self, entry_id: str) -> None:
-        """Delete an entry, and keep its text as a draft. Does nothing while the entry is being sent. Raises
-        NotSaved."""
+    async def discard(self, entry_id: str) -> OutboxEntry | None:
+        """Delete an entry, keep its text as a draft, and return the entry. None if it is being sent or was sent: then
+        nothing is deleted. Raises NotSaved."""
         states = ("pending", "held", "queued", "unknown", "failed")
-        await self._entries.remove((entry_id,), self._restore_draft, *states)
+        return next(iter(await self._entries.remove((entry_id,), self._restore_draft, *states)), None)
 
     async def discard_unsent(self, draft_keys: Sequence[str], entry_ids: Sequence[str]) -> Discarded:
         """Discard drafts and pending comments in one transaction. All versions of the drafts are discarded.

@@ -332,7 +332,7 @@ class ActivityScreen(Dialog[None]):
         self.app.push_screen(ConfirmDialog(title, verb="Discard", intro=named + more, after=after), discard)
 
     def _run_step(
-        self, verb: str, adverb: str, chosen: Sequence[OutboxEntry], step: Callable[[str], Awaitable[None]]
+        self, verb: str, adverb: str, chosen: Sequence[OutboxEntry], step: Callable[[str], Awaitable[object]]
     ) -> None:
         """Clear the selection, and call `step` with the id of each change. If a result cannot be saved, stop and show an
         error. `verb` and `adverb` name the step in the error."""
