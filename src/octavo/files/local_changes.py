@@ -311,11 +311,7 @@ class LocalFiles:
     def is_changed(self, file: TrackedFile) -> bool:
         """Return whether the content of a file differs from the last pull, or the file is missing."""
         data = self.data.get(self.current_path(file))
-        if data is None:
-            return True
-        if not file.is_text:
-            return sha256(data).hexdigest() != file.base_sha256
-        return text_digest(text_of(data)) != file.base_sha256
+        return data is None or not file.has_content(data)
 
     def changes(self) -> list[FileChange]:
         """Return the differences from the last pull, sorted by path."""

@@ -68,6 +68,11 @@ class TrackedFile:
         """True if the text of the file is stored in `.octavo/base`."""
         return self.kind != "file"
 
+    def has_content(self, data: bytes) -> bool:
+        """Return whether `data` has the content of the last pull."""
+        digest = text_digest(text_of(data)) if self.is_text else sha256(data).hexdigest()
+        return digest == self.base_sha256
+
 
 @dataclass
 class PulledFolder:

@@ -229,7 +229,7 @@ def _run_restore(options: argparse.Namespace) -> int:
             chosen = [_find_tracked_file(folder, local, path_in(folder, each)) for each in options.files]
             for file in chosen:
                 if file.is_text:
-                    _restore(folder, local, file, folder.base_text(file.base_sha256).encode("utf-8", "surrogatepass"))
+                    _restore(folder, file, folder.base_text(file.base_sha256).encode("utf-8", "surrogatepass"))
         downloaded = [file for file in chosen if not file.is_text and local.is_changed(file)]
         return _restore_from_server(options, folder, downloaded) if downloaded else 0
     finally:
@@ -245,10 +245,10 @@ def _find_tracked_file(folder: PulledFolder, local: LocalFiles, path: str) -> Tr
     raise Failure(f"Could not restore {path}: it was not in the last pull.{hint}", NOT_FOUND)
 
 
-def _restore(folder: PulledFolder, local: LocalFiles, file: TrackedFile, data: bytes) -> None:
+def _restore(folder: PulledFolder, file: TrackedFile, data: bytes) -> None:
     """Write a file as it was at the last pull. First, copy your version of the file. Raises Failure or OSError."""
-    mine = local.data.get(file.path)
-    if mine is not None and not local.is_changed(file):
+    mine = folder.data(file.path)
+    if mine is not None and file.has_content(mine):
         write_out(f"{file.path} has no changes.\n")
         return
     copy = folder.keep_copy(file.path, mine) if mine is not None else ""
@@ -269,8 +269,7 @@ def _restore_from_server(options: argparse.Namespace, folder: PulledFolder, file
             if data is None:
                 raise Failure(f"Could not restore {file.path}: the server sent no link to it.")
             with file_failures("restore"):
-                # Read again: you may have edited the file during the download.
-                _restore(folder, LocalFiles.read(folder), file, data)
+                _restore(folder, file, data)
         return 0
 
     return run_connected(options, work, action="restore")
