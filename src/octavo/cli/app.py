@@ -29,8 +29,7 @@ _open_url = lazy("octavo.cli.output:open_in_browser")
 
 def run(options: argparse.Namespace) -> int:
     """Open the app and return when you quit, or open a REF in the web browser. Return the exit code. Raises Failure."""
-    opens_folder = not options.use_demo and folder_named(options.target) is not None
-    if options.target and not opens_folder and "://" not in options.target:
+    if options.target and folder_named(options) is None and "://" not in options.target:
         _parse_ref(options.target)  # fails before the app is opened
     if options.web:
         return _open_in_browser(options)
@@ -81,7 +80,7 @@ def _show_picture(settings: Settings, choice: SessionChoice, *, fresh: bool) -> 
 
 
 def _open_in_browser(options: argparse.Namespace) -> int:
-    if not options.target or (not options.use_demo and folder_named(options.target) is not None):
+    if not options.target or folder_named(options) is not None:
         raise Failure("Could not open the browser: --web needs a REF or a URL.", USAGE)
 
     async def open_target(session: Session) -> int:

@@ -45,7 +45,7 @@ def choose_session(settings: Settings, options: argparse.Namespace) -> SessionCh
     if options.command == "demo" or options.use_demo:
         session_name = f"{'demo-large' if options.large else 'demo'} {options.role}".rstrip()
         return SessionChoice(session_name, ref=ref, is_demo=True)
-    if (named := folder_named(options.target)) is not None:
+    if (named := folder_named(options)) is not None:
         ref, folder = "", named
     if folder is not None:
         path = Path(os.path.expanduser(folder))
@@ -65,10 +65,11 @@ def choose_session(settings: Settings, options: argparse.Namespace) -> SessionCh
     return SessionChoice("", access.origin, greeting=greeting)
 
 
-def folder_named(target: str) -> Path | None:
-    """Return the folder that the argument of `octavo open` names. None if the argument is a REF. `handbook:` is always a
-    space, and `./handbook` always a folder, even if there is none."""
-    if not target or target.endswith(":") or "://" in target:
+def folder_named(options: argparse.Namespace) -> Path | None:
+    """Return the folder that the argument of `octavo open` names. None if the argument is a REF, as always with `--demo`.
+    `handbook:` is always a space, and `./handbook` always a folder, even if there is none."""
+    target: str = options.target
+    if not target or options.use_demo or target.endswith(":") or "://" in target:
         return None
     # Not `Path.expanduser` and `Path.is_dir`, which raise errors for unknown users and long names.
     folder = Path(os.path.expanduser(target))
