@@ -268,6 +268,17 @@ async def test_enter_right_after_the_text_opens_the_first_result_of_the_text(sta
         await run.see("call getStationId in C++", "OUTLINE")
 
 
+async def test_enter_right_after_the_text_opens_a_result_of_the_server_before_a_local_one(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.settle()
+        run.gate.shut(search.InOrganization)
+        await run.press("s")
+        await send_keys(run, *"battery", "enter")
+        await run.see("Battery figures for cold harbours", "so far")
+        run.gate.open()
+        await run.see("Limpet manual › Safety")
+
+
 @pytest.mark.before_release
 async def test_snippet_of_a_local_result_shows_titles_of_mentioned_pages(stage: Stage, tmp_path: Path) -> None:
     async with open_folder_with_equal_titles(stage, tmp_path / "pages") as run:

@@ -141,7 +141,8 @@ class SearchScreen(Dialog[None]):
         self._timer: Timer | None = None
         self._is_moved = False
         self._opens_first_result = False
-        """True if the user pressed enter before the results of the text were there."""
+        """True if the user pressed enter before there were results for the text. Then the first result is opened when all
+        have arrived, because those of the server come before those of this machine."""
         self._shown_counts: dict[str, str] = {}
         """Text such as `8 of 35` by kind of result. Empty if all results of a kind are shown."""
 
@@ -327,10 +328,11 @@ class SearchScreen(Dialog[None]):
         self._show_results()
 
     @property
-    def _shows_old_results(self) -> bool:
-        """True if the rows include results for an earlier text."""
-        server_pages = self._pages.value or self._space_pages.value
-        return self._is_searching or (server_pages is not None and self._requested_text != self.search_text)
+    def _is_loading(self) -> bool:
+        """True until the server has answered all requests for the text."""
+        return self._requested_text != self.search_text or any(
+            each.loading and each.value is None for each in self._snapshots
+        )
 
     def _show_results(self) -> None:
         if not self.search_text:
@@ -346,9 +348,7 @@ class SearchScreen(Dialog[None]):
         has_no_organization = self._organization is None and not self._organizations.loading
         if has_no_organization:
             server_error = server_error or self._organizations.error
-        loading = self._requested_text != self.search_text or any(
-            each.loading and each.value is None for each in snapshots
-        )
+        loading = self._is_loading
         has_more = any(getattr(each.value, "next", None) is not None for each in snapshots)
         scope_note = " in the content loaded so far. The server has more content" if has_more else ""
         scope_note = " on this computer" if server_error is not None or has_no_organization else scope_note
@@ -363,8 +363,8 @@ class SearchScreen(Dialog[None]):
             self.rows.state.fail("Could not search all content", str(error))
         self._show_note(self._offline_note(server_error) if server_error is not None and not loading else "")
         self._show_scope(f"{plural(len(results), 'result')}{' so far' if loading else ''}" if results else "")
-        if self._opens_first_result and not self._shows_old_results:
-            self._opens_first_result = loading
+        if self._opens_first_result and not loading and not self._is_searching:
+            self._opens_first_result = False
             self.open()
 
     def _find_results(self) -> list[SearchResult]:
@@ -476,11 +476,12 @@ class SearchScreen(Dialog[None]):
         self.rows.move(step)
 
     def open(self) -> None:
-        """Open the selected result. While the results of the text are not there yet, open the first one when they are."""
-        if self._shows_old_results and not self._is_moved:
+        """Open the selected result. If there are no results for the text yet, open the first one when all have arrived."""
+        hit = self.rows.item
+        is_new_text = self._is_searching or self._requested_text != self.search_text
+        if not self._is_moved and (is_new_text or (hit is None and self._is_loading)):
             self._opens_first_result = True
             return
-        hit = self.rows.item
         if hit is None:
             return
         if hit.kind == "thread" and hit.indexed is not None:
