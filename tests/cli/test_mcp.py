@@ -179,7 +179,8 @@ def test_long_change_request_is_read_to_its_last_page_and_thread(demo: CommandLi
         for each in pages
     ]
     call(demo, "content.Edit", *at, body={"changes": edits})
-    call(demo, "comments.Create", *at, body={"body": {"markdown": "Look here."}, "page": pages[0]["id"]})
+    thread = f"Look here: {'a' * 50_000}"
+    call(demo, "comments.Create", *at, body={"body": {"markdown": thread}, "page": pages[0]["id"]})
     ref, read = f"harbour-api/{made['number']}", set()
     with connected_agent(demo, "--demo") as agent:
         part = agent.call("get_change", ref=ref)
@@ -188,7 +189,7 @@ def test_long_change_request_is_read_to_its_last_page_and_thread(demo: CommandLi
             part = agent.call("get_change", ref=ref, page=part["next"], offset=part["nextOffset"])
         read |= {each["path"] for each in part["pages"]}
         assert read == {each["path"] for each in pages}
-        assert [each["comments"][0]["text"] for each in part["threads"]] == ["Look here."]
+        assert [each["comments"][0]["text"] for each in part["threads"]] == [thread]
         assert "no changed page" in agent.error("get_change", ref=ref, page="nothing", offset=1)
 
 

@@ -252,7 +252,14 @@ async def _get_change(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
         paths = {each["path"] for each in row["pages"]}
         threads = [each for each in threads if each["page"] in paths]
     fitted = _limit_blocks(row, offset if is_continued else 0)
-    return fitted if "next" in fitted else _limit_items({**fitted, "threads": threads}, "threads", key="id")
+    if "next" in fitted:
+        return fitted
+    whole = _limit_items({**fitted, "threads": threads}, "threads", key="id")
+    if "next" in whole and any(each["blocks"] for each in fitted["pages"]):
+        # The next call begins after the last block, so that its result has space for the threads.
+        last = row["pages"][-1]
+        return {**fitted, "truncated": True, "next": last["path"], "nextOffset": len(last["blocks"])}
+    return whole
 
 
 def _pages_from(pages: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
