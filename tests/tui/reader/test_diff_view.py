@@ -438,9 +438,9 @@ async def test_diff_stays_visible_while_pane_has_no_width() -> None:
             await wait_for_lines(pane)
 
 
-def long_section() -> tuple[PageSection, PageComparison]:
-    """Return the section of a long page whose first paragraph is changed, and its comparison."""
-    page = "\n\n".join(f"Paragraph {number} of a page with many words." for number in range(300))
+def changed_section(paragraphs: int) -> tuple[PageSection, PageComparison]:
+    """Return the section of a page with this number of paragraphs below a changed one, and its comparison."""
+    page = "\n\n".join(f"Paragraph {number} of a page with many words." for number in range(paragraphs))
     compared = compare(f"start\n\n{page}", f"begin\n\n{page}")
     section = PageSection("p")
     section.compared, section.documents = compared, (compared.old, compared.new)
@@ -457,7 +457,7 @@ def build_sections(app: PaneApp[DiffView], *sections: PageSection) -> ScrollNavi
 
 
 async def test_position_in_collapsed_lines_of_a_long_section_is_restored() -> None:
-    section, compared = long_section()
+    section, compared = changed_section(300)
     app = PaneApp(DiffView(several_pages=True))
     async with app.run_test(size=(80, 20)) as pilot:
         navigation = build_sections(app, section)
@@ -474,7 +474,7 @@ async def test_position_in_collapsed_lines_of_a_long_section_is_restored() -> No
 
 
 async def test_position_in_collapsed_lines_of_a_hidden_pane_is_not_restored() -> None:
-    section, compared = long_section()
+    section, compared = changed_section(100)  # Short: its lines are built at once.
     app = PaneApp(DiffView(several_pages=True))
     async with app.run_test(size=(80, 20)) as pilot:
         navigation = build_sections(app, section)
@@ -551,7 +551,7 @@ async def test_expanded_text_is_found() -> None:
 
 
 async def test_changes_built_too_late_do_not_replace_a_note() -> None:
-    section, _ = long_section()
+    section, _ = changed_section(300)
     app = PaneApp(DiffView(several_pages=True))
     async with app.run_test(size=(80, 20)) as pilot:
         build_sections(app, section)
