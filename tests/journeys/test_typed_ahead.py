@@ -147,6 +147,15 @@ async def test_text_typed_after_a_key_without_effect_is_ignored(stage: Stage, st
         await run.see("Help")
 
 
+async def test_at_sign_comes_after_the_letters_typed_before_it(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("j", "j", "enter", "C", "m")
+        for key, character in (("e", "e"), ("at", "@")):
+            run.app.post_message(Key(key, character))
+        await run.settle()
+        assert field_texts(run) == ["me@"]
+
+
 async def test_text_typed_into_a_closed_field_is_ignored(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.press("j", "C")

@@ -143,7 +143,7 @@ class TypeAhead:
                 await self._handle_mouse(event, may_change=may_change)
             elif may_change or self._screen is None or self._app.focused is None:
                 self._enqueue(event)
-            elif isinstance(event, Key) and not event.is_printable and has_priority(self._screen, event.key):
+            elif isinstance(event, Key) and has_priority(self._screen, event.key):
                 self._enqueue(event)  # It would overtake the keys that the focused widget has not handled yet.
             else:
                 await self._dispatch(event)
