@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 from textual.events import Key
 
-from octavo.api import content, search, urls
+from octavo.api import change_requests, content, search, urls
 from octavo.api.operation import SpaceRef
 from octavo.cli import sessions
 from octavo.server.app import Platform
 from octavo.tui.content.search import SearchScreen
+from octavo.tui.review.request_view import ChangeRequestScreen
 from octavo.tui.widgets.bars import KeyBar
 from octavo.tui.widgets.row_list import RowList
 from tests.journeys.stage import MARA, Run, Stage
@@ -277,6 +278,46 @@ async def test_enter_right_after_the_text_opens_a_result_of_the_server_before_a_
         await run.see("Battery figures for cold harbours", "so far")
         run.gate.open()
         await run.see("Limpet manual › Safety")
+
+
+async def test_double_click_during_the_search_opens_the_clicked_result(stage: Stage, tmp_path: Path) -> None:
+    async with open_folder_with_equal_titles(stage, tmp_path / "pages") as run:
+        await run.press("s", "c")
+        await run.see("CLI", "vitamin c")
+        screen = run.app.screen
+        assert isinstance(screen, SearchScreen)
+        with run.app.session.search_index._lock:
+            run.send_key("a")
+            while not screen._is_searching:  # noqa: ASYNC110  # There is no event for this.
+                await asyncio.sleep(0.01)
+            (y,) = (y for y, line in enumerate(run.lines) if "vitamin c" in line)
+            for _ in range(2):
+                run.send_click(60, y)
+            while not (screen._is_moved or screen._opens_first_result):  # noqa: ASYNC110  # There is no event for this.
+                await asyncio.sleep(0.01)
+        await run.settle()
+        assert run.app.screen is not screen
+        assert "vitamin c" in run.text
+
+
+async def test_second_enter_opens_one_result_only(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.settle()
+        run.gate.shut(search.InOrganization)
+        run.gate.shut(change_requests.Get)
+        await run.press("s")
+        screen = run.app.screen
+        assert isinstance(screen, SearchScreen)
+        await send_keys(run, *"battery", "enter")
+        await run.until(lambda: screen._requested_text == "battery" and not screen._is_searching)
+        await run.press("enter")
+        run.gate.open(change_requests.Get)
+        await run.until(lambda: screen._pages.value is not None)
+        await run.settle()
+        assert run.app.screen is screen
+        run.gate.open()
+        await run.see("Battery figures for cold harbours", "#2")
+        assert isinstance(run.app.screen, ChangeRequestScreen)
 
 
 @pytest.mark.before_release

@@ -363,8 +363,7 @@ class SearchScreen(Dialog[None]):
             self.rows.state.fail("Could not search all content", str(error))
         self._show_note(self._offline_note(server_error) if server_error is not None and not loading else "")
         self._show_scope(f"{plural(len(results), 'result')}{' so far' if loading else ''}" if results else "")
-        if self._opens_first_result and not loading and not self._is_searching:
-            self._opens_first_result = False
+        if self._opens_first_result and not loading and not self._is_searching and self.is_current:
             self.open()
 
     def _find_results(self) -> list[SearchResult]:
@@ -466,7 +465,7 @@ class SearchScreen(Dialog[None]):
     def change_scope(self) -> None:
         """Switch between searching the last opened space and all spaces."""
         self._only_space = self.last_space if self._only_space is None else None
-        self._local_hits = ()
+        self._local_hits, self._opens_first_result = (), False
         self._search_locally()
         self._search_server()
 
@@ -479,10 +478,8 @@ class SearchScreen(Dialog[None]):
         """Open the selected result. If there are no results for the text yet, open the first one when all have arrived."""
         hit = self.rows.item
         is_new_text = self._is_searching or self._requested_text != self.search_text
-        if not self._is_moved and (is_new_text or (hit is None and self._is_loading)):
-            self._opens_first_result = True
-            return
-        if hit is None:
+        self._opens_first_result = not self._is_moved and (is_new_text or (hit is None and self._is_loading))
+        if hit is None or self._opens_first_result:
             return
         if hit.kind == "thread" and hit.indexed is not None:
             self._open_thread(hit.indexed)
@@ -508,6 +505,7 @@ class SearchScreen(Dialog[None]):
 
     @on(LineList.Opened)
     def _on_result_opened(self) -> None:
+        self._is_moved = True
         self.open()
 
 
