@@ -43,6 +43,9 @@ def test_name_in_code_does_not_become_a_mention() -> None:
     assert writing.to_text(link) == "@Ada"
     for code in ("`@Ada`", "``a ` @Ada``", "```\n@Ada\n```", "~~~ py\n@Ada", "a\n```\n`\n@Ada\n```"):
         assert writing.to_markdown(f"@Ada\n{code}") == f"{link}\n{code}"
+    assert writing.to_markdown("````\n```\n@Ada\n```\n@Ada") == "````\n```\n@Ada\n```\n@Ada"
+    assert writing.to_markdown("```a``` @Ada\n@Ada") == f"```a``` {link}\n{link}"
+    assert writing.to_markdown("```\na\n`````\n@Ada `b` @Ada") == f"```\na\n`````\n{link} `b` {link}"
     assert writing.to_markdown("```\na\n```\n@Ada ` @Ada") == f"```\na\n```\n{link} ` {link}"
 
 

@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _EMOJI = re.compile(r"(?:^|(?<=[\s(“\"*_]))(:[a-z0-9_+-]{2,})$")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_FENCE = re.compile(r" {0,3}(`{3,}(?!.*`)|~{3,})")
 _TICKS = re.compile(r"`+")
+_BLANK_LINE = re.compile(r"\n[ \t]*\n")
 
 AUTOCOMPLETE: Commands[Autocomplete[Any]] = Commands(
     "chooser",
@@ -50,8 +51,11 @@ def emoji_prefix(text_before: str) -> str:
     return match[1] if match is not None and not ends_in_code(text_before[: match.start()]) else ""
 
 
-def ends_in_code(text_before: str) -> bool:
-    """Return True if text typed after `text_before` would be code: in a fence, between backticks, or indented."""
+def ends_in_code(text_before: str, text_after: str | None = None) -> bool:
+    """Return True if text after `text_before` is in a fence, or in backticks that `text_after` closes.
+
+    Without `text_after`, return True if the text may become code: also in unclosed backticks, or indented.
+    """
     fence = ""
     lines = text_before.split("\n")
     paragraph_start = 0
@@ -64,14 +68,20 @@ def ends_in_code(text_before: str) -> bool:
     if fence:
         return True
     paragraph_lines = lines[paragraph_start:]
-    if paragraph_lines[0].startswith(("    ", "\t")):
+    if text_after is None and paragraph_lines[0].startswith(("    ", "\t")):
         return True
     ticks = [len(each) for each in _TICKS.findall("\n".join(paragraph_lines))]
+    closing = (
+        None
+        if text_after is None
+        else {len(each) for each in _TICKS.findall(_BLANK_LINE.split(text_after, maxsplit=1)[0])}
+    )
     while ticks:
         length = ticks.pop(0)
-        if length not in ticks:
-            return True  # Unclosed backticks: the following text may be code.
-        del ticks[: ticks.index(length) + 1]
+        if length in ticks:
+            del ticks[: ticks.index(length) + 1]
+        elif closing is None or length in closing:
+            return True
     return False
 
 
@@ -256,13 +266,6 @@ def mention_markdown(user: User) -> str:
     return f"[@{user.name.translate(_SPECIAL)}{mention_suffix(user.id)}"
 
 
-_CODE = (
-    r"^ {0,3}(?P<fence>`{3,}|~{3,}).*?(?:^ {0,3}(?P=fence)|\Z)"
-    r"|(?P<ticks>`+)(?:(?!\n\n).){1,500}?(?P=ticks)(?!`)"
-)
-"""Pattern of fenced code and inline code, in which names are no mentions."""
-
-
 class MentionText:
     """Converts mentions while a text is edited: the text area shows `@Ada`, the sent text has the link."""
 
@@ -295,17 +298,18 @@ class MentionText:
 
     def _set_links(self, links: dict[str, str]) -> None:
         names = "|".join(map(re.escape, sorted(links, key=len, reverse=True)))
-        self._links, self._names = (
-            links,
-            re.compile(rf"{_CODE}|(?<![\w\[])(?:{names or '(?!)'})(?!\w)", re.DOTALL | re.MULTILINE),
-        )
+        self._links, self._names = links, re.compile(rf"(?<![\w\[])(?:{names or '(?!)'})(?!\w)")
 
     def _contains(self, name: str, text: str) -> bool:
-        return any(match[0] == name for match in self._names.finditer(text))
+        return any(match[0] == name and not _is_in_code(match) for match in self._names.finditer(text))
 
     def to_markdown(self, text: str) -> str:
         """Return the edited `text` with links for the names of mentioned people, except in code."""
-        return self._names.sub(lambda match: self._links.get(match[0], match[0]), text)
+        return self._names.sub(lambda match: match[0] if _is_in_code(match) else self._links[match[0]], text)
+
+
+def _is_in_code(match: re.Match[str]) -> bool:
+    return ends_in_code(match.string[: match.start()], match.string[match.end() :])
 
 
 def with_names(markdown: str) -> str:
