@@ -147,20 +147,3 @@ async def test_edit_of_a_pending_comment_is_named_by_undo(stage: Stage) -> None:
         await run.see("Say which zone. UTC?")
         await run.press("u")
         await run.hear("Canceled: comment · Time and time zones.")
-
-
-async def test_writes_of_another_account_are_not_undone_after_a_switch(stage: Stage) -> None:
-    async with stage.play(start="changes") as run:
-        at = await suggest_utc(run)
-        await open_changes_of_seven(run)
-        await run.press("t")
-        await run.see("Suggested change", "+ All times are in UTC.")
-        await run.press("ampersand")
-        await run.hear("Applied the suggestion to Time and time zones.")
-        await run.sent()
-        run.platform.world.store.add_key(f"key-of-{NOOR}", NOOR)
-        session, _ = stage._session(run.app.settings, NOOR, "", run.platform, 30.0, False, "", NOOR)
-        await run.app.show_session(session, "content")
-        await run.press("u")
-        await run.hear("Nothing to undo.")
-        assert "All times are in UTC." in (await page_of_times(run, at))[1]

@@ -258,9 +258,8 @@ class Octavo(Shell):
     # The session
 
     async def show_session(self, session: Session, view: str) -> None:
-        self._update_picture()
-        self._save_drafts()
-        await self._end_session()
+        """Show the session that the user opened on the sign-in screen. An app shows only one session: `reopen` starts
+        another app for the next one."""
         self._session = session
         self._open(session)
         self.workspace.follow(session)
