@@ -88,6 +88,19 @@ def word_document(*paragraphs: str, picture: bytes = b"") -> bytes:
     )
 
 
+def damaged(packed: bytes) -> bytes:
+    """Return an archive in which the first bytes of each file are invalid."""
+    for entry in ZipFile(BytesIO(packed)).infolist():
+        start = entry.header_offset + 30 + len(entry.filename)
+        packed = packed[:start] + b"\xff" * 4 + packed[start + 4 :]
+    return packed
+
+
+def with_flags(packed: bytes, flags: bytes) -> bytes:
+    """Return an archive with these flags for each file: `\\1\\0` for an encrypted file, `\\0\\x08` for a name in UTF-8."""
+    return re.sub(rb"(PK\x01\x02....)..", lambda match: match[1] + flags, packed, flags=re.DOTALL)
+
+
 async def _import(ask: Ask, at: SpaceRef | ChangeRequestRef, url: str, source: imports.Source) -> imports.Imported:
     made = await ask(imports.Create(at=at, url=url, source=source))
     assert made.revision == (await ask(content.Get(at=at))).id
@@ -148,6 +161,15 @@ async def test_page_nested_too_deeply_is_left_out_of_a_website(local_ask: Ask, w
     space = await space_with(local_ask, one="x")
     made = await _import(local_ask, space.ref, url, "website")
     assert (made.imported_resources, made.total_resources) == (1, 2)
+
+
+async def test_page_in_too_many_folders_is_left_out_of_a_website(local_ask: Ask, web: WebServer) -> None:
+    deep = "d/" * 1200
+    url = web.put("/docs/", f"<h1>Home</h1><a href='{deep}'>Deep</a>")
+    web.put(f"/docs/{deep}", "<h1>Deep</h1>")
+    editor = await SpaceEditor.open(local_ask, "# Before")
+    made = await _import(local_ask, editor.space, url, "website")
+    assert (await editor.outline(), made.imported_resources, made.total_resources) == ("Before Home", 1, 2)
 
 
 async def test_website_import_stops_at_the_page_limit(
@@ -374,6 +396,27 @@ async def test_reusable_content_and_variables_of_an_archive_are_imported(local_a
     assert [(each.title, each.git) for each in revision.reusable_contents] == [("Be careful", None)]
 
 
+async def test_documents_in_hidden_folders_of_an_archive_are_no_pages(local_ask: Ask, web: WebServer) -> None:
+    attached = word_document("Report")
+    data = archive(
+        {
+            "a.html": "<h1>A</h1><a href='.gitbook/assets/spec.html'>spec</a>",
+            "b.md": "# B\n\n[report](.gitbook/assets/report.docx)\n",
+            ".gitbook/assets/spec.html": "<h1>Spec",
+            ".gitbook/assets/report.docx": attached,
+            ".github/issue.md": "# Issue",
+            "node_modules/x/README.md": "# X",
+        }
+    )
+    editor = await SpaceEditor.open(local_ask, "# Before")
+    made = await _import(local_ask, editor.space, web.put("/all.zip", data), "zip")
+    assert (await editor.outline(), made.imported_resources, made.total_resources) == ("Before A B", 2, 2)
+    files = {each.name: each for each in (await local_ask(content.ListFiles(at=editor.space))).items}
+    assert f"[spec](/files/{files['spec.html'].id})" in ((await editor.page("A")).markdown or "")
+    assert f"[report](/files/{files['report.docx'].id})" in ((await editor.page("B")).markdown or "")
+    assert (await local_ask.http("GET", files["report.docx"].download_url or "")).content == attached
+
+
 async def test_table_of_contents_of_an_archive_is_not_counted_as_a_page(local_ask: Ask, web: WebServer) -> None:
     editor = await SpaceEditor.open(local_ask, "# Before")
     data = archive({"SUMMARY.md": "* [A](a.md)\n* [B](b.md)", "a.md": "# A", "b.md": "# B"})
@@ -449,6 +492,12 @@ async def test_hostile_archive_cannot_leave_its_folder_or_exceed_the_limit(
         ("docx", archive({"a.txt": "x"}), "could not be read"),
         ("html", b"<div>" * 20_000, "nested too deep"),
         ("markdown", archive({"a.txt": "x"}), "is not text"),
+        ("docx", word_document("Hello </w:t>"), "could not be read"),
+        ("docx", damaged(word_document("Hello")), "could not be read"),
+        ("docx", with_flags(word_document("Hello"), b"\1\0"), "could not be read"),
+        ("zip", damaged(archive({"a.md": "# Hello " + "abc" * 99})), "contains no Markdown"),
+        ("zip", with_flags(archive({"a.md": "# Hello"}), b"\1\0"), "contains no Markdown"),
+        ("zip", with_flags(archive({"ab.md": "x"}), b"\0\x08").replace(b"ab.md", b"\xff\xfe.md"), "not a ZIP archive"),
     ],
 )
 async def test_unreadable_import_reports_the_cause(
@@ -458,6 +507,27 @@ async def test_unreadable_import_reports_the_cause(
     op = imports.Create(at=space.ref, url=web.put("/x", body), source=source)
     assert sentence in await check_refused(local_ask(op), 400)
     assert (await local_ask(spaces.Get(at=space.ref))).revision == space.revision
+
+
+async def test_damaged_and_deep_pages_of_an_archive_are_counted_and_the_others_imported(
+    local_ask: Ask, web: WebServer
+) -> None:
+    files: dict[str, str | bytes] = {
+        "good.md": "# Good",
+        "a.docx": word_document("Hello </w:t>"),
+        "b.docx": damaged(word_document("Hello")),
+    }
+    files |= {f"{'a/' * 1500}deep.md": "# Deep"}
+    editor = await SpaceEditor.open(local_ask, "# Before")
+    made = await _import(local_ask, editor.space, web.put("/docs.zip", archive(files)), "zip")
+    assert (made.imported_resources, made.total_resources) == (1, 4)
+    assert await editor.outline() == "Before Good"
+
+
+def test_code_with_fences_stays_one_block() -> None:
+    code = "Write:\n```sh\nls\n```\n````\nend"
+    text = read_html(f"<h1>T</h1><pre><code>{code}</code></pre><p>After</p>").markdown(lambda address: address)
+    assert [(block.kind, block.text) for block in parse(text).blocks][1:] == [("code", code), ("paragraph", "")]
 
 
 @pytest.mark.parametrize(

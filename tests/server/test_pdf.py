@@ -12,7 +12,7 @@ from pypdf import PdfReader
 
 from octavo.api import change_requests, content, pdf, spaces
 from octavo.api.operation import ChangeRequestRef, SpaceRef
-from octavo.server.handlers.spaces import get_current
+from octavo.server.handlers.spaces import add_next, get_current, set_current
 from octavo.server.rest import World
 from tests.server.small_platform import Ask, Clock, check_refused, replace_pages, space_with
 from tests.server.space_editor import SpaceEditor, insert, update
@@ -205,6 +205,45 @@ async def test_long_text_of_a_card_is_printed_to_its_end(ask: Ask) -> None:
     table = f'<table data-view="cards"><thead><tr><th>Name</th></tr></thead><tbody>{card}</tbody></table>'
     space = await space_with(ask, one=f"# One\n\n{table}\n")
     assert _words(await _pdf(ask, space.ref)).endswith("word end.")
+
+
+async def test_wide_picture_and_table_in_a_nested_list_fit_the_paper(ask: Ask) -> None:
+    drawn = BytesIO()
+    Image.new("RGB", (2000, 20), "red").save(drawn, "PNG")
+    wide = content.NewFile(
+        name="a.png", content_type="image/png", base64=b64encode(drawn.getvalue()).decode(), ref="a.png"
+    )
+    editor = await SpaceEditor.open(ask, "# One")
+    at = await editor.propose()
+    items = "".join(f"{'  ' * level}* {level}\n" for level in range(6))
+    table = "".join(f"{' ' * 12}{line}\n" for line in ("", "| a | b |", "|---|---|", "| c | d |"))
+    await editor.edit(
+        at, content.InsertFiles(files=(wide,)), insert(f"# Two\n\n{items}\n{' ' * 12}![Red](./a.png)\n{table}")
+    )
+    sheet = (await _pdf(ask, at)).pages[1]
+    ends: dict[str, float] = {}
+
+    def measure(operator: bytes, operands: Any, matrix: list[float], _: Any) -> None:
+        if operator == b"Do":
+            ends["picture"] = matrix[4] + matrix[0]
+        elif operator == b"l":
+            ends["table"] = max(ends.get("table", 0), matrix[4] + float(operands[0]))
+
+    sheet.extract_text(visitor_operand_before=measure)
+    margin = float(sheet.mediabox.width) * 20 / 210
+    assert {name: round(float(sheet.mediabox.width) - end - margin) for name, end in ends.items()} == {
+        "picture": 0, "table": 0
+    }  # fmt: skip
+
+
+async def test_expressions_are_printed_as_their_values(ask: Ask, world: World) -> None:
+    said = 'Version <code class="expression">space.vars.version</code>.\n\n{% if space.vars.version == "v1" %}\nOld.\n{% endif %}\n'
+    space = await space_with(ask, one=f"# One\n\n{said}")
+    ada = world.for_user("ada")
+    revision = add_next(ada, get_current(ada, space.id), variables={"version": "v2"})
+    set_current(ada, space.id, revision)
+    words = _words(await _pdf(ask, space.ref))
+    assert ("Version v2." in words, "Old." in words) == (True, False)
 
 
 async def test_empty_space_has_a_pdf(ask: Ask) -> None:

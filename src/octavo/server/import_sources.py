@@ -9,14 +9,17 @@ import mimetypes
 import posixpath
 import re
 import time
+import zlib
 from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from itertools import chain, islice, takewhile
+from lzma import LZMAError
 from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
+from xml.parsers.expat import ExpatError
 from zipfile import BadZipFile, ZipFile
 
 import mammoth  # type: ignore[import-untyped]  # mammoth has no type information
@@ -25,7 +28,13 @@ from bs4.dammit import EncodingDetector
 from markdownify import MarkdownConverter
 
 from octavo.documents import page_trees
-from octavo.documents.folders.folder import ASSETS, change_outside_code, rewrite_links
+from octavo.documents.folders.folder import (
+    ASSETS,
+    DEPTH_LIMIT,
+    IGNORED_FOLDERS,
+    change_outside_code,
+    rewrite_links,
+)
 from octavo.server.fetcher import FetchedFile, Fetcher, FetchFailure
 
 SIZE_LIMIT = 5_000_000
@@ -65,6 +74,8 @@ _MARKDOWN_SYNTAX = re.compile(
 """Text of an HTML page that has another meaning in Markdown."""
 _LIST_NUMBER = re.compile(r"^(\d{1,9})(?=[.)](?:[ \t]|$))", re.MULTILINE)
 _PIPE = re.compile(r"(?<!\\)\|")
+_FENCE = "```"
+_BACKTICKS = re.compile("`+")
 _BLANK_LINES = re.compile(r"\n{3,}")
 RewriteUrl = Callable[[str], str]
 """Function that maps a URL in the source to the URL in the Markdown."""
@@ -77,6 +88,9 @@ TIME_LIMIT = 25.0
 FILE_COUNT_LIMIT = 5000
 UNPACKED_LIMIT = 64 << 20
 """Limits for an archive: the number of its files, and their total unpacked size in bytes."""
+_UNREADABLE = (BadZipFile, RuntimeError, OSError, EOFError, ValueError, zlib.error, LZMAError)
+"""Errors for a damaged archive, and for a damaged or encrypted file in it. RuntimeError includes a form of compression that
+Python does not know, and nesting that is too deep."""
 _HTML = re.compile(r"\.x?html?$", re.IGNORECASE)
 _MARKDOWN = re.compile(r"\.(?:md|markdown|mdx)$", re.IGNORECASE)
 _DOCX = re.compile(r"\.docx$", re.IGNORECASE)
@@ -183,6 +197,8 @@ def _read_website(url: str, fetcher: Fetcher) -> ImportedFiles:
             if final_url in read or not final_url.startswith(folder_url) or not is_html:
                 pages_found -= 1  # Images and files are not pages.
                 continue
+            if _is_too_deep(final_url.removeprefix(folder_url)):
+                continue
             page = read_html(_html_text(download))
         except (FetchFailure, ConversionFailure):
             continue
@@ -276,14 +292,16 @@ def _read_archive(data: bytes) -> ImportedFiles:
                     continue
                 try:
                     files[path] = archive.read(info)
-                except (BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError, ValueError):
+                except _UNREADABLE:
                     # The page counts as found, although its file is damaged or encrypted.
                     imported.pages_found += _is_page(path)
-    except BadZipFile:
+    except _UNREADABLE:
         raise ImportFailure("The file at this URL is not a ZIP archive") from None
     # Files that keep their names come first, so that converted pages and their pictures get other names.
     for path, content in sorted(_without_top_folder(files).items(), key=lambda item: _is_converted(item[0])):
         imported.pages_found += _is_page(path)
+        if _is_too_deep(path):
+            continue
         try:
             _add_archived_file(imported, path, content)
         except ConversionFailure:
@@ -295,34 +313,39 @@ def _read_archive(data: bytes) -> ImportedFiles:
 
 def _add_archived_file(imported: ImportedFiles, path: str, content: bytes) -> None:
     stem = posixpath.splitext(path)[0]
-    if _HTML.search(path):
-        text = _html_text(FetchedFile(path, "text/html", None, content))
-        imported.add(f"{stem}.md", read_html(text).markdown(_markdown_link))
-    elif _DOCX.search(path):
-        converted = convert_docx(content, page_trees.page_slug(posixpath.basename(stem)), imported.files)
-        imported.files.update(converted.files)
-        imported.add(f"{stem}.md", converted.markdown)
-    else:
+    if not _is_converted(path):
         if _is_table_of_contents(path):
             content = rewrite_links(content.decode("utf-8", "replace"), _markdown_link).encode()
         imported.files[path] = content
         imported.pages_read += _is_page(path)
+    elif _HTML.search(path):
+        text = _html_text(FetchedFile(path, "text/html", None, content))
+        imported.add(f"{stem}.md", read_html(text).markdown(_markdown_link))
+    else:
+        converted = convert_docx(content, page_trees.page_slug(posixpath.basename(stem)), imported.files)
+        imported.files.update(converted.files)
+        imported.add(f"{stem}.md", converted.markdown)
 
 
 def _markdown_link(address: str) -> str:
-    """Return a relative link to an HTML file with the suffix `.md`, which the file gets. Other links stay as they
-    are."""
+    """Return a relative link to an HTML page with the suffix `.md`, which its file gets. Other links stay as they are."""
     try:
         parts = urlsplit(address)
     except ValueError:
         return address
-    if parts.scheme or parts.netloc or not _HTML.search(parts.path):
+    if parts.scheme or parts.netloc or not _HTML.search(parts.path) or _is_hidden(parts.path):
         return address
     return parts._replace(path=_HTML.sub(".md", parts.path)).geturl()
 
 
+def _is_too_deep(path: str) -> bool:
+    """Return whether the pages of a folder do not include a file with this path."""
+    return path.count("/") > DEPTH_LIMIT
+
+
 def _is_page(path: str) -> bool:
-    return _is_converted(path) or (bool(_MARKDOWN.search(path)) and not _is_table_of_contents(path))
+    is_markdown = bool(_MARKDOWN.search(path)) and not _is_table_of_contents(path) and not _is_hidden(path)
+    return is_markdown or _is_converted(path)
 
 
 def _is_table_of_contents(path: str) -> bool:
@@ -330,7 +353,13 @@ def _is_table_of_contents(path: str) -> bool:
 
 
 def _is_converted(path: str) -> bool:
-    return bool(_HTML.search(path) or _DOCX.search(path))
+    return bool(_HTML.search(path) or _DOCX.search(path)) and not _is_hidden(path)
+
+
+def _is_hidden(path: str) -> bool:
+    """Return whether a path is in a folder without pages, such as `.gitbook/assets`."""
+    steps = path.split("/")
+    return any((step.startswith(".") and step not in (".", "..")) or step in IGNORED_FOLDERS for step in steps)
 
 
 def _safe_path(name: str) -> str | None:
@@ -412,7 +441,7 @@ def convert_docx(data: bytes, stem: str, used: Collection[str] = ()) -> Converte
         with ZipFile(BytesIO(data)) as archive:
             if sum(each.file_size for each in archive.infolist()) > SIZE_LIMIT * 10:
                 raise ConversionFailure(f"is larger than {SIZE_LIMIT // 100_000} MB when unpacked")
-    except BadZipFile:
+    except _UNREADABLE:
         raise ConversionFailure("is not a Word document") from None
     files: dict[str, bytes] = {}
 
@@ -425,16 +454,7 @@ def convert_docx(data: bytes, stem: str, used: Collection[str] = ()) -> Converte
 
     try:
         result = mammoth.convert_to_html(BytesIO(data), convert_image=mammoth.images.img_element(store_image))
-    except (
-        KeyError,
-        ValueError,
-        OSError,
-        AttributeError,
-        IndexError,
-        BadZipFile,
-        SyntaxError,
-        RecursionError,
-    ) as failure:
+    except (*_UNREADABLE, LookupError, AttributeError, TypeError, ExpatError) as failure:
         # mammoth expects an intact file and raises many kinds of exceptions on damaged ones.
         raise ConversionFailure(f"is a Word document that could not be read ({type(failure).__name__})") from None
     return ConvertedDocument(read_html(f"<body>{result.value}</body>").markdown(lambda address: address), files)
@@ -446,6 +466,17 @@ class _Converter(MarkdownConverter):
 
     def escape(self, text: str, parent_tags: set[str]) -> str:
         return _LIST_NUMBER.sub(r"\1\\", _MARKDOWN_SYNTAX.sub(r"\\\g<0>", text))
+
+    def convert_pre(self, el: Tag, text: str, parent_tags: set[str]) -> str:
+        """Return a code block, with a fence that is longer than each row of backticks in the code."""
+        block = str(super().convert_pre(el, text, parent_tags))  # type: ignore[misc]  # not in its stubs
+        longest = max(map(len, _BACKTICKS.findall(text)), default=0)
+        if longest < len(_FENCE):
+            return block
+        before, _, rest = block.partition(_FENCE)
+        code, _, after = rest.rpartition(_FENCE)
+        fence = "`" * (longest + 1)
+        return f"{before}{fence}{code}{fence}{after}"
 
     def convert_td(self, el: Tag, text: str, parent_tags: set[str]) -> str:
         return str(super().convert_td(el, _PIPE.sub(r"\|", text), parent_tags))  # type: ignore[misc]  # not in its stubs
@@ -468,8 +499,8 @@ class _Soup(BeautifulSoup):
 
 
 def _main_part(soup: BeautifulSoup) -> Tag:
-    """Return the main part of a page: the only element of the first possible kind in `_MAIN_SELECTORS`, else the
-    page."""
+    """Return the main part of a page: the element of the first selector in `_MAIN_SELECTORS` that matches exactly one.
+    If no selector does, return the whole page."""
     candidates = map(soup.select, _MAIN_SELECTORS)
     return next((tags[0] for tags in candidates if len(tags) == 1), soup)
 
@@ -508,7 +539,7 @@ def _fill_rowspans(main: Tag) -> None:
         added += _span(cell, "colspan") - 1
         if added > _ADDED_CELL_LIMIT:
             del cell["colspan"]
-    # By the parent of the rows: the number of further rows that the last cell of each column spans.
+    # By the parent of the rows: how many of the next rows the last cell of each column spans.
     rows_below: dict[int, list[int]] = {}
     for row in main.find_all("tr"):
         spans, column = rows_below.setdefault(id(row.parent), []), 0

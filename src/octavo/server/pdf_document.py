@@ -175,6 +175,8 @@ class PdfBook:
     pictures: Mapping[str, Callable[[], bytes]]
     _page: Json = field(default_factory=dict)
     _depth: int = 0
+    _width: float = WIDTH
+    """Width beside the indentation of the current block, in points."""
 
     def to_bytes(self) -> bytes:
         """Return the PDF."""
@@ -207,11 +209,11 @@ class PdfBook:
     def _indented(self, blocks: tuple[Block, ...], indent: float = _INDENT) -> Iterator[Flowable]:
         """Yield flowables for nested blocks, indented by `indent` points."""
         indent = indent if self._depth < INDENT_LIMIT else 0
-        self._depth += 1
+        self._depth, self._width = self._depth + 1, self._width - indent
         yield Indenter(left=indent)
         yield from self._blocks(blocks)
         yield Indenter(left=-indent)
-        self._depth -= 1
+        self._depth, self._width = self._depth - 1, self._width + indent
 
     def _heading(self, block: Block) -> Iterator[Flowable]:
         style = _HEADINGS[min(int(block.attrs.get("level", 1)), len(_HEADINGS)) - 1]
@@ -265,7 +267,7 @@ class PdfBook:
         if not width:
             return
         full: list[list[Any]] = [row + [""] * (width - len(row)) for row in rows]
-        yield Table(full, colWidths=[WIDTH / width] * width, style=_GRID, repeatRows=0, splitInRow=1)
+        yield Table(full, colWidths=[self._width / width] * width, style=_GRID, repeatRows=0, splitInRow=1)
         yield Spacer(1, 8)
 
     def _cell(self, cell: Block, limit: int = _TEXT_LENGTH) -> str:
@@ -298,7 +300,7 @@ class PdfBook:
     def _picture(self, address: str) -> Flowable | None:
         match links.resolve(address, page_trees.link_base(self._page), self.link_targets):
             case links.FileLink(file=name) if name in self.pictures:
-                return _load_image(self.pictures[name]())
+                return _load_image(self.pictures[name](), self._width)
         return None
 
     def _include(self, block: Block) -> Iterator[Flowable]:
@@ -361,8 +363,8 @@ def _split_code(line: str) -> Iterator[str]:
     yield line[start:]
 
 
-def _load_image(data: bytes) -> Flowable | None:
-    """Return an image, scaled down to the width of the sheet. None if it cannot be read."""
+def _load_image(data: bytes, available_width: float) -> Flowable | None:
+    """Return an image, scaled down to the available width and to the height of the sheet. None if it cannot be read."""
     try:
         with PillowImage.open(BytesIO(data), formats=("PNG", "JPEG", "GIF", "WEBP")) as picture:
             width, height = picture.size
@@ -374,7 +376,7 @@ def _load_image(data: bytes) -> Flowable | None:
             )
     except (OSError, ValueError, SyntaxError, PillowImage.DecompressionBombError):
         return None
-    scale = min(WIDTH / (width * 0.75), 160 * mm / (height * 0.75), 1)
+    scale = min(available_width / (width * 0.75), 160 * mm / (height * 0.75), 1)
     plain.seek(0)
     return Image(plain, width * 0.75 * scale, height * 0.75 * scale)
 

@@ -34,7 +34,7 @@ from octavo.server.fetcher import FetchedFile, Fetcher
 from octavo.server.handlers import change_requests
 from octavo.server.handlers.permissions import allows, organization_guard, organization_role, require
 from octavo.server.handlers.spaces import add_next, get_at, get_revision, page_of, page_text, set_current, with_text
-from octavo.server.page_texts import expand_includes, include_by_id
+from octavo.server.page_texts import evaluate_text, expand_includes, include_by_id
 from octavo.server.rest import BackgroundWork, Refusal, World, before_save, guards, handle, iso, omit, presents
 from octavo.server.store import Json, MissingResource
 
@@ -362,13 +362,20 @@ def pdf_maker(world: World, payload: str, signature: str) -> Callable[[], bytes]
         page = page_trees.find(pages, export["page"]) or {}
         pages = [{**page, "pages": []} if export["only"] else page]
     documents = (page for page in page_trees.walk(pages) if page["type"] == "document")
-    texts = {page["id"]: expand_includes(world.store, page_text(world, page), page, revision) for page in documents}
+    texts = {page["id"]: _printed_text(world, page, revision) for page in documents}
     pictures = {file["id"]: file for file in revision["files"] if "dimensions" in file}
     data = {name: partial(_read_blob, world, file["blob"]) for name, file in pictures.items()}
     make: Callable[[], bytes] = _pdf_book(
         space["title"], pages, texts, page_trees.link_targets_of(revision), data
     ).to_bytes
     return make
+
+
+def _printed_text(world: World, page: Json, revision: Json) -> str:
+    """Return the text of a page with its included content, and with the values of its expressions."""
+    text = expand_includes(world.store, page_text(world, page), page, revision)
+    variables = {"space": revision["variables"], "page": page.get("variables") or {}}
+    return evaluate_text(text, variables, fixed_only=True)
 
 
 def _read_blob(world: World, name: str) -> bytes:
