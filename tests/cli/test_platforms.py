@@ -20,7 +20,7 @@ from octavo.cli import sessions
 from octavo.cli.arguments import DEFAULT_ROLE, PEOPLE_BY_ROLE
 from octavo.cli.late_client import LazyPlatform
 from octavo.cli.platform_folders import PlatformFolder
-from octavo.cli.platforms import open_demo_platform
+from octavo.cli.platforms import open_demo_platform, open_folder_platform, update_folder
 from octavo.client.client import Client
 from octavo.server.app import Platform
 from octavo.server.demo import history
@@ -67,6 +67,22 @@ def test_each_person_of_the_demo_has_an_own_key(demo_folder: PlatformFolder) -> 
     assert len(set(keys.values())) == len(PEOPLE_BY_ROLE)
     folder.clear()
     assert not list(folder.path.glob("key*"))
+
+
+@pytest.mark.parametrize("name", ["README.md", "lamp.png", ".gitbook/includes/note.md", ".gitbook/vars.yaml"])
+def test_each_changed_file_of_an_opened_folder_is_a_change(tmp_path: Path, folder: PlatformFolder, name: str) -> None:
+    pages = tmp_path / "pages"
+    (pages / ".gitbook/includes").mkdir(parents=True)
+    (pages / "README.md").write_text("# Home\n\n![](lamp.png)\n")
+    for path in ("lamp.png", ".gitbook/includes/note.md", ".gitbook/vars.yaml"):
+        (pages / path).write_text("a: b\n")
+    platform = open_folder_platform(folder, pages, "Mia", [])
+    has_changed = [update_folder(folder, pages, lambda done, count: None)]
+    (pages / name).write_text("a: c\n\n![](lamp.png)\n")
+    has_changed.append(update_folder(folder, pages, lambda done, count: None))
+    platform.close()
+    platform.world.store.close()
+    assert has_changed == [False, True]
 
 
 def is_inside(function: str, thread: int) -> bool:

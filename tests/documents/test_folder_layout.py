@@ -182,8 +182,17 @@ def test_links_by_id_become_relative_files() -> None:
     ],
 )
 def test_only_links_in_code_stay(code: str) -> None:
-    text = rewrite_links(f"[a](x)\n\n{code}\n\n```[a](x)``` [a](x)\n", lambda _: "y")
-    assert text == f"[a](y)\n\n{code}\n\n```[a](y)``` [a](y)\n"
+    text = rewrite_links(f"[a](x)\n\n{code}\n\n```[a](x)``` [`b`](x) \\`[a](x)`\n", lambda _: "y")
+    assert text == f"[a](y)\n\n{code}\n\n```[a](x)``` [`b`](y) \\`[a](y)`\n"
+
+
+def test_path_with_a_colon_is_no_url(tmp_path: Path) -> None:
+    paths = {"vector": "std::vector.md", "colon": "how-to/a:b.md"}
+    found = layout(*(Page(id=name, title=name, git={"path": path}) for name, path in paths.items()))
+    assert found.text_in_folder("colon", "[v](/pages/vector)\n") == "[v](../std::vector.md)\n"
+    assert found.text_in_folder("vector", "[v](/pages/vector)\n") == "[v](std%3A%3Avector.md)\n"
+    read = read_summary(tmp_path, write_summary(found.entries))
+    assert [each.path for each in read] == [Path(path) for path in paths.values()]
 
 
 # Table of contents

@@ -168,6 +168,12 @@ def test_files_shown_by_pages_are_loaded(world: World) -> None:
     assert world.store.blob(files[1]["blob"]) == b"data\n"
 
 
+def test_hidden_files_in_the_assets_are_left_out(world: World, folder: Path) -> None:
+    for name in (".gitbook/assets/.DS_Store", ".gitbook/assets/.trash/old.png", ".gitbook/assets/new.png"):
+        write(folder, name, "words")
+    assert [each["name"] for each in get_current(world, load(world, folder).space_id)["files"]] == ["new.png"]
+
+
 def test_files_without_a_suffix_are_loaded(world: World, tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "LICENSE").write_text("MIT")
@@ -235,6 +241,30 @@ def test_configuration_sets_the_root_and_the_files(world: World) -> None:
     loaded = load(world, FOLDERS / "configured")
     assert outline(pages_of(world, loaded)) == ["First", "Second"]
     assert page_titled(world, loaded, "Second")["git"]["path"] == "second.md"
+
+
+def test_file_in_a_summary_is_relative_to_the_summary(world: World, folder: Path) -> None:
+    write(folder, ".gitbook.yaml", "structure:\n  summary: parts/contents.md\n")
+    write(folder, "parts/contents.md", "* [Home](../README.md)\n* [Data](data.pdf)\n* [Plan](../plan%20b.pdf)\n")
+    write(folder, "parts/data.pdf", "data")
+    write(folder, "plan b.pdf", "plan")
+    revision = get_current(world, load(world, folder).space_id)
+    files = {each["id"]: each["git"]["path"] for each in revision["files"]}
+    links = {each["title"]: each["target"] for each in revision["pages"] if each["type"] == "link"}
+    assert {title: files.get(target.get("file", "")) for title, target in links.items()} == {
+        "Data": "parts/data.pdf", "Plan": "plan b.pdf"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("contents", ["* [Docs](readme.md)\n* [Set up](setup.md)\n", "* [Set up](setup.md)\n"])
+def test_names_in_the_root_of_the_pages_are_found_in_any_case(world: World, folder: Path, contents: str) -> None:
+    write(folder, ".gitbook.yaml", "root: docs\n")
+    write(folder, "docs/readme.md", "# Docs\n\nWords.\n")
+    write(folder, "docs/Setup.md", "# Set up\n\nSteps.\n")
+    write(folder, "docs/SUMMARY.md", contents)
+    loaded = load(world, folder)
+    assert outline(pages_of(world, loaded)) == ["Docs", "Set up"]
+    assert ("Words." in text(world, loaded, "Docs"), "Steps." in text(world, loaded, "Set up")) == (True, True)
 
 
 @pytest.mark.parametrize(

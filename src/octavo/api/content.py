@@ -24,14 +24,14 @@ class Git(Model):
     """The location of content in a Git repository."""
 
     oid: SafeLine = ""
-    path: SafeLine | None = None
+    path: SafeAddress | None = None
     message: SafeLine | None = None
     created_by_platform: bool | None = Field(
         None,
         validation_alias=AliasChoices("createdByPlatform", "createdByGitBook"),
         serialization_alias="createdByPlatform",
     )
-    url: SafeLine | None = None
+    url: SafeAddress | None = None
     ref: SafeLine | None = None
 
 
@@ -49,7 +49,7 @@ class Page(Model):
     updated_at: Moment | None = None
     description: SafeText | None = None
     slug: SafeLine | None = None
-    path: SafeLine | None = None
+    path: SafeAddress | None = None
     link_title: SafeLine | None = None
     """A short title for navigation. Newer servers only."""
     pages: "tuple[Page, ...]" = ()
@@ -57,7 +57,7 @@ class Page(Model):
     markdown: SafeText | None = None
     document: SafeJson | None = None
     target: SafeJson | None = None
-    href: SafeLine | None = None
+    href: SafeAddress | None = None
     hidden: bool = False
     no_index: bool = False
     no_robots_index: bool = False

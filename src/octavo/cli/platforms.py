@@ -77,7 +77,7 @@ def update_folder(folder: PlatformFolder, pages: Path, on_progress: Callable[[in
     the database, because the platform handles requests meanwhile. Raises OSError."""
     with closing(Store(folder.database)) as store:
         loaded = _load_folder(World(store), pages, organization=ORGANIZATION, author=PERSON, on_progress=on_progress)
-    return bool(loaded.created or loaded.edited or loaded.deleted or loaded.moved)
+    return bool(loaded.has_changed)
 
 
 def space_id_of_folder(folder: PlatformFolder, pages: Path) -> str | None:

@@ -66,6 +66,8 @@ class LoadedFolder:
 
     space_id: str
     revision_id: str
+    has_changed: bool = False
+    """True if the load added a revision."""
     created: int = 0
     edited: int = 0
     deleted: int = 0
@@ -169,6 +171,7 @@ def _summarize(world: World, space: Json, revision: Json | None, conflicts: int,
     return LoadedFolder(
         space["id"],
         revision["id"],
+        has_changed=True,
         created=counts["page_created"],
         edited=counts["page_edited"],
         deleted=counts["page_deleted"],

@@ -20,7 +20,7 @@ from urllib.parse import unquote
 from octavo.api.folding import diagram_labels, encode_mention, fold, to_index_text
 from octavo.documents import page_trees
 from octavo.documents.blocks import Block, line_starts
-from octavo.documents.folders.folder import FENCED, change_outside_code, rewrite_links
+from octavo.documents.folders.folder import CODE_SPAN, FENCED, change_outside_code, rewrite_links
 from octavo.documents.source_reader import parse
 from octavo.documents.tag_blocks import Tag, TagScanner
 from octavo.server.rest import World
@@ -32,8 +32,6 @@ _TOKEN = re.compile(
     r"""|(?P<sign>===|!==|==|!=|<=|>=|&&|\|\||[!<>()]))"""
 )
 _MARKDOWN_SIGNS = re.compile(r"[\\`*_\[\]{}|#~$:]")
-_CODE_SPAN = re.compile(r"(?<!`)(`{1,9})(?!`)[^\n]{1,1000}?(?<!`)\1(?!`)")
-"""Code in a line of text."""
 _CONSTANTS = {"true": True, "false": False, "null": None, "undefined": None}
 _EXPRESSION_DEPTH_LIMIT, _TOKEN_LIMIT = 40, 200
 INCLUDE_DEPTH_LIMIT = 4
@@ -236,7 +234,7 @@ def _code_ranges(text: str) -> list[tuple[int, int]]:
     """Return the start and end of each code block and code span, in order."""
     fences = [fence.span() for fence in FENCED.finditer(text)]
     outside = FENCED.sub(lambda fence: "\n" * len(fence[0]), text)
-    return sorted([*fences, *(span.span() for span in _CODE_SPAN.finditer(outside))])
+    return sorted([*fences, *(span.span() for span in CODE_SPAN.finditer(outside))])
 
 
 def _condition_tags(text: str, scanner: TagScanner, code: Sequence[tuple[int, int]]) -> Iterator[tuple[int, Tag]]:

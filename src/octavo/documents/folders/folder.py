@@ -69,8 +69,8 @@ class Entry:
     path: Path | None = None
     """File of a document, relative to the root of the pages."""
     target: str = ""
-    """Target of a link: a URL, or the path of a page or file from the root as `link_path` writes it, with an anchor.
-    For other entries without a file: their folder, or their link or text in the table of contents."""
+    """Target of a link: a URL, or the path of a page or file from the root as `link_path` writes it, with an anchor. For
+    a group or document without a file: its folder, or its text in the table of contents."""
     children: list[Entry] = field(default_factory=list)
     slug: str = ""
     """Slug of a group. Empty if the slug follows from the title."""
@@ -95,8 +95,7 @@ class Folder:
     unlisted: list[Path] = field(default_factory=list)
     """Files of the pages that are not in the table of contents."""
     _file_names: dict[Path, dict[str, str]] = field(default_factory=dict)
-    """File names on disk for each directory read so far, by exact name and by case-folded name. An exact name takes
-    precedence over an equal case-folded name."""
+    """Names on disk by exact and by folded name, for each directory read so far. If both match, the exact name counts."""
 
     def report(self, path: Path | str, message: str) -> None:
         """Record a problem with a file, once."""
@@ -166,13 +165,15 @@ class Folder:
         return path_on_disk
 
     def _names_in(self, folder: Path) -> dict[str, str]:
-        if folder not in self._file_names:
+        directory = self.root / folder  # `root` changes when `.gitbook.yaml` is read.
+        if directory not in self._file_names:
             try:
-                names = sorted(os.listdir(self.root / folder))
+                names = sorted(os.listdir(directory))
             except (OSError, ValueError):
                 names = []
-            self._file_names[folder] = {fold(name): name for name in reversed(names)} | {name: name for name in names}
-        return self._file_names[folder]
+            by_folded_name = {fold(name): name for name in reversed(names)}
+            self._file_names[directory] = by_folded_name | {name: name for name in names}
+        return self._file_names[directory]
 
 
 def walk_entries(entries: list[Entry]) -> Iterator[Entry]:
@@ -216,6 +217,11 @@ def fingerprint(folder: Path) -> bytes:
     return digest.digest()
 
 
+def is_page_path(path: str) -> bool:
+    """Return whether a path ends like the file of a page, in any case."""
+    return path.lower().endswith(PAGE_SUFFIXES)
+
+
 def include_targets(markdown: str) -> Iterator[str]:
     """Yield the targets of the includes in a page, as written."""
     return (match[1] for match in _INCLUDE.finditer(markdown))
@@ -229,13 +235,19 @@ def slug_source(path: PurePath) -> str:
 
 
 def files_below(folder: Folder, where: Path) -> Iterator[Path]:
-    """Yield the files below a folder such as `ASSETS`, in the root of the pages and in the whole folder. Paths are
-    relative to the root."""
+    """Yield the files below a folder such as `ASSETS`, in the root of the pages and in the whole folder. Hidden files
+    are left out. Paths are relative to the root."""
     for top in dict.fromkeys((folder.root, folder.top)):
         for directory, subfolders, names in os.walk(top / where):
-            subfolders.sort(key=natural_order)
+            subfolders[:] = sorted((name for name in subfolders if not name.startswith(".")), key=natural_order)
             for name in sorted(names, key=natural_order):
-                yield Path(os.path.relpath(Path(directory) / name, folder.root))
+                if not name.startswith("."):
+                    yield Path(os.path.relpath(Path(directory) / name, folder.root))
+
+
+def encode_scheme(url: str) -> str:
+    """Return the URL of a path with encoded colons if it would name a scheme, as `std::vector.md` does."""
+    return url.replace(":", "%3A") if EXTERNAL_URL.match(url) else url
 
 
 def title_from_name(stem: str) -> str:
@@ -275,11 +287,15 @@ def passes_link(folder: Path, path: str) -> bool:
     return False
 
 
-_LINK = re.compile(
+CODE_SPAN = re.compile(r"(?<![`\\])(`{1,9})(?!`)[^\n]{1,1000}?(?<!`)\1(?!`)")
+"""Code in a line of text."""
+_CODE_OR_LINK = re.compile(
+    rf"{CODE_SPAN.pattern}|"
     r"""\]\(\s{0,9}(?:<([^<>\n]{1,1000})>|([^\s()]{1,1000}(?:\([^\s()]{0,99}\)[^\s()]{0,99}){0,9}))"""
     r"""|(?:src|href|srcset|url)=["']([^"'\n]{1,1000})["']"""
 )
-"""Markdown or HTML link. URLs of more than 1000 characters are not matched, because they cannot be paths."""
+"""Code in a line, or a Markdown or HTML link. URLs of more than 1000 characters are not matched, because they cannot be
+paths."""
 FENCED = re.compile(
     r"^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t]){0,20}(```+(?=[^`\n]*$)|~~~+)[^\n]*\n.*?(?:^[ \t>]{0,20}\1[`~]*[ \t]*$|\Z)",
     re.MULTILINE | re.DOTALL,
@@ -288,21 +304,28 @@ FENCED = re.compile(
 
 
 def link_urls(markdown: str) -> Iterator[str]:
-    """Yield the URLs of links and images in a page outside fenced code, as written."""
-    for match in _LINK.finditer(FENCED.sub("", markdown)):
-        yield match[1] or match[2] or match[3]
+    """Yield the URLs of links and images in a page outside code, as written."""
+    return filter(None, map(_url_in, _CODE_OR_LINK.finditer(FENCED.sub("", markdown))))
 
 
 def rewrite_links(markdown: str, new_url: Callable[[str], str | None]) -> str:
-    """Return `markdown` with each link URL outside fenced code replaced by `new_url(URL)`, or unchanged if that is
-    None."""
+    """Return `markdown` with the URL of each link outside code replaced by `new_url(URL)`. A URL for which that is None
+    stays."""
 
     def replace(match: re.Match[str]) -> str:
-        before, url, after = match[0].rpartition(match[1] or match[2] or match[3])
-        target = new_url(url)
-        return match[0] if target is None else f"{before}{target}{after}"
+        old = _url_in(match)
+        new = new_url(old) if old else None
+        if new is None:
+            return match[0]
+        before, _, after = match[0].rpartition(old)
+        return f"{before}{new}{after}"
 
-    return change_outside_code(markdown, lambda part: _LINK.sub(replace, part))
+    return change_outside_code(markdown, lambda part: _CODE_OR_LINK.sub(replace, part))
+
+
+def _url_in(match: re.Match[str]) -> str:
+    """Return the URL in a match of `_CODE_OR_LINK`. Empty for code."""
+    return match[2] or match[3] or match[4] or ""
 
 
 def change_outside_code(text: str, change: Callable[[str], str]) -> str:

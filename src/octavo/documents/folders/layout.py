@@ -22,11 +22,12 @@ from octavo.documents.folders.folder import (
     ASSETS,
     EXTERNAL_URL,
     INCLUDES,
-    PAGE_SUFFIXES,
     TAKEN,
     VARIABLES,
     Entry,
     Problem,
+    encode_scheme,
+    is_page_path,
     rewrite_links,
     why_unsafe,
 )
@@ -271,8 +272,7 @@ _OWN_FILES = (SUMMARY, VARIABLES.as_posix())
 """Files that no page or file of a space may replace."""
 _APP_URL = "https://app.gitbook.com"
 _ALWAYS_REWRITTEN = re.compile(r"/(?:pages|files|s|spaces|o)/|https?:", re.IGNORECASE)
-"""Start of platform paths and of absolute URLs. Links with such a start that lead into the folder are rewritten, even
-if the path of the page stays the same."""
+"""Start of a link that is rewritten even if its page keeps its path: a path of the platform, or an absolute URL."""
 
 
 @dataclass(frozen=True)
@@ -367,7 +367,8 @@ class FolderLayout:
 
     def _relative_url(self, target: str, start: str, anchor: str = "") -> str:
         path = posixpath.relpath(self.paths[target], posixpath.dirname(start) or ".")
-        return quote(path, safe="/.-_~!$&'*+,;=:@") + (f"#{quote(anchor, safe='-_.~')}" if anchor else "")
+        url = encode_scheme(quote(path, safe="/.-_~!$&'*+,;=:@"))
+        return f"{url}#{quote(anchor, safe='-_.~:')}" if anchor else url
 
     def url_of(self, reference: Mapping[str, Any], start: str = "") -> str:
         """Return the URL that front matter and link pages use for a reference: a path relative to the folder of
@@ -448,7 +449,7 @@ def _wanted_paths(revision: Revision) -> Iterator[tuple[str, str, str, bool]]:
 def page_path(page: Page) -> str:
     """Return the path of the file of a page: its path in the Git repository, else its path in the space. A page with
     subpages is the README of a folder."""
-    if page.git is not None and page.git.path and page.git.path.endswith(PAGE_SUFFIXES):
+    if page.git is not None and page.git.path and is_page_path(page.git.path):
         return page.git.path
     path = (page.path or "").strip("/")
     if not path or any(below.type == "document" for below in page.pages):

@@ -23,6 +23,8 @@ from octavo.documents.folders.folder import (
     PAGE_SUFFIXES,
     Entry,
     Folder,
+    encode_scheme,
+    is_page_path,
     natural_order,
     title_from_name,
     walk_entries,
@@ -81,7 +83,7 @@ def _read_configuration(folder: Folder) -> tuple[Path, str | None]:
     structure = structure if isinstance(structure, dict) else {}
     readme, summary = structure.get("readme"), structure.get("summary")
     first = folder.resolve(readme, Path()) if isinstance(readme, str) else None
-    return first or Path("README.md"), summary if isinstance(summary, str) else None
+    return first or folder.actual_path(Path("README.md")), summary if isinstance(summary, str) else None
 
 
 def _configured_root(folder: Folder, where: str) -> Path | None:
@@ -126,7 +128,7 @@ def _add_unlisted(folder: Folder, summary: Path, readme: Path) -> None:
 def _folder_entries(folder: Folder, readme: Path) -> list[Entry]:
     """Return the entries for the pages and subfolders of the root folder. The first page of the space (`readme`, else
     an index page) comes first, and is stored as `folder.first_page`."""
-    folder.first_page = readme if folder.has_file(readme) and _is_page(readme) else _find_index(folder, Path())
+    folder.first_page = readme if folder.has_file(readme) and is_page_path(readme.name) else _find_index(folder, Path())
     entries = _entries_below(folder, Path(), None)
     return [Entry("document", path=folder.first_page), *entries] if folder.first_page else entries
 
@@ -151,7 +153,7 @@ def _entries_below(folder: Folder, path: Path, index: Path | None) -> list[Entry
         if directory_entry.is_dir(follow_symlinks=False):
             if entry := _directory_entry(folder, name):
                 entries.append(entry)
-        elif _is_page(name) and (fold(directory_entry.name) != "summary.md" or path.parts):
+        elif is_page_path(name.name) and (fold(directory_entry.name) != "summary.md" or path.parts):
             entries.append(Entry("document", path=name))
     return entries
 
@@ -194,17 +196,13 @@ def _is_readable(folder: Folder, directory_entry: os.DirEntry[str], path: Path) 
     return real.is_file()
 
 
-def _is_page(path: Path) -> bool:
-    return path.suffix.lower() in PAGE_SUFFIXES
-
-
 def _find_index(folder: Folder, path: Path) -> Path | None:
     """Return the index page of a folder: its README, else its index file. None if it has neither."""
     try:
         names = sorted(os.listdir(folder.root / path))
     except OSError:
         return None
-    pages = [path / name for name in names if _is_page(Path(name)) and folder.has_file(path / name)]
+    pages = [path / name for name in names if is_page_path(name) and folder.has_file(path / name)]
     index_pages = (page for stem in _INDEX_STEMS for page in pages if fold(page.stem) == stem)
     return next((page for page in index_pages if page != folder.first_page), None)
 
@@ -296,9 +294,10 @@ class _SummaryReader:
         if not self._folder.has_file(path):
             tries = [path / "README.md", path / "index.md", *([path.with_name(f"{path.name}.md")] if path.name else [])]
             path = next((each for each in map(self._folder.actual_path, tries) if self._folder.has_file(each)), path)
-        if path.suffix.lower() not in (*PAGE_SUFFIXES, ""):
-            return Entry("link", title, target=url, link_title=short)
         anchor = url.partition("#")[2]
+        if path.suffix.lower() not in (*PAGE_SUFFIXES, ""):
+            target = link_path(path.as_posix(), anchor) if self._folder.has_file(path) else url
+            return Entry("link", title, target=target, link_title=short)
         return Entry("document", title, path=path, target=f"#{anchor}" if anchor else "", link_title=short)
 
     def _link_title(self, block: Block, url: str) -> str:
@@ -389,7 +388,8 @@ def _items(entries: Iterable[Entry], depth: int) -> Iterator[str]:
 
 def link_path(path: str, anchor: str = "") -> str:
     """Return the URL of a path, with its spaces as they are."""
-    return _PATH_SIGNS.sub(lambda found: f"%{ord(found[0]):02X}", path) + (f"#{anchor}" if anchor else "")
+    url = encode_scheme(_PATH_SIGNS.sub(lambda found: f"%{ord(found[0]):02X}", path))
+    return f"{url}#{anchor}" if anchor else url
 
 
 def _link_target(url: str) -> str:
