@@ -33,7 +33,7 @@ def docs(demo: CommandLine) -> Path:
 def test_pulled_space_is_listed_edited_and_restored(demo: CommandLine, docs: Path) -> None:
     assert "\n# How we work\n" in (docs / "README.md").read_text()
     assert demo.run("status", cwd=docs).out == ""
-    (docs / "running/severity.md").write_text("# How bad is it?\n\nVery.\n")
+    (docs / "running/severity.md").write_bytes(b"# How bad is it?\r\n\r\nVery.\r\n")
     (docs / "people/privacy.md").unlink()
     assert (
         demo.run("status", cwd=docs / "running").out
@@ -47,7 +47,9 @@ def test_pulled_space_is_listed_edited_and_restored(demo: CommandLine, docs: Pat
         "Restored people/privacy.md.\n"
     )
     assert demo.run("status", cwd=docs).out == ""
-    assert (docs / ".octavo/conflicts/running/severity.md").read_text() == "# How bad is it?\n\nVery.\n"
+    assert (docs / ".octavo/conflicts/running/severity.md").read_bytes() == b"# How bad is it?\r\n\r\nVery.\r\n"
+    restored = (docs / "running/severity.md").read_bytes()
+    assert restored.count(b"\r\n") == restored.count(b"\n") > 0
 
 
 def test_deleted_image_is_restored_from_the_server(demo: CommandLine, docs: Path) -> None:

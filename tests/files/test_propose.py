@@ -9,8 +9,10 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import Page, Revision
 from octavo.api.operation import ChangeRequestRef
 from octavo.documents.folders.layout import FolderLayout
+from octavo.files import proposal
 from octavo.files.proposal import Proposal, ProposalFailed
 from octavo.files.proposal_plan import FileVersion, FolderLinkTargets, ProposalPlan, page_change
+from tests.data.connections import RequestGate
 from tests.files.conftest import SETUP, PulledSide
 from tests.server.space_editor import SpaceEditor, insert, update
 
@@ -216,6 +218,52 @@ async def test_linked_file_with_a_space_in_its_name_is_proposed(docs: PulledSide
     docs.edit("setup.md", "Install it.", "![](images/my%20lamp.png)")
     plan, _ = await propose(docs)
     assert list(plan.new_files) == ["images/my lamp.png"]
+
+
+async def test_page_with_a_suffix_in_capitals_is_proposed_once(docs: PulledSide) -> None:
+    docs.write("New.MD", "# New\n\nWords.\n")
+    assert docs.status() == ["? New.MD"]
+    docs.edit("SUMMARY.md", "* [Setup](setup.md)", "* [Setup](setup.md)\n* [New](New.MD)")
+    plan, _ = await propose(docs)
+    assert plan.summary == "1 page added"
+
+
+async def test_links_of_an_edited_page_lead_to_new_pages_and_files(docs: PulledSide, editor: SpaceEditor) -> None:
+    docs.write("more/new.md", "# New\n\n## Step:1\n\nBack to [setup](../setup.md).\n")
+    docs.write(".gitbook/assets/lamp.png", "a picture")
+    docs.edit("SUMMARY.md", "* [Setup](setup.md)", "* [Setup](setup.md)\n* [New](more/new.md)")
+    docs.edit("setup.md", "Install it.", "See [this](more/new.md#step:1). ![](.gitbook/assets/lamp.png)")
+    before = docs.files()
+    _, request = await propose(docs)
+    at = request.ref(editor.space)
+    page = (await editor.page("New", at)).id
+    (file,) = (await editor.ask(content.ListFiles(at=at))).items
+    assert f"See [this](/pages/{page}#step:1). ![](/files/{file.id})" in await text_of(editor, at, "Setup")
+    assert f"[setup](/pages/{await editor.id('Setup')})" in await text_of(editor, at, "New")
+    await editor.merge(at)
+    await docs.pull()
+    assert (docs.files(), docs.status()) == (before, [])
+
+
+async def test_new_pages_and_files_have_the_order_of_the_table_of_contents_and_of_their_names(docs: PulledSide) -> None:
+    names = ["seal", "pier", "tide", "boat", "mast", "rope"]
+    for name in names:
+        docs.write(f"{name}.md", f"# {name}\n")
+        docs.write(f".gitbook/assets/{name}.png", name)
+    docs.write("SUMMARY.md", docs.read("SUMMARY.md") + "".join(f"* [{name}]({name}.md)\n" for name in names))
+    plan = await Proposal(docs.folder, docs.live, docs.client.download, "x").plan()
+    assert [each.path for each in plan.new_pages.values()] == [f"{name}.md" for name in names]
+    assert list(plan.new_files) == [f".gitbook/assets/{name}.png" for name in sorted(names)]
+
+
+async def test_edits_are_limited_in_bytes(docs: PulledSide, gate: RequestGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proposal, "MAX_EDIT_BYTES", 1000)
+    entries = "".join(f"* [{name}]({name}.md)\n" for name in "ab")
+    for name in "ab":
+        docs.write(f"{name}.md", f"# {name}\n\n{'あ' * 300}\n")
+    docs.write("SUMMARY.md", docs.read("SUMMARY.md") + entries)
+    await propose(docs)
+    assert [len(op.changes) for op in gate.requests if isinstance(op, content.Edit)] == [1, 1]
 
 
 async def test_text_that_is_not_utf_8_is_not_proposed(docs: PulledSide) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from octavo.api import content
-from octavo.api.operation import Operation
+from octavo.api.operation import Operation, RevisionRef
 from octavo.documents.source_reader import find_markers
-from octavo.files.folder_merge import PullConflict, pull
+from octavo.files.folder_merge import PullConflict, PullResult, pull
 from octavo.files.proposal import Proposal
 from octavo.files.pulled_folder import NotPulled, PulledFolder, SpaceReader
 from tests.files.conftest import HOME, SETUP, PulledSide
@@ -39,7 +39,7 @@ async def test_two_pulls_of_a_revision_are_equal(docs: PulledSide, folder_of: Ca
 async def test_state_contains_no_text(docs: PulledSide) -> None:
     state = (docs.top / ".octavo/state.json").read_text()
     assert "Welcome" not in state
-    assert json.loads(state)["files"]["setup.md"].keys() == {"id", "kind", "sha256", "baseSha256"}
+    assert json.loads(state)["files"]["setup.md"].keys() == {"id", "kind", "baseSha256"}
 
 
 async def test_second_pull_without_changes_writes_nothing(docs: PulledSide) -> None:
@@ -290,6 +290,58 @@ async def test_older_revision_can_be_pulled(
     old = folder_of("old")
     await old.pull(first)
     assert old.files() == docs.files()
+
+
+async def test_file_of_a_page_does_not_get_the_front_matter_of_a_deleted_page(
+    folder_of: Callable[[str], PulledSide], editor: SpaceEditor
+) -> None:
+    side = folder_of("own")
+    side.write("setup.md", f"---\ntags: old\n---\n\n{SETUP}")
+    side.write("SUMMARY.md", "* [Home](README.md)\n* [Setup](setup.md)\n* [Usage](usage.md)\n")
+    await side.pull()
+    assert side.status() == []
+    await editor.publish(content.DeletePage(page=await editor.id("Setup")))
+    await editor.publish(insert("# Setup\n\nOther words.\n"))
+    assert (await side.pull()).conflicts == []
+    assert side.read("setup.md") == "# Setup\n\nOther words.\n"
+
+
+async def test_file_of_the_variables_is_deleted_with_the_last_variable(docs: PulledSide, editor: SpaceEditor) -> None:
+    revision = await docs.reader(editor.space).revision()
+    variables: list[dict[str, str]] = [{"version": "v2"}, {}, {"version": "v3"}, {}]
+
+    async def send(op: Operation[Any]) -> Any:
+        answer = await docs.live.send(op)
+        if not isinstance(op, content.Get) or isinstance(op.at, RevisionRef):
+            return answer
+        return answer.model_copy(update={"id": f"r{len(variables)}", "variables": variables.pop(0)})
+
+    async def pull_once() -> PullResult:
+        folder = docs.folder
+        folder.revision = revision.id
+        return await pull(folder, SpaceReader(send, docs.client.download, editor.space))
+
+    path = ".gitbook/vars.yaml"
+    assert [(await pull_once()).added, (await pull_once()).deleted] == [[path], [path]]
+    assert not (docs.top / path).exists()
+    await pull_once()
+    docs.write(path, "version: mine\n")
+    assert (await pull_once()).conflicts == [
+        PullConflict(path, "it was deleted on main, and you changed it. Your file stays as a new one")
+    ]
+    assert docs.read(path) == "version: mine\n"
+
+
+async def test_long_paths_are_pulled(docs: PulledSide, editor: SpaceEditor) -> None:
+    parent: str | None = None
+    for number in range(7):
+        title = f"{number} " + "long " * 11
+        await editor.publish(insert(f"# {title}\n\nWords.\n", **({"into": parent} if parent else {})))
+        parent = await editor.id(title.strip())
+    assert (await docs.pull()).skipped == []
+    longest = max(docs.files(), key=len)
+    assert (len(longest) > 350, longest.endswith(".md")) == (True, True)
+    assert docs.status() == []
 
 
 async def test_page_without_text_is_named_and_its_file_stays(docs: PulledSide, editor: SpaceEditor) -> None:

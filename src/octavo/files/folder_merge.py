@@ -1,5 +1,4 @@
-"""Brings the content of a space into a folder and merges it with the files there. Also writes changes that were merged in
-Octavo back to a folder that was opened in Octavo.
+"""Brings the content of a space into a folder and merges it with the files there.
 
 A text that both sides changed is merged by regions. If both sides changed the same words, the file gets both versions
 between conflict markers, and a copy of the local file is stored in `.octavo/conflicts`.
@@ -8,18 +7,17 @@ between conflict markers, and a copy of the local file is stored in `.octavo/con
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal
 
 from octavo.api import change_requests
 from octavo.api.content import File, Page, Revision
 from octavo.api.errors import NotFound
 from octavo.api.operation import ChangeRequestRef, RevisionRef
 from octavo.data.access import Send
-from octavo.documents.folders.folder import VARIABLES, Entry, Problem, passes_link, walk_entries
+from octavo.documents.folders.folder import VARIABLES, Problem, passes_link, walk_entries
 from octavo.documents.folders.layout import (
     SUMMARY,
     FolderLayout,
@@ -29,11 +27,11 @@ from octavo.documents.folders.layout import (
     normalize,
     with_front_matter,
 )
-from octavo.documents.folders.table_of_contents import UNLISTED, read_folder, write_summary
+from octavo.documents.folders.table_of_contents import write_summary
 from octavo.documents.merging import page_merge
 from octavo.documents.source_reader import find_markers
 from octavo.files import local_changes
-from octavo.files.local_changes import Entries, LocalFiles, base_entries, proposed_files, structure_of
+from octavo.files.local_changes import Entries, LocalFiles, base_entries, proposed_files
 from octavo.files.pulled_folder import (
     FileKind,
     PulledFolder,
@@ -137,7 +135,9 @@ class FolderMerge:
         revision = self.layout.revision
         present = {*self.layout.pages, *(file.id for file in revision.files)}
         present |= {shared.id for shared in revision.reusable_contents}
-        return [file for file in self.folder.files.values() if file.id and file.id not in present]
+        deleted = [file for file in self.folder.files.values() if file.id and file.id not in present]
+        variables = self.folder.files.get(VARIABLES.as_posix())
+        return [*deleted, variables] if variables is not None and not self.layout.variables() else deleted
 
     def _base(self, file: TrackedFile | None) -> str | None:
         """Return the text that a file had in the last pull. None if the file is new or not a text."""
@@ -326,10 +326,7 @@ class FolderMerge:
                         listed.remove(path)
         for path in self._removed - self._written.keys():
             self.folder.delete(path)
-        self.folder.files = {}
-        for path, file in self._tracked.items():
-            new = self._written.get(path, self.local.data.get(path))
-            self.folder.files[path] = replace(file, sha256=_digest_of_bytes(new) if new is not None else "")
+        self.folder.files = self._tracked
         self.folder.revision = self.result.revision
         self.folder.save()
         self.folder.remove_unused_texts()
@@ -341,76 +338,6 @@ def _digest_of_bytes(data: bytes) -> str:
 
 def _digest_of_text(data: bytes) -> str:
     return text_digest(text_of(data))
-
-
-@dataclass(frozen=True)
-class ExportChange:
-    """A file that an export creates, changes or deletes."""
-
-    status: Literal["A", "M", "D"]
-    path: str
-    data: bytes = b""
-    """New bytes. Empty for a deleted file."""
-
-
-async def export_changes(folder: PulledFolder, reader: SpaceReader) -> tuple[list[ExportChange], tuple[Problem, ...]]:
-    """Return the changes that make a folder equal to the content of its space, and the pages that cannot be written.
-    Raises ApiError or OSError."""
-    revision = await reader.revision()
-    layout = FolderLayout.of(revision, folder.space)
-    pages = [page for page in revision.walk() if page.type == "document" and page.id in layout.paths]
-    texts = await reader.texts(pages)
-    changes: list[ExportChange] = []
-    for file in revision.files:
-        path = layout.paths.get(file.id, "")
-        if path and folder.data(path) is None and (content := await reader.file(file)) is not None:
-            changes.append(ExportChange("A", path, content))
-    # Files are read after the last request, because the user may change them while it waits.
-    for page in pages:
-        path = layout.paths[page.id]
-        data = folder.data(path)
-        if data is None and not texts[page.id].strip():
-            continue  # Octavo reads an entry without a file as an empty page, so an empty page needs none.
-        new = layout.page_file(page.id, texts[page.id], text_of(data or b""))
-        if data is None:
-            changes.append(ExportChange("A", path, new.encode()))
-        elif text_digest(text_of(data)) != text_digest(new):
-            changes.append(ExportChange("M", path, encode_like(new, data)))
-    source = read_folder(folder.top)
-    layout_paths = set(layout.paths.values())
-    for entry in walk_entries(source.entries):
-        path = entry.path.as_posix() if entry.path is not None else ""
-        if path and path not in layout_paths and folder.data(path) is not None:
-            changes.append(ExportChange("D", path))
-    if (summary := _summary_change(folder, layout, source.entries)) is not None:
-        changes.append(summary)
-    return sorted(changes, key=lambda change: change.path), layout.skipped
-
-
-def _summary_change(folder: PulledFolder, layout: FolderLayout, now: list[Entry]) -> ExportChange | None:
-    """Return the change to `SUMMARY.md`. None if the structure is the same."""
-    wanted = [entry for entry in layout.entries if entry.title != UNLISTED or entry.kind != "group"]
-    now = [entry for entry in now if entry.title != UNLISTED or entry.kind != "group"]
-    local_changes.assign_ids(now, {path: name for name, path in layout.paths.items()}, wanted)
-    if structure_of(now) == structure_of(wanted):
-        return None
-    short = {entry.id: entry.link_title for entry in walk_entries(now)}
-    for entry in walk_entries(wanted):
-        entry.link_title = entry.link_title or short.get(entry.id, "")
-    data = folder.data(SUMMARY)
-    text = write_summary(wanted)
-    return ExportChange("A" if data is None else "M", SUMMARY, encode_like(text, data or b""))
-
-
-def write_export(folder: PulledFolder, changes: list[ExportChange]) -> list[Problem]:
-    """Write changes to a folder, and return the files that were not written. Raises OSError."""
-    problems = []
-    for change in changes:
-        if change.status == "D":
-            folder.delete(change.path)
-        elif reason := folder.write(change.path, change.data):
-            problems.append(Problem(change.path, f"Skipped a file: {reason}."))
-    return problems
 
 
 Report = Callable[[str], object]
@@ -440,9 +367,8 @@ async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = la
 
 
 async def finish_proposal(folder: PulledFolder, send: Send) -> frozenset[str]:
-    """Clear `folder.proposal` if its change request was merged, archived or deleted. After a merge, also set
-    `folder.files` to the proposed files, and return the IDs of the proposed pages. Otherwise, return no IDs. The caller
-    stores the folder. Raises ApiError."""
+    """Clear the proposal of a folder if its change request was merged, archived or deleted. The caller stores the folder.
+    After a merge, the proposed files are in `folder.files`. Return the IDs of the merged pages. Raises ApiError."""
     name = folder.proposal.get("changeRequest")
     if not name:
         return frozenset()
@@ -565,7 +491,12 @@ class _SpaceFiles:
 
     def _page(self, page: Page, markdown: str | None, file: TrackedFile | None) -> WantedFile:
         path = self.layout.paths[page.id]
-        before = self.folder.base_text(file.base_sha256) if file is not None else text_of(self.folder.data(path) or b"")
+        if file is not None:
+            before = self.folder.base_text(file.base_sha256)
+        else:
+            # A file of the last pull at this path is of another page, whose front matter this page must not get.
+            is_own = path not in self.folder.files
+            before = text_of(self.folder.data(path) or b"") if is_own else ""
         text = self.layout.page_file(page.id, markdown, before) if markdown is not None else before
         return WantedFile(path, self.server_paths.get(page.id, path), "page", page.id, text, before=file)
 

@@ -18,11 +18,11 @@ from octavo.documents import page_trees
 from octavo.documents.folders.folder import (
     ASSETS,
     IGNORED_FOLDERS,
-    PAGE_SUFFIXES,
     SPECIAL_FOLDER,
     Entry,
     Folder,
     Problem,
+    is_page_path,
     natural_order,
     walk_entries,
     why_unsafe,
@@ -127,9 +127,8 @@ def with_missing_entries(entries: Entries, known: Entries, missing: Collection[s
     pages, sources = to_page_tree(entries), {entry.id: entry for entry in walk_entries(known)}
     sources |= {entry.id: entry for entry in walk_entries(entries)}
     known_pages = to_page_tree(known)
-    above = page_trees.parents(known_pages)
+    above, present = page_trees.parents(known_pages), page_trees.parents(pages)
     for name in above:
-        present = page_trees.parents(pages)
         if name not in missing or name in present:
             continue
         parent = above[name] if above[name] in present else None
@@ -139,6 +138,7 @@ def with_missing_entries(entries: Entries, known: Entries, missing: Collection[s
         index = present_siblings.index(before[-1]) + 1 if before else 0
         node = {"id": name, "type": sources[name].kind, "pages": []}
         pages = page_trees.insert_page(pages, node, parent, index)
+        present = page_trees.parents(pages)
     return _entries_of(pages, sources)
 
 
@@ -328,7 +328,7 @@ class LocalFiles:
                 found.append(FileChange("M", now, file.kind))
         tracked = {self.current_path(file) for file in self.folder.files.values()}
         for path in self.data.keys() - tracked:
-            kind: FileKind = "page" if path.endswith(PAGE_SUFFIXES) else "file"
+            kind: FileKind = "page" if is_page_path(path) else "file"
             has_conflict = kind == "page" and find_markers(self.text(path))
             found.append(FileChange("!" if has_conflict else "A", path, kind))
         found += [FileChange("?", path, "page") for path in self.unlisted]
@@ -374,7 +374,7 @@ def _untracked_paths(folder: PulledFolder) -> tuple[list[str], list[str]]:
             continue
         if path.startswith(f"{ASSETS.as_posix()}/"):
             assets.append(path)
-        elif path.endswith(PAGE_SUFFIXES) and not path.startswith(f"{SPECIAL_FOLDER}/") and path != SUMMARY:
+        elif is_page_path(path) and not path.startswith(f"{SPECIAL_FOLDER}/") and path != SUMMARY:
             pages.append(path)
     return pages, assets
 
@@ -411,7 +411,7 @@ def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
     old_texts = {
         path: _TextTraits(folder.base_text(file.base_sha256)) for path, file in missing.items() if file.is_text
     }
-    new_texts = {path: _TextTraits(files.text(path)) for path in new if path.endswith(PAGE_SUFFIXES)}
+    new_texts = {path: _TextTraits(files.text(path)) for path in new if is_page_path(path)}
 
     def same_text(old: TrackedFile, path: str) -> bool:
         if not old.is_text:
@@ -431,7 +431,7 @@ def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
 
     for is_same in (same_text, same_position, same_title, similar_text):
         for old in list(missing.values()):
-            candidates = (path for path in new if path.endswith(PAGE_SUFFIXES) == old.is_text)
+            candidates = (path for path in new if is_page_path(path) == old.is_text)
             found = next((path for path in candidates if is_same(old, path)), None)
             if found is not None:
                 del missing[old.path]

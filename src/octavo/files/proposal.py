@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import mimetypes
 from base64 import b64encode
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import PurePosixPath
@@ -49,7 +48,7 @@ from octavo.files.proposal_plan import Baseline, ProposalPlan, ProposalPlanner
 from octavo.files.pulled_folder import Download, PulledFolder, SpaceReader
 
 MAX_EDIT_BYTES = 4_000_000
-"""Largest edit that is sent, in bytes of text and files."""
+"""Largest edit that is sent, in bytes of text and files. The embedded platform takes 8 MiB."""
 Failure = Literal["failed", "blocked", "unknown"]
 
 
@@ -71,7 +70,6 @@ class Proposal:
     subject: str
     into: ChangeRequest | None = None
     """The change request that receives the edits. None to use that of the last proposal, or to create one."""
-    report: Callable[[str], object] = lambda sentence: None
     local: LocalFiles = field(init=False)
     _request: ChangeRequest | None = None
     _head: Revision | None = None
@@ -105,9 +103,8 @@ class Proposal:
         return self._request is not None and self.folder.proposal.get("changeRequest") == self._request.id
 
     async def _open_request(self) -> ChangeRequest | None:
-        """Return the open change request or draft of the last proposal. Its ID may be missing if the proposal was
-        interrupted. None if there is no such change request. Raises ApiError, or ProposalFailed if the change request
-        was edited since the last complete proposal."""
+        """Return the change request of the last proposal, even if the proposal was interrupted. None if there is none.
+        Raises ApiError. Raises ProposalFailed if the change request was edited since the last complete proposal."""
         name = self.folder.proposal.get("changeRequest")
         if not name:
             return await self._request_without_stored_id()
@@ -270,8 +267,8 @@ class _Sender:
     """New pages of the current edit: name, parent and title."""
     _size: int = 0
     _pending: dict[str, str] = field(default_factory=dict)
-    """Texts with links to new pages that did not exist yet, by the name of the page of the text. They are sent again
-    when all pages exist."""
+    """Texts with links to pages that do not exist yet, by the name of their page. They are sent again when all pages
+    exist."""
 
     async def send(self) -> None:
         await self._send_files()
@@ -321,7 +318,8 @@ class _Sender:
     async def _insert(self, step: TreeStep) -> None:
         version = self.plan.new_pages[step.id]
         page = PageFile(version.text)
-        text = self._prepare_text(step.id, version.path, page.body, None, "")
+        body = self.plan.targets.server_text(version.path, page.body, None, "")
+        text = self._prepare_text(step.id, version.path, body)
         heading = page_trees.leading_heading(text)
         if heading is not None and heading != version.title:
             text = f"---\ntitle: {_quote_yaml(version.title)}\n---\n\n{text}"
@@ -336,7 +334,7 @@ class _Sender:
             at=step.at,
             **fields,
         )
-        await self._add(change, len(text), (step.id, parent, version.title))
+        await self._add(change, _size_of(text), (step.id, parent, version.title))
 
     async def _update(self, name: str, step: TreeStep | None) -> None:
         change = self.plan.edits.get(name)
@@ -344,19 +342,19 @@ class _Sender:
         size = 200
         if change is not None and change.text is not None:
             path = self.plan.targets.layout.paths.get(name, "")
-            page = self.plan.targets.layout.pages.get(name)
-            text = self._prepare_text(name, path, change.text, page, change.text)
+            text = self._prepare_text(name, path, change.text)
             fields["document"] = DocumentBody(markdown=text)
-            size += len(text)
+            size += _size_of(text)
         if step is not None:
             fields |= {"into": self.ids.get(step.parent, step.parent) if step.parent else None, "at": step.at}
         await self._add(UpdatePage(page=name, **fields), size)
 
-    def _prepare_text(self, name: str, path: str, markdown: str, page: Page | None, server: str) -> str:
+    def _prepare_text(self, name: str, path: str, markdown: str) -> str:
+        """Return the text of a page with the IDs of the new pages and files that the server has by now."""
         targets = self.plan.targets
         targets.new_pages = {self.plan.new_pages[new].path: made for new, made in self.ids.items()}
         targets.pending = set()
-        text = targets.server_text(path, markdown, page, server)
+        text = targets.with_new_targets(path, markdown)
         if targets.pending:
             self._pending[name] = text
         return text
@@ -389,17 +387,20 @@ class _Sender:
         self._changes, self._inserted, self._size = [], [], 0
 
     async def _send_pending(self) -> None:
-        paths = {self.plan.new_pages[new].path: made for new, made in self.ids.items()}
-        self.plan.targets.new_pages = paths
+        self.plan.targets.new_pages = {self.plan.new_pages[new].path: made for new, made in self.ids.items()}
         for name, text in self._pending.items():
             version = self.plan.new_pages.get(name)
             path = version.path if version is not None else self.plan.targets.layout.paths.get(name, "")
-            page = self.plan.targets.layout.pages.get(name)
-            changed = self.plan.targets.server_text(path, text, page, text)
+            changed = self.plan.targets.with_new_targets(path, text)
             if changed != text:
                 document = DocumentBody(markdown=changed)
-                await self._add(UpdatePage(page=self.ids.get(name, name), document=document), len(changed))
+                await self._add(UpdatePage(page=self.ids.get(name, name), document=document), _size_of(changed))
         await self._flush()
+
+
+def _size_of(text: str) -> int:
+    """Return the size of a text in bytes."""
+    return len(text.encode("utf-8", "replace"))
 
 
 def _id(page: Page | None) -> str | None:

@@ -16,8 +16,9 @@ from octavo.api.content import Page, Revision
 from octavo.api.safety import safe_line
 from octavo.documents import page_trees
 from octavo.documents.folders.folder import (
-    PAGE_SUFFIXES,
+    EXTERNAL_URL,
     Entry,
+    is_page_path,
     link_urls,
     rewrite_links,
     slug_source,
@@ -160,7 +161,7 @@ class ProposalPlanner:
         self._add_conflicts(plan, order)
         entries = {entry.id: entry for entry in walk_entries(mine)}
         present = {page.id for page in self.head.walk()}
-        new = {name for name in entries if name.startswith(NEW_PAGE)}
+        new = dict.fromkeys(name for name in entries if name.startswith(NEW_PAGE))
         order = _without_ids(order, {name for name in entries if name not in present and name not in new})
         for name in new:
             path = name.removeprefix(NEW_PAGE)
@@ -242,8 +243,8 @@ class ProposalPlanner:
 
     def _plan_files(self, plan: ProposalPlan) -> None:
         baseline_paths = {self.local.current_path(file) for file in self.baseline.files.values()}
-        for path in self.local.data.keys() - baseline_paths:
-            if not path.endswith(PAGE_SUFFIXES) and path != SUMMARY:
+        for path in sorted(self.local.data.keys() - baseline_paths):
+            if not is_page_path(path) and path != SUMMARY:
                 self._plan_file(plan, path, self.local.data[path])
         for path in self._linked_files(plan):
             if (
@@ -281,7 +282,7 @@ class ProposalPlanner:
         for path in paths:
             for url in link_urls(PageFile(self.local.text(path)).body):
                 name = unquote(url.partition("#")[0])
-                if ":" in name.partition("/")[0] or name.startswith("/") or name.endswith((*PAGE_SUFFIXES, "/")):
+                if EXTERNAL_URL.match(url) or name.startswith("/") or name.endswith("/") or is_page_path(name):
                     continue
                 target = joined_path(path, name)
                 if PurePosixPath(target).suffix and not why_unsafe(target):
@@ -385,7 +386,8 @@ class FolderLinkTargets:
         """Return the text of the file at `path` with links that lead to the same targets on the server.
 
         A link that `server_markdown` also has is written as there. Any other link stays relative if that leads to the
-        same page on the server. Otherwise, it gets the ID of its target.
+        same page on the server. Otherwise, it gets the ID of its target. Links to new pages and files stay: see
+        `with_new_targets`.
         """
         new_urls: dict[str, str] = {}
         if page is not None:
@@ -394,22 +396,39 @@ class FolderLinkTargets:
         return rewrite_links(markdown, lambda url: new_urls.get(url) or self._server_url(url, path, page))
 
     def _server_url(self, url: str, path: str, page: Page | None) -> str | None:
-        if ":" in url.partition("/")[0] or url.startswith(("/", "#")):
-            return None
-        name, _, anchor = url.partition("#")
-        target = joined_path(path, unquote(name))
-        if target in self.new_paths:
-            if target in self.new_files:
-                return f"/files/{self.new_files[target]}"
-            if target in self.new_pages:
-                return f"/pages/{self.new_pages[target]}{f'#{anchor}' if anchor else ''}"
-            self.pending.add(target)
-            return None
-        found = self.layout.ids_by_path.get(target)
+        target = _target_path(url, path)
+        found = self.layout.ids_by_path.get(target) if target not in self.new_paths else None
         if found is None or (page is not None and self.layout.leads_to(url, page, found)):
             return None
-        kind = "pages" if found in self.layout.pages else "files"
-        return f"/{kind}/{found}{f'#{anchor}' if anchor else ''}"
+        return _url_by_id("pages" if found in self.layout.pages else "files", found, url)
+
+    def with_new_targets(self, path: str, markdown: str) -> str:
+        """Return `markdown` with the IDs of new pages and files in the links to them. A target that the server does not
+        have yet is added to `pending`."""
+        return rewrite_links(markdown, lambda url: self._new_url(url, path))
+
+    def _new_url(self, url: str, path: str) -> str | None:
+        target = _target_path(url, path)
+        if target in self.new_files:
+            return _url_by_id("files", self.new_files[target], url)
+        if target in self.new_pages:
+            return _url_by_id("pages", self.new_pages[target], url)
+        if target in self.new_paths:
+            self.pending.add(target)
+        return None
+
+
+def _target_path(url: str, path: str) -> str:
+    """Return the path in the folder that a link in the file `path` leads to. Empty for other targets."""
+    if EXTERNAL_URL.match(url) or url.startswith(("/", "#")):
+        return ""
+    return joined_path(path, unquote(url.partition("#")[0]))
+
+
+def _url_by_id(kind: str, target_id: str, url: str) -> str:
+    """Return the URL of a page or file by its ID, with the anchor of `url`."""
+    _, sign, anchor = url.partition("#")
+    return f"/{kind}/{target_id}{sign}{anchor}"
 
 
 def joined_path(path: str, relative: str) -> str:

@@ -55,8 +55,6 @@ class TrackedFile:
     kind: FileKind
     id: str = ""
     """ID of the page, the file or the reusable content. Empty for `SUMMARY.md` and the variables."""
-    sha256: str = ""
-    """Hash of the bytes that Octavo wrote last."""
     base_sha256: str = ""
     """Hash of the text that was pulled (`text_digest`), or of the bytes of a file that is not text."""
     server_path: str = ""
@@ -184,6 +182,10 @@ class PulledFolder:
                 with suppress(OSError):
                     path.unlink()
 
+    def has(self, path: str) -> bool:
+        """Return whether there is a file, folder or symbolic link at `path`."""
+        return os.path.lexists(self.pages / path)
+
     def data(self, path: str) -> bytes | None:
         """Return the bytes of a file. None if there is no such file, or if the path contains a symbolic link. Raises
         OSError."""
@@ -283,9 +285,8 @@ def _parse_tracked_file(path: str, stored: Mapping[str, Any]) -> TrackedFile:
     kind = stored["kind"]
     if why_unsafe(path) or kind not in KINDS:
         raise ValueError(f"it names a file that Octavo does not write: {path!r}")
-    names = ("id", "sha256", "baseSha256", "serverPath")
-    identity, digest, base, server_path = (_text(stored, name) for name in names)
-    return TrackedFile(path, kind, identity, digest, base, server_path or path)
+    identity, base, server_path = (_text(stored, name) for name in ("id", "baseSha256", "serverPath"))
+    return TrackedFile(path, kind, identity, base, server_path or path)
 
 
 def _read_proposal(stored: Any) -> dict[str, Any]:
@@ -303,7 +304,7 @@ def _read_proposal(stored: Any) -> dict[str, Any]:
 
 def _stored_file(file: TrackedFile) -> dict[str, str]:
     moved = {"serverPath": file.server_path} if file.server_path not in ("", file.path) else {}
-    return {"id": file.id, "kind": file.kind, "sha256": file.sha256, "baseSha256": file.base_sha256, **moved}
+    return {"id": file.id, "kind": file.kind, "baseSha256": file.base_sha256, **moved}
 
 
 def _text(values: Mapping[str, Any], name: str) -> str:

@@ -31,7 +31,9 @@ from octavo.cli.pulled_folders import (
 from octavo.cli.refs import Ref, References, parse_ref, short_name
 from octavo.cli.standard_streams import BLOCKED, FAILED, NOT_FOUND, UNKNOWN, USAGE, Failure, tell, write_out
 from octavo.documents.folders.folder import fingerprint
-from octavo.files.folder_merge import PullResult, export_changes, pull, write_export
+from octavo.documents.folders.layout import encode_like
+from octavo.files.folder_export import export_changes, write_export
+from octavo.files.folder_merge import PullResult, pull
 from octavo.files.local_changes import STATUS_WORDS, LocalFiles
 from octavo.files.proposal import Proposal, ProposalFailed
 from octavo.files.proposal_plan import MERGE_FIRST, ProposalPlan
@@ -229,7 +231,8 @@ def _run_restore(options: argparse.Namespace) -> int:
             chosen = [_find_tracked_file(folder, local, path_in(folder, each)) for each in options.files]
             for file in chosen:
                 if file.is_text:
-                    _restore(folder, file, folder.base_text(file.base_sha256).encode("utf-8", "surrogatepass"))
+                    text, now = folder.base_text(file.base_sha256), folder.data(file.path) or b""
+                    _restore(folder, file, encode_like(text, now))
         downloaded = [file for file in chosen if not file.is_text and local.is_changed(file)]
         return _restore_from_server(options, folder, downloaded) if downloaded else 0
     finally:

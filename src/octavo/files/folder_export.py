@@ -1,0 +1,158 @@
+"""Writes changes that were merged in Octavo back to a folder that was opened in Octavo."""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from octavo.api.content import File, Page, ReusableContent, Revision
+from octavo.api.safety import safe_address
+from octavo.documents.folders.folder import (
+    EXTERNAL_URL,
+    LINKED,
+    Entry,
+    Folder,
+    Problem,
+    readable_name,
+    walk_entries,
+)
+from octavo.documents.folders.layout import SUMMARY, FolderLayout, encode_like, normalize
+from octavo.documents.folders.table_of_contents import UNLISTED, read_folder, write_summary
+from octavo.files.local_changes import assign_ids, structure_of
+from octavo.files.pulled_folder import PulledFolder, SpaceReader, is_utf8, text_digest
+
+
+@dataclass(frozen=True)
+class ExportChange:
+    """A file that an export creates, changes or deletes."""
+
+    status: Literal["A", "M", "D"]
+    path: str
+    data: bytes = b""
+    """New bytes. Empty for a deleted file."""
+
+
+async def export_changes(folder: PulledFolder, reader: SpaceReader) -> tuple[list[ExportChange], tuple[Problem, ...]]:
+    """Return the changes that make a folder equal to the content of its space, and the pages that cannot be written.
+    Raises ApiError or OSError."""
+    revision = await reader.revision()
+    layout = FolderLayout.of(revision, folder.space, _loaded_paths(revision, read_folder(folder.top)))
+    pages = [page for page in revision.walk() if page.type == "document" and page.id in layout.paths]
+    texts = await reader.texts(pages)
+    changes: list[ExportChange] = []
+    for file in revision.files:
+        path = layout.paths.get(file.id, "")
+        if path and not folder.has(path) and (content := await reader.file(file)) is not None:
+            changes.append(ExportChange("A", path, content))
+    # Files are read after the last request, because the user may change them while it waits.
+    source, skipped = read_folder(folder.top), list(layout.skipped)
+    for page in pages:
+        change = _page_change(folder, source, layout, page, texts.get(page.id))
+        if isinstance(change, Problem):
+            skipped.append(change)
+        elif change is not None:
+            changes.append(change)
+    kept_paths = {*layout.paths.values(), *(problem.path for problem in layout.skipped)}
+    for entry in walk_entries(source.entries):
+        path = entry.path.as_posix() if entry.path is not None else ""
+        if path and safe_address(readable_name(path)) not in kept_paths and folder.data(path) is not None:
+            changes.append(ExportChange("D", path))
+    if (summary := _summary_change(folder, source, layout)) is not None:
+        changes.append(summary)
+    return sorted(changes, key=lambda change: change.path), tuple(skipped)
+
+
+def _loaded_paths(revision: Revision, folder: Folder) -> dict[str, str]:
+    """Return the path of each page and file that was loaded from a file in the folder, by ID. They keep these paths,
+    even those that a pull does not write."""
+    ids_by_path: dict[str, str] = {}
+    items: tuple[Page | File | ReusableContent, ...] = (
+        *revision.walk(), *revision.files, *revision.reusable_contents
+    )  # fmt: skip
+    for item in items:
+        path = item.git.path if item.git is not None else None
+        if path and folder.has_file(Path(path)):
+            ids_by_path.setdefault(path, item.id)
+    return {item_id: path for path, item_id in ids_by_path.items()}
+
+
+def _page_change(
+    folder: PulledFolder, source: Folder, layout: FolderLayout, page: Page, markdown: str | None
+) -> ExportChange | Problem | None:
+    """Return the change to the file of a page, or the reason why the file cannot be changed. None if it stays."""
+    path = layout.paths[page.id]
+    if markdown is None:
+        return Problem(path, "Skipped a page: the API does not return its text.")
+    if not folder.has(path):
+        # Octavo reads an entry without a file as an empty page, so an empty page needs none.
+        new = layout.page_file(page.id, markdown)
+        return ExportChange("A", path, new.encode()) if markdown.strip() else None
+    text = source.text(Path(path))
+    if text is None:  # The page on the server has a hint in place of its text.
+        return Problem(path, "Skipped a page: its file cannot be read.")
+    new = layout.page_file(page.id, markdown, normalize(text))
+    if text_digest(text) == text_digest(new):
+        return None
+    data = folder.data(path)
+    if data is None:
+        return Problem(path, f"Skipped a page: {LINKED}.")
+    if not is_utf8(data):
+        return Problem(path, "Skipped a page: its file is not UTF-8, so characters would be lost.")
+    return ExportChange("M", path, encode_like(new, data))
+
+
+def _summary_change(folder: PulledFolder, source: Folder, layout: FolderLayout) -> ExportChange | None:
+    """Return the change to the table of contents. None if the structure is the same."""
+    path = source.summary.as_posix() if source.summary is not None else SUMMARY
+    wanted = [entry for entry in layout.entries if entry.title != UNLISTED or entry.kind != "group"]
+    now = [entry for entry in source.entries if entry.title != UNLISTED or entry.kind != "group"]
+    assign_ids(now, {path: name for name, path in layout.paths.items()}, wanted)
+    if _comparable(now, folder, layout) == _comparable(wanted, folder, layout):
+        return None
+    short = {entry.id: entry.link_title for entry in walk_entries(now)}
+    for entry in walk_entries(wanted):
+        entry.link_title = entry.link_title or short.get(entry.id, "")
+    if start := posixpath.dirname(path):
+        _set_start(wanted, start)
+    data = folder.data(path)
+    return ExportChange("A" if data is None else "M", path, encode_like(write_summary(wanted), data or b""))
+
+
+def _comparable(entries: list[Entry], folder: PulledFolder, layout: FolderLayout) -> list[tuple[Any, ...]]:
+    """Return the structure of a table of contents. A page that was made from a folder or a text without a link is compared
+    by its title, because the entries in the folder have neither its ID nor its path."""
+
+    def without_source(entry: Entry) -> Entry:
+        children = [without_source(child) for child in entry.children]
+        if entry.kind == "link":
+            return entry
+        name = entry.id
+        if entry.kind == "document":
+            page = layout.pages.get(name)
+            is_file = page is None or page.git is not None or folder.has(layout.paths[name])
+            name = name if entry.path is not None and is_file else f"text:{entry.title}"
+        return replace(entry, id=name, target="", children=children)
+
+    return structure_of([without_source(entry) for entry in entries])
+
+
+def _set_start(entries: list[Entry], start: str) -> None:
+    """Make the paths and targets of entries relative to the folder `start` instead of the root of the pages."""
+    for entry in walk_entries(entries):
+        if entry.path is not None:
+            entry.path = Path(posixpath.relpath(entry.path.as_posix(), start))
+        if entry.target and not EXTERNAL_URL.match(entry.target) and not entry.target.startswith("/"):
+            entry.target = posixpath.relpath(entry.target, start)
+
+
+def write_export(folder: PulledFolder, changes: list[ExportChange]) -> list[Problem]:
+    """Write changes to a folder, and return the files that were not written. Raises OSError."""
+    problems = []
+    for change in changes:
+        if change.status == "D":
+            folder.delete(change.path)
+        elif reason := folder.write(change.path, change.data):
+            problems.append(Problem(change.path, f"Skipped a file: {reason}."))
+    return problems

@@ -1,0 +1,147 @@
+"""`export`: merged changes are written back to a folder that was opened, and no other file of the user changes."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from octavo.api.content import ContentEdit, DeletePage
+from octavo.api.operation import SpaceRef
+from octavo.client.client import Client
+from octavo.data.live import Live
+from octavo.files.folder_export import export_changes, write_export
+from octavo.files.pulled_folder import PulledFolder, SpaceReader
+from octavo.server import loader
+from octavo.server.app import Platform
+from tests.server.small_platform import Ask
+from tests.server.space_editor import SpaceEditor, insert, update
+
+Export = Callable[..., Awaitable[list[str]]]
+
+
+@pytest.fixture
+def export(platform: Platform, ask: Ask, live: Live, client: Client) -> Export:
+    """Return a function that opens a folder, merges changes, and exports to the folder. It returns a line for each
+    changed file, and the message about each skipped file."""
+
+    async def open_and_export(top: Path, *changes: Callable[[SpaceEditor], Awaitable[ContentEdit]]) -> list[str]:
+        loaded = loader.load(platform.world, top, organization="acme", author="ada")
+        editor = SpaceEditor(ask, SpaceRef(space_id=loaded.space_id))
+        if changes:
+            await editor.publish(*[await change(editor) for change in changes])
+        folder = PulledFolder.new(top, "octavo:folder", loaded.space_id)
+        changed, skipped = await export_changes(folder, SpaceReader(live.send, client.download, editor.space))
+        problems = [*skipped, *write_export(folder, changed)]
+        return [f"{each.status} {each.path}" for each in changed] + [
+            f"{each.path}: {each.message}" for each in problems
+        ]
+
+    return open_and_export
+
+
+def text(title: str, markdown: str) -> Callable[[SpaceEditor], Awaitable[ContentEdit]]:
+    """Return a change of the text of a page."""
+
+    async def change(editor: SpaceEditor) -> ContentEdit:
+        return update(await editor.id(title), markdown)
+
+    return change
+
+
+def files_in(top: Path) -> dict[str, bytes]:
+    return {path.relative_to(top).as_posix(): path.read_bytes() for path in top.rglob("*") if path.is_file()}
+
+
+def write(top: Path, name: str, body: str | bytes) -> None:
+    (top / name).parent.mkdir(parents=True, exist_ok=True)
+    (top / name).write_bytes(body.encode() if isinstance(body, str) else body)
+
+
+@pytest.mark.parametrize("has_summary", [True, False])
+async def test_folder_with_odd_names_is_exported_without_changes(
+    tmp_path: Path, export: Export, has_summary: bool
+) -> None:
+    names = ("Guide.MD", "Intro.md", "intro.md", "con.md", "std::vector.md", "50% & more?.md", "ß.md")
+    for name in ("README.md", *names, f"{'deep/' * 28}page.md", "/".join(["long name " * 5] * 7) + "/page.md"):
+        write(tmp_path, name, f"# Page {len(name)} {name[:3].strip()}\n\n[home](/README.md) ![](/aux.png)\n")
+    write(tmp_path, "aux.png", "a picture")
+    (tmp_path / "linked.md").symlink_to("README.md")
+    if has_summary:
+        write(
+            tmp_path,
+            "SUMMARY.md",
+            "* [Home](README.md)\n* [C](con.md)\n* [V](std%3A%3Avector.md)\n* [G](Guide.MD)\n",
+        )
+        write(
+            tmp_path,
+            "SUMMARY.md",
+            f"{(tmp_path / 'SUMMARY.md').read_text()}* Words\n  * [Gone](gone/a.md)\n## More\n* Words\n",
+        )
+    before = files_in(tmp_path)
+    assert await export(tmp_path) == []
+    assert files_in(tmp_path) == before
+
+
+async def test_changed_page_is_written_unless_its_name_is_reserved(tmp_path: Path, export: Export) -> None:
+    for name, title in (("README.md", "Home"), ("std::vector.md", "Vector"), ("con.md", "Console")):
+        write(tmp_path, name, f"# {title}\n\nOld.\n")
+    assert await export(tmp_path, text("Vector", "# Vector\n\nNew.\n"), text("Console", "# Console\n\nNew.\n")) == [
+        "M con.md",
+        "M std::vector.md",
+        "con.md: Skipped a file: its path has a name that some systems reserve.",
+    ]
+    assert (tmp_path / "std::vector.md").read_text() == "# Vector\n\nNew.\n"
+    assert (tmp_path / "con.md").read_text() == "# Console\n\nOld.\n"
+
+
+async def test_files_that_octavo_cannot_read_stay(tmp_path: Path, export: Export) -> None:
+    write(tmp_path, "README.md", "# Home\n")
+    write(tmp_path, "huge.md", "# Huge\n" + "x" * 5_000_000)
+    write(tmp_path, "binary.md", b"\0\1")
+    write(tmp_path, "latin.md", "# Café\n\nOld.\n".encode("latin-1"))
+    before = files_in(tmp_path)
+    assert await export(tmp_path, text("Caf\ufffd", "# Caf\ufffd\n\nNew.\n")) == [
+        "binary.md: Skipped a page: its file cannot be read.",
+        "huge.md: Skipped a page: its file cannot be read.",
+        "latin.md: Skipped a page: its file is not UTF-8, so characters would be lost.",
+    ]
+    assert files_in(tmp_path) == before
+
+
+async def test_linked_file_is_not_replaced(tmp_path: Path, export: Export) -> None:
+    write(tmp_path, "docs/README.md", "# Docs\n\nOld.\n")
+    (tmp_path / "README.md").symlink_to("docs/README.md")
+    write(tmp_path, "SUMMARY.md", "* [Docs](README.md)\n")
+    assert "README.md: Skipped a page: its path goes through a symbolic link." in await export(
+        tmp_path, text("Docs", "# Docs\n\nNew.\n")
+    )
+    assert (tmp_path / "docs/README.md").read_text() == "# Docs\n\nOld.\n"
+
+
+async def test_deleted_page_loses_its_file(tmp_path: Path, export: Export) -> None:
+    write(tmp_path, "README.md", "# Home\n")
+    write(tmp_path, "aux.md", "# Auxiliary\n")
+    write(tmp_path, "SUMMARY.md", "* [Home](README.md)\n* [Auxiliary](aux.md)\n")
+
+    async def deletion(editor: SpaceEditor) -> ContentEdit:
+        return DeletePage(page=await editor.id("Auxiliary"))
+
+    assert await export(tmp_path, deletion) == ["M SUMMARY.md", "D aux.md"]
+    assert sorted(files_in(tmp_path)) == ["README.md", "SUMMARY.md"]
+
+
+@pytest.mark.parametrize("contents", ["summary.md", "parts/contents.md"])
+async def test_table_of_contents_with_another_name_is_written(tmp_path: Path, export: Export, contents: str) -> None:
+    above = "../" * contents.count("/")
+    write(tmp_path, ".gitbook.yaml", f"structure:\n  summary: {contents}\n")
+    write(tmp_path, "README.md", "# Home\n")
+    write(tmp_path, contents, f"# Table of contents\n\n* [Home]({above}README.md)\n* [Top]({above}README.md#top)\n")
+    assert await export(tmp_path) == []
+
+    async def insertion(_: SpaceEditor) -> ContentEdit:
+        return insert("# More\n\nWords.\n")
+
+    assert await export(tmp_path, insertion) == ["A more.md", f"M {contents}"]
+    assert f"* [Top]({above}README.md#top)\n* [More]({above}more.md)\n" in (tmp_path / contents).read_text()
