@@ -79,3 +79,10 @@ def test_escape_in_pasted_text_is_not_a_key(pasted: str) -> None:
     for _ in range(50):
         first, second = sorted(cuts.choices(range(len(text)), k=2))
         assert read(text[:first], text[first:second], text[second:]) == expected
+
+
+@pytest.mark.parametrize("sequence", ["\x1b[1114112;1u", "\x1b[97;5;99999999999u", "\x1b[97:65;1u", "\x1b[97;1:3u"])
+def test_key_with_an_impossible_number_is_ignored(sequence: str) -> None:
+    text = f"a{sequence}b"
+    for cut in range(len(text)):
+        assert read(text[:cut], text[cut:]) == ["a", "b"], f"the input is split after {cut} characters"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _ESCAPE, _PASTE_START, _PASTE_END = "\x1b", "\x1b[200~", "\x1b[201~"
 _UNFINISHED = re.compile(r"\x1b(\[(20{0,2})?|[O\]P_^X])?")
-"""Sequences that may be incomplete. The rest of one arrives faster than anybody types."""
+"""Beginnings of sequences. The rest of a sequence arrives sooner than the next key."""
 _SEQUENCE = re.compile(r"\x1b[\]P_^X][^\x07\x1b]*(\x07|\x1b\\)|\x1b[\[O\]P_^X][^\x1b]*", re.DOTALL)
 """An escape sequence of several characters, such as a response of the terminal."""
 

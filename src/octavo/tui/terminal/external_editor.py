@@ -475,18 +475,18 @@ def read_back(path: Path) -> Edited | NotEdited:
         # O_NONBLOCK: opening a pipe would wait for its writer.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
-            found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode):
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 return NotEdited(f"Could not read {path}: it is not a regular file.")
-            if found.st_size > LARGEST:
-                return NotEdited("Could not send the text: it is larger than 1 MiB.", path)
-            raw = os.read(descriptor, LARGEST)
+            with open(descriptor, "rb", closefd=False) as file:
+                raw = file.read(LARGEST + 1)
         finally:
             os.close(descriptor)
     except FileNotFoundError:
         return NotEdited("Could not read the text: the editor deleted the file.")
     except OSError as error:
         return NotEdited(f"Could not read {path}: {error.strerror}.", path if _is_regular(path) else None)
+    if len(raw) > LARGEST:
+        return NotEdited("Could not send the text: it is larger than 1 MiB.", path)
     try:
         text = raw.decode("utf-8-sig")  # Some editors write a byte order mark.
     except UnicodeDecodeError:

@@ -12,7 +12,7 @@ from typing import Any
 
 from textual._compositor import Compositor
 from textual._parser import ParseError as ParseError
-from textual._xterm_parser import XTermParser as XTermParser
+from textual._xterm_parser import XTermParser as TextualParser
 from textual.app import App
 from textual.binding import Binding, BindingsMap
 from textual.cache import LRUCache
@@ -20,6 +20,7 @@ from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
 from textual.events import Event, Key, Mount
 from textual.geometry import Region, Size
+from textual.keys import Keys
 from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.strip import Strip
@@ -235,6 +236,16 @@ def painted_rows(screen: Screen[Any]) -> list[Strip]:
 
 
 # The terminal driver
+
+
+class XTermParser(TextualParser):
+    """A parser of terminal input that ignores keys with impossible numbers. In Textual, they end the app."""
+
+    def _parse_extended_key(self, sequence: str) -> list[Key] | None:  # type: ignore[override]  # Textual caches it
+        try:
+            return super()._parse_extended_key(sequence)
+        except (ValueError, OverflowError):
+            return [Key(Keys.Ignore, sequence)]
 
 
 def key_events(parser: XTermParser, sequence: str, *, alt: bool = False) -> list[Key]:
