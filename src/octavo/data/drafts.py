@@ -309,8 +309,8 @@ def _remove(db: sqlite3.Connection, namespace: str, key: str, writer: str | None
 
 
 def _new_revision() -> int:
-    """Return a random number. A version that is deleted and written again must not get a revision that another process
-    has seen, because that process would then delete the new text."""
+    """Return a random number. If a deleted version were written again with the same revision, a process that has seen
+    the old text would delete the new text."""
     return int.from_bytes(os.urandom(6))
 
 
