@@ -99,6 +99,11 @@ def new_reply(thread: str = "k", at: Discussion = HERE) -> comments.CreateReply:
     return comments.CreateReply(at=at, comment_id=thread, body=Markdown(markdown="Later."))
 
 
+def resolved_and_reopened(*states: str) -> tuple[OutboxEntry, ...]:
+    writes = (comments.Update(at=HERE, comment_id="k", resolved=is_resolved) for is_resolved in (True, False))
+    return tuple(entry(op, state, id=f"e {state}") for op, state in zip(writes, states, strict=True))
+
+
 def new_review() -> reviews.Submit:
     return reviews.Submit(at=AT, status="approved")
 
@@ -274,6 +279,13 @@ READER = SPACE.model_copy(update={"permissions": Permissions()})
                 entries=(entry(comments.Update(at=HERE, comment_id="k", resolved=True), "done"),),
             ),
             id="not once I resolved it",
+        ),
+        pytest.param(
+            "new replies",
+            "1 new reply from Tom Lund",
+            facts_of_thread(comment(MIA), reply(TOM), entries=resolved_and_reopened("done", "queued")),
+            facts_of_thread(comment(MIA), reply(TOM), entries=resolved_and_reopened("done", "queued")[:1]),
+            id="again once I reopened it",
         ),
         pytest.param(
             "on my change requests",

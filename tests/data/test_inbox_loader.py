@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+import weakref
 from collections import Counter
 from datetime import timedelta
 
@@ -11,9 +13,10 @@ import pytest
 
 from octavo.api import change_requests, comments, organizations, reviews, spaces, teams
 from octavo.api.bodies import Markdown
-from octavo.api.errors import NotSent
+from octavo.api.errors import NotSent, Trace, rejected
 from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.api.organizations import Organization
+from octavo.api.users import User
 from octavo.data import inbox_loader, inbox_plan, sync_queue
 from octavo.data.drafts import Drafts
 from octavo.data.inbox import Inbox, InboxFacts, MessageFacts, ThreadRef, UnknownCounts, inbox_of
@@ -130,6 +133,19 @@ async def test_inbox_builds_no_rows_after_the_last_watcher_left(inbox: InboxLoad
         assert inbox.is_idle, "what rows are made of may be closed by now"
 
 
+async def test_loader_without_watchers_is_freed(live: Live, drafts: Drafts, acme: Organization) -> None:
+    inbox = InboxLoader(live, drafts, acme)
+    leave = inbox.subscribe(InboxWatcher())
+    await inbox.refresh()
+    leave()
+    loader = weakref.ref(inbox)
+    del inbox, leave
+    for _ in range(20):
+        await asyncio.sleep(0)
+    gc.collect()
+    assert loader() is None
+
+
 async def test_actions_of_other_users_make_rows(inbox: InboxLoader, ask: Ask, here: SpaceRef) -> None:
     asked_of_mia = await open_change_request(ask, here)
     await ask(reviews.Request(at=asked_of_mia, users=("mia",)))
@@ -150,6 +166,44 @@ async def test_actions_of_other_users_make_rows(inbox: InboxLoader, ask: Ask, he
     assert view.now.unknown.summary == ""
     assert view.now.failed == ()
     assert (view.now.fetched, view.now.due, view.now.is_loading) == (view.now.due, view.now.due, False)
+
+
+async def test_unsent_writes_of_another_account_do_not_change_the_inbox(
+    inbox: InboxLoader,
+    ask: Ask,
+    gate: RequestGate,
+    here: SpaceRef,
+    outbox: ManualOutbox,
+    state: StateDb,
+    drafts: Drafts,
+) -> None:
+    at = await open_change_request(ask, here)
+    thread = await ask(comments.Create(at=here, body=markdown("Why 24 hours?")), "mia")
+    await ask(comments.CreateReply(at=here, comment_id=thread.id, body=markdown("For the nights.")), "tom")
+    jun = ManualOutbox(gate, state, drafts, me=User(id="jun"), undo_seconds=0.0)
+    answer = comments.CreateReply(at=here, comment_id=thread.id, body=markdown("I see."))
+    await jun.add_all([NewWrite(answer, "reply")])
+    await jun.add_pending_comments([NewWrite(comments.Create(at=at, body=markdown("Later.")), "comment")])
+    outbox._entries.reload()
+    view = await follow(inbox)
+    assert [(row.reason, row.target) for row in view.now.rows] == [("new replies", ThreadRef(here, thread.id))]
+    await jun.close()
+
+
+async def test_place_of_a_write_that_cannot_be_sent_is_fetched(
+    inbox: InboxLoader, ask: Ask, gate: RequestGate, here: SpaceRef, outbox: ManualOutbox, clock: Clock
+) -> None:
+    thread = await ask(comments.Create(at=here, body=markdown("Why 24 hours?")), "mia")
+    await outbox.add_all([NewWrite(comments.Create(at=here, body=markdown("Hello.")), "comment")])
+    clock.forward(seconds=outbox.undo_seconds)
+    await outbox.step()
+    gate.errors.append(rejected("Please wait.", Trace(status=429, retry_at=clock() + timedelta(hours=9))))
+    await outbox.send_due()
+    view = await follow(inbox)
+    assert view.reasons() == []
+    await ask(comments.CreateReply(at=here, comment_id=thread.id, body=markdown("For the nights.")), "tom")
+    await refresh_and_compare(inbox, view)
+    assert view.reasons() == ["new replies"]
 
 
 async def test_team_of_the_user_is_loaded_without_failures(inbox: InboxLoader, ask: Ask, here: SpaceRef) -> None:

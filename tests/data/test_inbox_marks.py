@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from datetime import timedelta
 from pathlib import Path
 
@@ -39,6 +41,20 @@ async def test_done_row_returns_with_news(marks: InboxMarks, clock: Clock) -> No
     clock.forward(days=30)
     assert here(marks, row("a")) == []
     assert here(marks, row("a", "2")) == ["a"]
+
+
+async def test_mark_that_is_being_saved_survives_a_reload(tmp_path: Path, clock: Clock) -> None:
+    state, may_write = StateDb(tmp_path, "mia@test", now=clock), threading.Event()
+    marks = InboxMarks(state)
+    state.submit(lambda db: may_write.wait())
+    saving = asyncio.create_task(marks.mark_done(row("a")))
+    await asyncio.sleep(0)
+    marks.reload()
+    assert here(marks, row("a")) == ["a"]
+    may_write.set()
+    await saving
+    assert here(marks, row("a")) == []
+    state.close()
 
 
 async def test_snoozed_row_returns_at_its_time(marks: InboxMarks, clock: Clock) -> None:

@@ -57,6 +57,25 @@ class TestTheOutbox:
         await outbox.undo_newest()
         assert (screen.texts, screen.now.pending) == ([], 0)
 
+    async def test_delete_is_compared_with_the_newest_loaded_text(
+        self, live: Live, outbox: ManualOutbox, here: SpaceRef, ask: Ask, clock: Clock
+    ) -> None:
+        about = await ask(new_comment(here, "First wording"), "mia")
+        leave = live.watch(threads(here, status="open"), SnapshotWatcher())
+        await wait_idle(live)
+        leave()
+        clock.forward(seconds=60)
+        edit = comments.Update(at=here, comment_id=about.id, body=Markdown(markdown="Second text"))
+        await ask(edit, "mia")
+        screen = SnapshotWatcher()
+        live.watch(threads(here), screen)
+        await wait_idle(live)
+        assert screen.texts == ["Second text"]
+        await add_write(outbox, comments.Delete(at=here, comment_id=about.id), action="delete the comment")
+        clock.forward(seconds=5)
+        await outbox.send_due()
+        assert outbox.entries == ()
+
     async def test_refused_resolve_is_reverted(
         self, live: Live, outbox: ManualOutbox, here: SpaceRef, ask: Ask, platform: Platform, clock: Clock
     ) -> None:

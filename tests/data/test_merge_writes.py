@@ -346,3 +346,27 @@ async def test_unknown_outcome_names_the_action_and_warns_once(
         sent = await merge(live, at, seen)
         rest = "After one minute, the server has not merged #1. Octavo did not retry. Check the current state, then try again."
         assert (sent.kind, sent.message) == ("unknown", f"Could not merge #1: {cause} {rest}")
+
+
+async def test_lost_merge_is_not_called_missing_if_the_server_could_not_be_asked(
+    live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef
+) -> None:
+    live.outbox.state.sleep = SleepCounter()
+    seen, is_lost = await current_basis(ask, at), False
+
+    async def break_connection(op: Operation[Any]) -> Any:
+        nonlocal is_lost
+        is_lost = is_lost or isinstance(op, change_requests.Merge)
+        if isinstance(op, change_requests.Merge):
+            await gate(op)
+            raise Lost("The connection broke.")
+        if is_lost:
+            raise NotSent("Can't reach the server.")
+        return await gate(op)
+
+    live.send = break_connection
+    sent = await merge(live, at, seen)
+    assert sent.message == (
+        "Could not merge #1: The connection broke. Could not check the result: Can't reach the server. "
+        "Octavo did not retry. Check the current state, then try again."
+    )

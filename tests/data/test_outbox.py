@@ -51,6 +51,15 @@ async def test_comment_is_sent_after_the_undo_delay(
     assert (outbox.entries, await texts(ask, here)) == ((), ["Hello"])
 
 
+async def test_comment_is_sent_although_the_clock_was_set_back(
+    outbox: ManualOutbox, here: SpaceRef, ask: Ask, clock: Clock
+) -> None:
+    await add_write(outbox, comment(here), action="comment")
+    clock.forward(hours=-3)
+    await outbox.send_due()
+    assert (outbox.entries, await texts(ask, here)) == ((), ["Hello"])
+
+
 async def test_entry_of_a_pending_id_is_found_without_a_scan(
     outbox: ManualOutbox, here: SpaceRef, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ from octavo.data.writes import machine as steps
 from octavo.data.writes.machine import NewWrite
 from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.store import entry_records, kind_of, write_kinds
+from octavo.settings.table import LONGEST_UNDO
 from tests.data.conftest import MIA, ManualOutbox
 from tests.data.connections import RequestGate, add_write
 from tests.data.test_outbox import comment, texts
@@ -110,6 +111,42 @@ class TestOnDisk:
         await second.close()
         second.state.close()
         first.state.close()
+
+    async def test_instance_that_closes_does_not_end_the_undo_delay_of_another(
+        self, tmp_path: Path, gate: RequestGate, here: SpaceRef
+    ) -> None:
+        clock = Clock()
+        first = await _outbox(tmp_path, gate, clock)
+        await first.step()
+        await add_write(first, comment(here), action="comment")
+        second = await _outbox(tmp_path, gate, clock)
+        await second.step()
+        await second.send_now(max_wait=0.0)
+        await second.close()
+        first._entries.reload_if_changed()
+        assert [each.state for each in first.entries] == ["held"]
+        second.state.close()
+        await first.close()
+        first.state.close()
+
+    async def test_second_crash_does_not_lengthen_the_undo_delay(
+        self, tmp_path: Path, gate: RequestGate, here: SpaceRef, ask: Ask
+    ) -> None:
+        clock = Clock()
+        instances = [await _outbox(tmp_path, gate, clock)]
+        await add_write(instances[0], comment(here), action="comment")
+        for _ in range(2):
+            instances[-1]._worker.release_lock()  # The operating system releases the lock of a killed process.
+            clock.forward(hours=2)
+            instances.append(await _outbox(tmp_path, gate, clock))
+            await instances[-1].step()
+            assert [each.state for each in instances[-1].entries] == ["held"]
+        clock.forward(seconds=LONGEST_UNDO)
+        await instances[-1].send_due()
+        assert await texts(ask, here) == ["Hello"]
+        for each in instances:
+            await each.close()
+            each.state.close()
 
     async def test_sent_comment_from_a_backup_is_not_sent_again_on_retry(
         self, tmp_path: Path, gate: RequestGate, here: SpaceRef, ask: Ask, clock: Clock

@@ -98,6 +98,15 @@ async def test_conflict_sends_nothing_and_returns_both_versions(page: PageUnderE
     assert await page.current_text() == settled
 
 
+async def test_edit_of_others_is_not_overwritten_if_the_base_is_gone(page: PageUnderEdit) -> None:
+    page.base = RevisionRef(space_id=page.at.space_id, revision_id="gone")
+    await page.edit_as_other(BEFORE.replace("One", "Theirs"))
+    outcome = await page.write(BEFORE.replace("Three", "Mine"))
+    assert (outcome.kind, await page.current_text()) == ("conflict", BEFORE.replace("One", "Theirs"))
+    assert outcome.text is not None
+    assert {"Theirs.", "Mine."} <= set(outcome.text.text.split("\n"))
+
+
 async def test_simultaneous_edit_is_not_overwritten(page: PageUnderEdit) -> None:
     page.edit_as_other_during_send(BEFORE.replace("One", "Theirs"))
     outcome = await page.write(BEFORE.replace("Three", "Mine"))

@@ -115,6 +115,15 @@ async def test_visible_lists_are_polled_each_time_and_pages_when_changed(
     assert poller_run.live.as_of(page) == clock(), "the lists said that it is as it was"
 
 
+async def test_poll_is_due_after_the_clock_was_set_back(poller_run: PollerRun, clock: Clock) -> None:
+    await poller_run.poll()
+    assert not poller_run.poller.is_due
+    clock.forward(hours=-3)
+    assert poller_run.poller.is_due
+    await poller_run.poller.run()
+    assert not poller_run.poller.is_due
+
+
 async def test_poll_without_news_notifies_no_watcher(poller_run: PollerRun, here: SpaceRef) -> None:
     await poller_run.follow(threads(here))
     poller_run.visible = [threads(here)]

@@ -9,17 +9,23 @@ from typing import TypeVar
 import pytest
 from pydantic import SecretStr
 
-from octavo.api import comments
+from octavo.api import change_requests, comments, reviews, users
+from octavo.api.bodies import Markdown
 from octavo.api.errors import NotSent, RateLimited, Trace, Unauthorized
 from octavo.api.operation import Operation, SpaceRef
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts
+from octavo.data.live import Live
+from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
+from octavo.data.writes.change_request_writes import submit_review
 from octavo.data.writes.delivery import ConnectionState
 from octavo.data.writes.machine import NewWrite
 from octavo.server.app import Platform
+from tests.data.background_requests import wait_idle
 from tests.data.conftest import MIA, ManualOutbox
 from tests.data.connections import RequestGate, add_write
+from tests.data.snapshot_watcher import SnapshotWatcher
 from tests.data.test_outbox import comment, deliver, texts
 from tests.server.small_platform import Ask, Clock
 
@@ -163,4 +169,32 @@ async def test_writes_of_one_account_are_never_sent_by_another(
     ]
     assert [each.facts.text for each in again.pending_comments(here)] == ["For a review"]
     await again.close()
+    await client.aclose()
+
+
+async def test_unsent_review_of_one_account_does_not_concern_another(
+    outbox: ManualOutbox, here: SpaceRef, ask: Ask, clock: Clock, platform: Platform, state: StateDb
+) -> None:
+    made = await ask(change_requests.Create(at=here, subject="Say more"))
+    await ask(change_requests.Update(at=made.ref(here), status="open"))
+    at, verdict = made.ref(here), reviews.Submit(at=made.ref(here), status="approved")
+    pending = comments.Create(at=at, body=Markdown(markdown="For a review"))
+    await outbox.add_pending_comments([NewWrite(pending, "comment")])
+    await outbox.submit_review(at, NewWrite(verdict, "approve"))
+    await outbox.close()
+
+    client, other = await _outbox_of("tom", platform, state)
+    live = Live(client, ResponseCache(None, now=clock), other, now=clock)
+    threads = SnapshotWatcher()
+    live.watch(comments.List(at=at, format="markdown"), threads)
+    await wait_idle(live)
+    assert threads.texts == ["For a review"], "the account is not known yet"
+    other.set_account(await client(users.Me()), is_confirmed=True)
+    assert (threads.texts, other.own_entries) == ([], ())
+    submitted = await submit_review(live, at, "approved", made.revision, action="approve")
+    assert (submitted.kind, submitted.message) == ("done", "")
+    await deliver(other, clock)
+    assert [(each.reviewer.id, each.status) for each in (await ask(reviews.List(at=at))).items] == [("tom", "approved")]
+    await live.close()
+    await other.close()
     await client.aclose()

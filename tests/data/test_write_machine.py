@@ -56,7 +56,7 @@ NEW = OutboxEntry(id="e1", op=OP, facts=kind_of(OP).facts(OP), action="comment",
 def entry(state: EntryState, **changes: Any) -> OutboxEntry:
     """Return an entry in this state."""
     times: dict[str, Any] = {
-        "held": {"held_until": LATER},
+        "held": {"held_until": START + timedelta(seconds=5)},
         "queued": {"due_at": START},
         "unknown": {"due_at": LATER, "may_arrive_until": LATER},
     }

@@ -9,6 +9,7 @@ import pytest
 from octavo.api import change_requests, comments, content, reviews
 from octavo.api.bodies import Markdown
 from octavo.api.operation import ChangeRequestRef, Operation, SpaceRef
+from octavo.data.inbox_marks import InboxMarks
 from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import mention_suffix
 from octavo.server.app import Platform
@@ -84,6 +85,17 @@ async def test_review_given_in_the_inbox_removes_the_row(stage: Stage) -> None:
         (given,) = (await run.ask(reviews.List(at=at), NOOR)).items
         assert (given.status, given.reviewer.id) == ("approved", MARA)
         assert reasons(run, "Say what a datum is") == []
+
+
+async def test_item_marked_as_done_in_another_instance_leaves_the_list(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        row = view(run).marked_rows.active[0]
+        run.app.background_refresh.refresh_if_due()
+        await InboxMarks(run.app.session.state).mark_done(row)
+        await run.later(minutes=1)
+        run.app.background_refresh.refresh_if_due()
+        await run.gone(row.title)
+        assert row in view(run).marked_rows.done
 
 
 async def test_replies_after_your_last_message_are_marked_as_new(stage: Stage) -> None:

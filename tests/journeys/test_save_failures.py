@@ -58,6 +58,17 @@ async def test_failed_retry_and_discard_are_reported(stage: Stage) -> None:
         await run.gone("FAILED")
 
 
+async def test_change_sent_before_its_discard_is_confirmed_is_not_discarded(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await run.press("d", "!")
+        await run.see("sending soon", "resolve the thread")
+        await run.press("X")
+        await run.see("Discard this change?")
+        await run.sent()
+        await run.press("y")
+        await run.hear("Could not discard “resolve the thread”: it is being sent or was already sent.")
+
+
 @pytest.mark.before_release
 async def test_locked_database_does_not_stop_typing(stage: Stage) -> None:
     async with stage.play() as run:

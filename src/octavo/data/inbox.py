@@ -181,7 +181,7 @@ class InboxFacts:
     replies: Mapping[Discussion, Mapping[str, Sequence[MessageFacts]]] = field(default_factory=dict)
     """The replies by space or change request, then by thread id. A thread without replies has no entry."""
     entries: Sequence[OutboxEntry] = ()
-    """Writes of the outbox that are not done, or that were done after these responses were fetched."""
+    """Writes that were done after these responses were fetched, and then those that are not done. The oldest is first."""
     drafts: Sequence[Draft] = ()
 
 
@@ -285,12 +285,13 @@ class _InboxBuild:
         self._not_loaded: dict[str, Any] = {"reviews": 0, "requested_reviewers": 0, "places": 0, "replies": 0}
         """Numbers for `UnknownCounts`."""
         sent = [entry for entry in facts.entries if entry.state == "done" or _is_sent(entry)]
-        self._answered = {
-            (each.at, each.op.comment_id)
-            for each in sent
-            if isinstance(each.op, CreateReply) or (isinstance(each.op, Update) and each.op.resolved)
-        }
+        self._answered: set[tuple[Discussion, str]] = set()
         """Threads that the user has replied to or resolved. The cached responses may not show it yet."""
+        for each in sent:
+            if isinstance(each.op, CreateReply) or (isinstance(each.op, Update) and each.op.resolved):
+                self._answered.add((each.at, each.op.comment_id))
+            elif isinstance(each.op, Update) and each.op.resolved is False:
+                self._answered.discard((each.at, each.op.comment_id))
         self._mention = mention_suffix(self._me)
         self._reviewed = {each.at for each in sent if each.facts.is_review}
 

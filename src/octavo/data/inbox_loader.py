@@ -49,13 +49,14 @@ from octavo.data.live_response import Observers, Snapshot
 from octavo.data.queries import UNDECIDED, change_requests_of, open_threads_of, spaces_of
 from octavo.data.sync_queue import Rank
 from octavo.data.syncer import LoadFailure
+from octavo.data.writes.machine import OutboxEntry
 
 BUILD_INTERVAL_LOADING, BUILD_INTERVAL = 0.25, 3.0
 """Minimum seconds between two builds of the rows: during a round, and outside rounds."""
 CACHED_ROWS_TIMEOUT = 3.0
 """Seconds to wait for the lists before rows are built from responses on disk."""
 _ROUNDS = (MOVED, POLL, REFRESH, START)
-"""While a round runs or waits, only a request for a later one in this order causes another round."""
+"""The rounds, the least important first. Only a more important round follows a running round."""
 _LISTS = ("spaces", *UNDECIDED)
 _LABELS = {
     "spaces": "the spaces",
@@ -131,7 +132,6 @@ class InboxLoader:
         self._cached_as = f"inbox of {organization.id}"
         self._stored_rows: tuple[InboxRow, ...] | None = None
         """The rows stored on disk. None if no rows are stored."""
-        live.outbox.done.add(lambda entry: self._plan.finished.append(FinishedWrite(entry, live.now())))
 
     def subscribe(self, callback: Callable[[InboxSnapshot], None]) -> Callable[[], None]:
         """Call `callback` now with the snapshot, and again on each change. Returns a function that removes the
@@ -146,6 +146,7 @@ class InboxLoader:
                 self._builder.inbox = Inbox(self._stored_rows)
             for name, op in self._listings.items():
                 self._leaving.append(self._live.watch(op, partial(self._on_list_loaded, name), refetch=False))
+            self._leaving.append(self._live.outbox.done.add(self._on_write_done))
             self._leaving.append(self._live.outbox.changed.add(self.rebuild))
             self._leaving.append(self._live.syncer.changed.add(self._on_progress))
             self._begin_round(START)
@@ -254,8 +255,8 @@ class InboxLoader:
     # Rounds
 
     def _begin_round(self, wanted: Round) -> asyncio.Task[None]:
-        """Return the task that runs the round `wanted`. If a round that fetches less is running, its task runs `wanted`
-        afterwards. If a round that fetches as much is running, `wanted` is not run."""
+        """Return the task that runs the round `wanted`. If a less important round is running, its task runs `wanted`
+        afterwards. If another round is running, `wanted` is not run."""
         if self._running is None or self._running.done():
             self._round = wanted
             self._running = self._tasks.start(self._run_rounds(), name=f"inbox, {wanted.name}")
@@ -290,10 +291,9 @@ class InboxLoader:
     async def _plan_round(self, *, is_from_disk: bool = False) -> None:
         """Make the syncer load the responses that follow from the lists in memory. With `is_from_disk`, only the disk
         is read."""
-        plan, entries, syncer = self._plan, self._live.outbox.entries, self._live.syncer
+        plan, syncer = self._plan, self._live.syncer
         plan.round, plan.lists, plan.is_from_disk = self._round, self._current_lists(), is_from_disk
-        sending = [entry for entry in entries if entry.state in ("held", "queued", "sending") and not entry.needs_user]
-        plan.busy_places = frozenset(each.at for each in sending)
+        plan.busy_places = self._live.outbox.busy_places
         syncer.run(plan, retries_refused=self._round.retries_refused)
         await syncer.wait_planned(OWNER)
         plan.is_from_disk = False
@@ -358,6 +358,9 @@ class InboxLoader:
         snapshot = self._lists.get(name)
         return snapshot.value.items if snapshot is not None and snapshot.value is not None else ()
 
+    def _on_write_done(self, entry: OutboxEntry) -> None:
+        self._plan.finished.append(FinishedWrite(entry, self._live.now()))
+
     # Rows
 
     @property
@@ -415,7 +418,7 @@ class InboxLoader:
             requested_reviewers=by_operation[reviews.ListRequested],
             threads=by_operation[comments.List],
             replies=replies,
-            entries=(*self._live.outbox.entries, *(each.entry for each in self._plan.finished)),
+            entries=(*(each.entry for each in self._plan.finished), *self._live.outbox.own_entries),
             drafts=self._drafts.all(),
         )
 

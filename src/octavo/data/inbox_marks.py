@@ -163,6 +163,8 @@ class InboxMarks:
         except NotSaved:
             _apply(marks, [(each, mark) for each, mark in before if marks.get(each) == changes[each]])
             raise
+        if self._marks is not None and self._marks is not marks:
+            _apply(self._marks, changes.items())  # they were read again before the change was on disk
 
     def _all(self) -> Marks:
         if self._marks is None:

@@ -231,8 +231,7 @@ class InboxPlanner:
         self.is_from_disk = False
         """True if responses are read only from disk, even if they are outdated."""
         self.busy_places: frozenset[Discussion] = frozenset()
-        """Spaces and change requests to which a write is being sent. Until it is sent, their responses are not
-        fetched."""
+        """`Outbox.busy_places`. Their responses are not fetched until the write is sent."""
         self.finished: list[FinishedWrite] = []
         self._at, self._responses, self._version_of, self._now = at, responses, version_of, now
         self._computed_from: tuple[str, Lists] = ("", ())

@@ -42,7 +42,7 @@ from octavo.data.access import Availability, Send
 from octavo.data.live_response import MAX_PAGES, Edit, LiveResponse, Observers, Snapshot, Watcher
 from octavo.data.response_cache import ResponseCache, never_changes
 from octavo.data.state_db import utc_now
-from octavo.data.sync_queue import Rank, Want
+from octavo.data.sync_queue import LONG_AGO, Rank, Want
 from octavo.data.syncer import Syncer
 from octavo.data.writes.machine import Basis, OutboxEntry
 from octavo.data.writes.outbox import Outbox
@@ -575,7 +575,7 @@ class Live:
         value, pending = response.value, 0
         if value is not None:
             applied = [each.entry for each in self._confirmed if each.number > response.writes_included]
-            applied += self.outbox.entries
+            applied += self.outbox.own_entries
             if applied:
                 value, pending = _apply_entries(response.op, value, applied, self.outbox.me)
             for edit in response.edits:
@@ -634,14 +634,15 @@ class Live:
                 self.refresh_affected(op)
 
     def _basis(self, op: DurableWrite) -> Basis:
-        basis: Basis = _basis_of(
-            op,
-            (
-                (response.op, (response.last_snapshot if response.watchers else self._snapshot(response)).value)
-                for response in tuple(self._responses.values())
-                if response.value is not None and getattr(response.op, "at", None) == op.at
-            ),
-        )
+        loaded = [
+            response
+            for response in self._responses.values()
+            if response.value is not None and getattr(response.op, "at", None) == op.at
+        ]
+        # The user sees the watched responses. Of the others, the newest is most like what the user has seen.
+        loaded.sort(key=lambda each: (bool(each.watchers), each.fetched_at or LONG_AGO), reverse=True)
+        shown = ((each.op, (each.last_snapshot if each.watchers else self._snapshot(each)).value) for each in loaded)
+        basis: Basis = _basis_of(op, shown)
         return basis
 
 

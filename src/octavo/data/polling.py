@@ -32,8 +32,7 @@ INTERVALS = (
     (timedelta(minutes=30), timedelta(minutes=2)),
     (timedelta.max, timedelta(minutes=10)),
 )
-"""Intervals between rounds. Each pair has the longest time since the last key press for which the interval applies, and
-the interval."""
+"""Each pair has a time since the last key press, and the interval between rounds until that time."""
 MAX_RECHECKED_VISIBLE, MAX_RECHECKED_HIDDEN = 8, 2
 """Maximum number of visible and of hidden responses that a round fetches again although their stamps are unchanged."""
 MAX_MISSES, MAX_MISSES_OFFLINE = 6, 1
@@ -87,7 +86,7 @@ class Poller:
         now = self._live.now()
         if self._polling or now < self._retry_at or not self.may_poll():
             return False
-        return now - self._polled_at >= self.interval
+        return now - self._polled_at >= self.interval or now < self._polled_at  # the second: the clock was set back
 
     def may_poll(self) -> bool:
         """Return whether background requests may be sent. The terminal must be visible and the rate limit not nearly
@@ -175,8 +174,8 @@ class ViewPlanner:
         """The wants with a stamp, as of the last call of `wants`."""
 
     def adopt_stamps(self, listed_at: datetime) -> None:
-        """Store the current stamps of the responses that were requested after the newest list arrived at `listed_at`. They
-        are not older than the list, so they are not due until a list gives them another stamp. Without a stamp, the inbox
+        """Store the current stamps of the responses that were requested after the newest list, which arrived at
+        `listed_at`. A response with a stamp is not due until a list gives it another stamp. Without a stamp, the inbox
         would fetch a response again that a view has just fetched."""
         cache = self._live.cache
         for response in self._watched.values():

@@ -72,7 +72,7 @@ async def review(
     `action` completes “Could not …”, such as “approve #7”. The request does not contain the revision. So the change
     request may be edited between the check and the review: then the message of the result says so.
     """
-    if has_review_in_flight(live.outbox.entries, at):
+    if has_review_in_flight(live.outbox.own_entries, at):
         return SendResult("refused", _ALREADY_SENDING)
     body = {"comment": Markdown(markdown=comment)} if comment else {}
     op = reviews.Submit(at=at, status=status, **body)

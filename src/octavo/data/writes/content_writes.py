@@ -352,8 +352,10 @@ async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: Revis
         elif current == mine:
             outcome = PageOutcome("same", "The page already has this text.", head.revision_id, mine)
         else:
-            before = await page_source(live, base, page_id) or current
-            merged = await asyncio.to_thread(_merge, before.text, current.text, mine.text)
+            before = await page_source(live, base, page_id)
+            # Without the base, every difference is a conflict: it may be an edit of other people.
+            before_text = before.text if before is not None else ""
+            merged = await asyncio.to_thread(_merge, before_text, current.text, mine.text)
             if not merged.named_conflicts:
                 written = WrittenText(current, Raw(merged.text()))
                 return {page_id: written}

@@ -234,8 +234,10 @@ class _DirectWrite(NamedTuple):
         found = await _find_result(self.live, self.kind, attempt, sent_at)
         if found.kind == "done":
             return found
+        # If the last search failed too, Octavo does not know what the server has.
+        seen = f"Could not check the result: {found.message}" if found.message else f"After one minute, {self.missing}."
         advice = "Octavo did not retry. Check the current state, then try again."
-        return SendResult("unknown", _failure(self.failed, f"{cause} After one minute, {self.missing}. {advice}"))
+        return SendResult("unknown", _failure(self.failed, f"{cause} {seen} {advice}"))
 
     async def _store(self, attempt: Attempt[Any], later_writes: Sequence[NewWrite]) -> None:
         state = self.live.outbox.state

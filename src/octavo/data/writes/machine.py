@@ -49,6 +49,7 @@ from octavo.api.errors import MAY_BE_DONE, ApiError, NotSent, Outcome, RateLimit
 from octavo.api.operation import SPECS, Operation
 from octavo.api.wire import url_path
 from octavo.data.access import Send
+from octavo.settings.table import LONGEST_UNDO
 
 if TYPE_CHECKING:
     from octavo.api import comments, reviews
@@ -122,8 +123,8 @@ class Attempt(Generic[W]):
     op: W
     basis: Basis = Basis()
     baseline: tuple[str, ...] | None = None
-    """State of the server before the first attempt: ids of items, or texts that change when others change the target.
-    None if there was no check."""
+    """Ids of the items that the server had before the first attempt. For an edit, texts that change when others change the
+    target. None if there was no check."""
     newest_at: datetime | None = None
     """Time of the newest item of the baseline, by the clock of the server. None if unknown."""
     me: str | None = None
@@ -258,6 +259,7 @@ MAX_BLOCKING_LOOKUPS = 5
 """Number of unsuccessful searches after which a write no longer delays later writes. This takes about 15 seconds."""
 LIFETIME = timedelta(hours=24)
 """Age after which a write is sent only if the user retries it."""
+_LONGEST_UNDO = timedelta(seconds=LONGEST_UNDO)
 NOT_FOUND = "the response was lost, and Octavo did not find the change."
 
 
@@ -427,7 +429,8 @@ def restart_undo_delay(entry: OutboxEntry, now: datetime) -> OutboxEntry:
     """Return a held entry with its full undo delay again, because a crash cut the delay short."""
     entry = _require_state(entry, "held")
     delay = entry.held_until - entry.requested_at if entry.held_until is not None else timedelta()
-    return replace(entry, held_until=now + delay)
+    # The second restart of an entry would add the time since `requested_at`.
+    return replace(entry, held_until=now + min(delay, _LONGEST_UNDO))
 
 
 def wait_for_user(entry: OutboxEntry, reason: str) -> OutboxEntry:
@@ -506,7 +509,7 @@ def schedule_lookup(entry: OutboxEntry, due_at: datetime, reason: str, *, own_fa
 
 
 def mark_not_found(entry: OutboxEntry, now: datetime, cause: str = NOT_FOUND) -> OutboxEntry:
-    """Return an unknown entry that was not found on the server. `cause` is a sentence that says why.
+    """Return an unknown entry after a search that did not find it. `cause` is a sentence that says why.
 
     A write that sets a state becomes queued, so that Octavo sends it again. A write that creates an item stays unknown:
     the user decides, and Octavo keeps searching until the write is older than `LIFETIME`.
@@ -546,8 +549,8 @@ def next_due(
     """
     # Held entries are released before other steps, so that the entries of a group change together on screen.
     for entry in entries:
-        if entry.state == "held" and entry.held_until and entry.held_until <= now:
-            return entry
+        if entry.state == "held" and entry.held_until and not timedelta() < entry.held_until - now <= _LONGEST_UNDO:
+            return entry  # If the end of the undo delay is too far away, the clock was set back.
     for entry, blocker in () if is_paused else _with_blockers(entries):
         is_ready = entry.state == "unknown" or (entry.state == "queued" and blocker is None)
         if is_ready and entry.due_at is not None and entry.due_at <= now and entry.ordering_key not in busy_places:

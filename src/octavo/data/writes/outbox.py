@@ -71,7 +71,7 @@ class UndoResult(NamedTuple):
     late: tuple[str, ...]
     """Ids of the writes that are being sent now. In a moment, their undo can be tried again."""
     ended: frozenset[str]
-    """Ids of the writes of which nothing is left to undo."""
+    """Ids of the writes whose undo is complete or impossible."""
 
 
 class _EntryUndo(NamedTuple):
@@ -129,14 +129,18 @@ class Outbox:
         self._task: asyncio.Task[None] | None = None
         self.unsent_groups = _unsent_groups(self._entries.all)
         """The groups of writes that earlier instances left unsent, the newest last."""
-        self._own_ids = {entry_id for group in self.unsent_groups for entry_id in group.ids}
-        """Ids of the entries whose undo delay ends when this instance closes: the entries that it added, submitted or
-        found at its start."""
+        self._own_ids: set[str] = set()
+        """Ids of the entries that this instance added or submitted."""
 
     @property
     def entries(self) -> tuple[OutboxEntry, ...]:
-        """Return the entries that are not done, oldest first."""
+        """Return the entries of all accounts that are not done, oldest first."""
         return self._entries.all
+
+    @property
+    def own_entries(self) -> tuple[OutboxEntry, ...]:
+        """Return the entries that this account may send, oldest first."""
+        return tuple(filter(self._account.may_send, self.entries))
 
     def entry_creating(self, message_id: str) -> OutboxEntry | None:
         """Return the entry that creates a comment or reply, by its temporary id. None if no entry creates it."""
@@ -155,8 +159,11 @@ class Outbox:
     def set_account(self, me: User, *, is_confirmed: bool) -> None:
         """Set the signed-in user. `is_confirmed` is True if the server has named the user in this session."""
         if is_confirmed:
+            is_same = self._account.user == me
             self._account.user = me
             self._worker.wake()
+            if not is_same and self.entries_of_other_accounts:
+                self.changed.notify()  # Screens must stop showing them as entries of this account.
         else:
             self._account.remembered = me
 
@@ -208,10 +215,22 @@ class Outbox:
 
     def pending_comments(self, at: Discussion) -> tuple[OutboxEntry, ...]:
         """Return the pending comments of a review of `at`, in the order written."""
-        return tuple(entry for entry in self.entries if self._is_pending(entry, at))
+        return tuple(entry for entry in self.own_entries if entry.state == "pending" and entry.at == at)
 
-    def _is_pending(self, entry: OutboxEntry, at: Discussion) -> bool:
-        return entry.state == "pending" and entry.at == at and self._account.may_send(entry)
+    @property
+    def busy_places(self) -> frozenset[Discussion]:
+        """Return the spaces and change requests to which a write is being sent, or is about to be sent. A write that waits
+        for the connection, for its next attempt or for the user does not count."""
+        if self._read_only:
+            return frozenset()
+        now = self._now()
+        return frozenset(
+            entry.at
+            for entry in self.own_entries
+            if entry.state == "sending"
+            or entry.held_until is not None
+            or (entry.state == "queued" and not self.connection.is_paused and (entry.due_at or now) <= now)
+        )
 
     async def edit_pending_comment(self, entry_id: str, op: DurableWrite, draft_key: str) -> bool:
         """Replace a pending comment by `op`, and delete the draft `draft_key` in the same transaction.
@@ -361,14 +380,13 @@ class Outbox:
             remove_observer()
 
     async def _release(self) -> None:
-        """End the undo delay of the entries of this instance."""
+        """End the undo delay of the entries of this instance. If this instance has the lock, also end the undo delay of the
+        entries that earlier instances left unsent."""
         if self._read_only:
             return
-        held = [
-            entry.id
-            for entry in self.entries
-            if entry.id in self._own_ids and entry.held_until is not None and self._account.may_send(entry)
-        ]
+        found = chain.from_iterable(group.ids for group in self.unsent_groups) if self._worker.has_lock else ()
+        ids = self._own_ids.union(found)
+        held = [entry.id for entry in self.own_entries if entry.id in ids and entry.held_until is not None]
         if held:
             with suppress(NotSaved):
                 await self._entries.step_all(held, partial(machine.release, now=self._now()))
@@ -379,7 +397,7 @@ class Outbox:
         is_due = entry.due_at is None or entry.due_at <= self._now()
         if entry.state != "queued":
             return entry.state == "sending"
-        return is_due and not self.connection.is_paused and blocked_by(entry, self.entries) is None
+        return is_due and not self.connection.is_paused and blocked_by(entry, self.own_entries) is None
 
     async def close(self, max_wait: float = 2.0) -> None:
         """End the undo delay and stop the worker. Wait up to `max_wait` seconds for a running request."""
@@ -458,9 +476,7 @@ class Outbox:
 
         if reviewed is not None:
             submit = partial(machine.submit, review=review_id, now=now, held_until=held_until)
-            stored = await self._entries.submit_review(
-                lambda entry: self._is_pending(entry, reviewed), submit, entries, remove_drafts
-            )
+            stored = await self._entries.submit_review(reviewed, self._account.may_send, submit, entries, remove_drafts)
         else:
             stored = await self._entries.insert(entries, is_wanted, remove_drafts)
         if stored:
@@ -500,8 +516,8 @@ def _unsent_groups(entries: Sequence[OutboxEntry]) -> list[WriteGroup]:
 
 
 def _is_in(group: WriteGroup, entry: OutboxEntry | None) -> bool:
-    """Return whether `entry` still belongs to `group`. An undo in another instance may have removed it from its review.
-    True for None, which stands for an entry that is not stored any more."""
+    """Return whether `entry` still belongs to `group`. An undo in another instance may have removed the entry from its
+    review. True for None, which means that the entry is not stored any more."""
     return entry is None or group.review in ("", entry.review)
 
 

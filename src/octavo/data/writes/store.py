@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, TypeAlias, TypeVar
 
-from octavo.api.operation import Operation
+from octavo.api.operation import Discussion, Operation
 from octavo.api.wire import Request, decode, encode
 from octavo.data.database import Transaction, moment
 from octavo.data.live_response import Observers
@@ -284,25 +284,26 @@ class OutboxEntries:
 
     async def submit_review(
         self,
-        is_part: Callable[[OutboxEntry], bool],
+        at: Discussion,
+        may_send: Callable[[OutboxEntry], bool],
         change: EntryStep,
         review: Sequence[OutboxEntry],
         extra: ExtraWork,
     ) -> tuple[OutboxEntry, ...]:
-        """Apply `change` to all stored entries for which `is_part` is True, and insert `review` after them. Return all
-        these entries.
+        """Apply `change` to the pending comments of `at`, and insert `review` after them. Return all these entries.
 
-        `review` has one entry or none. If another review of the same change request is already in flight, change
-        nothing and return an empty tuple.
+        `review` has one entry or none. Only entries that this account `may_send` count. If one of them is a review of
+        `at` in flight, change nothing and return an empty tuple.
         """
         now = self.now()
 
         def work(db: sqlite3.Connection) -> tuple[str, ...]:
             records = entry_records(db, self.state.namespace)
-            stored = [entry for entry_id, record in records if (entry := self._decode(entry_id, record))]
-            if any(has_review_in_flight(stored, new.at) for new in review):
+            stored = (entry for entry_id, record in records if (entry := self._decode(entry_id, record)))
+            own = [entry for entry in stored if may_send(entry)]
+            if review and has_review_in_flight(own, at):
                 return ()
-            parts = tuple(entry.id for entry in stored if is_part(entry))
+            parts = tuple(entry.id for entry in own if entry.state == "pending" and entry.at == at)
             for entry_id in parts:
                 change_entry(db, self.state.namespace, entry_id, change, now)
             for entry in review:

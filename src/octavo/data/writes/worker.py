@@ -126,6 +126,11 @@ class OutboxWorker:
             case "unknown":
                 await self._delivery.find_lost_write(entry)
 
+    @property
+    def has_lock(self) -> bool:
+        """True if no other instance sends."""
+        return self._unlock is not None
+
     def wake(self) -> None:
         """Make `run` check for due steps now."""
         self._woken.set()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
@@ -24,6 +24,7 @@ from octavo.tui.content import offline_copies
 from octavo.tui.core.item_labels import format_megabytes, offline_mark, offline_summary
 from octavo.tui.core.shell import Shell, shell_of
 from octavo.tui.core.workspace import MAY_BE_SENT
+from octavo.tui.core.write_queue import discard_entries
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.dialog import Dialog, DialogFrame, dialog_styles
@@ -94,7 +95,7 @@ def _can_discard(app: Shell, view: ActivityScreen) -> bool:
 
 
 def _can_undo(app: Shell, view: ActivityScreen) -> bool:
-    return any(each.state == "held" for each in app.session.outbox.entries)
+    return any(each.state == "held" for each in app.session.outbox.own_entries)
 
 
 ACTIVITY: Commands[ActivityScreen] = Commands(
@@ -241,7 +242,7 @@ class ActivityScreen(Dialog[None]):
         """Return the cause for which a queued change waits, as a sentence: another change or the connection. Empty if the
         change does not wait."""
         outbox = self.shell.session.outbox
-        first = blocked_by(entry, outbox.entries) if entry.state == "queued" else None
+        first = blocked_by(entry, outbox.own_entries) if entry.state == "queued" else None
         if first is None:
             return outbox.connection.pause_reason if entry.state == "queued" else ""
         description = f"{first.action} · {about}" if (about := self._context_of(first)) else first.action
@@ -305,8 +306,19 @@ class ActivityScreen(Dialog[None]):
         self.refresh_bindings()
 
     def retry(self) -> None:
-        """Send the selected changes again."""
-        self._run_step("send", "again", self.selected, self.shell.session.outbox.retry)
+        """Send the selected changes again. If a change cannot be saved, stop and show an error."""
+        app, chosen = self.shell, self.selected
+        self.rows.selection.clear()
+
+        async def retry_all() -> None:
+            for entry in chosen:
+                try:
+                    await app.session.outbox.retry(entry.id)
+                except NotSaved as error:
+                    app.say(f"Could not send “{entry.action}” again: {error}", tone="failed")
+                    return
+
+        app.background(retry_all())
 
     def discard(self) -> None:
         """Discard the selected changes, the editor draft, or the offline copy in the current row, after a confirmation."""
@@ -320,7 +332,8 @@ class ActivityScreen(Dialog[None]):
     def _ask_to_discard(self, chosen: Sequence[OutboxEntry]) -> None:
         def discard(answer: Confirmed | None) -> None:
             if answer is not None:
-                self._run_step("discard", "", chosen, self.shell.session.outbox.discard)
+                self.rows.selection.clear()
+                self.shell.background(discard_entries(self.shell, self.shell.session.outbox, chosen))
 
         several = len(chosen) > 1
         named = "\n".join(f"{each.action}  {self._context_of(each)}".rstrip() for each in chosen[:_MOST_NAMED])
@@ -330,24 +343,6 @@ class ActivityScreen(Dialog[None]):
         if any(each.state == "unknown" for each in chosen):
             after += " If a change has already reached the server, it may still take effect."
         self.app.push_screen(ConfirmDialog(title, verb="Discard", intro=named + more, after=after), discard)
-
-    def _run_step(
-        self, verb: str, adverb: str, chosen: Sequence[OutboxEntry], step: Callable[[str], Awaitable[object]]
-    ) -> None:
-        """Clear the selection, and call `step` with the id of each change. If a result cannot be saved, stop and show an
-        error. `verb` and `adverb` name the step in the error."""
-        app = self.shell
-        self.rows.selection.clear()
-
-        async def run() -> None:
-            for entry in chosen:
-                try:
-                    await step(entry.id)
-                except NotSaved as error:
-                    app.say(f"Could not {f'{verb} “{entry.action}” {adverb}'.rstrip()}: {error}", tone="failed")
-                    return
-
-        app.background(run())
 
 
 def _heading(item: OutboxEntry | InvalidSetting | UnsentFile | OfflineSpace | Activity) -> str:

@@ -68,7 +68,7 @@ def quit_or_up(app: Shell) -> None:
 
 def _quit(app: Shell) -> None:
     """Quit, after a confirmation if changes are unsent."""
-    entries = app.session.outbox.entries if app.has_session else ()
+    entries = app.session.outbox.own_entries if app.has_session else ()
     if not entries:
         app.background(app.action_quit())
         return

@@ -240,7 +240,7 @@ class UnsentTexts:
     def _on_texts_changed(self) -> None:
         if self._session is None:
             return
-        pending = [each for each in self._session.outbox.entries if each.state == "pending"]
+        pending = [each for each in self._session.outbox.own_entries if each.state == "pending"]
         unsaved = self._session.drafts.late_keys()
         current = self._session.drafts.keys(), unsaved, tuple(each.id for each in pending)
         if unsaved and self._save_timer is None:
@@ -348,6 +348,10 @@ class InboxFeed:
             self.start()
         if self.loader is not None:
             await self.loader.poll()
+        if self.snapshot is not None and self.marks is not None:
+            self.marks.reload()
+            if self.marks.group(self.snapshot.rows) != self.rows:  # Another instance has changed marks.
+                self.regroup()
 
     def rebuild(self) -> None:
         """Rebuild the rows after an unsent text appeared or disappeared."""

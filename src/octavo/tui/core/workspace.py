@@ -390,7 +390,7 @@ class Workspace:
         """Reasons why the last write to a thread failed, by id of the first comment of the thread."""
         if self._session is None:
             return {}
-        last_entries = {entry.facts.thread: entry for entry in self._session.outbox.entries if entry.facts.thread}
+        last_entries = {entry.facts.thread: entry for entry in self._session.outbox.own_entries if entry.facts.thread}
         failed = {thread: entry for thread, entry in last_entries.items() if entry.state == "failed"}
         return {thread: entry.reason.removeprefix(f"Could not {entry.action}: ") for thread, entry in failed.items()}
 
@@ -410,8 +410,7 @@ class Workspace:
         if self._session is None:
             return ""
         outbox = self._session.outbox
-        foreign = outbox.entries_of_other_accounts
-        entries = [entry for entry in outbox.entries if entry not in foreign]
+        foreign, entries = outbox.entries_of_other_accounts, outbox.own_entries
         undecided = sum(entry.needs_user for entry in entries)
         pending = sum(entry.state == "pending" for entry in entries)
         queued = sum(entry.state not in ("pending", "failed") and not entry.needs_user for entry in entries)

@@ -8,7 +8,7 @@ press of `u` undoes the write before it. A write that is being sent stays the ne
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeAlias, TypeVar
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from octavo.data.live import Live
     from octavo.data.writes.direct import SendResult
     from octavo.data.writes.machine import OutboxEntry
+    from octavo.data.writes.outbox import Outbox
     from octavo.tui.core.session import Session
 
 T = TypeVar("T")
@@ -329,6 +330,18 @@ class WriteQueue:
         for notice in self._app.notices.shown():
             if notice.undo:
                 self._app.notices.close(notice.number)
+
+
+async def discard_entries(app: HostApp[Any], outbox: Outbox, entries: Iterable[OutboxEntry]) -> None:
+    """Discard changes of the outbox. Show a notification if a change cannot be discarded."""
+    for entry in entries:
+        try:
+            discarded = await outbox.discard(entry.id)
+        except NotSaved as error:
+            app.say(f"Could not discard “{entry.action}”: {error}", tone="failed")
+            return
+        if discarded is None:
+            app.say(f"Could not discard “{entry.action}”: it is being sent or was already sent.", tone="failed")
 
 
 def _cannot_undo(action: str) -> str:

@@ -17,7 +17,7 @@ from octavo.data.state_db import NotSaved
 from octavo.local_time import localize
 from octavo.tui.comments import thread_commands
 from octavo.tui.core.routes import ToActivity, ToChangeRequest, ToPage
-from octavo.tui.core.write_queue import LocalChange
+from octavo.tui.core.write_queue import LocalChange, discard_entries
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.short_texts import plural, shorten
@@ -228,20 +228,15 @@ def discard(app: Shell, selected: SelectedRows) -> None:
         titles.append(f"and {len(entries) - _MAX_LISTED} more")
     changes = "These changes" if len(entries) > 1 else "This change"
     consequence = f"{changes} will not be sent. Your text will be kept as a draft."
+    if any(each.state == "unknown" for each in entries):
+        consequence += " If a change has already reached the server, it may still take effect."
     if drafts:
         consequence = f"{consequence} {plural(len(drafts), 'unsent draft')} will also be discarded. You can press u afterward to restore discarded drafts."
-
-    async def discard_entries() -> None:
-        try:
-            for entry in entries:
-                await app.session.outbox.discard(entry.id)
-        except NotSaved as error:
-            app.say(f"Could not discard the change: {error}", tone="failed")
 
     def on_decided(answer: Confirmed | None) -> None:
         if answer is not None:
             selected.before_removal()
-            app.background(discard_entries())
+            app.background(discard_entries(app, app.session.outbox, entries))
             discard_drafts()
 
     title = f"Discard {plural(len(entries), 'change')}?" if len(entries) > 1 else "Discard this change?"

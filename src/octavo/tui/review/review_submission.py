@@ -97,7 +97,7 @@ def why_no_review(app: Shell, target: RequestTarget) -> str | None:
     """Return the reason why you cannot review the change request. None if you can."""
     if (why := why_not_allowed(app, target, "review", *UNDECIDED)) is not None:
         return why
-    if has_review_in_flight(app.session.outbox.entries, target.at):
+    if has_review_in_flight(app.session.outbox.own_entries, target.at):
         return f"Your review of {target.name} is already being submitted. Octavo is sending the comments first."
     return None
 
