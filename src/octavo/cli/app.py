@@ -83,9 +83,8 @@ def _open_in_browser(options: argparse.Namespace) -> int:
     if not options.target or folder_named(options) is not None:
         raise Failure("Could not open the browser: --web needs a REF or a URL.", USAGE)
 
-    async def open_target(session: Session) -> int:
+    async def open_target(session: Session) -> None:
         _open_url(session, (await _references(session, options).target(options.target)).url)
-        return 0
 
     code: int = _run_connected(options, open_target, action="find what to open")
     return code

@@ -1,7 +1,7 @@
 """Connects a command to the account, demo or folder that its options select. Sends its writes through the outbox until they
 are confirmed.
 
-async def work(session: Session) -> int:
+async def work(session: Session) -> None:
     spaces = await session.live.fetch(spaces_of(organization))
     ...
 
@@ -60,15 +60,16 @@ _open_folder = lazy("octavo.cli.sessions:open_folder")
 _open_server = lazy("octavo.cli.sessions:open_server")
 
 
-def run_connected(options: argparse.Namespace, work: Callable[[Session], Awaitable[int]], *, action: str) -> int:
-    """Open a session, run `work` and return its exit code. Raises Failure. After an ApiError or NotSaved of `work`, the
-    message is `Could not ACTION: CAUSE`. `action` is for example `load the change requests`."""
+def run_connected(options: argparse.Namespace, work: Callable[[Session], Awaitable[int | None]], *, action: str) -> int:
+    """Open a session, run `work` and return its exit code, which is 0 if `work` returns None. Raises Failure. After an
+    ApiError or NotSaved of `work`, the message is `Could not ACTION: CAUSE`. `action` is for example `load the change
+    requests`."""
     session = open_session(options)
 
     async def run() -> int:
         session.connect()
         try:
-            return await work(session)
+            return await work(session) or 0
         finally:
             await session.close()
 

@@ -96,12 +96,9 @@ def _declare_changes(command: argparse.ArgumentParser) -> None:
 
 def _run_changes(options: argparse.Namespace) -> int:
     check_web_option(options)
-
-    async def work(session: Session) -> int:
-        await ChangeList(session, options).print()
-        return 0
-
-    return run_connected(options, work, action="load the change requests")
+    return run_connected(
+        options, lambda session: ChangeList(session, options).print(), action="load the change requests"
+    )
 
 
 class ChangeList:

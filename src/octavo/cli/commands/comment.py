@@ -118,12 +118,7 @@ def _run_comment(options: argparse.Namespace) -> int:
     if options.suggest == "-" and options.file == "-":
         raise Failure("Could not comment: -F and --suggest cannot both read standard input.", USAGE)
     check_message(options)
-
-    async def work(session: Session) -> int:
-        await write_comment(session, options)
-        return 0
-
-    return run_connected(options, work, action="comment")
+    return run_connected(options, lambda session: write_comment(session, options), action="comment")
 
 
 @dataclass(frozen=True)
@@ -268,13 +263,12 @@ def _declare_reply(command: argparse.ArgumentParser) -> None:
 def _run_reply(options: argparse.Namespace) -> int:
     check_message(options)
 
-    async def work(session: Session) -> int:
+    async def work(session: Session) -> None:
         await prepare(session)
         if tell_if_done_once(session, options.once):
-            return 0
+            return
         thread = await find_thread(References(session, options), options.thread)
         await write_reply(session, options, thread, resolves=options.resolve)
-        return 0
 
     return run_connected(options, work, action="reply")
 
@@ -306,7 +300,7 @@ def _run_react(options: argparse.Namespace) -> int:
     if not emoji.strip() or len(emoji) > _LONGEST or emoji.isascii():
         raise Failure(f"Could not react: {emoji[:40]!r} is no emoji. Use the emoji itself, such as 👍.", USAGE)
 
-    async def work(session: Session) -> int:
+    async def work(session: Session) -> None:
         await prepare(session)
         thread = await find_thread(References(session, options), options.thread)
         check_allowed(why_not_in_space(thread.target.space, "comment"), "react")
@@ -324,7 +318,6 @@ def _run_react(options: argparse.Namespace) -> int:
         row = {"id": thread.comment.id, "ref": thread.ref, "emoji": emoji, "status": status}
         verb = "Removed" if options.remove else "Reacted with"
         print_object(options, REACT_FIELDS, row, lambda: f"{verb} {emoji}: {thread.ref}.\n")
-        return 0
 
     return run_connected(options, work, action="react")
 
@@ -352,7 +345,7 @@ def _declare_resolve(command: argparse.ArgumentParser) -> None:
 def _run_resolve(options: argparse.Namespace) -> int:
     action = "reopen the thread" if options.reopen else "resolve the thread"
 
-    async def work(session: Session) -> int:
+    async def work(session: Session) -> None:
         await prepare(session)
         references = References(session, options)
         found = [await find_thread(references, each) for each in options.threads]
@@ -375,7 +368,6 @@ def _run_resolve(options: argparse.Namespace) -> int:
                         "result": f"{done if is_changed else already}: {each.ref}.",
                     }
                 )
-        return 0
 
     return run_connected(options, work, action=action)
 

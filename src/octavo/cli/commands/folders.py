@@ -263,7 +263,7 @@ def _restore(folder: PulledFolder, file: TrackedFile, data: bytes) -> None:
 def _restore_from_server(options: argparse.Namespace, folder: PulledFolder, files: list[TrackedFile]) -> int:
     """Restore files that are not text. They are downloaded, because a pulled folder stores no copy of them."""
 
-    async def work(session: Session) -> int:
+    async def work(session: Session) -> None:
         check_origin(session, folder)
         at = RevisionRef(space_id=folder.space, revision_id=folder.revision)
         reader = SpaceReader(session.live.send, session.download, at)
@@ -273,7 +273,6 @@ def _restore_from_server(options: argparse.Namespace, folder: PulledFolder, file
                 raise Failure(f"Could not restore {file.path}: the server sent no link to it.")
             with file_failures("restore"):
                 _restore(folder, file, data)
-        return 0
 
     return run_connected(options, work, action="restore")
 
@@ -308,7 +307,7 @@ def _run_export(options: argparse.Namespace) -> int:
     options.pages_folder = path
     before, top = fingerprint(path), path.resolve()
 
-    async def work(session: Session) -> int:
+    async def work(session: Session) -> None:
         assert session.folder_warnings is not None, "the session shows a folder"
         await session.folder_warnings()
         space = platforms.space_id_of_folder(folder_of_pages(read_settings(), path), path)
@@ -328,7 +327,6 @@ def _run_export(options: argparse.Namespace) -> int:
         tell_first([f"{each.path}: {each.message}" for each in skipped])
         if changes and not options.write:
             tell(f"Nothing was written. To write these files, run: octavo export {path} --write")
-        return 0
 
     return run_connected(options, work, action="export")
 

@@ -97,12 +97,7 @@ def declare(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     if options.watch and (options.json is not None or options.jq is not None):
         raise Failure("Could not watch the inbox: a JSON array never ends. Use --ndjson.", USAGE)
-
-    async def work(session: Session) -> int:
-        await InboxList(session, options).print()
-        return 0
-
-    return run_connected(options, work, action="load the inbox")
+    return run_connected(options, lambda session: InboxList(session, options).print(), action="load the inbox")
 
 
 class InboxList:

@@ -36,12 +36,11 @@ def run(options: argparse.Namespace) -> int:
     # The variable may list several spaces, but `References` and programs that Octavo starts expect one name.
     os.environ.pop("OCTAVO_SPACE", None)
 
-    async def work(session: Session) -> int:
+    async def work(session: Session) -> None:
         os.environ.pop("OCTAVO_API_KEY", None)
         references = References(session, options)
         spaces = tuple([(await references.space(each)).id for each in names])
         await _serve(_toolbox(session, spaces))
-        return 0
 
     return run_connected(options, work, action="serve the tools")
 

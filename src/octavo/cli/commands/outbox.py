@@ -60,20 +60,19 @@ def run(options: argparse.Namespace) -> int:
     if (options.action == "list") is (options.entry is not None):
         raise Failure("Could not read the command: write octavo outbox list, or octavo outbox retry ID.", USAGE)
 
-    async def work(session: Session) -> int:
+    async def work(session: Session) -> None:
         if options.action == "list":
             await _list(session, options)
-            return 0
+            return
         entry = next((each for each in session.outbox.entries if each.id == options.entry), None)
         if entry is None:
             message = f"Could not find the write {safe_line(options.entry[:40])}. For a list, run: octavo outbox"
             raise Failure(message, NOT_FOUND)
         if options.action == "discard":
             await discard_write(session, entry)
-            return 0
-        await prepare(session)
-        await _retry(session, entry, options)
-        return 0
+        else:
+            await prepare(session)
+            await _retry(session, entry, options)
 
     return run_connected(options, work, action=f"{options.action} the write")
 

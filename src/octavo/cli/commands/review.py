@@ -64,12 +64,8 @@ def submit(options: argparse.Namespace) -> int:
     verb = {"approved": "approve", "changes-requested": "request changes on", "commented": "comment on"}[
         options.verdict
     ]
-
-    async def work(session: Session) -> int:
-        await _review(session, options, verb)
-        return 0
-
-    return run_connected(options, work, action=f"{verb} {options.ref[:60]}")
+    action = f"{verb} {options.ref[:60]}"
+    return run_connected(options, lambda session: _review(session, options, verb), action=action)
 
 
 async def _review(session: Session, options: argparse.Namespace, verb: str) -> None:
@@ -218,7 +214,7 @@ def run(options: argparse.Namespace) -> int:
         )
     wanted = wanted_fields(options, review_export.FIELDS)
 
-    async def work(session: Session) -> int:
+    async def work(session: Session) -> None:
         references = References(session, options)
         target = await references.target(options.ref)
         choices = ExportOptions(options.page or "", options.changed_only)
@@ -230,7 +226,6 @@ def run(options: argparse.Namespace) -> int:
         if row["truncated"]:
             tell("Showing the first pages only. For the other pages, use --page PAGE.")
         print_object(options, review_export.FIELDS, row, str)
-        return 0
 
     return run_connected(options, work, action="export the change request")
 
@@ -266,13 +261,12 @@ def _print_result(options: argparse.Namespace, found: ReportNotes, result: Impor
         write_out(summary(result, len(found.notes), is_dry=options.dry_run) + "\n")
 
 
-async def _discard(session: Session, options: argparse.Namespace) -> int:
+async def _discard(session: Session, options: argparse.Namespace) -> None:
     at = change_request_ref(await References(session, options).target(options.ref))
     source = sanitize_source_name(options.source) if options.source else None
     notes = [each for each in session.proposed.at(at) if source in (None, each.source)]
     await session.proposed.discard(notes)
     write_out(f"Discarded {len(notes)} proposed {'note' if len(notes) == 1 else 'notes'}.\n")
-    return 0
 
 
 REVIEW = Command(

@@ -64,11 +64,7 @@ def declare(command: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    async def work(session: Session) -> int:
-        await Search(session, options).print()
-        return 0
-
-    return run_connected(options, work, action="search")
+    return run_connected(options, lambda session: Search(session, options).print(), action="search")
 
 
 class Search:

@@ -69,12 +69,8 @@ def run(options: argparse.Namespace) -> int:
     check_web_option(options)
     if options.width is not None and not 20 <= options.width <= 1000:
         raise Failure("Could not print it: --width must be from 20 to 1000.", USAGE)
-
-    async def work(session: Session) -> int:
-        await _ItemPrinter(session, options).print()
-        return 0
-
-    return run_connected(options, work, action=f"load {safe_line(options.ref[:60])}")
+    action = f"load {safe_line(options.ref[:60])}"
+    return run_connected(options, lambda session: _ItemPrinter(session, options).print(), action=action)
 
 
 class _ItemPrinter:
