@@ -1,9 +1,8 @@
-"""Response bodies that are too large, damaged or truncated. Unchanged bodies are not parsed again."""
+"""Response bodies that are too large, damaged or truncated."""
 
 from __future__ import annotations
 
 import asyncio
-import gc
 import gzip
 import tracemalloc
 import zlib
@@ -21,14 +20,12 @@ from octavo.api.operation import SPECS, SpaceRef
 from octavo.client import responses
 from octavo.client.client import raw_request
 from octavo.client.policy import TruncatedResponse
-from octavo.client.responses import LIST_CAP, MIB, PAGE_CAP, ParsedResponseCache, StreamedResponse
+from octavo.client.responses import LIST_CAP, MIB, PAGE_CAP, StreamedResponse
 from tests.client.conftest import Connect, Time
 from tests.client.http_server import HttpServer, ReceivedRequest, Reply, reply
 from tests.client.test_client import MIA, answer_in_turn
 
 ME = users.Me()
-GET_SPACE = SPECS[spaces.Get]
-SPACE_BODY = b'{"object": "space", "id": "s", "title": "Handbook"}'
 
 
 class Source:
@@ -161,8 +158,6 @@ async def test_large_error_body_does_not_hide_the_status(connect: Connect) -> No
 
 
 async def test_list_has_a_lower_size_limit_than_a_page() -> None:
-    from octavo.api import content, spaces
-    from octavo.api.operation import SPECS
     from octavo.client.responses import cap
 
     assert cap(SPECS[spaces.List]) == 8 * MIB
@@ -196,41 +191,3 @@ async def test_simultaneous_compression_bombs_need_the_memory_of_one(connect: Co
             assert await peak(range(1, 9)) < 2 * await peak(range(1))
         finally:
             tracemalloc.stop()
-
-
-async def test_same_bytes_return_the_same_object() -> None:
-    cache = ParsedResponseCache()
-    first = await cache.parse_response(GET_SPACE, "/a", SPACE_BODY, "host")
-    assert first.title == "Handbook"
-    assert await cache.parse_response(GET_SPACE, "/a", SPACE_BODY, "host") is first
-    assert await cache.parse_response(GET_SPACE, "/b", SPACE_BODY, "host") is not first, "each URL has its own response"
-
-
-async def test_changed_bytes_are_parsed_again() -> None:
-    cache = ParsedResponseCache()
-    first = await cache.parse_response(GET_SPACE, "/a", SPACE_BODY, "host")
-    assert (
-        await cache.parse_response(GET_SPACE, "/a", SPACE_BODY.replace(b"Hand", b"Note"), "host")
-    ).title == "Notebook"
-    again = await cache.parse_response(GET_SPACE, "/a", SPACE_BODY, "host")
-    assert again == first
-    assert again is not first
-
-
-async def test_unreferenced_response_is_not_kept() -> None:
-    cache = ParsedResponseCache()
-    await cache.parse_response(GET_SPACE, "/a", SPACE_BODY, "host")
-    gc.collect()
-    assert [known() for _, known in cache._last.values()] == [None]
-    assert (await cache.parse_response(GET_SPACE, "/a", SPACE_BODY, "host")).title == "Handbook"
-
-
-async def test_same_bytes_of_another_operation_are_parsed_separately() -> None:
-    """Markdown for the screen is sanitized, Markdown for editing is not: the two must not be mixed up."""
-    page = b'{"object": "page", "type": "document", "id": "p", "title": "Start", "markdown": "a\\u202eb"}'
-    cache = ParsedResponseCache()
-    shown = await cache.parse_response(SPECS[content.GetPage], "/a", page, "host")
-    written = await cache.parse_response(SPECS[content.GetRawPage], "/a", page, "host")
-    assert type(written) is not type(shown)
-    assert await cache.parse_response(SPECS[content.GetPage], "/a", page, "host") is shown
-    assert await cache.parse_response(SPECS[content.GetRawPage], "/a", page, "host") is written

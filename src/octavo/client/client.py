@@ -102,7 +102,6 @@ class Client:
         self._large_lock = asyncio.Lock()
         self._queue = RequestQueue(MAX_REQUESTS, MAX_BACKGROUND_REQUESTS)
         self._reads_in_flight = RequestsInFlight(self._queue.start_next_requests)
-        self._last = responses.ParsedResponseCache()
         if key is not None:
             redaction.remember_token(key.get_secret_value())
 
@@ -175,11 +174,7 @@ class Client:
         spec, host = SPECS[type(op)], self._context.host
 
         async def read(body: bytes | None, _: Exchange) -> T:
-            response: T
-            if outgoing.method in READS:
-                response = await self._last.parse_response(spec, outgoing.target, body, host)
-            else:
-                response = await responses.parse_response(spec, body, host)
+            response: T = await responses.parse_response(spec, body, host)
             return response
 
         return await self._exchange(outgoing, path_template(op), responses.cap(spec), read, is_waited_for)

@@ -1,25 +1,22 @@
-"""Reads, decompresses and parses the bodies of responses, up to a limit. Start at `read_body` and `ParsedResponseCache`. Also
-declares the interface of transports, and has the transport to an ASGI application in the same process.
+"""Reads, decompresses and parses the bodies of responses, up to a limit. Start at `read_body`. Also declares
+the interface of transports, and has the transport to an ASGI application in the same process.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import zlib
-from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 from urllib.parse import parse_qsl, unquote, urlencode
-from weakref import ref
 
-from pydantic import BaseModel, SecretStr, ValidationError
+from pydantic import SecretStr, ValidationError
 from pydantic_core import from_json
 
 from octavo.api.errors import ApiError, BadResponse, Lost
-from octavo.api.operation import ListPage, Operation, Spec, read
+from octavo.api.operation import ListPage, Spec, read
 from octavo.api.reading import json_of
 from octavo.api.safety import safe_line
 from octavo.client.origin import triple
@@ -194,8 +191,6 @@ _GZIP = 31
 """The `wbits` of zlib for gzip with the largest window."""
 THREAD_SIZE = 256 * 1024
 """Body size in bytes from which parsing runs in a background thread, because it would block the event loop."""
-CACHE_SIZE = 1000
-"""Maximum number of URLs whose last response is cached."""
 
 
 class LargeTurn:
@@ -317,34 +312,6 @@ def _too_large(host: str, cap: int) -> BadResponse:
     return BadResponse(
         f"The response from {host} is larger than {cap // MIB or 1} MiB and was not read. Request fewer items at a time."
     )
-
-
-class ParsedResponseCache:
-    """A cache of the last parsed response of each URL: an unchanged body gives the same object. It has only weak
-    references, so it keeps no response in memory."""
-
-    def __init__(self) -> None:
-        self._last: OrderedDict[tuple[type[Operation[Any]], str], tuple[bytes, ref[Any]]] = OrderedDict()
-        """Digest of the body and parsed response, by operation and URL. The operation is part of the key, because two
-        operations may parse the same body differently."""
-
-    async def parse_response(self, spec: Spec, url: str, body: bytes | None, host: str) -> Any:
-        """Return the body parsed as the type that `spec` declares. If the body is the same as the last one of this URL,
-        the response parsed then is returned, if it still exists. Raises BadResponse."""
-        if not body:
-            return await parse_response(spec, body, host)
-        digest = hashlib.blake2b(body, digest_size=16).digest()
-        cache_key = spec.operation, url
-        last_digest, last_response = self._last.get(cache_key, (b"", None))
-        if last_response is not None and last_digest == digest and (response := last_response()) is not None:
-            return response
-        response = await parse_response(spec, body, host)
-        if isinstance(response, BaseModel):
-            self._last[cache_key] = digest, ref(response)
-            self._last.move_to_end(cache_key)
-            while len(self._last) > CACHE_SIZE:
-                self._last.popitem(last=False)
-        return response
 
 
 def has_no_body(spec: Spec) -> bool:
