@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.api import content
-from octavo.server.page_texts import UNKNOWN, evaluate, evaluate_text
+from octavo.documents.site_rules import UNDEFINED, UNKNOWN
+from octavo.server.page_texts import evaluate, evaluate_text
 from tests.server.small_platform import Ask
 from tests.server.space_editor import SpaceEditor
 
@@ -28,8 +29,12 @@ KNOWN: dict[str, dict[str, Any]] = {
         ("(space.vars.count <= 2) === false", True),
         ("space.vars.other", UNKNOWN),
         ("space.vars.other || true", True),
-        ("visitor.claims.unsigned.beta", None),
-        ("visitor.claims.list.includes('a')", UNKNOWN),
+        ("true && space.vars.other", UNKNOWN),
+        ("space.vars.other && false", False),
+        ("!(space.vars.other == 1)", UNKNOWN),
+        ("space.vars.other.inner || space.vars.count", 3),
+        ("visitor.claims.unsigned.beta", UNDEFINED),
+        ("visitor.claims.list.includes('a')", UNDEFINED),
         ("1 +", UNKNOWN),
         ("", UNKNOWN),
         ("(" * 900, UNKNOWN),

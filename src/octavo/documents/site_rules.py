@@ -1,8 +1,8 @@
 """Evaluates rules of a site: its redirects, and conditions on visitor claims, such as
-`visitor.claims.plan == "pro" && visitor.claims.seats > 5`. Pure.
+`visitor.claims.plan == "pro" && visitor.claims.seats > 5`. Also evaluates the expressions in pages. Pure.
 
 Invalid conditions raise `ConditionError`. As in JavaScript, a missing claim is undefined, and reading a member of an
-undefined value is an error.
+undefined value is an error. Expressions in pages raise no error: their value is then unknown.
 """
 
 from __future__ import annotations
@@ -32,6 +32,14 @@ class _Undefined:
 UNDEFINED: Final = _Undefined()
 
 
+class _Unknown(_Undefined):
+    pass
+
+
+UNKNOWN: Final = _Unknown()
+"""Value of an expression that has no usable value. It is false, and its members are unknown too."""
+
+
 class ConditionError(ValueError):
     """An invalid condition. `position` is the number of the wrong character, counted from 1."""
 
@@ -42,9 +50,15 @@ class ConditionError(ValueError):
 
 def evaluate(condition: str, claims: Mapping[str, Any]) -> bool:
     """Return whether a condition is true for a visitor with these claims. Raises ConditionError."""
-    if len(condition) > MAX_LENGTH:
-        raise ConditionError(MAX_LENGTH + 1, f"A condition can have at most {MAX_LENGTH} characters.")
     return _is_true(_Evaluator(condition, {"visitor": {"claims": claims}}).evaluate_all())
+
+
+def evaluate_expression(expression: str, names: Mapping[str, Any]) -> Any:
+    """Return the value of an expression in a page. UNKNOWN if it is invalid, or depends on a member that `names` lacks."""
+    try:
+        return _Evaluator(expression, names, missing=UNKNOWN).evaluate_all()
+    except ConditionError:
+        return UNKNOWN
 
 
 def _is_true(value: Any) -> bool:
@@ -54,7 +68,11 @@ def _is_true(value: Any) -> bool:
 class _Evaluator:
     """A recursive descent parser that evaluates the condition while it parses."""
 
-    def __init__(self, condition: str, names: Mapping[str, Any]) -> None:
+    def __init__(self, condition: str, names: Mapping[str, Any], *, missing: _Undefined = UNDEFINED) -> None:
+        """`missing` is the value of members that an object lacks. If it is UNKNOWN, undefined values have members too."""
+        if len(condition) > MAX_LENGTH:
+            raise ConditionError(MAX_LENGTH + 1, f"A condition can have at most {MAX_LENGTH} characters.")
+        self._missing = missing
         self._names, self._depth, self._end = names, 0, len(condition.rstrip()) + 1
         self._is_skipping = False
         """True while the parser reads an operand that cannot change the result. Its claims may be missing."""
@@ -103,14 +121,17 @@ class _Evaluator:
         value = self._evaluate_and()
         while self._accept_operator("||"):
             right = self._operand(self._evaluate_and, is_skipped=_is_true(value))
-            value = value if _is_true(value) else right
+            if value is not UNKNOWN or _is_true(right):
+                value = value if _is_true(value) else right
         return value
 
     def _evaluate_and(self) -> Any:
         value = self._evaluate_comparison()
         while self._accept_operator("&&"):
-            right = self._operand(self._evaluate_comparison, is_skipped=not _is_true(value))
-            value = right if _is_true(value) else value
+            is_false = value is not UNKNOWN and not _is_true(value)
+            right = self._operand(self._evaluate_comparison, is_skipped=is_false)
+            if not (is_false or (value is UNKNOWN and _is_true(right))):
+                value = right
         return value
 
     def _operand(self, evaluate: Callable[[], Any], *, is_skipped: bool) -> Any:
@@ -122,8 +143,9 @@ class _Evaluator:
     def _evaluate_comparison(self) -> Any:
         value = self._evaluate_unary()
         while found := self._accept_operator("===", "!==", "==", "!=", "<=", ">=", "<", ">"):
-            operator, position = found
-            value = _OPERATORS[operator](value, self._evaluate_unary(), position)
+            right = self._evaluate_unary()
+            is_unknown = value is UNKNOWN or right is UNKNOWN
+            value = UNKNOWN if is_unknown else _OPERATORS[found[0]](value, right)
         return value
 
     def _evaluate_unary(self) -> Any:
@@ -132,7 +154,8 @@ class _Evaluator:
             raise ConditionError(self._position, f"The condition has more than {MAX_DEPTH} nested levels.")
         try:
             if self._accept_operator("!"):
-                return not _is_true(self._evaluate_unary())
+                value = self._evaluate_unary()
+                return value if value is UNKNOWN else not _is_true(value)
             return self._evaluate_members(self._evaluate_primary())
         finally:
             self._depth -= 1
@@ -178,11 +201,11 @@ class _Evaluator:
         return value
 
     def _member(self, value: Any, name: Any, position: int) -> Any:
-        if self._is_skipping:
+        if self._is_skipping or (self._missing is UNKNOWN and isinstance(value, _Undefined)):
             if name == "includes" and self._accept_operator("("):
                 self._evaluate_or()
                 self._require_operator(")")
-            return UNDEFINED
+            return UNDEFINED if self._is_skipping else value
         if value is None or value is UNDEFINED:
             raise ConditionError(position, f"Could not read “{name}”: the value before it is not set.")
         if name == "includes" and isinstance(value, list | str):
@@ -195,7 +218,7 @@ class _Evaluator:
         if name == "length" and isinstance(value, list | str):
             return len(value)
         if isinstance(value, Mapping):
-            return value.get(name, UNDEFINED) if isinstance(name, str) else UNDEFINED
+            return value.get(name, self._missing) if isinstance(name, str) else UNDEFINED
         if isinstance(value, list) and isinstance(name, int) and not isinstance(name, bool):
             return value[name] if 0 <= name < len(value) else UNDEFINED
         return UNDEFINED
@@ -212,8 +235,8 @@ def _is_loosely_equal(left: Any, right: Any) -> bool:
     return _is_equal(left, right) or all(value is None or value is UNDEFINED for value in (left, right))
 
 
-def _ordered_comparison(is_in_order: Callable[[Any, Any], bool]) -> Callable[[Any, Any, int], bool]:
-    def compare(left: Any, right: Any, position: int) -> bool:
+def _ordered_comparison(is_in_order: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    def compare(left: Any, right: Any) -> bool:
         are_numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in (left, right))
         if are_numbers or (isinstance(left, str) and isinstance(right, str)):
             return is_in_order(left, right)
@@ -222,11 +245,11 @@ def _ordered_comparison(is_in_order: Callable[[Any, Any], bool]) -> Callable[[An
     return compare
 
 
-_OPERATORS: Mapping[str, Callable[[Any, Any, int], bool]] = {
-    "==": lambda left, right, position: _is_loosely_equal(left, right),
-    "===": lambda left, right, position: _is_equal(left, right),
-    "!=": lambda left, right, position: not _is_loosely_equal(left, right),
-    "!==": lambda left, right, position: not _is_equal(left, right),
+_OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "==": _is_loosely_equal,
+    "===": _is_equal,
+    "!=": lambda left, right: not _is_loosely_equal(left, right),
+    "!==": lambda left, right: not _is_equal(left, right),
     "<": _ordered_comparison(lambda left, right: left < right),
     ">": _ordered_comparison(lambda left, right: left > right),
     "<=": _ordered_comparison(lambda left, right: left <= right),

@@ -14,26 +14,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
-from typing import Any, Final
+from typing import Any
 from urllib.parse import unquote
 
 from octavo.api.folding import diagram_labels, encode_mention, fold, to_index_text
 from octavo.documents import page_trees
 from octavo.documents.blocks import Block, line_starts
 from octavo.documents.folders.folder import CODE_SPAN, FENCED, change_outside_code, rewrite_links
+from octavo.documents.site_rules import UNDEFINED, UNKNOWN, evaluate_expression
 from octavo.documents.source_reader import parse
 from octavo.documents.tag_blocks import Tag, TagScanner
 from octavo.server.rest import World
 from octavo.server.store import Json, Section, Store
 
 _EXPRESSION = re.compile(r'<code class="expression">([^<]{1,1000})</code>')
-_TOKEN = re.compile(
-    r"""\s*(?:(?P<number>\d{1,300}(?:\.\d{1,300})?)|(?P<text>"[^"]*"|'[^']*')|(?P<path>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)"""
-    r"""|(?P<sign>===|!==|==|!=|<=|>=|&&|\|\||[!<>()]))"""
-)
 _MARKDOWN_SIGNS = re.compile(r"[\\`*_\[\]{}|#~$:]")
-_CONSTANTS = {"true": True, "false": False, "null": None, "undefined": None}
-_EXPRESSION_DEPTH_LIMIT, _TOKEN_LIMIT = 40, 200
+_CONDITION_DEPTH_LIMIT = 40
 INCLUDE_DEPTH_LIMIT = 4
 """Maximum depth of nested includes that are expanded."""
 _LENGTH_LIMIT = 1 << 20
@@ -153,13 +149,6 @@ def find_reusable(revision: Json, reference: str, folder: str = "") -> Json | No
     return next(by_file, None) or next(by_id, None) or next(alike, None) or next(by_name, None)
 
 
-class _Unknown:
-    """Type of `UNKNOWN`, the result of expressions that cannot be evaluated."""
-
-
-UNKNOWN: Final = _Unknown()
-
-
 @dataclass
 class _Branch:
     opening: str
@@ -208,7 +197,7 @@ def _parse_conditions(text: str) -> list[str | _If]:
     for start, tag in _condition_tags(text, scanner, code):
         target.append(text[position:start])
         position, tag_text = tag.end, text[start : tag.end]
-        if tag.name == "if" and len(open_conditions) < _EXPRESSION_DEPTH_LIMIT:
+        if tag.name == "if" and len(open_conditions) < _CONDITION_DEPTH_LIMIT:
             condition = _If([_Branch(tag_text, tag.arguments.get("expression"))])
             open_conditions.append((condition, target))
             target = condition.branches[0].inner
@@ -255,10 +244,10 @@ def _render_conditions(parts: Sequence[str | _If], variables: Mapping[str, Mappi
             texts.append(part)
             continue
         values = [evaluate(each.expression or "", variables, fixed_only=fixed_only) for each in part.branches]
-        first = next((index for index, value in enumerate(values) if isinstance(value, _Unknown) or value), None)
+        first = next((index for index, value in enumerate(values) if value is UNKNOWN or value), None)
         if first is None:
             continue
-        if isinstance(values[first], _Unknown):
+        if values[first] is UNKNOWN:
             for branch in part.branches:
                 texts += [branch.opening, _render_conditions(branch.inner, variables, fixed_only)]
             texts.append(part.closing)
@@ -267,106 +256,11 @@ def _render_conditions(parts: Sequence[str | _If], variables: Mapping[str, Mappi
     return "".join(texts)
 
 
-# Expressions
-
-
 def evaluate(expression: str, variables: Mapping[str, Mapping[str, Any]], *, fixed_only: bool) -> Any:
-    """Return the value of an expression. UNKNOWN if a variable is not set, or if the syntax is not supported. A visitor
-    claim is None, or UNKNOWN with `fixed_only`."""
-    tokens: list[tuple[str, str]] = []
-    index, text = 0, expression.strip()
-    while index < len(text):
-        match = _TOKEN.match(text, index)
-        if match is None or len(tokens) >= _TOKEN_LIMIT:
-            return UNKNOWN
-        tokens.append((str(match.lastgroup), match[str(match.lastgroup)]))
-        index = match.end()
-    parser = _ExpressionParser(tokens, variables, fixed_only)
-    value = parser.parse_or()
-    return value if not parser.tokens and not parser.is_wrong else UNKNOWN
-
-
-class _ExpressionParser:
-    """Recursive-descent parser that evaluates an expression from left to right."""
-
-    def __init__(
-        self, tokens: list[tuple[str, str]], variables: Mapping[str, Mapping[str, Any]], fixed_only: bool
-    ) -> None:
-        self.tokens, self._variables, self._fixed_only = tokens, variables, fixed_only
-        self.is_wrong = not tokens
-        self._depth = 0
-
-    def _accept(self, *signs: str) -> str:
-        if self.tokens and self.tokens[0][0] == "sign" and self.tokens[0][1] in signs:
-            return self.tokens.pop(0)[1]
-        return ""
-
-    def parse_or(self) -> Any:
-        left = self._parse_and()
-        while self._accept("||"):
-            right = self._parse_and()
-            known_values = [each for each in (left, right) if not isinstance(each, _Unknown)]
-            left = next(
-                (value for value in known_values if value), known_values[-1] if len(known_values) == 2 else UNKNOWN
-            )
-        return left
-
-    def _parse_and(self) -> Any:
-        left = self._parse_comparison()
-        while self._accept("&&"):
-            right = self._parse_comparison()
-            known_values = [each for each in (left, right) if not isinstance(each, _Unknown)]
-            left = next(
-                (value for value in known_values if not value), known_values[-1] if len(known_values) == 2 else UNKNOWN
-            )
-        return left
-
-    def _parse_comparison(self) -> Any:
-        left = self._parse_operand()
-        while sign := self._accept("===", "!==", "==", "!=", "<=", ">=", "<", ">"):
-            right = self._parse_operand()
-            if isinstance(left, _Unknown) or isinstance(right, _Unknown):
-                left = UNKNOWN
-            elif sign[0] in "=!":
-                left = (left == right and isinstance(left, bool) == isinstance(right, bool)) is (sign[0] == "=")
-            elif isinstance(left, int | float) and isinstance(right, int | float):
-                left = {"<": left < right, ">": left > right, "<=": left <= right, ">=": left >= right}[sign]
-            else:
-                left = UNKNOWN
-        return left
-
-    def _parse_operand(self) -> Any:
-        self._depth += 1
-        if self._depth > _EXPRESSION_DEPTH_LIMIT * 4:
-            self.is_wrong = True
-        if self.is_wrong or not self.tokens:
-            self.is_wrong = True
-            return UNKNOWN
-        if self._accept("!"):
-            left = self._parse_operand()
-            return left if isinstance(left, _Unknown) else not left
-        if self._accept("("):
-            left = self.parse_or()
-            if not self._accept(")"):
-                self.is_wrong = True
-            return left
-        kind, text = self.tokens.pop(0)
-        match kind:
-            case "number":
-                return float(text) if "." in text else int(text)
-            case "text":
-                return text[1:-1]
-            case "path":
-                return _CONSTANTS[text] if text in _CONSTANTS else self._variable(text.split("."))
-        self.is_wrong = True
-        return UNKNOWN
-
-    def _variable(self, steps: list[str]) -> Any:
-        if steps[0] == "visitor":
-            return UNKNOWN if self._fixed_only else None
-        if len(steps) == 3 and steps[1] == "vars":
-            return self._variables.get(steps[0], {}).get(steps[2], UNKNOWN)
-        return UNKNOWN
+    """Return the value of an expression. UNKNOWN if a variable is not set, or if the syntax is not supported. Visitor claims
+    are undefined, or UNKNOWN with `fixed_only`."""
+    names = {owner: {"vars": values} for owner, values in variables.items()}
+    return evaluate_expression(expression, {**names, "visitor": UNKNOWN if fixed_only else UNDEFINED})
 
 
 PAGES_PER_BATCH = 20
