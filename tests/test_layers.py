@@ -28,6 +28,7 @@ IMPORTED_EVERYWHERE = {
     "concurrency",
     "lazy_import",
     "local_time",
+    "private_files",
 }
 """Modules that all packages may import. They import only each other."""
 
@@ -49,6 +50,7 @@ MAY_IMPORT = {
     "concurrency": set[str](),
     "lazy_import": set[str](),
     "local_time": set[str](),
+    "private_files": set[str](),
     "__init__": set[str](),
 }
 TUI_PACKAGES = (

@@ -10,20 +10,19 @@ import atexit
 import json
 import os
 import re
-import stat
 import sys
 import termios
 import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from octavo import __version__
+from octavo.private_files import read_private, write_private
 from octavo.untrusted_input import parse_json
 
 PREFIX = "first-screen-"
-LARGEST = 1_000_000
-"""Largest file of a picture, in bytes."""
 
 _OPEN, _CLOSE = "\x1b[?1049h\x1b[?25l", "\x1b[?1049l\x1b[?25h"
 """Sequences that show the alternate screen and hide the cursor, and that undo both."""
@@ -85,27 +84,20 @@ class FirstPicture:
 
     def save(self, rows: Sequence[str]) -> None:
         """Save rows of text and styles for the next start. If that fails, there is no picture."""
-        new = self._path.with_suffix(".new")
         try:
-            handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write("\n".join([json.dumps(self._head()), *rows]))
-            os.replace(new, self._path)
+            write_private(self._path, "\n".join([json.dumps(self._head()), *rows]))
         except OSError:
             self.delete()
 
     def delete(self) -> None:
         """Delete the saved picture."""
-        for path in (self._path, self._path.with_suffix(".new")):
-            try:
-                path.unlink(missing_ok=True)
-            except OSError:
-                continue
+        with suppress(OSError):
+            self._path.unlink(missing_ok=True)
 
     def _read_rows(self) -> list[str]:
         """Return the rows of the saved picture. Empty if there is none, or none for this terminal."""
         try:
-            head, *rows = self._read_file().split("\n")
+            head, *rows = read_private(self._path).split("\n")
             is_same = parse_json(head) == self._head() and len(rows) == os.get_terminal_size(2).lines
         except (OSError, ValueError):
             return []
@@ -115,17 +107,6 @@ class FirstPicture:
     def _head(self) -> dict[str, Any]:
         """Return the values that must be the same when the picture is shown."""
         return {**self._required, "size": list(os.get_terminal_size(2))}
-
-    def _read_file(self) -> str:
-        """Return the contents of the file. Raises PermissionError if other users could have written it."""
-        handle = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with os.fdopen(handle, "rb") as file:
-            status = os.fstat(handle)
-            if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
-                raise PermissionError(f"{self._path} may have been written by others")
-            if status.st_size > LARGEST:
-                raise ValueError(f"{self._path} is no picture")
-            return file.read().decode("utf-8")
 
     def _disable_echo(self) -> None:
         """Turn off echo, line editing and signals in the terminal, so that typed keys wait unchanged."""

@@ -17,9 +17,9 @@ from keyring.backend import KeyringBackend
 from pydantic import SecretStr
 
 from octavo.client.credentials import STILL_WAITING, TRUSTED, KeyFiles, Keyring, StoreTimeout, StoreUnavailable
-from octavo.client.private_files import NotPrivate, read_private, write_private
 from octavo.client.profiles import ending, fingerprint, parse_token
 from octavo.concurrency import Overdue, run_in_thread, run_with_timeout
+from octavo.private_files import NotPrivate, read_private, write_private
 from tests.client.conftest import KEY
 from tests.client.http_server import KEY_TEXT
 from tests.client.keyring_backends import HERE, Chain, Forgetful, Locked, Memory, Waiting, untrusted_backend

@@ -12,8 +12,8 @@ from pydantic import SecretStr
 
 from octavo import redaction
 from octavo.cli.arguments import DEFAULT_ROLE
-from octavo.client.private_files import NotPrivate, create_private_folder, read_private, write_private
 from octavo.data.database import lock_file
+from octavo.private_files import NotPrivate, create_private_folder, read_private, write_private
 from octavo.settings import Settings, in_words
 
 ORIGIN = "http://octavo.local"

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import SecretStr
 
 from octavo.api.safety import safe_line
-from octavo.client.private_files import NotPrivate, read_private, write_private
 from octavo.client.profiles import parse_token
 from octavo.concurrency import Overdue, run_with_timeout
+from octavo.private_files import NotPrivate, read_private, write_private
 from octavo.untrusted_input import parse_json
 
 if TYPE_CHECKING:  # lazy: keyring loads in 0.25 s, and then searches for its backends

@@ -26,7 +26,7 @@ from pydantic import SecretStr
 from octavo import redaction
 from octavo.api.safety import safe_line
 from octavo.client.origin import DEFAULT, host_of, origin_of
-from octavo.client.private_files import create_private_folder, read_private, write_private
+from octavo.private_files import create_private_folder, read_private, write_private
 from octavo.settings import did_you_mean
 from octavo.settings.file import toml_of
 from octavo.untrusted_input import parse_json, read_toml

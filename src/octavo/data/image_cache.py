@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from octavo.data.database import private_folder
+from octavo.private_files import write_private
 
 MAX_IMAGE_BYTES = 64_000_000
 
@@ -41,18 +40,9 @@ class ImageCache:
         path = self._path(name)
         if path is None or len(data) > self._max_bytes:
             return
-        try:
-            private_folder(path.parent)
-            handle, written = tempfile.mkstemp(dir=path.parent)
-        except OSError:
-            return
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            os.replace(written, path)
-        except OSError:
-            Path(written).unlink(missing_ok=True)
-        self._evict()
+        with suppress(OSError):
+            write_private(path, data)
+            self._evict()
 
     def clear(self) -> None:
         """Delete all images."""

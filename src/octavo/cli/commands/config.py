@@ -14,8 +14,8 @@ from octavo.cli.arguments import add_command
 from octavo.cli.commands import Command
 from octavo.cli.output import Column, Field, Output, add_output_options
 from octavo.cli.standard_streams import USAGE, Failure, is_terminal, tell, write_out
-from octavo.client.private_files import write_private
 from octavo.lazy_import import lazy, load
+from octavo.private_files import write_private
 from octavo.settings import Settings, SetValue, did_you_mean, in_words, read_each
 from octavo.settings.file import FILE, InvalidValueError, quoted, toml_of, with_value, without_value
 from octavo.settings.table import BY_NAME, TABLE, Setting
