@@ -15,10 +15,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import cache
 from itertools import count
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from pydantic import TypeAdapter
 
 from octavo.api.content import ListPages
 from octavo.api.operation import SpaceRef
@@ -402,33 +405,24 @@ def _without_running_download(space: OfflineSpace) -> OfflineSpace:
     return replace(space, state="waiting") if space.state == "reading" else space
 
 
+@cache
+def _codec() -> TypeAdapter[OfflineSpace]:
+    return TypeAdapter(OfflineSpace)
+
+
 def _to_json(space: OfflineSpace) -> dict[str, Any]:
-    at = space.read_at.isoformat() if space.read_at is not None else None
-    stored = replace(space, failed=space.failed[:_MAX_STORED_FAILURES])
-    return {**asdict(stored), "read_at": at}
+    stored: dict[str, Any] = _codec().dump_python(
+        replace(space, failed=space.failed[:_MAX_STORED_FAILURES]), mode="json"
+    )
+    return stored
 
 
 def _stored_spaces(facts: object) -> Iterator[OfflineSpace]:
-    """Return the stored spaces. Fields that cannot be read, because another version of Octavo wrote them, get
-    defaults."""
+    """Return the stored spaces. If a space cannot be read completely, because another version of Octavo wrote it, only its
+    id and its title are used."""
     for fact in facts if isinstance(facts, list) else ():
-        if not isinstance(fact, dict) or not isinstance(fact.get("id"), str):
-            continue
-        numbers = {
-            name: fact[name] for name in ("downloaded", "wanted", "bytes", "pages") if isinstance(fact.get(name), int)
-        }
-        texts = {name: fact[name] for name in ("title", "why") if isinstance(fact.get(name), str)}
-        state: Phase = next((argument for argument in get_args(Phase) if argument == fact.get("state")), "waiting")
-        failures = fact.get("failed")
-        failed = tuple(
-            FailedDownload(*map(str, each))
-            for each in (failures if isinstance(failures, list) else ())
-            if isinstance(each, list) and len(each) == len(FailedDownload._fields)
-        )
-        read_at = None
-        if isinstance(fact.get("read_at"), str):
-            with suppress(ValueError):
-                read_at = datetime.fromisoformat(fact["read_at"])
-        yield OfflineSpace(
-            fact["id"], **{"title": "Untitled", **texts}, **numbers, state=state, failed=failed, read_at=read_at
-        )
+        if isinstance(fact, dict) and isinstance(fact.get("id"), str):
+            try:
+                yield _codec().validate_python({"title": "Untitled", **fact})
+            except ValueError:
+                yield OfflineSpace(fact["id"], str(fact.get("title", "Untitled")))
