@@ -19,7 +19,7 @@ from octavo.api.safety import safe_line
 from octavo.api.spaces import Space
 from octavo.api.users import User
 from octavo.cli.access import read_settings
-from octavo.cli.output import Field
+from octavo.cli.output import declare_fields
 from octavo.cli.refs import Ref, References, Target, parse_ref, short_name
 from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure
 from octavo.data.loaders import all_items, get_page_to_read
@@ -43,25 +43,13 @@ if TYPE_CHECKING:
 _run_checks = lazy("octavo.tui.review.merge_checks:run_checks")  # lazy: for the merge checks only
 
 
-CHANGE_FIELDS = (
-    Field("number", "integer"),
-    Field("id", "string"),
-    Field("ref", "string"),
-    Field("space", "object"),
-    Field("subject", "string"),
-    Field("status", "string"),
-    Field("author", "string?"),
-    Field("createdAt", "time?"),
-    Field("updatedAt", "time?"),
-    Field("revision", "string?"),
-    Field("outdated", "boolean"),
-    Field("url", "string?"),
-    Field("description", "string", is_extra=True),
-    Field("reviewers", "object[]", is_extra=True),
-    Field("threadsOpen", "integer", is_extra=True),
-    Field("pagesChanged", "integer", is_extra=True),
-    Field("checks", "object[]", is_extra=True),
-    Field("mergedAt", "time?", is_extra=True),
+CHANGE_FIELDS = declare_fields(
+    "number integer, id string, ref string, space object, subject string, status string, author string?, "
+    "createdAt time?, updatedAt time?, revision string?, outdated boolean, url string?",
+    extra=(
+        "description string, reviewers object[], threadsOpen integer, pagesChanged integer, checks object[], "
+        "mergedAt time?"
+    ),
 )
 _CHECK_NAMES = {
     "threads": "open-threads",
@@ -160,39 +148,16 @@ def review_state(change_request: ChangeRequest, reviewers: Sequence[Mapping[str,
     return "review requested" if reviewers else ""
 
 
-PAGE_FIELDS = (
-    Field("id", "string"),
-    Field("ref", "string"),
-    Field("title", "string"),
-    Field("path", "string?"),
-    Field("space", "object"),
-    Field("revision", "string?"),
-    Field("updatedAt", "time?"),
-    Field("url", "string?"),
-    Field("description", "string?", is_extra=True),
-    Field("markdown", "string", is_extra=True),
-    Field("outline", "object[]", is_extra=True),
-    Field("threads", "object[]", is_extra=True),
+PAGE_FIELDS = declare_fields(
+    "id string, ref string, title string, path string?, space object, revision string?, updatedAt time?, url string?",
+    extra="description string?, markdown string, outline object[], threads object[]",
 )
-SPACE_FIELDS = (
-    Field("id", "string"),
-    Field("ref", "string"),
-    Field("title", "string"),
-    Field("organization", "string?"),
-    Field("revision", "string?"),
-    Field("updatedAt", "time?"),
-    Field("changesOpen", "integer"),
-    Field("threadsOpen", "integer"),
-    Field("url", "string?"),
-    Field("pages", "object[]", is_extra=True),
+SPACE_FIELDS = declare_fields(
+    "id string, ref string, title string, organization string?, revision string?, updatedAt time?, "
+    "changesOpen integer, threadsOpen integer, url string?",
+    extra="pages object[]",
 )
-USER_FIELDS = (
-    Field("id", "string"),
-    Field("ref", "string"),
-    Field("name", "string"),
-    Field("email", "string?"),
-    Field("url", "string?"),
-)
+USER_FIELDS = declare_fields("id string, ref string, name string, email string?, url string?")
 
 
 async def load_page(live: Live, at: ContentRef, page_id: str) -> Page:
@@ -241,22 +206,10 @@ def user_row(user: User) -> dict[str, Any]:
     return {"id": user.id, "ref": f"@{user.id}", "name": user.name, "email": user.email, "url": user.urls.app}
 
 
-THREAD_FIELDS = (
-    Field("id", "string"),
-    Field("ref", "string"),
-    Field("space", "object"),
-    Field("change", "integer?"),
-    Field("page", "object?"),
-    Field("block", "string?"),
-    Field("status", "string"),
-    Field("author", "string"),
-    Field("at", "time?"),
-    Field("text", "string"),
-    Field("suggestion", "string?"),
-    Field("outdated", "boolean"),
-    Field("url", "string?"),
-    Field("replies", "object[]", is_extra=True),
-    Field("reactions", "object[]", is_extra=True),
+THREAD_FIELDS = declare_fields(
+    "id string, ref string, space object, change integer?, page object?, block string?, status string, "
+    "author string, at time?, text string, suggestion string?, outdated boolean, url string?",
+    extra="replies object[], reactions object[]",
 )
 PARALLEL = 6
 """Maximum number of requests at the same time in a search for a thread by its id."""

@@ -3,7 +3,7 @@
 
 A command declares its fields and the columns of its table, and adds its rows to an `Output`:
 
-    FIELDS = (Field("ref", "string"), Field("title", "string"), Field("updatedAt", "time?"), Field("url", "string"))
+    FIELDS = declare_fields("ref string, title string, updatedAt time?, url string?")
     COLUMNS = (Column("ref", link="url"), Column("title", is_cut=True), Column("updatedAt"))
 
     def declare(command: argparse.ArgumentParser) -> None:
@@ -68,6 +68,16 @@ class Field:
     """The type of its values: string, integer, boolean, time or object. `?` means that it may be null, `[]` a list."""
     is_extra: bool = False
     """True for a field that is printed only if its name is requested. Most extra fields cost a request for each row."""
+
+
+def declare_fields(text: str, extra: str = "") -> tuple[Field, ...]:
+    """Return the fields in a text such as `ref string, updatedAt time?`, and then those in `extra`, which are extra."""
+    fields: list[Field] = []
+    for names, is_extra in ((text, False), (extra, True)):
+        for each in filter(None, names.split(", ")):
+            name, kind = each.split()
+            fields.append(Field(name, kind, is_extra))
+    return tuple(fields)
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from octavo.cli.comparisons import (
     select_page,
 )
 from octavo.cli.item_rows import FoundThread, load_replies, load_threads
-from octavo.cli.output import Field
+from octavo.cli.output import declare_fields
 from octavo.cli.refs import References, Target
 from octavo.cli.standard_streams import USAGE, Failure
 from octavo.concurrency import gather_bounded
@@ -181,15 +181,10 @@ SCHEMA = "octavo.review/1"
 """Name and version of the format. Within a version, fields may be added, but never renamed or removed."""
 MAX_SIZE = 4 << 20
 """Maximum size of the exported pages in characters. Pages, or blocks of the first page, are left out if they exceed it."""
-FIELDS = (
-    Field("schema", "string"),
-    Field("change", "object"),
-    Field("pages", "object[]"),
-    Field("files", "object[]"),
-    Field("threads", "object[]"),
-    Field("findings", "object[]"),
-    Field("truncated", "boolean"),
-    Field("proposed", "object[]", is_extra=True),
+FIELDS = declare_fields(
+    "schema string, change object, pages object[], files object[], threads object[], findings object[], "
+    "truncated boolean",
+    extra="proposed object[]",
 )
 
 

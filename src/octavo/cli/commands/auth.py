@@ -19,7 +19,7 @@ from octavo.cli.access import home_of, read_account_and_key, read_settings
 from octavo.cli.arguments import add_command
 from octavo.cli.commands import Command
 from octavo.cli.event_log import LOG
-from octavo.cli.output import Column, Field, Output, add_output_options, start_browser
+from octavo.cli.output import Column, Output, add_output_options, declare_fields, start_browser
 from octavo.cli.standard_streams import (
     FAILED,
     NOT_FOUND,
@@ -56,15 +56,9 @@ STORE_NAMES = {
 TOKEN_PAGE = "https://app.gitbook.com/account/developer"
 """The page of GitBook on which you create personal access tokens."""
 REQUEST_SECONDS = 10.0
-FIELDS = (
-    Field("profile", "string?"),
-    Field("origin", "string"),
-    Field("user", "string"),
-    Field("store", "string"),
-    Field("status", "string"),
-    Field("current", "boolean"),
-    Field("readOnly", "boolean"),
-    Field("problem", "string?"),
+FIELDS = declare_fields(
+    "profile string?, origin string, user string, store string, status string, current boolean, readOnly boolean, "
+    "problem string?"
 )
 _COLORS = {"accepted": "green", "rejected": "red", "missing": "red", "unreadable": "red", "unknown": "yellow"}
 _COLUMNS = (

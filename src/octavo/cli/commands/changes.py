@@ -17,7 +17,6 @@ from octavo.cli.connection import check_allowed, prepare, run_connected
 from octavo.cli.item_rows import CHANGE_FIELDS, change_row, check_rows
 from octavo.cli.output import (
     Column,
-    Field,
     Output,
     Row,
     Style,
@@ -25,6 +24,7 @@ from octavo.cli.output import (
     add_output_options,
     add_web_option,
     check_web_option,
+    declare_fields,
     open_in_browser,
     print_object,
 )
@@ -196,13 +196,8 @@ CHANGES = Command(
 )
 
 
-MERGE_FIELDS = (
-    Field("ref", "string"),
-    Field("merged", "boolean"),
-    Field("revision", "string?"),
-    Field("checks", "object[]"),
-    Field("conflicts", "string[]"),
-    Field("effects", "string[]"),
+MERGE_FIELDS = declare_fields(
+    "ref string, merged boolean, revision string?, checks object[], conflicts string[], effects string[]"
 )
 _MARKS = {"ok": ("✓", "green"), "care": ("!", "yellow"), "bad": ("✗", "red")}
 

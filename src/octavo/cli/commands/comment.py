@@ -32,7 +32,7 @@ from octavo.cli.connection import (
     text_option,
 )
 from octavo.cli.item_rows import FoundThread, find_named, find_thread
-from octavo.cli.output import Column, Field, Output, add_output_options, print_object
+from octavo.cli.output import Column, Output, add_output_options, declare_fields, print_object
 from octavo.cli.refs import Ref, References, Target
 from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure
 from octavo.data.access import why_not_in_space, why_not_in_thread
@@ -92,7 +92,7 @@ def _normalized_text(block: Block) -> str:
     return " ".join(fold(plain_text(block.runs) or block.text).split())
 
 
-COMMENT_FIELDS = (Field("id", "string"), Field("ref", "string"), Field("url", "string?"), Field("status", "string"))
+COMMENT_FIELDS = declare_fields("id string, ref string, url string?, status string")
 """Fields of a written comment or reply. The status is `sent` or `pending`."""
 
 
@@ -283,7 +283,7 @@ REPLY = Command(
 )
 
 
-REACT_FIELDS = (Field("id", "string"), Field("ref", "string"), Field("emoji", "string"), Field("status", "string"))
+REACT_FIELDS = declare_fields("id string, ref string, emoji string, status string")
 _LONGEST = 40
 
 
@@ -331,7 +331,7 @@ REACT = Command(
 )
 
 
-RESOLVE_FIELDS = (Field("id", "string"), Field("ref", "string"), Field("status", "string"), Field("changed", "boolean"))
+RESOLVE_FIELDS = declare_fields("id string, ref string, status string, changed boolean")
 RESOLVE_COLUMNS = (Column("result", text=lambda row: row["result"]),)
 
 

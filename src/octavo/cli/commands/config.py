@@ -12,7 +12,7 @@ from typing import Any
 
 from octavo.cli.arguments import add_command
 from octavo.cli.commands import Command
-from octavo.cli.output import Column, Field, Output, add_output_options
+from octavo.cli.output import Column, Output, add_output_options, declare_fields
 from octavo.cli.standard_streams import USAGE, Failure, is_terminal, tell, write_out
 from octavo.lazy_import import lazy, load
 from octavo.private_files import write_private
@@ -32,14 +32,9 @@ _EDIT = "To change it, run: octavo config edit"
 _DEFAULT = "default"
 
 
-FIELDS = (
-    Field("name", "string"),
-    Field("value", "object?"),
-    Field("source", "string"),
-    Field("default", "string"),
-    Field("type", "string"),
-    Field("choices", "string[]", is_extra=True),
-    Field("about", "string", is_extra=True),
+FIELDS = declare_fields(
+    "name string, value object?, source string, default string, type string",
+    extra="choices string[], about string",
 )
 _COLUMNS = (Column("name"), Column("value", text=lambda row: row["shown"], is_cut=True), Column("source"))
 

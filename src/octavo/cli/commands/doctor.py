@@ -15,13 +15,13 @@ from pathlib import Path
 from octavo.cli.commands import Command
 from octavo.cli.doctor_checks import Check, account_checks, storage_checks, write_bundle
 from octavo.cli.event_log import LEVELS, LogEntry, read_log
-from octavo.cli.output import Column, Field, Output, Style, add_output_options, print_text
+from octavo.cli.output import Column, Output, Style, add_output_options, declare_fields, print_text
 from octavo.cli.standard_streams import FAILED, USAGE, Failure, write_out
 from octavo.cli.terminal_checks import terminal_checks
 from octavo.redaction import redact
 from octavo.settings import Settings, in_words, read
 
-DOCTOR_FIELDS = (Field("name", "string"), Field("status", "string"), Field("text", "string"), Field("fix", "string?"))
+DOCTOR_FIELDS = declare_fields("name string, status string, text string, fix string?")
 _COLUMNS = (Column("status"), Column("name"), Column("text"), Column("fix"))
 _MARKS = {"ok": ("✓", "v", "green"), "warning": ("!", "!", "yellow"), "error": ("✗", "x", "red")}
 """For each status: the mark, the mark in ASCII, and its color."""
@@ -81,7 +81,7 @@ DOCTOR = Command(
 )
 
 
-LOG_FIELDS = (Field("time", "string"), Field("level", "string"), Field("event", "string"), Field("facts", "object"))
+LOG_FIELDS = declare_fields("time string, level string, event string, facts object")
 _POLL_SECONDS = 0.3
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _COLORS = {"debug": "dim", "info": "", "warning": "yellow", "error": "red"}

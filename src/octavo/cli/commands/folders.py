@@ -17,7 +17,7 @@ from octavo.cli import platforms
 from octavo.cli.access import read_settings
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
-from octavo.cli.output import Column, Field, Output, Row, add_output_options, print_object
+from octavo.cli.output import Column, Output, Row, add_output_options, declare_fields, print_object
 from octavo.cli.platform_folders import folder_of_pages
 from octavo.cli.pulled_folders import (
     check_origin,
@@ -44,19 +44,9 @@ if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
     from octavo.tui.core.session import Session
 
-PULL_FIELDS = (
-    Field("folder", "string"),
-    Field("space", "string"),
-    Field("revision", "string"),
-    Field("isCurrent", "boolean"),
-    Field("added", "string[]"),
-    Field("edited", "string[]"),
-    Field("merged", "string[]"),
-    Field("deleted", "string[]"),
-    Field("renamed", "object[]"),
-    Field("kept", "string[]"),
-    Field("conflicts", "object[]"),
-    Field("skipped", "object[]"),
+PULL_FIELDS = declare_fields(
+    "folder string, space string, revision string, isCurrent boolean, added string[], edited string[], "
+    "merged string[], deleted string[], renamed object[], kept string[], conflicts object[], skipped object[]"
 )
 _START_FILES = ("SUMMARY.md", ".gitbook.yaml")
 """Files of a folder with Git Sync. A folder that is not empty needs one of them before the first pull."""
@@ -168,13 +158,7 @@ PULL = Command(
 )
 
 
-STATUS_FIELDS = (
-    Field("status", "string"),
-    Field("path", "string"),
-    Field("before", "string?"),
-    Field("kind", "string"),
-    Field("meaning", "string"),
-)
+STATUS_FIELDS = declare_fields("status string, path string, before string?, kind string, meaning string")
 _COLORS = {"M": "yellow", "A": "green", "D": "red", "R": "cyan", "!": "red", "?": "dim"}
 STATUS_COLUMNS = (
     Column("status", " ", colors=_COLORS),
@@ -286,7 +270,7 @@ RESTORE = Command(
 )
 
 
-EXPORT_FIELDS = (Field("status", "string"), Field("path", "string"), Field("meaning", "string"))
+EXPORT_FIELDS = declare_fields("status string, path string, meaning string")
 EXPORT_COLUMNS = (
     Column("status", " ", colors={"M": "yellow", "A": "green", "D": "red"}),
     Column("path", "file"),
@@ -341,19 +325,9 @@ EXPORT = Command(
 )
 
 
-PROPOSE_FIELDS = (
-    Field("ref", "string?"),
-    Field("number", "integer?"),
-    Field("url", "string?"),
-    Field("status", "string?"),
-    Field("summary", "string"),
-    Field("edited", "string[]"),
-    Field("added", "string[]"),
-    Field("moved", "string[]"),
-    Field("deleted", "string[]"),
-    Field("files", "string[]"),
-    Field("unsupported", "string[]"),
-    Field("notes", "string[]"),
+PROPOSE_FIELDS = declare_fields(
+    "ref string?, number integer?, url string?, status string?, summary string, edited string[], added string[], "
+    "moved string[], deleted string[], files string[], unsupported string[], notes string[]"
 )
 MAX_SUBJECT = 100
 _PROPOSE_CODES = {"failed": FAILED, "blocked": BLOCKED, "unknown": UNKNOWN}

@@ -13,7 +13,7 @@ from octavo.api.operation import ChangeRequestRef, Discussion
 from octavo.api.users import Me
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
-from octavo.cli.output import Column, Field, Output, Row, add_limit_options, add_output_options
+from octavo.cli.output import Column, Output, Row, add_limit_options, add_output_options, declare_fields
 from octavo.cli.refs import Ref, References
 from octavo.cli.standard_streams import USAGE, Failure, tell
 from octavo.data.drafts import unsent_draft
@@ -28,19 +28,10 @@ if TYPE_CHECKING:
     from octavo.api.spaces import Space
     from octavo.tui.core.session import Session
 
-FIELDS = (
-    Field("ref", "string"),
-    Field("kind", "string"),
-    Field("reasons", "string[]"),
-    Field("title", "string"),
-    Field("space", "object?"),
-    Field("author", "string?"),
-    Field("updatedAt", "time?"),
-    Field("unread", "boolean"),
-    Field("url", "string?"),
-    Field("page", "object?", is_extra=True),
-    Field("thread", "string?", is_extra=True),
-    Field("why", "string", is_extra=True),
+FIELDS = declare_fields(
+    "ref string, kind string, reasons string[], title string, space object?, author string?, updatedAt time?, "
+    "unread boolean, url string?",
+    extra="page object?, thread string?, why string",
 )
 REASON_NAMES = MappingProxyType[Reason, str](
     {

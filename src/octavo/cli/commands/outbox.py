@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from octavo.api.safety import safe_line
 from octavo.cli.commands import Command
 from octavo.cli.connection import add_and_send, add_sending_options, forget_once, prepare, run_connected
-from octavo.cli.output import Column, Field, Output, add_output_options
+from octavo.cli.output import Column, Output, add_output_options, declare_fields
 from octavo.cli.refs import References
 from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure, tell
 from octavo.documents.suggestions import one_line_text
@@ -19,14 +19,8 @@ if TYPE_CHECKING:
     from octavo.data.writes.machine import OutboxEntry
     from octavo.tui.core.session import Session
 
-FIELDS = (
-    Field("id", "string"),
-    Field("action", "string"),
-    Field("place", "string"),
-    Field("state", "string"),
-    Field("reason", "string"),
-    Field("text", "string"),
-    Field("createdAt", "time"),
+FIELDS = declare_fields(
+    "id string, action string, place string, state string, reason string, text string, createdAt time"
 )
 STATES = {
     "pending": "pending",

@@ -26,7 +26,7 @@ from octavo.cli.connection import (
     tell_if_done_once,
     text_option,
 )
-from octavo.cli.output import Field, add_output_options, print_object, wanted_fields
+from octavo.cli.output import add_output_options, declare_fields, print_object, wanted_fields
 from octavo.cli.refs import References, Target
 from octavo.cli.review_export import ExportOptions, change_request_ref, export_review, page_paths, proposed_row
 from octavo.cli.review_import import (
@@ -50,13 +50,7 @@ from octavo.data.writes.machine import NewWrite, OutboxEntry
 if TYPE_CHECKING:
     from octavo.tui.core.session import Session
 
-VERDICT_FIELDS = (
-    Field("ref", "string"),
-    Field("status", "string"),
-    Field("revision", "string?"),
-    Field("comments", "integer"),
-    Field("url", "string?"),
-)
+VERDICT_FIELDS = declare_fields("ref string, status string, revision string?, comments integer, url string?")
 
 
 def submit(options: argparse.Namespace) -> int:
@@ -149,12 +143,7 @@ def _sentence(target: Target, verdict: str, number: int) -> str:
     return f"{done} {target.ref.without_page}{with_comments}.\n"
 
 
-IMPORT_FIELDS = (
-    Field("proposed", "object[]"),
-    Field("known", "integer"),
-    Field("overLimit", "integer"),
-    Field("notPlaced", "object[]"),
-)
+IMPORT_FIELDS = declare_fields("proposed object[], known integer, overLimit integer, notPlaced object[]")
 
 
 def declare(command: argparse.ArgumentParser) -> None:

@@ -18,7 +18,7 @@ from octavo.api.operation import ChangeRequestRef, Discussion, OrganizationRef, 
 from octavo.api.safety import safe_line
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
-from octavo.cli.output import Column, Field, Output, Row, add_limit_options, add_output_options
+from octavo.cli.output import Column, Output, Row, add_limit_options, add_output_options, declare_fields
 from octavo.cli.refs import Ref, References, short_name
 from octavo.cli.standard_streams import tell
 from octavo.concurrency import gather_bounded
@@ -34,15 +34,8 @@ if TYPE_CHECKING:
 
 _format_inline = lazy("octavo.tui.render.formulas:format_inline")
 
-FIELDS = (
-    Field("ref", "string"),
-    Field("kind", "string"),
-    Field("title", "string"),
-    Field("space", "object"),
-    Field("path", "string?"),
-    Field("snippet", "string"),
-    Field("score", "number"),
-    Field("url", "string?"),
+FIELDS = declare_fields(
+    "ref string, kind string, title string, space object, path string?, snippet string, score number, url string?"
 )
 COLUMNS = (Column("ref", link="url"), Column("title"), Column("snippet", is_cut=True))
 PARALLEL = 6
