@@ -7,7 +7,6 @@ lookup could return a private address.
 from __future__ import annotations
 
 import codecs
-import queue
 import socket
 import ssl
 import threading
@@ -20,6 +19,7 @@ from typing import Any, Literal
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 from octavo.api.safety import is_public, request_target
+from octavo.concurrency import Overdue, run_with_timeout
 
 SIZE_LIMIT = 20 << 20
 """Default limit for a download, in bytes."""
@@ -150,11 +150,10 @@ class Fetcher:
             timer.cancel()
             connection.close()
 
-    def _allowed_addresses(self, host: str, port: int, deadline: float) -> list[tuple[int, Any]]:
-        """Return the address families and addresses of a host. Raises FetchFailure if a private address is not
-        allowed."""
-        addresses = [(family, address) for family, _, _, _, address in _resolve_host(host, port, deadline)]
-        if not self.allows_private and not all(is_public(address[0]) for _, address in addresses):
+    def _allowed_addresses(self, host: str, port: int, deadline: float) -> list[Any]:
+        """Return the addresses of a host. Raises FetchFailure if a private address is not allowed."""
+        addresses = [address for *_, address in _resolve_host(host, port, deadline)]
+        if not self.allows_private and not all(is_public(address[0]) for address in addresses):
             raise PrivateAddressFailure(
                 f"{host} is on a private network, and this server was started without access to private networks"
             )
@@ -188,43 +187,31 @@ def _resolve_host(host: str, port: int, deadline: float) -> list[Any]:
 
     getaddrinfo has no timeout, so it runs in a thread that may outlive this call.
     """
-    outcomes: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
-    def resolve() -> None:
-        try:
-            outcomes.put(socket.getaddrinfo(host.encode("idna").decode(), port, type=socket.SOCK_STREAM))
-        except (OSError, UnicodeError) as failure:
-            outcomes.put(failure)
+    def resolve() -> list[Any]:
+        return socket.getaddrinfo(host.encode("idna").decode(), port, type=socket.SOCK_STREAM)
 
-    threading.Thread(target=resolve, daemon=True).start()
     try:
-        outcome = outcomes.get(timeout=max(deadline - time.monotonic(), 0))
-    except queue.Empty:
+        return run_with_timeout(max(deadline - time.monotonic(), 0), resolve)
+    except Overdue:
         raise _timeout_failure(host) from None
-    if isinstance(outcome, Exception):
-        raise FetchFailure(f"the host {host} was not found: {_reason(outcome)}")
-    return list(outcome)
+    except (OSError, UnicodeError) as failure:
+        raise FetchFailure(f"the host {host} was not found: {_reason(failure)}") from None
 
 
-def _connect(host: str, addresses: list[tuple[int, Any]], deadline: float) -> socket.socket:
+def _connect(host: str, addresses: list[Any], deadline: float) -> socket.socket:
     """Return a connection to the first reachable address of a host. Raises FetchFailure if none is reachable."""
     failure: OSError = OSError("the host has no IP address")
-    for family, address in addresses:
+    for address in addresses:
         remaining = deadline - time.monotonic()
         if remaining <= 0:
             raise _timeout_failure(host)
-        connection = socket.socket(family, socket.SOCK_STREAM)
-        connection.settimeout(remaining)
         try:
-            connection.connect(address)
+            return socket.create_connection(address[:2], remaining)
         except TimeoutError:
-            connection.close()
             raise _timeout_failure(host) from None
         except OSError as error:
-            connection.close()
             failure = error
-        else:
-            return connection
     raise FetchFailure(f"could not connect to {host}: {_reason(failure)}")
 
 
