@@ -18,7 +18,7 @@ from octavo.api.operation import OrganizationRef, SpaceRef
 from octavo.cli import sessions
 from octavo.client import profiles
 from octavo.client.profiles import Profiles
-from octavo.data.image_cache import ImageCache
+from octavo.data.response_cache import ResponseCache
 from octavo.tui.core.session import Session
 from tests.benchmarks.terminal import Terminal
 from tests.cli.small_server import KEY, KEY_OF_JUN, NEXT_KEY
@@ -122,8 +122,11 @@ async def test_saved_first_screen_is_not_shown_to_another_account(
 @pytest.mark.usefixtures("octavo")
 def test_sign_out_deletes_the_cache_of_every_name_of_the_account() -> None:
     own = settings.read(os.environ)
-    caches = [ImageCache(own.cache_folder, name) for name in ("now", "before")]
+    caches = [ResponseCache(own.cache_folder, name) for name in ("now", "before")]
     for each in caches:
-        each.put("image", b"secret")
+        each.put_derived("image", lambda: b"secret")
+        each.flush()
     sessions.sign_out(own, "now", "before", drafts=False)
-    assert [each.get("image") for each in caches] == [None, None]
+    assert [each.read_derived("image") for each in caches] == [None, None]
+    for each in caches:
+        each.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import sqlite3
 import stat
@@ -20,9 +19,8 @@ from octavo.api.operation import ListPage, RevisionRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.api.users import User
 from octavo.api.wire import encode
-from octavo.data import database
-from octavo.data.image_cache import ImageCache
-from octavo.data.response_cache import FILE_NAME, MAX_DERIVED_BYTES, ResponseCache
+from octavo.data import database, response_cache
+from octavo.data.response_cache import FILE_NAME, ResponseCache
 from tests.server.small_platform import Clock
 
 HERE = SpaceRef(space_id="docs")
@@ -176,11 +174,12 @@ def test_immutable_responses_are_evicted_at_the_size_limit_too(tmp_path: Path, c
     again.close()
 
 
-def test_oldest_derived_values_are_evicted_at_their_size_limit(tmp_path: Path) -> None:
+def test_oldest_derived_values_are_evicted_at_their_size_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(response_cache, "MAX_DERIVED_BYTES", 4000)
     cache = ResponseCache(tmp_path, "mia")
     cache.put_derived("rows", lambda: b"1")
     for number in range(10):
-        cache.put_derived(f"revision {number}", lambda: bytes(MAX_DERIVED_BYTES // 4))
+        cache.put_derived(f"revision {number}", lambda: bytes(1000))
     cache.put_derived("rows", lambda: b"2")
     cache.close()
     again = ResponseCache(tmp_path, "mia")
@@ -300,37 +299,3 @@ def test_derived_values_are_kept_until_the_cache_is_cleared(tmp_path: Path) -> N
     cache.flush()
     assert cache.read_derived("rows") is None
     cache.close()
-
-
-def test_images_are_cached_for_each_account(tmp_path: Path) -> None:
-    mine, theirs = ImageCache(tmp_path, "me"), ImageCache(tmp_path, "they")
-    mine.put("https://a.example/../../x.png", b"bytes")
-    assert ImageCache(tmp_path, "me").get("https://a.example/../../x.png") == b"bytes"
-    assert theirs.get("https://a.example/../../x.png") is None
-    (kept,) = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert kept.stat().st_mode & 0o077 == 0
-    mine.clear()
-    assert mine.get("https://a.example/../../x.png") is None
-
-
-def test_least_recently_used_image_is_evicted(tmp_path: Path) -> None:
-    pictures = ImageCache(tmp_path, max_bytes=250)
-    for number, name in enumerate(("old", "older", "new")):
-        pictures.put(name, bytes(100))
-        for path in tmp_path.rglob("?" * 64):
-            age = path.stat().st_mtime_ns if number == 2 else 1_000_000_000 * (number + 1)
-            os.utime(path, ns=(age, age)) if path.stat().st_mtime_ns > 10**15 else None
-    assert pictures.get("old") is None
-    assert pictures.get("older")
-    assert pictures.get("new")
-    pictures.put("huge", bytes(251))
-    assert pictures.get("huge") is None
-    assert pictures.get("new")
-
-
-def test_image_cache_without_a_folder_stores_nothing(tmp_path: Path) -> None:
-    ImageCache(None).put("a", b"bytes")
-    assert ImageCache(None).get("a") is None
-    (tmp_path / "pictures").write_text("a file in its place")
-    ImageCache(tmp_path).put("a", b"bytes")
-    assert ImageCache(tmp_path).get("a") is None

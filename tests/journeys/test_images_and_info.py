@@ -1,12 +1,10 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from octavo.data.image_cache import ImageCache
 from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.reader.page_dialogs import ImageCanvas, ImageScreen
 from tests.journeys.stage import Run, Stage
@@ -66,11 +64,10 @@ async def test_image_dialog_shows_loading_immediately_and_can_be_closed(
 ) -> None:
     monkeypatch.setenv("COLORTERM", "truecolor")
     async with stage.play() as run:
-        run.app._session = replace(run.app.session, image_cache=ImageCache(tmp_path / "pictures"))
         await open_first_image(run, "concepts/water-levels")
         for is_kept in (True, False):
             if not is_kept:
-                run.app.session.image_cache.clear()
+                run.app.session.live.cache.clear()
             await run.press("escape")
             texts = await texts_until_image(run)
             assert "Loading under-keel.png…" in texts

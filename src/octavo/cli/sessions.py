@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import shutil
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -24,7 +25,6 @@ from octavo.cli.standard_streams import tell
 from octavo.client.origin import host_of, is_loopback, triple
 from octavo.concurrency import run_in_thread
 from octavo.data.drafts import Drafts
-from octavo.data.image_cache import ImageCache
 from octavo.data.live import Live
 from octavo.data.offline_spaces import OfflineSpaces
 from octavo.data.response_cache import ResponseCache
@@ -291,7 +291,7 @@ def _clear_caches(settings: Settings, namespace: str) -> None:
     cache.clear()
     cache.close()
     SearchIndex(settings.cache_folder, namespace).delete_file()
-    ImageCache(settings.cache_folder, namespace).clear()
+    shutil.rmtree(settings.cache_folder / "pictures", ignore_errors=True)  # images that an older Octavo cached
     FirstPicture(settings.cache_folder, namespace, "").delete()
 
 
@@ -460,7 +460,6 @@ def _build_session(
         upload=client.upload,
         close_client=client.aclose,
         search_index=index,
-        image_cache=ImageCache(settings.cache_folder, namespace),
         offline=offline,
         connect=client.open,
         on_first_paint=open_,

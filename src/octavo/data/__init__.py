@@ -19,7 +19,7 @@ Reads
     live_response.py        a response in memory, and its snapshots for screens; lists of callbacks
     queries.py              operations that several callers share
     loaders.py              all items of a list, pages and linked files, in as many requests as they need
-    response_cache.py       responses on disk, their versions, and the pins that keep them
+    response_cache.py       responses and images on disk, their versions, and the pins that keep them
     polling.py              runs the background rounds: lists, responses on screen, inbox. Notices changes by other users
     inbox_plan.py           the wants of the inbox, and stamps; inbox_loader.py builds its rows by the rules of inbox.py (pure)
     inbox_responses.py      the responses that rows are built from
@@ -59,7 +59,6 @@ Storage
     drafts.py               unsent texts by key, and the target of each key
     proposed_notes.py       notes that programs propose for a change request
     database.py             SQLite files; `recover` saves the rows of a damaged state.db
-    image_cache.py          the images of pages
     local_files.py          files of the user that are sent to the server: checks, texts and uploads
 
 Rules (pure)

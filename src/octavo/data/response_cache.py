@@ -51,7 +51,8 @@ _PIN = "INSERT OR REPLACE INTO pins VALUES (?, ?, ?, '', '')"
 """Inserts a pin. The last two columns are unused."""
 _TABLES = ("answers", "pins", "versions", "made")
 MAX_BYTES = 200_000_000
-MAX_DERIVED_BYTES = 20_000_000
+MAX_DERIVED_BYTES = 80_000_000
+"""Maximum number of bytes of all derived data. Beyond it, the oldest are deleted."""
 MAX_AGE = timedelta(days=90)
 _IS_PINNED = "EXISTS (SELECT 1 FROM pins WHERE pins.namespace = {0}.namespace AND pins.url = {0}.url)"
 EVICT_EVERY = 500
@@ -180,12 +181,22 @@ class ResponseCache:
         return {url: Version(stamp, moment(read_at), error) for url, stamp, read_at, error in rows}
 
     def put_derived(self, name: str, body: Callable[[], bytes]) -> None:
-        """Store bytes that were computed from responses. `body` computes them, and is called in the background."""
-        statement = "INSERT OR REPLACE INTO made VALUES (?, ?, ?)"
-        self._write(lambda db: db.execute(statement, (self._namespace, name, body())))
+        """Store an image, or bytes that were computed from responses. `body` returns the bytes, and is called in the
+        background."""
+
+        def work(db: sqlite3.Connection) -> None:
+            db.execute("INSERT OR REPLACE INTO made VALUES (?, ?, ?)", (self._namespace, name, body()))
+            db.execute(
+                "DELETE FROM made WHERE rowid IN (SELECT rowid FROM ("
+                " SELECT rowid, sum(length(body)) OVER (ORDER BY rowid DESC) AS bytes FROM made) WHERE bytes > ?)",
+                (MAX_DERIVED_BYTES,),
+            )
+
+        self._write(work)
 
     def read_derived(self, name: str) -> bytes | None:
-        """Return the bytes that `put_derived` stored under `name`. None if nothing is stored."""
+        """Return the bytes that `put_derived` stored under `name`. None if nothing is stored. Can be called in any
+        thread."""
         return next(
             (body for (body,) in self._rows("SELECT body FROM made WHERE namespace = ? AND name = ?", name)), None
         )
@@ -338,7 +349,7 @@ class ResponseCache:
 
     def _evict(self, db: sqlite3.Connection) -> None:
         """Delete responses older than MAX_AGE, except those that never change. If there are still too many bytes,
-        delete the oldest responses and derived data. Pinned responses stay."""
+        delete the oldest responses. Pinned responses stay."""
         horizon = ((self._now() - MAX_AGE).timestamp(),)
         db.execute(
             f"DELETE FROM answers WHERE NOT immutable AND kept_at < ? AND NOT {_IS_PINNED.format('answers')}", horizon
@@ -348,11 +359,6 @@ class ResponseCache:
             " SELECT rowid, sum(length(body)) OVER (ORDER BY kept_at DESC, rowid DESC) AS bytes"
             f" FROM answers WHERE NOT {_IS_PINNED.format('answers')}) WHERE bytes > ?)",
             (self._max_bytes,),
-        )
-        db.execute(
-            "DELETE FROM made WHERE rowid IN (SELECT rowid FROM ("
-            " SELECT rowid, sum(length(body)) OVER (ORDER BY rowid DESC) AS bytes FROM made) WHERE bytes > ?)",
-            (MAX_DERIVED_BYTES,),
         )
         db.execute(
             "DELETE FROM versions WHERE (error = '' OR read_at < ?) AND NOT EXISTS"

@@ -16,7 +16,6 @@ from octavo.api.activity import Activity
 from octavo.api.operation import ChangeRequestRef, ListPage
 from octavo.concurrency import run_in_thread
 from octavo.data.drafts import Drafts, UnsentIndex, UnsentText
-from octavo.data.image_cache import ImageCache
 from octavo.data.live import Live
 from octavo.data.offline_spaces import OfflineSpaces
 from octavo.data.search_index import SearchIndex
@@ -92,8 +91,6 @@ class Session:
     """The spaces that are available offline."""
     search_index: SearchIndex = field(default_factory=lambda: SearchIndex(None))
     """Local full-text index of the pages that were read."""
-    image_cache: ImageCache = field(default_factory=lambda: ImageCache(None))
-    """Cache of images."""
     response_wait: Callable[[], float] = lambda: 0.0
     """Returns the number of seconds for which the oldest pending request has been waiting."""
     read_only: str = ""

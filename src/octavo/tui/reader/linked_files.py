@@ -91,7 +91,7 @@ async def locate_image(session: Session, at: ContentRef, target: links.Target) -
 
 async def cached_image(session: Session, location: ImageLocation) -> bytes | None:
     """Return the cached bytes of an image. None if it is not cached."""
-    return await asyncio.to_thread(session.image_cache.get, location.cache_key)
+    return await asyncio.to_thread(session.live.cache.read_derived, f"image {location.cache_key}")
 
 
 async def download_image(session: Session, location: ImageLocation) -> bytes:
@@ -101,7 +101,7 @@ async def download_image(session: Session, location: ImageLocation) -> bytes:
             content = await _download(session, location.url, IMAGE_BYTES)
     except TimeoutError:
         raise ImageUnavailable(f"Could not load the image within {DOWNLOAD_SECONDS:g} s. Press r to retry.") from None
-    await asyncio.to_thread(session.image_cache.put, location.cache_key, content)
+    session.live.cache.put_derived(f"image {location.cache_key}", lambda: content)
     return content
 
 
