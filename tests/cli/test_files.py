@@ -92,8 +92,8 @@ class EditingProxy(DroppingProxy):
         if self.folder is not None:
             self.image.write_bytes(b"edited meanwhile")
             try:
-                self.folder.lock()()
-                self.locked.add(False)
+                with self.folder.locked():
+                    self.locked.add(False)
             except FolderInUse:
                 self.locked.add(True)
         super().forward(request)

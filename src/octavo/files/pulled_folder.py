@@ -10,8 +10,8 @@ import json
 import os
 import tempfile
 import zlib
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
+from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -144,14 +144,17 @@ class PulledFolder:
             _replace_file(ignored, b"*\n")
         _replace_file(self.top / STATE_FOLDER / "state.json", json.dumps(state, indent=1, ensure_ascii=False).encode())
 
-    def lock(self) -> Callable[[], None]:
-        """Lock the folder against changes by other processes, and return the function that unlocks it. Raises
-        FolderInUse."""
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Lock the folder against changes by other processes during the `with` block. Raises FolderInUse."""
         (self.top / STATE_FOLDER).mkdir(parents=True, exist_ok=True)
         unlock = lock_file(self.top / STATE_FOLDER / "lock")
         if unlock is None:
             raise FolderInUse(f"Could not change {self.top}: another Octavo is changing it. Try again.")
-        return unlock
+        try:
+            yield
+        finally:
+            unlock()
 
     def base_text(self, digest: str) -> str:
         """Return a text of `.octavo/base` by its hash. Raises NotPulled if it is missing or damaged."""

@@ -67,13 +67,11 @@ def _run_pull(options: argparse.Namespace) -> int:
         check_origin(session, folder)
         at = RevisionRef(space_id=folder.space, revision_id=options.revision) if options.revision else None
         reader = SpaceReader(session.live.send, session.download, at or SpaceRef(space_id=folder.space))
-        with file_failures(f"write to {folder.top}"):
-            unlock = folder.lock()
+        with file_failures(f"write to {folder.top}"), folder.locked():
             try:
                 result = await pull(folder, reader, report=report_progress)
             finally:
                 report_progress("")
-                unlock()
         return _print_pull(options, folder, name, result)
 
     return run_connected(options, work, action="pull")
@@ -207,20 +205,15 @@ def _declare_restore(command: argparse.ArgumentParser) -> None:
 
 def _run_restore(options: argparse.Namespace) -> int:
     folder = find_pulled_folder()
-    with file_failures("restore"):
-        unlock = folder.lock()
-    try:
-        with file_failures("restore"):
-            local = LocalFiles.read(folder)
-            chosen = [_find_tracked_file(folder, local, path_in(folder, each)) for each in options.files]
-            for file in chosen:
-                if file.is_text:
-                    text, now = folder.base_text(file.base_sha256), folder.data(file.path) or b""
-                    _restore(folder, file, encode_like(text, now))
+    with file_failures("restore"), folder.locked():
+        local = LocalFiles.read(folder)
+        chosen = [_find_tracked_file(folder, local, path_in(folder, each)) for each in options.files]
+        for file in chosen:
+            if file.is_text:
+                text, now = folder.base_text(file.base_sha256), folder.data(file.path) or b""
+                _restore(folder, file, encode_like(text, now))
         downloaded = [file for file in chosen if not file.is_text and local.is_changed(file)]
         return _restore_from_server(options, folder, downloaded) if downloaded else 0
-    finally:
-        unlock()
 
 
 def _find_tracked_file(folder: PulledFolder, local: LocalFiles, path: str) -> TrackedFile:
@@ -352,15 +345,13 @@ def _run_propose(options: argparse.Namespace) -> int:
     async def work(session: Session) -> int:
         check_origin(session, folder)
         references = References(session, options)
-        with file_failures("propose"):
-            unlock = folder.lock()
+        with file_failures("propose"), folder.locked():
             try:
                 return await _propose(session, references, folder, options)
             except ProposalFailed as failed:
                 raise Failure(str(failed), _PROPOSE_CODES[failed.kind]) from failed
             finally:
                 report_progress("")
-                unlock()
 
     return run_connected(options, work, action="propose")
 
