@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from base64 import b64encode
 from io import BytesIO
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -12,7 +14,9 @@ from pypdf import PdfReader
 
 from octavo.api import change_requests, content, pdf, spaces
 from octavo.api.operation import ChangeRequestRef, SpaceRef
+from octavo.documents.links import SpaceIndex
 from octavo.server.handlers.spaces import add_next, get_current, set_current
+from octavo.server.pdf_document import PdfBook
 from octavo.server.rest import World
 from tests.server.small_platform import Ask, Clock, check_refused, replace_pages, space_with
 from tests.server.space_editor import SpaceEditor, insert, update
@@ -191,6 +195,36 @@ async def test_long_table_and_long_word_fit_the_paper(ask: Ask) -> None:
     reader = await _pdf(ask, space.ref)
     assert len(reader.pages) > 3
     assert "deep" in _words(reader)
+
+
+async def test_table_with_many_columns_is_printed_in_parts(ask: Ask) -> None:
+    names = [f"c{number}" for number in range(100)]
+    table = f"| {' | '.join(names)} |\n|{'---|' * len(names)}\n| {' | '.join(f'{name}x' for name in names)} |\n"
+    space = await space_with(ask, one=f"# One\n\n{table}")
+    parts = [names[first : first + 20] for first in range(0, 100, 20)]
+    expected = "".join("".join(part) + "".join(f"{name}x" for name in part) for part in parts)
+    assert expected in _words(await _pdf(ask, space.ref)).replace(" ", "")
+
+
+def test_work_for_a_long_text_grows_with_its_length() -> None:
+    def count_calls(words: int) -> int:
+        count = 0
+
+        def on_event(_frame: FrameType, event: str, _argument: object) -> None:
+            nonlocal count
+            count += event in ("call", "c_call")
+
+        page = {"id": "one", "type": "document", "title": "One", "pages": []}
+        book = PdfBook("Handbook", [page], {"one": "word " * words}, SpaceIndex({}), {})
+        sys.setprofile(on_event)
+        try:
+            book.to_bytes()
+        finally:
+            sys.setprofile(None)
+        return count
+
+    count_calls(1)  # Fonts are read once.
+    assert count_calls(24_000) < 3 * count_calls(12_000)
 
 
 async def test_checkboxes_of_a_table_are_printed_as_boxes(ask: Ask) -> None:

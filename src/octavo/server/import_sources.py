@@ -281,7 +281,7 @@ def _read_archive(data: bytes) -> ImportedFiles:
     imported = ImportedFiles()
     try:
         with ZipFile(BytesIO(data)) as archive:
-            infos = [each for each in archive.infolist() if not each.is_dir()]
+            infos = [each for each in archive.infolist() if each.filename and not each.is_dir()]
             if len(infos) > FILE_COUNT_LIMIT or sum(info.file_size for info in infos) > UNPACKED_LIMIT:
                 limit = f"{FILE_COUNT_LIMIT} files or {UNPACKED_LIMIT >> 20} MiB"
                 raise ImportFailure(f"The unpacked archive exceeds the limit of {limit}")

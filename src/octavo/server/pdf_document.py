@@ -137,7 +137,12 @@ _INDENT = 12
 _CODE_LINE_WIDTH = 88
 """Maximum width of a line of code, in characters of its typeface. Longer lines are split."""
 _TEXT_LENGTH = 1 << 20
-"""Maximum number of characters in a paragraph."""
+"""Maximum number of characters in the text of a block."""
+_PARAGRAPH_LENGTH = 10_000
+"""Number of characters from which a text is printed as several paragraphs. reportlab breaks the rest of a paragraph into
+lines again on each sheet."""
+_COLUMN_WIDTH = 24
+"""Minimum width of a table column, in points. A table with more columns is printed in parts, one below the other."""
 _CELL_LENGTH = 8000
 """Maximum number of characters in a table cell. More text is left out, because a cell must fit on a sheet."""
 
@@ -202,7 +207,7 @@ class PdfBook:
             yield from self._blocks(parse(text).blocks)
 
     def _blocks(self, blocks: tuple[Block, ...]) -> Iterator[Flowable]:
-        for block in blocks:
+        for block in _short_blocks(blocks):
             render = getattr(self, "_" + block.kind.replace("-", "_"), None)
             yield from (render or self._any_block)(block)
 
@@ -230,13 +235,9 @@ class PdfBook:
 
     def _list_item(self, sign: str, blocks: tuple[Block, ...]) -> Iterator[Flowable]:
         """Yield flowables for the blocks of a list item. Text in the first block starts on the line of its bullet."""
-        first, *other_blocks = blocks or (Block("paragraph"),)
-        remaining = tuple(other_blocks)
-        text = ""
-        if first.runs and not first.children:
-            text = self._markup(first.runs)
-        else:
-            remaining = blocks
+        first, *others = [*_short_blocks(blocks)] or [Block("paragraph")]
+        has_text = bool(first.runs) and not first.children
+        text, remaining = (self._markup(first.runs), tuple(others)) if has_text else ("", blocks)
         indent = 18.0
         style = ParagraphStyle("item", _TEXT, leftIndent=indent, bulletIndent=4, spaceAfter=3)
         yield Paragraph(text, style, bulletText=sign)
@@ -267,8 +268,12 @@ class PdfBook:
         if not width:
             return
         full: list[list[Any]] = [row + [""] * (width - len(row)) for row in rows]
-        yield Table(full, colWidths=[self._width / width] * width, style=_GRID, repeatRows=0, splitInRow=1)
-        yield Spacer(1, 8)
+        count = min(width, int(self._width / _COLUMN_WIDTH))
+        for start in range(0, width, count):
+            part = [row[start : start + count] for row in full]
+            widths = [self._width / count] * len(part[0])
+            yield Table(part, colWidths=widths, style=_GRID, hAlign="LEFT", repeatRows=0, splitInRow=1)
+            yield Spacer(1, 8)
 
     def _cell(self, cell: Block, limit: int = _TEXT_LENGTH) -> str:
         value = cell.attrs.get("value")
@@ -350,6 +355,33 @@ class PdfBook:
             case _:
                 return text
         return f'<a href={quoteattr(href)} color="#1f5fbf">{text}</a>'
+
+
+def _short_blocks(blocks: tuple[Block, ...]) -> Iterator[Block]:
+    """Yield the blocks. A long text without child blocks becomes several blocks."""
+    for block in blocks:
+        if block.children or sum(len(run.text) for run in block.runs) <= _PARAGRAPH_LENGTH:
+            yield block
+            continue
+        runs: list[Run] = []
+        length = 0
+        for piece in (piece for run in block.runs for piece in _split_run(run)):
+            if runs and length + len(piece.text) > _PARAGRAPH_LENGTH:
+                yield block._replace(runs=tuple(runs))
+                runs, length = [], 0
+            runs.append(piece)
+            length += len(piece.text)
+        yield block._replace(runs=tuple(runs))
+
+
+def _split_run(run: Run) -> Iterator[Run]:
+    """Yield a run in pieces of at most `_PARAGRAPH_LENGTH` characters, which end after a space if possible."""
+    rest = run.text
+    while len(rest) > _PARAGRAPH_LENGTH:
+        end = rest.rfind(" ", 0, _PARAGRAPH_LENGTH) + 1 or _PARAGRAPH_LENGTH
+        yield run._replace(text=rest[:end])
+        rest = rest[end:]
+    yield run._replace(text=rest)
 
 
 def _split_code(line: str) -> Iterator[str]:
