@@ -63,7 +63,8 @@ async def test_change_sent_before_its_discard_is_confirmed_is_not_discarded(stag
         await run.press("d", "!")
         await run.see("sending soon", "resolve the thread")
         await run.press("X")
-        await run.see("Discard this change?")
+        await run.see("Discard this change?", "This change will not be sent.")
+        assert "kept as a draft" not in run.text
         await run.sent()
         await run.press("y")
         await run.hear("Could not discard “resolve the thread”: it is being sent or was already sent.")

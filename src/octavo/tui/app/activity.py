@@ -24,7 +24,7 @@ from octavo.tui.content import offline_copies
 from octavo.tui.core.item_labels import format_megabytes, offline_mark, offline_summary
 from octavo.tui.core.shell import Shell, shell_of
 from octavo.tui.core.workspace import MAY_BE_SENT
-from octavo.tui.core.write_queue import discard_entries
+from octavo.tui.core.write_queue import discard_consequences, discard_entries
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.dialog import Dialog, DialogFrame, dialog_styles
@@ -335,13 +335,10 @@ class ActivityScreen(Dialog[None]):
                 self.rows.selection.clear()
                 self.shell.background(discard_entries(self.shell, self.shell.session.outbox, chosen))
 
-        several = len(chosen) > 1
         named = "\n".join(f"{each.action}  {self._context_of(each)}".rstrip() for each in chosen[:_MOST_NAMED])
         more = f"\nand {len(chosen) - _MOST_NAMED} more" if len(chosen) > _MOST_NAMED else ""
-        title = f"Discard {len(chosen)} changes?" if several else "Discard this change?"
-        after = f"{'These changes' if several else 'This change'} will not be sent. Your text will be kept as a draft."
-        if any(each.state == "unknown" for each in chosen):
-            after += " If a change has already reached the server, it may still take effect."
+        title = f"Discard {len(chosen)} changes?" if len(chosen) > 1 else "Discard this change?"
+        after = discard_consequences(chosen)
         self.app.push_screen(ConfirmDialog(title, verb="Discard", intro=named + more, after=after), discard)
 
 

@@ -8,7 +8,7 @@ press of `u` undoes the write before it. A write that is being sent stays the ne
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeAlias, TypeVar
@@ -330,6 +330,16 @@ class WriteQueue:
         for notice in self._app.notices.shown():
             if notice.undo:
                 self._app.notices.close(notice.number)
+
+
+def discard_consequences(entries: Sequence[OutboxEntry]) -> str:
+    """Return sentences that say what happens if the user discards changes of the outbox."""
+    sentences = ["These changes will not be sent." if len(entries) > 1 else "This change will not be sent."]
+    if any(each.draft_key and each.facts.text for each in entries):
+        sentences.append("Your text will be kept as a draft.")
+    if any(each.state == "unknown" for each in entries):
+        sentences.append("If a change has already reached the server, it may still take effect.")
+    return " ".join(sentences)
 
 
 async def discard_entries(app: HostApp[Any], outbox: Outbox, entries: Iterable[OutboxEntry]) -> None:

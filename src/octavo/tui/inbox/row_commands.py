@@ -17,7 +17,7 @@ from octavo.data.state_db import NotSaved
 from octavo.local_time import localize
 from octavo.tui.comments import thread_commands
 from octavo.tui.core.routes import ToActivity, ToChangeRequest, ToPage
-from octavo.tui.core.write_queue import LocalChange, discard_entries
+from octavo.tui.core.write_queue import LocalChange, discard_consequences, discard_entries
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.short_texts import plural, shorten
@@ -226,10 +226,7 @@ def discard(app: Shell, selected: SelectedRows) -> None:
     ]
     if len(entries) > _MAX_LISTED:
         titles.append(f"and {len(entries) - _MAX_LISTED} more")
-    changes = "These changes" if len(entries) > 1 else "This change"
-    consequence = f"{changes} will not be sent. Your text will be kept as a draft."
-    if any(each.state == "unknown" for each in entries):
-        consequence += " If a change has already reached the server, it may still take effect."
+    consequence = discard_consequences(entries)
     if drafts:
         consequence = f"{consequence} {plural(len(drafts), 'unsent draft')} will also be discarded. You can press u afterward to restore discarded drafts."
 
