@@ -258,6 +258,16 @@ async def test_pending_comment_can_be_edited_and_discarded(
     assert not await outbox.edit_pending_comment(two.id, op, "rewording")
 
 
+async def test_edited_comment_is_not_removed_without_its_text(outbox: ManualOutbox, at: ChangeRequestRef) -> None:
+    new = [comments.Create(at=at, page="intro", body=Markdown(markdown=each)) for each in ("One", "Two")]
+    added = await outbox.add_pending_comments([NewWrite(op, "comment") for op in new])
+    edited = new[0].model_copy(update={"body": Markdown(markdown="One, in my words")})
+    assert await outbox.edit_pending_comment(added[0].id, edited, "")
+    assert await outbox.remove_pending_comments(added)
+    assert [each.facts.text for each in outbox.pending_comments(at)] == ["One, in my words"]
+    assert not await outbox.remove_pending_comments(added)
+
+
 async def test_immediate_comment_does_not_wait_for_pending_ones(
     outbox: ManualOutbox,
     at: ChangeRequestRef,

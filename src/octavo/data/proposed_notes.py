@@ -158,10 +158,11 @@ class ProposedNotes:
     async def undo_accept(self, accepted: Sequence[Accepted]) -> bool:
         """Propose accepted notes again, and remove their pending comments, unless you edited or sent them. Return whether
         any are proposed again. Raises NotSaved."""
-        texts = {entry.id: entry.facts.text for entry in self._outbox.entries if entry.state == "pending"}
-        unchanged = [each for each in accepted if texts.get(each.entry.id) == each.entry.facts.text]
-        restore = partial(self._mark_undecided, note_ids=[each.note.id for each in unchanged])
-        is_undone = await self._outbox.remove_pending_comments([each.entry.id for each in unchanged], restore)
+        notes = {each.entry.id: each.note for each in accepted}
+        is_undone = await self._outbox.remove_pending_comments(
+            [each.entry for each in accepted],
+            lambda db, entry: self._mark_undecided(db, [notes[entry.id].id]),
+        )
         self._reload()
         return is_undone
 

@@ -15,7 +15,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from octavo.data.access import Send
-from octavo.data.database import Transaction
 from octavo.data.drafts import (
     Drafts,
     StoredDraft,
@@ -30,6 +29,7 @@ from octavo.data.writes import machine
 from octavo.data.writes.delivery import Account, ConnectionState, OutboxDelivery
 from octavo.data.writes.machine import Basis, EntryState, NewWrite, OutboxEntry, blocked_by
 from octavo.data.writes.store import (
+    ExtraWork,
     OutboxEntries,
     StoredEntry,
     find_done_entry,
@@ -199,19 +199,16 @@ class Outbox:
         return await self._add(writes, state="pending")
 
     async def remove_pending_comments(
-        self, entry_ids: Sequence[str], work: Transaction[None] = lambda db: None
+        self, added: Sequence[OutboxEntry], on_removed: ExtraWork = lambda db, entry: None
     ) -> bool:
-        """Remove the comments that are still pending, without keeping their texts. Do `work` in the same transaction.
-        Return whether any were pending. Raises NotSaved."""
+        """Remove comments that are still pending and have the text with which they were added. Their texts are not kept.
+        Call `on_removed` for each in the same transaction. Return whether any were removed. Raises NotSaved."""
+        texts = {entry.id: entry.facts.text for entry in added}
 
-        def remove(db: sqlite3.Connection) -> bool:
-            removed = [take_pending_comment(db, entry_id) for entry_id in entry_ids]
-            work(db)
-            return any(comment is not None for comment in removed)
+        def is_unchanged(entry: OutboxEntry) -> bool:
+            return entry.state == "pending" and entry.facts.text == texts[entry.id]
 
-        has_removed = await self.state.write(remove)
-        self._entries.reload()
-        return has_removed
+        return bool(await self._entries.remove(list(texts), on_removed, is_unchanged))
 
     def pending_comments(self, at: Discussion) -> tuple[OutboxEntry, ...]:
         """Return the pending comments of a review of `at`, in the order written."""
@@ -280,7 +277,9 @@ class Outbox:
         ]
         states = ("pending", "held", "queued")
         waiting = [entry.id for entry in unsent if entry.state in states and entry.id not in submitted]
-        removed = await entries.remove(waiting, self._restore_draft, *states) if waiting else ()
+        removed = (
+            await entries.remove(waiting, self._restore_draft, lambda each: each.state in states) if waiting else ()
+        )
         returned = await entries.step_all(submitted, machine.return_to_review) if submitted else ()
         by_id = {entry.id: _EntryUndo(entry, "Canceled") for entry in removed}
         by_id |= {entry.id: _EntryUndo(entry, "Pending again") for entry in returned}
@@ -317,8 +316,8 @@ class Outbox:
     async def discard(self, entry_id: str) -> OutboxEntry | None:
         """Delete an entry, keep its text as a draft, and return the entry. None if it is being sent or was sent: then
         nothing is deleted. Raises NotSaved."""
-        states = ("pending", "held", "queued", "unknown", "failed")
-        return next(iter(await self._entries.remove((entry_id,), self._restore_draft, *states)), None)
+        removed = await self._entries.remove((entry_id,), self._restore_draft, lambda entry: entry.state != "sending")
+        return next(iter(removed), None)
 
     async def discard_unsent(self, draft_keys: Sequence[str], entry_ids: Sequence[str]) -> Discarded:
         """Discard drafts and pending comments in one transaction. All versions of the drafts are discarded.

@@ -314,12 +314,14 @@ class OutboxEntries:
         ids = await self._write(work)
         return tuple(entry for entry in self.all if entry.id in ids)
 
-    async def remove(self, entry_ids: Sequence[str], extra: ExtraWork, *states: str) -> tuple[OutboxEntry, ...]:
-        """Delete the entries that are in one of `states`, and return them."""
+    async def remove(
+        self, entry_ids: Sequence[str], extra: ExtraWork, may_remove: Callable[[OutboxEntry], bool]
+    ) -> tuple[OutboxEntry, ...]:
+        """Delete the stored entries for which `may_remove` returns True, and return them."""
 
         def work(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
             entries = (_find_entry(db, entry_id) for entry_id in entry_ids)
-            removed = tuple(entry for entry in entries if entry is not None and entry.state in states)
+            removed = tuple(entry for entry in entries if entry is not None and may_remove(entry))
             for entry in removed:
                 db.execute("DELETE FROM outbox WHERE id = ?", (entry.id,))
                 extra(db, entry)

@@ -172,4 +172,4 @@ class OutboxWorker:
             if entry.state == "failed" and not entry.needs_user and now - entry.requested_at > LIFETIME
         ]
         if old:
-            await self._entries.remove(old, lambda db, entry: None, "failed")
+            await self._entries.remove(old, lambda db, entry: None, lambda entry: entry.state == "failed")

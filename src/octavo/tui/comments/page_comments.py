@@ -23,6 +23,7 @@ from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
+    from octavo.data.writes.machine import OutboxEntry
     from octavo.tui.core.shell import Shell
 
 _open_composer = lazy("octavo.tui.comments.composer:open_composer")
@@ -269,14 +270,15 @@ class SelectedBlocks:
                 )
                 for number, each in enumerate(blocks)
             ]
-            added: list[str] = []
+            added: list[OutboxEntry] = []
 
             async def apply() -> None:
-                added.extend(each.id for each in await outbox.add_pending_comments(writes))
+                added.extend(await outbox.add_pending_comments(writes))
                 self.clear()
 
             async def undo() -> bool:
-                if not any(each.id in added for each in outbox.pending_comments(at)):
+                texts = {each.id: each.facts.text for each in outbox.pending_comments(at)}
+                if not any(texts.get(each.id) == each.facts.text for each in added):
                     return False
                 newer = app.session.drafts.get(draft_key)
                 await app.session.drafts.save(draft_key, text if newer in (None, text) else f"{text}\n\n{newer}")

@@ -56,8 +56,8 @@ class LocalChange(NamedTuple):
     apply: Callable[[], Awaitable[object]]
     """Makes the change. Returns False if it cannot be made, because a comment is no longer pending."""
     undo: Callable[[], Awaitable[object]] | None = None
-    """Undoes the change. Returns False if that is not possible, because its comments are no longer pending. None if the
-    change can never be undone."""
+    """Undoes the change. Returns False if that is not possible, because its comments were edited or are no longer pending.
+    None if the change can never be undone."""
     undo_message: str = ""
 
 
@@ -315,7 +315,7 @@ class WriteQueue:
         assert change.undo is not None, "the history has only changes that can be undone"
         is_undone = await change.undo() is not False
         self._close_undo_notices()
-        reason = f"Nothing to undo for “{change.action}”: the comments are no longer pending."
+        reason = f"Nothing to undo for “{change.action}”: the comments were edited or are no longer pending."
         self._app.say(change.undo_message if is_undone else reason, tone="done" if is_undone else "care")
 
     async def _send_undo(self, undo: DirectUndo) -> None:

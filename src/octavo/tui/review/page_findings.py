@@ -130,7 +130,7 @@ class PageFindings:
             self._findings.dismiss(page_key, selected.key)
 
         async def undo() -> bool:
-            is_undone = await outbox.remove_pending_comments([each.id for each in added])
+            is_undone = await outbox.remove_pending_comments(added)
             if is_undone:
                 self._findings.restore(page_key, selected.key)
             return is_undone

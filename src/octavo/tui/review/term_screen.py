@@ -257,7 +257,7 @@ async def _add_suggestions(
         added = await outbox.add_pending_comments(writes)
 
     async def undo() -> bool:
-        return await outbox.remove_pending_comments([each.id for each in added])
+        return await outbox.remove_pending_comments(added)
 
     count = plural(len(writes), "pending suggestion")
     change = LocalChange(f"add {count}", apply, undo, f"Removed {count}.")
