@@ -97,6 +97,19 @@ async def test_review_with_pending_comments_can_be_undone_before_it_is_sent(stag
         assert not run.gate.sent(reviews.Submit)
 
 
+async def test_comment_sent_before_its_removal_is_confirmed_is_not_called_removed(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_changes_of_seven(run)
+        await add_pending_comment(run, "Say which zone.")
+        await run.press("H", "X")
+        await run.see("Remove this pending comment?")
+        (entry,) = run.app.session.outbox.entries
+        await run.app.session.outbox.submit_review(entry.at)  # as another running Octavo does
+        await run.sent()
+        await run.press("y")
+        await run.hear("Could not remove the comment: the comment is no longer pending.")
+
+
 @pytest.mark.before_release
 async def test_pending_comments_are_sent_without_a_review(stage: Stage) -> None:
     async with stage.play(start="changes") as run:

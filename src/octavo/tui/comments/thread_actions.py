@@ -423,9 +423,12 @@ def edit_pending(app: Shell, entry: OutboxEntry) -> None:
 def remove_pending(app: Shell, entry: OutboxEntry) -> None:
     """Remove a pending comment from the review after a confirmation."""
 
+    async def remove() -> bool:
+        return await app.session.outbox.discard(entry.id) is not None
+
     def on_decided(answer: Confirmed | None) -> None:
         if answer is not None:
-            change = LocalChange("remove the comment", partial(app.session.outbox.discard, entry.id))
+            change = LocalChange("remove the comment", remove)
             app.writes.change(change, message="Removed the comment from the review and kept it as a draft.")
 
     quote = f"“{shorten(' '.join(entry.facts.text.split()), 240)}”"

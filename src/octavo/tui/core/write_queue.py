@@ -233,7 +233,7 @@ class WriteQueue:
             if done is not False:
                 self._add_step(change if change.undo is not None else _cannot_undo(change.action))
         if done is False:
-            reason = "the comment is no longer pending. Your text is saved as a draft."
+            reason = "the comment is no longer pending. Text that you typed is saved as a draft."
             app.say(f"Could not {change.action}: {reason}", tone="failed")
         elif change.undo is None:
             app.say(message)
