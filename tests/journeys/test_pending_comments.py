@@ -107,7 +107,7 @@ async def test_comment_sent_before_its_removal_is_confirmed_is_not_called_remove
         await run.app.session.outbox.submit_review(entry.at)  # as another running Octavo does
         await run.sent()
         await run.press("y")
-        await run.hear("Could not remove the comment: the comment is no longer pending.")
+        await run.hear("Could not remove the comment: it was sent, removed or decided in the meantime.")
 
 
 @pytest.mark.before_release

@@ -57,3 +57,16 @@ async def test_enter_on_a_proposed_note_shows_its_block(stage: Stage) -> None:
         await run.see("proposed by claude")
         await run.press("enter")
         await run.see("bad-time")
+
+
+async def test_note_discarded_elsewhere_is_not_called_accepted(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await propose(run, "Name the zone.")
+        await open_change_request(run, "refused")
+        await run.see("− All times")
+        await run.press("H", "e")
+        await run.see("Edit and accept a note of claude")
+        proposed = run.app.session.proposed
+        await proposed.discard(proposed.at(await ref_of_seven(run)))
+        await run.press("ctrl+s")
+        await run.hear("Could not accept the note: it was sent, removed or decided in the meantime.")

@@ -54,7 +54,8 @@ class LocalChange(NamedTuple):
     action: str
     """Words that follow “Could not”, such as “snooze it”."""
     apply: Callable[[], Awaitable[object]]
-    """Makes the change. Returns False if it cannot be made, because a comment is no longer pending."""
+    """Makes the change. Returns False if it cannot be made, because a comment is no longer pending, or a note was decided
+    before."""
     undo: Callable[[], Awaitable[object]] | None = None
     """Undoes the change. Returns False if that is not possible, because its comments were edited or are no longer pending.
     None if the change can never be undone."""
@@ -233,7 +234,7 @@ class WriteQueue:
             if done is not False:
                 self._add_step(change if change.undo is not None else _cannot_undo(change.action))
         if done is False:
-            reason = "the comment is no longer pending. Text that you typed is saved as a draft."
+            reason = "it was sent, removed or decided in the meantime. Text that you typed is saved as a draft."
             app.say(f"Could not {change.action}: {reason}", tone="failed")
         elif change.undo is None:
             app.say(message)

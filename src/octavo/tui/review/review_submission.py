@@ -45,9 +45,10 @@ def accept(app: Shell, notes: Sequence[ProposedNote]) -> None:
     """Turn notes into pending comments. `u` turns them back."""
     accepted: tuple[Accepted, ...] = ()
 
-    async def apply() -> None:
+    async def apply() -> bool:
         nonlocal accepted
         accepted = await app.session.proposed.accept(notes)
+        return bool(accepted)
 
     async def undo() -> bool:
         return await app.session.proposed.undo_accept(accepted)
@@ -77,8 +78,8 @@ def edit_and_accept(app: Shell, note: ProposedNote) -> None:
     draft_key = f"held {note.id}"
 
     def save(text: str) -> None:
-        async def apply() -> None:
-            await app.session.proposed.accept([note], body=text, draft_key=draft_key)
+        async def apply() -> bool:
+            return bool(await app.session.proposed.accept([note], body=text, draft_key=draft_key))
 
         change = LocalChange("accept the note", apply)
         app.writes.change(change, message="Accepted the note. Submit your review to send it.")
