@@ -16,9 +16,10 @@ import pytest
 
 from octavo.api import comments
 from octavo.cli.arguments import build_parser
-from octavo.cli.commands.comment import write_comment
+from octavo.cli.commands.comment import reply_to_thread, write_comment
 from octavo.cli.commands.outbox import discard_write
-from octavo.cli.standard_streams import Failure
+from octavo.cli.connection import once_key, tell_if_done_once
+from octavo.cli.standard_streams import NOT_ALLOWED, Failure
 from octavo.data.writes import direct
 from tests.cli.command_process import CommandLine
 from tests.cli.conftest import Octavo
@@ -145,14 +146,75 @@ async def test_refused_write_with_the_once_option_is_not_called_written(stage: S
         run.platform.refuse_next(comments.Create, 403, "Not now.")
         with pytest.raises(Failure, match="Not now"):
             await write_comment(session, options)
-        with pytest.raises(Failure, match="was refused"):
-            await write_comment(session, options)
         (refused,) = session.outbox.entries
+        with pytest.raises(Failure, match=f"Not now. Your text is kept. .* retry {refused.id}") as again:
+            await write_comment(session, options)
+        assert (again.value.code, str(again.value).count("Could not comment")) == (NOT_ALLOWED, 1)
         await discard_write(session, refused)
         await write_comment(session, options)
         assert not session.outbox.entries
         with pytest.raises(Failure, match="Could not discard"):
             await discard_write(session, refused)
+
+
+async def test_key_of_a_write_that_is_discarded_or_undone_in_the_app_is_free(stage: Stage) -> None:
+    async with stage.play(undo_seconds=0.0) as run:
+        session = run.app.session
+        options = build_parser("comment").parse_args(["comment", "handbook/2", "-m", "Once", "--once", "build 8"])
+        run.platform.refuse_next(comments.Create, 403, "Not now.")
+        with pytest.raises(Failure, match="Not now"):
+            await write_comment(session, options)
+        await run.press("!")
+        await run.see("Not now.")
+        await run.press("X")
+        await run.see("Discard this change?")
+        await run.press("y")
+        await run.until(lambda: not session.outbox.entries, "discard the comment")
+        assert not await tell_if_done_once(session, options)
+        run.gate.shut(comments.Create)
+        options.wait = 0.0
+        with pytest.raises(Failure, match=r"may have been sent|not sent yet"):
+            await write_comment(session, options)
+        (entry,) = session.outbox.entries
+        run.gate.open()
+        await run.until(lambda: not session.outbox.entries, "send the comment")
+        assert await tell_if_done_once(session, options)
+        assert entry.draft_key == once_key("build 8")
+
+
+async def test_pending_comment_is_written_once_and_again_after_it_is_discarded(stage: Stage) -> None:
+    async with stage.play(undo_seconds=0.0) as run:
+        session = run.app.session
+        arguments = ["comment", "handbook/2", "-m", "Once", "--pending", "--once", "build 8"]
+        options = build_parser("comment").parse_args(arguments)
+        for _ in range(2):
+            await write_comment(session, options)
+        (entry,) = session.outbox.entries
+        discarded = await session.outbox.discard_unsent([], [entry.id])
+        assert not await tell_if_done_once(session, options)
+        await session.outbox.restore_discarded(discarded)
+        await session.outbox.submit_review(entry.at)
+        await run.until(lambda: not session.outbox.entries, "send the comment")
+        assert await tell_if_done_once(session, options)
+
+
+async def test_refused_resolve_after_a_reply_is_reported_again_and_the_reply_is_sent_once(stage: Stage) -> None:
+    async with stage.play(undo_seconds=0.0) as run:
+        session = run.app.session
+        arguments = ["reply", "harbour-api/7@t6", "-m", "Fixed.", "--resolve", "--once", "build 8"]
+        options = build_parser("reply").parse_args(arguments)
+        run.platform.refuse_next(comments.Update, 403, "Not now.")
+        for _ in range(2):
+            with pytest.raises(
+                Failure, match=r"Could not resolve the thread: Not now\. .* octavo outbox retry"
+            ) as refused:
+                await reply_to_thread(session, options)
+            assert refused.value.code == NOT_ALLOWED
+        (entry,) = session.outbox.entries
+        await session.outbox.retry(entry.id)
+        await run.until(lambda: not session.outbox.entries, "resolve the thread")
+        await reply_to_thread(session, options)
+        assert len(run.gate.sent(comments.CreateReply)) == 1
 
 
 async def test_write_that_was_discarded_before_it_was_sent_is_not_called_written(stage: Stage) -> None:

@@ -26,11 +26,12 @@ import tempfile
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from octavo.api.errors import ApiError, Forbidden, NotFound, Outcome, ReadOnly, Unauthorized
+from octavo.api.safety import safe_line
 from octavo.api.users import Me
 from octavo.cli.access import check_one_source, read_account_and_key, read_settings
 from octavo.cli.standard_streams import (
@@ -47,8 +48,8 @@ from octavo.cli.standard_streams import (
     why_read_only,
 )
 from octavo.data.live import NOT_AVAILABLE_OFFLINE
-from octavo.data.state_db import NotSaved, StateDb
-from octavo.data.writes.machine import NewWrite, OutboxEntry
+from octavo.data.state_db import NotSaved
+from octavo.data.writes.machine import ONCE, NewWrite, OutboxEntry
 from octavo.lazy_import import lazy
 from octavo.settings import in_words, read
 
@@ -106,16 +107,21 @@ def open_session(options: argparse.Namespace) -> Session:
 
 def failure_of(error: ApiError, action: str) -> Failure:
     """Convert the error of a request to the failure of a command. `action` follows “Could not” in the message."""
-    message = f"Could not {action}: {_clause(error)}"
-    if isinstance(error, ReadOnly):
-        return Failure(message, NOT_ALLOWED, error="read-only")
+    name = "read-only" if isinstance(error, ReadOnly) else ""
     if isinstance(error, Unauthorized):
-        return Failure(message, NOT_SIGNED_IN, error="token-rejected" if error.status == 401 else "not-signed-in")
-    if isinstance(error, Forbidden):
-        return Failure(message, NOT_ALLOWED)
+        name = "token-rejected" if error.status == 401 else "not-signed-in"
+    return Failure(f"Could not {action}: {_clause(error)}", code_of(error), error=name)
+
+
+def code_of(error: ApiError) -> int:
+    """Return the exit code for the error of a request."""
+    if isinstance(error, Unauthorized):
+        return NOT_SIGNED_IN
+    if isinstance(error, ReadOnly | Forbidden):
+        return NOT_ALLOWED
     if isinstance(error, NotFound):
-        return Failure(message, NOT_FOUND)
-    return Failure(message, UNKNOWN if error.outcome is Outcome.UNKNOWN and not error.trace.is_read else FAILED)
+        return NOT_FOUND
+    return UNKNOWN if error.outcome is Outcome.UNKNOWN and not error.trace.is_read else FAILED
 
 
 def _clause(error: Exception) -> str:
@@ -149,7 +155,13 @@ def add_sending_options(command: argparse.ArgumentParser, *, can_repeat: bool = 
         command.set_defaults(once=None)
     else:
         once = "write nothing if a command with this key did in the last 7 days"
-        command.add_argument("--once", metavar="KEY", help=once)
+        command.add_argument("--once", type=_key, metavar="KEY", help=once)
+
+
+def _key(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("the key is empty. Enter a key, for example the number of a build.")
+    return text
 
 
 def _seconds(text: str) -> float:
@@ -263,8 +275,6 @@ async def add_and_send(session: Session, add: Adding, action: str, options: argp
         added = await add()
         delete_editor_file(options)
         ids = [each.id for each in added]
-        if options.once:
-            remember_once(session.state, options.once, ids)
         try:
             async with asyncio.timeout(options.wait):
                 while not _is_settled(session, ids, done):
@@ -290,10 +300,9 @@ def _raise_for(entry: OutboxEntry, action: str) -> None:
     kind = "reply" if entry.facts.thread and entry.facts.creates else "review" if entry.facts.is_review else action
     match entry.state:
         case "failed":
-            hint = (
-                " Your text is kept. To send it again, run: octavo outbox retry " + entry.id if entry.facts.text else ""
-            )
-            raise Failure(f"Could not {action}: {entry.reason or 'the server refused it.'}{hint}", _code_of(entry))
+            kept = " Your text is kept." if entry.facts.text else ""
+            hint = f"{kept} To send it again, run: octavo outbox retry {entry.id}"
+            raise Failure(f"{entry.reason or f'Could not {action}: the server refused it.'}{hint}", _code_of(entry))
         case "sending" | "unknown":
             raise Failure(f"The {kind} may have been sent. Octavo checks it; look with: octavo outbox", UNKNOWN)
         case _:
@@ -302,41 +311,41 @@ def _raise_for(entry: OutboxEntry, action: str) -> None:
 
 
 def _code_of(entry: OutboxEntry) -> int:
-    return NOT_ALLOWED if "permission" in entry.reason or "does not let you" in entry.reason else FAILED
+    return {403: NOT_ALLOWED, 404: NOT_FOUND}.get(entry.refused_status or 0, FAILED)
 
 
-def remember_once(state: StateDb, key: str, ids: Sequence[str]) -> None:
-    """Store that the writes of a `--once` key were added."""
-    state.set_fact(f"once {key}", {"at": datetime.now(UTC).isoformat(), "entries": list(ids)})
+async def tell_if_done_once(session: Session, options: argparse.Namespace) -> bool:
+    """Return True if a command with the `--once` key of the options added writes in the last 7 days, and tell the user.
 
-
-def tell_if_done_once(session: Session, key: str | None) -> bool:
-    """Return True if a command with this `--once` key added writes in the last 7 days, or still has some in the outbox,
-    and tell the user. Raises Failure if such a write was refused."""
-    if not key:
+    If some of them are still in the outbox, first wait until they are done. Raises Failure if one of them is refused or
+    not confirmed in time, and NotSaved.
+    """
+    if options.once is None:
         return False
-    waiting = [each for each in session.outbox.entries if each.draft_key == once_key(key)]
-    for each in waiting:
-        if each.state == "failed":
-            hint = f"To send it again, run: octavo outbox retry {each.id}"
-            raise Failure(f"Could not write: the write with --once {key} was refused. {hint}", _code_of(each))
-    is_done = bool(waiting)
-    fact = session.state.get_fact(f"once {key}")
+    key = once_key(options.once)
+    fact, group, is_done = await session.state.read_fact_from_disk(key), "", False
     with suppress(KeyError, ValueError):
-        is_done |= (
-            isinstance(fact, dict) and datetime.now(UTC) - datetime.fromisoformat(str(fact["at"])) < ONCE_LIFETIME
-        )
-    if is_done:
-        tell(f"Already written with --once {key}. Nothing was written.")
-    return is_done
+        if isinstance(fact, dict):
+            is_done = session.state.now() - datetime.fromisoformat(str(fact["at"])) < ONCE_LIFETIME
+            group = str(fact["group"])
+    added = [
+        each
+        for each in session.outbox.entries
+        if each.draft_key == key or (group and group in (each.group, each.review))
+    ]
+    if unsent := [each for each in added if each.state != "pending"]:
 
+        async def start() -> Sequence[OutboxEntry]:
+            session.outbox.start()
+            return unsent
 
-def forget_once(state: StateDb, entry: OutboxEntry) -> None:
-    """Let a command with the `--once` key of a write add writes again."""
-    if entry.draft_key.startswith("once "):
-        state.set_fact(entry.draft_key, None)
+        await add_and_send(session, start, unsent[0].action, options)
+    if is_done or added:
+        tell(f"Already written with --once {safe_line(options.once[:60])}. Nothing was written.")
+        return True
+    return False
 
 
 def once_key(key: str | None) -> str:
     """Return the draft key of the writes that a command with this `--once` key adds. Empty without a key."""
-    return f"once {key}" if key else ""
+    return "" if key is None else ONCE + key

@@ -177,8 +177,7 @@ class StateDb:
             return
 
         def work(db: sqlite3.Connection) -> None:
-            value = json.dumps(change(_fact(db, self.namespace, name)))
-            db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", (self.namespace, name, value))
+            write_fact(db, self.namespace, name, change(_fact(db, self.namespace, name)))
 
         self.submit(work)
 
@@ -341,6 +340,12 @@ def _fact(db: sqlite3.Connection, namespace: str, name: str) -> Any:
         return parse_json(row[0]) if row else None
     except ValueError:
         return None
+
+
+def write_fact(db: sqlite3.Connection, namespace: str, name: str, value: Any) -> None:
+    """Store a fact as a part of another transaction. Facts that an instance has read before stay in its memory: read this
+    fact with `read_fact_from_disk`."""
+    db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", (namespace, name, json.dumps(value)))
 
 
 def why_not_saved(error: Exception, path: Path | None) -> tuple[str, str]:

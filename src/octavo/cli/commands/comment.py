@@ -133,13 +133,13 @@ class _Place:
 async def write_comment(session: Session, options: argparse.Namespace) -> None:
     """Write and print the comment or reply of the options. Raises ApiError, Failure or NotSaved."""
     await prepare(session)
-    if tell_if_done_once(session, options.once):
+    if await tell_if_done_once(session, options):
         return
     references = References(session, options)
     target = await (references.target if options.page else partial(find_named, references))(options.ref)
     if isinstance(target, FoundThread):
         _check_reply_options(options, target)
-        await write_reply(session, options, target)
+        await _write_reply(session, options, target)
         return
     check_allowed(why_not_in_space(target.space, "comment"), "comment")
     place = await _find_place(references, target, options)
@@ -165,7 +165,7 @@ def _check_reply_options(options: argparse.Namespace, thread: FoundThread) -> No
             )
 
 
-async def write_reply(
+async def _write_reply(
     session: Session, options: argparse.Namespace, thread: FoundThread, *, resolves: bool = False
 ) -> None:
     """Reply to a thread and print the reply. With `resolves`, resolve the thread too. Raises ApiError or Failure."""
@@ -264,13 +264,19 @@ def _run_reply(options: argparse.Namespace) -> int:
     check_message(options)
 
     async def work(session: Session) -> None:
-        await prepare(session)
-        if tell_if_done_once(session, options.once):
-            return
-        thread = await find_thread(References(session, options), options.thread)
-        await write_reply(session, options, thread, resolves=options.resolve)
+        await reply_to_thread(session, options)
 
     return run_connected(options, work, action="reply")
+
+
+async def reply_to_thread(session: Session, options: argparse.Namespace) -> None:
+    """Write and print the reply of the options, and resolve the thread if they say so. Raises ApiError, Failure or
+    NotSaved."""
+    await prepare(session)
+    if await tell_if_done_once(session, options):
+        return
+    thread = await find_thread(References(session, options), options.thread)
+    await _write_reply(session, options, thread, resolves=options.resolve)
 
 
 REPLY = Command(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from octavo.api.safety import safe_line
 from octavo.cli.commands import Command
-from octavo.cli.connection import add_and_send, add_sending_options, forget_once, prepare, run_connected
+from octavo.cli.connection import add_and_send, add_sending_options, prepare, run_connected
 from octavo.cli.output import Column, Output, add_output_options, declare_fields
 from octavo.cli.refs import References
 from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure, tell
@@ -103,13 +103,10 @@ async def _retry(session: Session, entry: OutboxEntry, options: argparse.Namespa
 
 
 async def discard_write(session: Session, entry: OutboxEntry) -> None:
-    """Delete a write from the outbox. Its `--once` key can then be used again, unless the write may have been sent. Raises
-    Failure or NotSaved."""
+    """Delete a write from the outbox. Raises Failure or NotSaved."""
     discarded = await session.outbox.discard(entry.id)
     if discarded is None:
         raise Failure("Could not discard it: it is being sent. Run it again in a moment.")
-    if discarded.state != "unknown":
-        forget_once(session.state, discarded)
     kept = " Its text is kept as a draft in the app." if entry.facts.text and entry.draft_key else ""
     tell(f"Discarded: {entry.action}.{kept}")
 

@@ -20,6 +20,7 @@ from octavo.cli.connection import (
     add_sending_options,
     add_text_options,
     check_allowed,
+    code_of,
     once_key,
     prepare,
     run_connected,
@@ -40,12 +41,13 @@ from octavo.cli.review_import import (
     result_row,
     summary,
 )
-from octavo.cli.standard_streams import BLOCKED, FAILED, NOT_ALLOWED, USAGE, Failure, tell, write_out
+from octavo.cli.standard_streams import BLOCKED, FAILED, USAGE, Failure, tell, write_out
 from octavo.data.access import why_not_in_space
 from octavo.data.proposed_notes import sanitize_source_name
 from octavo.data.queries import UNDECIDED
 from octavo.data.writes.change_request_writes import Verdict, submit_review
 from octavo.data.writes.machine import NewWrite, OutboxEntry
+from octavo.data.writes.store import once_fact
 
 if TYPE_CHECKING:
     from octavo.tui.core.session import Session
@@ -65,7 +67,7 @@ def submit(options: argparse.Namespace) -> int:
 async def _review(session: Session, options: argparse.Namespace, verb: str) -> None:
     text = (text_option(options) or "").strip()
     await prepare(session)
-    if tell_if_done_once(session, options.once):
+    if await tell_if_done_once(session, options):
         return
     target = await References(session, options).target(options.ref)
     change_request = target.change_request
@@ -122,7 +124,10 @@ async def _add(
             await session.outbox.add_pending_comments([NewWrite(op, "comment", once_key(options.once))])
         elif not pending:
             raise Failure(f"Could not {action}: there are no pending comments. Use -m TEXT or -F FILE.", USAGE)
-        return await session.outbox.submit_review(at)
+        submitted = await session.outbox.submit_review(at)
+        if options.once is not None and submitted:
+            session.state.set_fact(once_key(options.once), once_fact(submitted[-1]))
+        return submitted
     if options.verdict == "changes-requested" and not (text or pending):
         raise Failure(f"Could not {action}: say what needs to change. Use -m TEXT or -F FILE.", USAGE)
     verdict: Verdict = options.verdict
@@ -132,8 +137,7 @@ async def _add(
     if sent.kind == "changed":
         raise Failure(f"Could not {action}: {sent.message}", BLOCKED)
     if sent.kind != "done" or sent.result is None:
-        code = NOT_ALLOWED if sent.error is not None and sent.error.status == 403 else FAILED
-        raise Failure(f"Could not {action}: {sent.message}", code)
+        raise Failure(f"Could not {action}: {sent.message}", FAILED if sent.error is None else code_of(sent.error))
     return sent.result
 
 

@@ -216,7 +216,7 @@ class OutboxDelivery:
         may_arrive = entry.may_arrive_until is not None and now < entry.may_arrive_until
         fails_too_often = is_own_failure and entry.postponements + 1 >= MAX_OWN_FAILURES
         if is_refused and not entry.facts.creates:
-            await self._refuse(entry, str(error))
+            await self._refuse(entry, str(error), status=error.status)
         elif entry.facts.creates and not may_arrive and (is_refused or fails_too_often):
             await self._entries.step(entry.id, partial(machine.mark_not_found, now=now, cause=str(error)))
         else:
@@ -227,7 +227,7 @@ class OutboxDelivery:
     async def _store_failure(self, entry: OutboxEntry, error: ApiError, *, was_sent: bool) -> None:
         match classify_failure(error, was_sent=was_sent):
             case "refused":
-                await self._refuse(entry, str(error))
+                await self._refuse(entry, str(error), status=error.status)
             case "unknown":
                 await self.record_lost_response(entry)
             case "waiting":
@@ -236,7 +236,9 @@ class OutboxDelivery:
                 postpone = partial(machine.postpone, due_at=due, reason=reason, own_failure=is_own_failure)
                 await self._entries.step(entry.id, postpone)
 
-    async def _refuse(self, entry: OutboxEntry, cause: str, *, changed_by_others: bool = False) -> None:
+    async def _refuse(
+        self, entry: OutboxEntry, cause: str, *, changed_by_others: bool = False, status: int | None = None
+    ) -> None:
         state = self._entries.state
 
         def restore_draft(db: sqlite3.Connection, entry: OutboxEntry) -> None:
@@ -244,7 +246,7 @@ class OutboxDelivery:
                 store_returned(db, state.namespace, entry.draft_key, entry.facts.text, entry.id, state.now())
 
         reason = f"Could not {entry.action}: {cause}"
-        refuse = partial(machine.refuse, reason=reason, changed_by_others=changed_by_others)
+        refuse = partial(machine.refuse, reason=reason, changed_by_others=changed_by_others, status=status)
         await self._entries.step(entry.id, refuse, restore_draft)
 
     async def _confirm(self, entry: OutboxEntry, remote_id: str = "", *, already_done: bool = False) -> None:

@@ -261,6 +261,8 @@ LIFETIME = timedelta(hours=24)
 """Age after which a write is sent only if the user retries it."""
 _LONGEST_UNDO = timedelta(seconds=LONGEST_UNDO)
 NOT_FOUND = "the response was lost, and Octavo did not find the change."
+ONCE = "once "
+"""Prefix of the draft key of a write that a command with `--once` adds. The key of the option follows."""
 
 
 @dataclass(frozen=True)
@@ -336,6 +338,8 @@ class OutboxEntry:
     """True if the write was not sent because another user had changed the target. Then the user decides."""
     already_done: bool = False
     """True if the write was not sent because another user had already made the same change."""
+    refused_status: int | None = None
+    """HTTP status of the response that refused the write. None if no response has refused it."""
 
     @property
     def at(self) -> Discussion:
@@ -486,10 +490,20 @@ def postpone(entry: OutboxEntry, due_at: datetime, reason: str, *, own_failure: 
     return replace(entry, state="queued", due_at=due_at, reason=reason, postponements=postponements)
 
 
-def refuse(entry: OutboxEntry, reason: str, *, changed_by_others: bool = False) -> OutboxEntry:
-    """Return an entry as failed. Either the server refused it, or others had changed its target before it was sent."""
+def refuse(
+    entry: OutboxEntry, reason: str, *, changed_by_others: bool = False, status: int | None = None
+) -> OutboxEntry:
+    """Return an entry as failed. Either the server refused it with the HTTP `status`, or others had changed its target
+    before it was sent."""
     entry = _require_state(entry, "queued", "sending", "unknown")
-    return replace(entry, state="failed", due_at=None, reason=reason, changed_by_others=changed_by_others)
+    return replace(
+        entry,
+        state="failed",
+        due_at=None,
+        reason=reason,
+        changed_by_others=changed_by_others,
+        refused_status=status,
+    )
 
 
 def lose_response(entry: OutboxEntry, due_at: datetime, may_arrive_until: datetime, reason: str) -> OutboxEntry:

@@ -18,8 +18,8 @@ from octavo.api.operation import Discussion, Operation
 from octavo.api.wire import Request, decode, encode
 from octavo.data.database import Transaction, moment
 from octavo.data.live_response import Observers
-from octavo.data.state_db import StateDb
-from octavo.data.writes.machine import Basis, OutboxEntry, WriteKind, WrongState, has_review_in_flight
+from octavo.data.state_db import StateDb, write_fact
+from octavo.data.writes.machine import ONCE, Basis, OutboxEntry, WriteKind, WrongState, has_review_in_flight
 from octavo.lazy_import import load
 from octavo.untrusted_input import parse_json
 
@@ -102,16 +102,19 @@ def change_entry(
     return after
 
 
-def take_pending_comment(db: sqlite3.Connection, entry_id: str) -> StoredEntry | None:
+def take_pending_comment(db: sqlite3.Connection, namespace: str, entry_id: str) -> StoredEntry | None:
     """Delete a pending comment, and return it in its stored form. None if it is no longer pending."""
     delete = "DELETE FROM outbox WHERE id = ? AND state = ? RETURNING position, id, state, record"
-    rows = db.execute(delete, (entry_id, _PENDING)).fetchall()
-    return rows[0] if rows else None
+    stored: StoredEntry | None = next(iter(db.execute(delete, (entry_id, _PENDING)).fetchall()), None)
+    if stored is not None:
+        _forget_once(db, namespace, decode_entry(stored[3]))
+    return stored
 
 
 def restore_entry(db: sqlite3.Connection, namespace: str, stored: StoredEntry) -> None:
     """Undo `take_pending_comment`. The entry gets its old position, or the last position if the old one is taken."""
     position, entry_id, state, record = stored
+    _remember_once(db, namespace, decode_entry(record))
     insert = "INSERT OR IGNORE INTO outbox (position, id, namespace, state, record) VALUES (?, ?, ?, ?, ?)"
     if not db.execute(insert, (position, entry_id, namespace, state, record)).rowcount:
         db.execute(insert, (None, entry_id, namespace, state, record))
@@ -193,7 +196,26 @@ def _find_entry(db: sqlite3.Connection, entry_id: str) -> OutboxEntry | None:
     return decode_entry(row[0]) if row else None
 
 
+def once_fact(entry: OutboxEntry) -> dict[str, str]:
+    """Return the fact that is stored for a `--once` key: when the command added `entry`, and an id that all its writes
+    have."""
+    return {"at": entry.created_at.isoformat(), "group": entry.review or entry.group}
+
+
+def _remember_once(db: sqlite3.Connection, namespace: str, entry: OutboxEntry) -> None:
+    """If a command with `--once` added the write, store this."""
+    if entry.draft_key.startswith(ONCE):
+        write_fact(db, namespace, entry.draft_key, once_fact(entry))
+
+
+def _forget_once(db: sqlite3.Connection, namespace: str, entry: OutboxEntry) -> None:
+    """If a command with `--once` added the write, let the command write again, unless the server may have the write."""
+    if entry.draft_key.startswith(ONCE) and entry.state != "unknown" and not entry.may_be_on_server:
+        write_fact(db, namespace, entry.draft_key, None)
+
+
 def _insert_entry(db: sqlite3.Connection, namespace: str, entry: OutboxEntry) -> None:
+    _remember_once(db, namespace, entry)
     insert = "INSERT INTO outbox (id, namespace, state, record) VALUES (?, ?, ?, ?)"
     db.execute(insert, (entry.id, namespace, _stored_state(entry), _encode(entry)))
 
@@ -324,6 +346,7 @@ class OutboxEntries:
             removed = tuple(entry for entry in entries if entry is not None and may_remove(entry))
             for entry in removed:
                 db.execute("DELETE FROM outbox WHERE id = ?", (entry.id,))
+                _forget_once(db, self.state.namespace, entry)
                 extra(db, entry)
             return removed
 
