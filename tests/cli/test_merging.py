@@ -13,11 +13,17 @@ from pathlib import Path
 
 import pytest
 
+from octavo.api import change_requests
+from octavo.cli.arguments import build_parser
+from octavo.cli.commands.changes import merge_one
+from octavo.cli.refs import References
+from octavo.cli.standard_streams import BLOCKED, FAILED, NOT_ALLOWED, NOT_FOUND, Failure
 from octavo.help import text_of
 from tests.cli.command_process import CommandLine
-from tests.journeys.conftest import library
+from tests.journeys.conftest import library, stage
+from tests.journeys.stage import Stage
 
-__all__ = ["library"]
+__all__ = ["library", "stage"]
 
 
 @pytest.fixture
@@ -42,6 +48,17 @@ def test_merge_needs_yes_without_a_terminal_and_runs_once(demo: CommandLine) -> 
     assert (again.code, again.err) == (
         6, "octavo: Could not merge harbour-api/7: this change request is already merged.\n",
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(("status", "code"), [(403, NOT_ALLOWED), (404, NOT_FOUND), (409, BLOCKED), (422, FAILED)])
+async def test_refused_merge_ends_with_the_code_of_its_cause(stage: Stage, status: int, code: int) -> None:
+    async with stage.play() as run:
+        options = build_parser("merge").parse_args(["merge", "harbour-api/7", "--yes"])
+        target = await References(run.app.session, options).target("harbour-api/7")
+        run.platform.refuse_next(change_requests.Merge, status, "Not today.")
+        with pytest.raises(Failure, match=r"Could not merge (harbour-api/|#)7: [Nn]ot today.") as refused:
+            await merge_one(run.app.session, options, target)
+        assert refused.value.code == code
 
 
 def test_failed_check_blocks_the_merge_until_allowed(demo: CommandLine) -> None:

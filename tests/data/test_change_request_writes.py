@@ -10,7 +10,7 @@ import pytest
 
 from octavo.api import change_requests, content, reviews, spaces
 from octavo.api.change_requests import ChangeRequest
-from octavo.api.errors import Lost, NotSent
+from octavo.api.errors import ApiError, Conflict, Forbidden, Lost, NotFound, NotSent, Outcome, Trace
 from octavo.api.operation import ChangeRequestRef, Operation, SpaceRef
 from octavo.data.live import Live
 from octavo.data.state_db import StateDb
@@ -163,7 +163,21 @@ async def test_conflict_is_reported_with_the_message_of_the_server(
     outcome = await decide()
     assert outcome.kind == "refused"
     assert outcome.message.endswith(": It is being edited.")
+    assert isinstance(outcome.error, Conflict)
+    assert outcome.error.outcome is Outcome.REFUSED
     assert (await count_decisions(ask, kind, at, seen), count_requests(gate, kind)) == (0, 1)
+
+
+@pytest.mark.parametrize("error", [Forbidden, NotFound])
+async def test_refused_check_is_the_error_of_the_decision(
+    kind: str, decide: Decision, live: Live, gate: RequestGate, error: type[ApiError]
+) -> None:
+    gate.errors.extend(error("Ask an admin.", Trace(status=403)) for _ in range(2 if kind == "review" else 1))
+    outcome = await decide()
+    assert (outcome.kind, type(outcome.error), outcome.refusal) == ("refused", error, None)
+    assert outcome.message.endswith(": Ask an admin.")
+    assert live.has_draft_status, "the status was not sent"
+    assert count_requests(gate, kind) == 0
 
 
 async def test_offline_decision_is_refused_and_not_queued(

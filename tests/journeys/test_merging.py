@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 
 from octavo.api import change_requests, comments, content, reviews
+from octavo.api.operation import ChangeRequestRef
+from octavo.client.responses import Application
+from octavo.data.state_db import StateDb
 from octavo.data.writes.direct import lock_write, unfinished_writes
 from octavo.data.writes.machine import Attempt
 from octavo.settings.programs import Linter
@@ -252,6 +255,37 @@ async def test_unfinished_merge_is_reported_at_the_next_start(stage: Stage) -> N
             await run.hear("Octavo was closed", "ago, during the merge of #", said)
         assert unfinished_writes(state) == ()
         assert len(run.gate.sent(change_requests.Merge)) == 1
+
+
+async def test_lock_of_an_unfinished_merge_stays_until_its_report_is_complete(stage: Stage) -> None:
+    at = ChangeRequestRef(space_id="harbour-api", change_request_id="rotate-secrets")
+    states: list[StateDb] = []
+    has_lock: list[bool] = []
+
+    def record_locks(platform: Application) -> Application:
+        async def respond(scope: Any, receive: Any, send: Any) -> None:
+            if states and scope["path"].endswith("/harbour-api/change-requests/rotate-secrets"):
+                has_lock.append(unfinished_writes(states[0]) != ())
+            await platform(scope, receive, send)
+
+        return respond
+
+    async with stage.play(behind=record_locks) as run:
+        state = run.app.session.state
+
+        async def pass_time(seconds: float) -> None:
+            await run.later(seconds=seconds)
+
+        state.sleep = pass_time
+        with suppress(asyncio.CancelledError):
+            async with lock_write(state, "merge", Attempt(change_requests.Merge(at=at))):
+                raise asyncio.CancelledError
+        states.append(state)
+        await report_unfinished_writes(run.app, run.app.session)
+        await run.hear("Octavo was closed", "ago, during the merge of #", "is not merged.")
+        assert unfinished_writes(state) == ()
+        assert has_lock
+        assert all(has_lock)
 
 
 async def test_reviews_can_be_requested_and_requests_withdrawn(stage: Stage) -> None:

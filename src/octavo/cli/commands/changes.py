@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from octavo.api.change_requests import ChangeRequest, ListOfOrganization, Status
 from octavo.api.change_requests import List as ListInSpace
+from octavo.api.errors import Conflict
 from octavo.api.operation import OrganizationRef, read_pages
 from octavo.cli.access import read_settings
 from octavo.cli.commands import Command
-from octavo.cli.connection import check_allowed, prepare, run_connected
+from octavo.cli.connection import check_allowed, failure_of, prepare, run_connected
 from octavo.cli.item_rows import CHANGE_FIELDS, change_row, check_rows
 from octavo.cli.output import (
     Column,
@@ -29,7 +30,7 @@ from octavo.cli.output import (
     print_object,
 )
 from octavo.cli.refs import References, Target
-from octavo.cli.standard_streams import BLOCKED, FAILED, NOT_ALLOWED, UNKNOWN, USAGE, Failure, is_terminal, write_out
+from octavo.cli.standard_streams import BLOCKED, FAILED, UNKNOWN, USAGE, Failure, is_terminal, write_out
 from octavo.concurrency import gather_bounded
 from octavo.data.access import why_not_in_space
 from octavo.data.queries import PAGE_LIMIT
@@ -225,13 +226,13 @@ def _run_merge(options: argparse.Namespace) -> int:
         references = References(session, options)
         targets = [await references.target(each) for each in options.refs]
         if len(targets) == 1 and options.ndjson is None:
-            row = await _merge_one(session, options, targets[0])
+            row = await merge_one(session, options, targets[0])
             print_object(options, MERGE_FIELDS, row, lambda: "" if row["printed"] else _sentence(row))
             return _exit_code(row)
         codes = []
         with Output(options, MERGE_FIELDS, ()) as output:
             for target in targets:
-                row = await _merge_one(session, options, target)
+                row = await merge_one(session, options, target)
                 if output.mode != "table":
                     output.add(row)
                 elif not row["printed"]:
@@ -246,7 +247,7 @@ def _exit_code(row: dict[str, Any]) -> int:
     return BLOCKED if row["blocked"] else 0
 
 
-async def _merge_one(session: Session, options: argparse.Namespace, target: Target) -> dict[str, Any]:
+async def merge_one(session: Session, options: argparse.Namespace, target: Target) -> dict[str, Any]:
     """Check and merge one change request, and return its row. Raises ApiError, or Failure if it was not merged."""
     change_request = target.change_request
     if change_request is None:
@@ -296,8 +297,9 @@ def _check_sent(sent: SendResult[MergeResult], verb: str, name: str) -> None:
         case "changed":
             raise Failure(f"Could not {verb} {name}: {sent.message}", BLOCKED)
         case "refused":
-            status = sent.error.status if sent.error is not None else None
-            raise Failure(sent.message or f"Could not {verb} {name}.", NOT_ALLOWED if status == 403 else FAILED)
+            if sent.error is not None and not isinstance(sent.error, Conflict):
+                raise failure_of(sent.error, f"{verb} {name}")
+            raise Failure(sent.message or f"Could not {verb} {name}.", BLOCKED if sent.error is not None else FAILED)
 
 
 def _why_not_merged(checks: Checks, allowed: Sequence[str], name: str) -> str:

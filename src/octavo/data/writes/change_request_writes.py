@@ -160,7 +160,8 @@ async def toggle_draft(live: Live, at: ChangeRequestRef, seen: ChangeRequest) ->
     sent = await send_direct(live, op, Basis(status=seen.status), failed=failed, missing=unchanged)
     if sent.kind == "changed":
         live.refresh_affected(op)  # The shown status is outdated.
-    if isinstance(sent.error, NotFound) or (sent.error is not None and sent.error.status in NO_METHOD):
+    refusal = sent.refusal
+    if isinstance(refusal, NotFound) or (refusal is not None and refusal.status in NO_METHOD):
         # The check has just read the change request. So 404 means that the server does not have the operation.
         live.has_draft_status = False
         return SendResult("refused", NO_DRAFTS)

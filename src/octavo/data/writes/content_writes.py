@@ -73,7 +73,7 @@ async def edit(
         return SendResult("done", message, revision=head, later_ids=sent.later_ids, replaced_revision=replaced)
     if sent.kind == "changed":
         live.refresh_affected(op)  # The revision on screen is outdated.
-    elif isinstance(sent.error, NotFound) and await _all_pages_exist(live.send, op):
+    elif isinstance(sent.refusal, NotFound) and await _all_pages_exist(live.send, op):
         live.availability.mark_unavailable(op, NO_OPERATION)
         return SendResult("refused", NO_OPERATION)
     return sent

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
-from octavo.api.errors import MAY_BE_DONE, ApiError, Conflict
+from octavo.api.errors import MAY_BE_DONE, ApiError, Conflict, Outcome
 from octavo.api.operation import Operation
 from octavo.data.live import Live
 from octavo.data.state_db import NotSaved, StateDb
@@ -128,7 +128,8 @@ class SendResult(Generic[T]):
     """Response of the server, or the result that was found after the response was lost. None if the write is not
     done."""
     error: ApiError | None = None
-    """Error of a request that failed. None if the write is done, or if there was no such request."""
+    """Error of a request that failed: of the write, or of the check before it. None if the write is done, or if there was
+    no such request."""
     revision: str | None = None
     """Head revision of the change request after an edit of pages. For the kind `changed`, the head that others created.
     None for other writes, and if it is unknown."""
@@ -137,6 +138,11 @@ class SendResult(Generic[T]):
     replaced_revision: str | None = None
     """Revision of another user that an edit of pages overwrote, because both were saved at the same moment. Otherwise
     None."""
+
+    @property
+    def refusal(self) -> ApiError | None:
+        """Error of the request for the write. None if there was no such request, or only the check before it failed."""
+        return self.error if self.error is not None and not self.error.trace.is_read else None
 
 
 async def send_direct(
@@ -206,7 +212,7 @@ class _DirectWrite(NamedTuple):
         try:
             check = await self.kind.check(send, attempt)
         except ApiError as error:
-            return SendResult("refused", _failure(self.failed, error))
+            return SendResult("refused", _failure(self.failed, error), error=error)
         match check:
             case AlreadyDone():
                 return SendResult("done", check.remark, check.result)
@@ -221,7 +227,10 @@ class _DirectWrite(NamedTuple):
             return SendResult("done", result=await send(attempt.op))
         except Conflict as error:
             found = await _find_result(self.live, self.kind, attempt, sent_at, lambda: False)
-            return found if found.kind == "done" else SendResult("refused", _failure(self.failed, error))
+            if found.kind == "done":
+                return found
+            error.outcome = Outcome.REFUSED  # Octavo has searched for the change, so it was not made.
+            return SendResult("refused", _failure(self.failed, error), error=error)
         except ApiError as error:
             if classify_failure(error, was_sent=True) == "unknown":
                 return await self.search_result(attempt, cause_of(error), sent_at)
@@ -303,6 +312,8 @@ async def finish_unfinished(live: Live, write: UnfinishedWrite) -> SendResult[An
     result = await _find_result(live, kind, write.attempt, write.began_at, lambda: _is_unfinished(state, write))
     if not _is_unfinished(state, write):
         return None
+    if result.kind == "done":
+        live.refresh_affected(write.attempt.op)
     if result.kind == "done" and write.later_writes:
         ids = await _add_once(live, write.lock_name, write.later_writes)
         return replace(result, later_ids=ids) if ids else None

@@ -171,15 +171,15 @@ async def report_unfinished_writes(app: Shell, session: Session) -> None:
 async def _report(app: Shell, session: Session, write: UnfinishedWrite) -> None:
     op = write.attempt.op if write.attempt is not None else None
     with suppress(NotSaved):
-        if isinstance(op, change_requests.Merge | change_requests.UpdateFromMain) or write.later_writes:
+        merge = op if isinstance(op, change_requests.Merge | change_requests.UpdateFromMain) else None
+        if merge is not None or write.later_writes:
+            # Loaded before the lock is deleted: if Octavo is closed meanwhile, the next start reports the result.
+            name = await _name_of(session, merge) if merge is not None else ""
             result = await finish_unfinished(session.live, write)
             if result is None:
                 return  # Another instance of Octavo has shown the result.
             ago = short_age(write.began_at, session.state.now())
-            if isinstance(op, change_requests.Merge | change_requests.UpdateFromMain):
-                message = await _message(session, op, result, ago)
-            else:
-                message = _suggestions_message(result, ago)
+            message = _suggestions_message(result, ago) if merge is None else _merge_message(merge, name, result, ago)
             app.say(message, tone="done" if result.kind == "done" else "care", seconds=20)
         elif (session.state.now() - write.began_at).total_seconds() >= STALE_SECONDS:
             await delete_lock(session.state, write.lock_name)
@@ -195,15 +195,19 @@ def _suggestions_message(result: SendResult[object], ago: str) -> str:
     return f"{closed} They are not applied, and their threads are still open. Apply them again."
 
 
-async def _message(
-    session: Session, op: change_requests.Merge | change_requests.UpdateFromMain, result: SendResult[object], ago: str
-) -> str:
-    """Return the message about the result of a merge or an update."""
-    verb, is_merge = ("merge", True) if isinstance(op, change_requests.Merge) else ("update", False)
+async def _name_of(session: Session, op: change_requests.Merge | change_requests.UpdateFromMain) -> str:
+    """Return the number of a change request, such as `#7`, or “a change request” if it cannot be loaded."""
     try:
-        name = f"#{(await session.live.fetch(change_requests.Get(at=op.at))).number}"
+        return f"#{(await session.live.cached_or_fetch(change_requests.Get(at=op.at))).number}"
     except ApiError:
-        name = "a change request"
+        return "a change request"
+
+
+def _merge_message(
+    op: change_requests.Merge | change_requests.UpdateFromMain, name: str, result: SendResult[object], ago: str
+) -> str:
+    """Return the message about the result of a merge or an update of the change request `name`."""
+    verb, is_merge = ("merge", True) if isinstance(op, change_requests.Merge) else ("update", False)
     closed = f"Octavo was closed {ago} ago, during the {verb} of {name}."
     if result.kind == "done":
         return f"{closed} The change request is {'merged' if is_merge else 'up to date'} now."
