@@ -13,14 +13,18 @@ from typing import Any
 
 import pytest
 
+from octavo.api.content import ListChanges
+from octavo.cli import review_export
 from octavo.cli.commands.mcp import MISSING
-from octavo.cli.mcp_tools import MAX_RESULT, TOOLS, safe_text
+from octavo.cli.mcp_tools import MAX_RESULT, TOOLS, Toolbox, safe_text
+from octavo.documents.page_trees import changed_pages
 from tests.cli.command_process import CommandLine
 from tests.cli.small_server import KEY
 from tests.cli.test_review_notes import NotedPage, call
-from tests.journeys.conftest import library
+from tests.journeys.conftest import library, stage
+from tests.journeys.stage import Stage
 
-__all__ = ["library"]
+__all__ = ["library", "stage"]
 
 needs_mcp = pytest.mark.skipif(find_spec("mcp") is None, reason="the extra “mcp” is not installed")
 NAMES = [
@@ -191,6 +195,27 @@ def test_long_change_request_is_read_to_its_last_page_and_thread(demo: CommandLi
         assert read == {each["path"] for each in pages}
         assert [each["comments"][0]["text"] for each in part["threads"]] == [thread]
         assert "no changed page" in agent.error("get_change", ref=ref, page="nothing", offset=1)
+
+
+async def test_changes_larger_than_the_limit_of_an_export_are_read_completely(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(review_export, "MAX_SIZE", 100)
+    async with stage.play() as run:
+        toolbox = Toolbox(run.app.session, ())
+        read: dict[str, Any] = {}
+        part = json.loads(await toolbox.call("get_change", {"ref": "harbour-api/7"}))
+        read |= {each["path"]: each["blocks"] for each in part["pages"]}
+        while "next" in part:
+            place = {"page": part["next"], "offset": part["nextOffset"]}
+            part = json.loads(await toolbox.call("get_change", {"ref": "harbour-api/7", **place}))
+            read |= {each["path"]: each["blocks"] for each in part["pages"]}
+        _, at = await toolbox.change_request("harbour-api/7")
+        listed = await run.app.session.live.fetch(ListChanges(at=at, limit=1000))
+        assert set(read) == {each.page.path for each in changed_pages(listed.changes) if each.page is not None}
+        assert len(read) > 1
+        assert all(read.values())
+        assert "truncated" not in part or not part["truncated"]
 
 
 @needs_mcp

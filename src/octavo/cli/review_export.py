@@ -180,7 +180,7 @@ def _normalize(text: str) -> str:
 SCHEMA = "octavo.review/1"
 """Name and version of the format. Within a version, fields may be added, but never renamed or removed."""
 MAX_SIZE = 4 << 20
-"""Maximum size of the exported pages in characters. Pages, or blocks of the first page, are left out if they exceed it."""
+"""Maximum size of the exported pages in characters."""
 FIELDS = declare_fields(
     "schema string, change object, pages object[], files object[], threads object[], findings object[], "
     "truncated boolean",
@@ -198,6 +198,8 @@ class ExportOptions:
     """True to leave out unchanged blocks."""
     against: str = "base"
     """The version to compare with. See `find_versions`."""
+    is_limited: bool = True
+    """True to leave out pages, or blocks of the first page, if all together are longer than `MAX_SIZE`."""
 
 
 async def export_review(
@@ -228,7 +230,7 @@ def export_texts(
     parsed = [_Page(each, parse(each.old_markdown), parse(each.new_markdown)) for each in pages]
     placed = _PlacedThreads(parsed, threads)
     rows = [_page_row(each, placed, changed_only=options.changed_only) for each in parsed]
-    kept, is_cut = _limit_pages(rows)
+    kept, is_cut = _limit_pages(rows) if options.is_limited else (rows, False)
     return {"pages": kept, "threads": [placed.row(*each) for each in threads], "truncated": is_cut}
 
 
