@@ -33,6 +33,7 @@ from octavo.documents.checks.findings import (
     sorted_findings,
 )
 from octavo.documents.folders.folder import readable_name
+from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from octavo.tui.core.session import Session
@@ -56,14 +57,10 @@ def text_lines(findings: Sequence[Finding], *, colors: bool) -> str:
 def summary_line(findings: Sequence[Finding], files: int) -> str:
     """Return the numbers of findings by severity, such as `2 errors, 1 warning in 43 files`."""
     counts = Counter(each.severity for each in findings)
-    parts = [_plural(counts[each], each) for each in SEVERITIES if counts[each] and each != "info"]
+    parts = [plural(counts[each], each) for each in SEVERITIES if counts[each] and each != "info"]
     if counts["info"]:
         parts.append(f"{counts['info']} info")
-    return f"{', '.join(parts) or 'No problems'} in {_plural(files, 'file')}\n"
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    return f"{', '.join(parts) or 'No problems'} in {plural(files, 'file')}\n"
 
 
 def _rule_name(finding: Finding) -> str:

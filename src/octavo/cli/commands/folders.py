@@ -39,6 +39,7 @@ from octavo.files.proposal import Proposal, ProposalFailed
 from octavo.files.proposal_plan import MERGE_FIRST, ProposalPlan
 from octavo.files.pulled_folder import CONFLICTS, STATE_FOLDER, PulledFolder, SpaceReader, TrackedFile
 from octavo.settings import did_you_mean
+from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
@@ -122,7 +123,7 @@ def _print_pull(options: argparse.Namespace, folder: PulledFolder, name: str, re
     tell_first([f"{each.path}: {each.message}." for each in result.conflicts])
     if result.kept:
         tell(
-            f"Kept {_count_files(len(result.kept))} that differ from the space. To see the differences, run: octavo diff"
+            f"Kept {plural(len(result.kept), 'file')} that differ from the space. To see the differences, run: octavo diff"
         )
     if result.conflicts:
         tell(f"Copies of your files are in {CONFLICTS}. Edit the files, then run: octavo propose")
@@ -137,12 +138,8 @@ def _pull_text(folder: PulledFolder, name: str, result: PullResult) -> str:
     lines += [f"R {before} -> {path}" for before, path in result.renamed]
     is_new = len(result.added) == len(lines)
     if is_new and name:
-        return f"Pulled {_count_files(len(result.added))} of {name} into {folder.top}.\n"
+        return f"Pulled {plural(len(result.added), 'file')} of {name} into {folder.top}.\n"
     return "".join(f"{line}\n" for line in lines) or "No files changed.\n"
-
-
-def _count_files(count: int) -> str:
-    return "1 file" if count == 1 else f"{count} files"
 
 
 PULL = Command(
@@ -387,8 +384,8 @@ def _check_plan(options: argparse.Namespace, plan: ProposalPlan, change_request:
     """Raise Failure if a plan cannot be sent."""
     if plan.blocked:
         tell_first([f"{each}." for each in plan.blocked])
-        count = "1 conflict" if len(plan.blocked) == 1 else f"{len(plan.blocked)} conflicts"
-        raise Failure(f"Could not propose: {count} with main. {MERGE_FIRST}.", BLOCKED)
+        conflicts = plural(len(plan.blocked), "conflict")
+        raise Failure(f"Could not propose: {conflicts} with main. {MERGE_FIRST}.", BLOCKED)
     if plan.unsupported and not options.partial:
         tell_first([f"Cannot be proposed: {each}" for each in plan.unsupported])
         raise Failure("Nothing was proposed. To propose the rest, run: octavo propose --partial", BLOCKED)

@@ -33,6 +33,7 @@ from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure, write_out
 from octavo.documents.page_trees import changed_pages
 from octavo.documents.source_reader import parse
 from octavo.lazy_import import lazy
+from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from octavo.api.comments import Message
@@ -195,7 +196,7 @@ class _ItemPrinter:
             lines += ["", row["description"]]
         lines += ["", *(f"{sign} {path}  {title}" for path, title, sign in changed_pages)]
         if row["threadsOpen"]:
-            lines.append(f"\n{_count(row['threadsOpen'], 'open thread')}: octavo show {row['ref']} --threads")
+            lines.append(f"\n{plural(row['threadsOpen'], 'open thread')}: octavo show {row['ref']} --threads")
         if row["url"] and not self._session.is_embedded:
             lines.append(f"\n{row['url']}")
         return "\n".join(lines) + "\n"
@@ -208,7 +209,7 @@ class _ItemPrinter:
             tree = await self._references.page_tree(target)
             row["pages"] = [{"id": each.id, "title": each.title, "path": each.path} for each in tree.walk()]
             depth = {each.id: len(tree.path_to(each.id)) - 1 for each in tree.walk()}
-        counts = f"{_count(row['changesOpen'], 'open change request')} · {_count(row['threadsOpen'], 'open thread')}"
+        counts = f"{plural(row['changesOpen'], 'open change request')} · {plural(row['threadsOpen'], 'open thread')}"
         head = f"{space.title}\n{row['ref']} · {counts}\n"
 
         def text() -> str:
@@ -250,10 +251,6 @@ class _ItemPrinter:
         when = f" · {age(message.posted_at, datetime.now(UTC))}" if message.posted_at is not None else ""
         body = self._render_markdown(message.body.text).strip("\n")
         return f"  {self._style.color(message.posted_by.name, 'bold')}{when}\n{body}\n"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _url(item: Target | FoundThread | User) -> str | None:
