@@ -49,6 +49,25 @@ def test_name_in_code_does_not_become_a_mention() -> None:
     assert writing.to_markdown("```\na\n```\n@Ada ` @Ada") == f"```\na\n```\n{link} ` {link}"
 
 
+def test_name_in_indented_code_does_not_become_a_mention() -> None:
+    writing = MentionText()
+    link = mention_markdown(ADA)
+    assert writing.to_text(link) == "@Ada"
+    for code in (
+        "    @Ada",
+        "\t@Ada",
+        "- a\n\n      @Ada",
+        "1. a\n\n\t\t@Ada",
+        "-     @Ada",
+        ">     @Ada",
+        "    a\n\n    @Ada",
+    ):
+        assert writing.to_markdown(f"@Ada\n\n{code}\n\n@Ada") == f"{link}\n\n{code}\n\n{link}"
+    for words in ("a\n    {}", "- a\n\n  {}", "1. a\n\n    {}", "- a\n  - b\n\n    {}", "- a\n      {}", "a    {}"):
+        assert writing.to_markdown(words.format("@Ada")) == words.format(link)
+    assert writing.add(mention_markdown(LONG_NAME), "    @Ada Lo") == "@Ada Lo"
+
+
 def test_typed_name_does_not_become_a_mention() -> None:
     writing = MentionText()
     text = f"@Ada and {mention_markdown(ADA)}"

@@ -7,6 +7,8 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
 from contextlib import suppress
+from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from unicodedata import name as emoji_name
 
@@ -21,6 +23,7 @@ from octavo.api.users import User
 from octavo.data.queries import all_threads_of
 from octavo.documents import emoji
 from octavo.documents.emoji import NamedEmoji, api_code, to_emoji
+from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import mention_suffix
 from octavo.tui.widgets.chooser import Choice, Chooser, MatchedChoice, match_choice
 from octavo.tui.widgets.commands import Command, Commands
@@ -301,15 +304,33 @@ class MentionText:
         self._links, self._names = links, re.compile(rf"(?<![\w\[])(?:{names or '(?!)'})(?!\w)")
 
     def _contains(self, name: str, text: str) -> bool:
-        return any(match[0] == name and not _is_in_code(match) for match in self._names.finditer(text))
+        code = _Code(text)
+        return any(match[0] == name and not code.contains(match) for match in self._names.finditer(text))
 
     def to_markdown(self, text: str) -> str:
         """Return the edited `text` with links for the names of mentioned people, except in code."""
-        return self._names.sub(lambda match: match[0] if _is_in_code(match) else self._links[match[0]], text)
+        code = _Code(text)
+        return self._names.sub(lambda match: match[0] if code.contains(match) else self._links[match[0]], text)
 
 
-def _is_in_code(match: re.Match[str]) -> bool:
-    return ends_in_code(match.string[: match.start()], match.string[match.end() :])
+class _Code:
+    """The code in a text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def contains(self, match: re.Match[str]) -> bool:
+        """Return whether a part of the text is in code."""
+        before, after = self._text[: match.start()], self._text[match.end() :]
+        line = before[before.rfind("\n") + 1 :]
+        may_be_indented_code = "    " in line or "\t" in line
+        return (may_be_indented_code and before.count("\n") in self._lines) or ends_in_code(before, after)
+
+    @cached_property
+    def _lines(self) -> frozenset[int]:
+        """The numbers of the lines in blocks of code, from 0. In a list, only the parser knows which lines these are."""
+        blocks = (block for block in parse(self._text).walk() if block.kind == "code")
+        return frozenset(chain.from_iterable(range(*block.lines) for block in blocks))
 
 
 def with_names(markdown: str) -> str:
