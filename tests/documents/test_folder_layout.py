@@ -219,6 +219,15 @@ def test_summary_has_groups_links_and_short_titles(tmp_path: Path) -> None:
     assert write_summary(read_summary(tmp_path, text)) == text
 
 
+@pytest.mark.parametrize("title", ["Words", "1. Start", "# C", "- a", "> b", "+", "12) c", "a [b] *c*", "=="])
+def test_entry_without_a_link_is_written_without_a_link(tmp_path: Path, title: str) -> None:
+    entries = [Entry("document", title, target=title, children=[Entry("document", "Child", Path("child.md"))])]
+    text = write_summary(entries)
+    assert "](" not in text.splitlines()[2]
+    (read,) = read_summary(tmp_path, text)
+    assert (read.title, read.target, [each.title for each in read.children]) == (title, title, ["Child"])
+
+
 def test_groups_with_equal_titles_keep_their_own_slugs(tmp_path: Path) -> None:
     entries = [
         Entry("group", "Guides", slug=slug, children=[Entry("document", slug, Path(f"{slug}.md"))])

@@ -77,6 +77,34 @@ def test_link_before_its_page_keeps_both_entries_in_pulls(tmp_path: Path) -> Non
     assert pull(PulledFolder.read(tmp_path), revision) == written
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+def test_lines_that_are_no_links_survive_a_pull_that_writes_the_table_of_contents(
+    tmp_path: Path, is_first: bool
+) -> None:
+    if not is_first:
+        pull(PulledFolder.new(tmp_path, "http://octavo.test", "docs"), space())
+    local = (
+        "---\nowner: us\n---\n\n# Contents\n\nAsk us.\n\n- [home](home.md)\n- Soon: 1. more\n    - later\n\n## Guides\n\n"
+        f"<!-- first -->\n- [a](a.md)\n    - [b](b.md)\n\n## Empty\n\n{LINK.replace('* [', '- [')}"
+    )
+    (tmp_path / "SUMMARY.md").write_text(local)
+    if is_first:
+        assert pull(PulledFolder.new(tmp_path, "http://octavo.test", "docs"), space()) == local
+    folder = PulledFolder.read(tmp_path)
+    assert pull(folder, space("Start")) == local.replace("[home]", "[Start]")
+    assert pull(PulledFolder.read(tmp_path), space("Begin")) == local.replace("[home]", "[Begin]")
+    assert not (tmp_path / ".octavo/conflicts").exists()
+
+
+def test_table_of_contents_whose_lines_cannot_be_kept_is_copied(tmp_path: Path) -> None:
+    pull(PulledFolder.new(tmp_path, "http://octavo.test", "docs"), space())
+    local = contents("home", inside=("a", "b")).replace("* [home]", "Read this first:\n\n1. [home]")
+    (tmp_path / "SUMMARY.md").write_text(local)
+    written = pull(PulledFolder.read(tmp_path), space("Start"))
+    assert written == contents("home", inside=("a", "b")).replace("[home]", "[Start]")
+    assert (tmp_path / ".octavo/conflicts/SUMMARY.md").read_text() == local
+
+
 def test_short_title_of_a_link_in_a_folder_before_its_first_pull_stays(tmp_path: Path) -> None:
     local = contents("home", inside=("a", "b")).replace("example)", 'example "Short")')
     (tmp_path / "SUMMARY.md").write_text(local)

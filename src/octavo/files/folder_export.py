@@ -20,8 +20,8 @@ from octavo.documents.folders.folder import (
 )
 from octavo.documents.folders.layout import SUMMARY, FolderLayout, encode_like, normalize
 from octavo.documents.folders.table_of_contents import UNLISTED, read_folder, write_summary
-from octavo.files.local_changes import assign_ids, structure_of
-from octavo.files.pulled_folder import PulledFolder, SpaceReader, is_utf8, text_digest
+from octavo.files.local_changes import assign_ids, edited_summary, structure_of
+from octavo.files.pulled_folder import PulledFolder, SpaceReader, is_utf8, text_digest, text_of
 
 
 @dataclass(frozen=True)
@@ -116,8 +116,10 @@ def _summary_change(folder: PulledFolder, source: Folder, layout: FolderLayout) 
         entry.link_title = entry.link_title or short.get(entry.id, "")
     if start := posixpath.dirname(path):
         _set_start(wanted, start)
-    data = folder.data(path)
-    return ExportChange("A" if data is None else "M", path, encode_like(write_summary(wanted), data or b""))
+    data, text = folder.data(path), write_summary(wanted)
+    if data is not None and not start:
+        text = edited_summary(folder, text_of(data), now, wanted) or text
+    return ExportChange("A" if data is None else "M", path, encode_like(text, data or b""))
 
 
 def _comparable(entries: list[Entry], folder: PulledFolder, layout: FolderLayout) -> list[tuple[Any, ...]]:

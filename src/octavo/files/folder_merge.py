@@ -169,9 +169,10 @@ class FolderMerge:
             self._put(SUMMARY, write_summary(merged).encode(), self.result.added)
         elif not local_changes.are_equal_contents(merged, mine) and (new := write_summary(merged)) != text:
             is_mine = file is None or text_digest(text) != file.base_sha256
-            if is_mine and write_summary(mine) != text:
-                # Octavo writes only the entries. Without a copy, all other lines would be lost.
+            if (edited := local_changes.edited_summary(self.folder, text, mine, merged)) is None:
+                # Without a copy, all lines that are no entries would be lost.
                 self._copies[SUMMARY] = data
+            new = edited or new
             self._put(SUMMARY, encode_like(new, data), self.result.merged if is_mine else self.result.edited)
 
     def _server_entries(self, base: Entries) -> Entries:

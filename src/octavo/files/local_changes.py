@@ -5,6 +5,7 @@ tables of contents, whose entries get the IDs of pages.
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -28,7 +29,8 @@ from octavo.documents.folders.folder import (
     why_unsafe,
 )
 from octavo.documents.folders.layout import SUMMARY, PageFile
-from octavo.documents.folders.table_of_contents import summary_entries
+from octavo.documents.folders.table_of_contents import summary_entries, write_summary
+from octavo.documents.merging import page_merge
 from octavo.documents.merging.revision_merge import PageOrder, TreeVersion, merge_page_order
 from octavo.documents.page_trees import Json, Pages, parents
 from octavo.documents.sequences import unmoved_items
@@ -364,6 +366,29 @@ def proposed_files(folder: PulledFolder) -> dict[str, TrackedFile]:
 def entries_of(folder: PulledFolder, summary: str) -> Entries:
     """Return the entries in `summary`, the text of a `SUMMARY.md`. They have no IDs."""
     return summary_entries(Folder(folder.top.resolve(), folder.pages.resolve()), summary, Path(SUMMARY))
+
+
+_ITEM = re.compile(r"^([ \t]*)([*+-])(?= )", re.MULTILINE)
+
+
+def edited_summary(folder: PulledFolder, text: str, before: Entries, after: Entries) -> str | None:
+    """Return `text`, a `SUMMARY.md` with the entries `before`, with the entries `after`. All else that a person wrote in
+    it stays, such as empty groups. None if that is not possible."""
+    old, new = (_with_bullets_of(text, write_summary(each)) for each in (before, after))
+    merged = page_merge.merge(old, text, new)
+    if merged.conflicts:
+        return None
+    found = merged.text()
+    read, expected = (write_summary(entries_of(folder, each)) for each in (found, new))
+    return found if read == expected else None
+
+
+def _with_bullets_of(text: str, summary: str) -> str:
+    """Return `summary` with the bullets and the indentation of `text`, so that a merge sees only differences in words."""
+    items = _ITEM.findall(text)
+    bullet = items[0][1] if items else "*"
+    indentation = min((space for space, _ in items if space), key=len, default="  ")
+    return _ITEM.sub(lambda item: indentation * (len(item[1]) // 2) + bullet, summary)
 
 
 def _untracked_paths(folder: PulledFolder) -> tuple[list[str], list[str]]:

@@ -43,6 +43,8 @@ _WRITTEN_SLUG = re.compile(r"""^##+ .{1,1000}?<a href="#[^"\n]{0,200}" id="([^"\
 _LINK_TITLE = re.compile(r"""\]\((<[^<>\n]{1,1000}>|[^\s<>\[\]]{1,1000})[ \t]+"((?:[^"\\\n]|\\.){1,300})"\)""")
 _TITLE_SIGNS = re.compile(r"[\\\[\]*`<]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|~(?=~)|\$(?=\$)")
 _HEADING_END = re.compile(r"(?<!\S)#")
+_ITEM_START = re.compile(r"^\d{0,9}(?=[.)#>+=-])")
+"""The beginning of a text that would be a block of its own, such as `1` in `1. Start`."""
 _PATH_SIGNS = re.compile(r'[%#?<>\\\n\r\t"]')
 
 
@@ -380,9 +382,13 @@ def _items(entries: Iterable[Entry], depth: int) -> Iterator[str]:
         if not target:
             yield from _items(entry.children, depth)
             continue
-        short = entry.link_title.replace("\\", "\\\\").replace('"', '\\"')
-        title = f' "{short}"' if short else ""
-        yield f"{'  ' * depth}* [{_escape(entry.title)}]({target}{title})"
+        title = _escape(entry.title)
+        if entry.kind == "document" and entry.path is None and entry.target == entry.title:
+            item = _ITEM_START.sub(r"\g<0>\\", title)  # The person who wrote the entry gave it no link.
+        else:
+            short = entry.link_title.replace("\\", "\\\\").replace('"', '\\"')
+            item = f'[{title}]({target} "{short}")' if short else f"[{title}]({target})"
+        yield f"{'  ' * depth}* {item}"
         yield from _items(entry.children, depth + 1)
 
 
