@@ -112,6 +112,14 @@ def test_invalid_url_ends_the_chain() -> None:
     assert follow_redirects("/a", {"/a": "http://[bad"}, SITE).end == "leads"
 
 
+def test_sources_that_differ_in_a_slash_at_the_end_are_one_source() -> None:
+    targets = {"/b": "/d/", "/d/": "/c", "/c": "/d", "/d": "https://else.example/"}
+    assert chain_ends(targets, SITE) == dict.fromkeys(targets, "leads")
+    for order in (targets, dict(reversed(targets.items()))):
+        assert {source: follow_redirects(source, order, SITE).end for source in order} == chain_ends(order, SITE)
+    assert follow_redirects("/d", {"/d/": f"{SITE}/e"}, SITE).steps == ("/d", f"{SITE}/e")
+
+
 def test_ends_of_all_redirects_equal_the_end_of_each() -> None:
     targets: dict[str, str | None] = {
         "/a": f"{SITE}/b/", "/b": f"{SITE}/a", "/c": f"{SITE}/a", "/gone": None, "/by": f"{SITE}/gone", "/on": SITE, "/self/": f"{SITE}/self",

@@ -284,14 +284,15 @@ def follow_redirects(source: str, targets: Mapping[str, str | None], site: str) 
     `targets` maps each source to its target, or to None if the target no longer exists. URLs that do not begin with
     `site` are outside the site.
     """
-    steps, seen = [source], {path_on_site(source, site)}
-    while steps[-1] in targets or path_on_site(steps[-1], site) in targets:
-        source_in_targets = steps[-1] if steps[-1] in targets else path_on_site(steps[-1], site)
-        target = targets[source_in_targets]
+    by_path, path = _targets_by_path(targets, site), path_on_site(source, site)
+    steps, seen = [source], {path}
+    while path in by_path:
+        target = by_path[path]
         if target is None:
             return RedirectChain(tuple(steps), "dead end")
         steps.append(target)
-        if (path := path_on_site(target, site)) in seen:
+        path = path_on_site(target, site)
+        if path in seen:
             return RedirectChain(tuple(steps), "loop")
         seen.add(path)
     return RedirectChain(tuple(steps), "leads")
@@ -300,22 +301,32 @@ def follow_redirects(source: str, targets: Mapping[str, str | None], site: str) 
 def chain_ends(targets: Mapping[str, str | None], site: str) -> dict[str, End]:
     """Return how the chain of each redirect ends, by the source of the redirect. Each redirect is followed only once,
     because thousands may form one chain."""
+    by_path = _targets_by_path(targets, site)
     ends: dict[str, End] = {}
-    for source in targets:
-        sources_by_path: dict[str, str] = {}
-        current, end = source, ends.get(source)
+    for first in by_path:
+        seen: set[str] = set()
+        path, end = first, ends.get(first)
         while end is None:
-            sources_by_path[path_on_site(current, site)] = current
-            target = targets[current]
-            if target is None:
+            seen.add(path)
+            if (target := by_path[path]) is None:
                 end = "dead end"
-            elif (path := path_on_site(target, site)) in sources_by_path:
+            elif (path := path_on_site(target, site)) in seen:
                 end = "loop"
             else:
-                current = target if target in targets else path
-                end = ends.get(current, None if current in targets else "leads")
-        ends |= dict.fromkeys(sources_by_path.values(), end)
-    return ends
+                end = ends.get(path, None if path in by_path else "leads")
+        ends |= dict.fromkeys(seen, end)
+    return {source: ends[path_on_site(source, site)] for source in targets}
+
+
+def _targets_by_path(targets: Mapping[str, str | None], site: str) -> dict[str, str | None]:
+    """Return the targets by the paths of their sources. Servers ignore a slash at the end of a path, so of two sources
+    that differ only in it, the source without the slash counts."""
+    by_path: dict[str, str | None] = {}
+    for source, target in targets.items():
+        path = path_on_site(source, site)
+        if path == source or path not in by_path:
+            by_path[path] = target
+    return by_path
 
 
 def path_on_site(url: str, site: str) -> str:

@@ -157,7 +157,7 @@ async def test_link(live: Live, at: SiteRef, link: str) -> LinkTestResult:
         all_items(live, redirects.List(at=at, limit=PAGE_SIZE)),
     )
     base, urls = site.urls.published or "", part_urls(structure)
-    by_source = {item.source: item for item in listed}
+    by_source = {path_on_site(item.source, base): item for item in listed}
     targets = {item.source: _target_url(item.destination, urls) for item in listed}
     end_counts = Counter(chain_ends(targets, base).values())
     source = path_of_link(link, base)
@@ -177,7 +177,8 @@ async def test_link(live: Live, at: SiteRef, link: str) -> LinkTestResult:
         asked_paths.add(path)
         if not await _resolve(live, at, path, targets):
             break
-    return LinkTestResult(chain, source in targets, _part_at_end(structure, chain, base), end_counts)
+    has_redirect = len(chain.steps) > 1 or chain.end == "dead end"
+    return LinkTestResult(chain, has_redirect, _part_at_end(structure, chain, base), end_counts)
 
 
 async def _resolve(live: Live, at: SiteRef, path: str, targets: dict[str, str | None]) -> bool:
