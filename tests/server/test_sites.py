@@ -110,7 +110,7 @@ async def test_settings_of_a_site_are_changed_separately(ask: Ask) -> None:
         *("Manuals", "manuals"),
         *("excluded", "unlisted"),
     )
-    assert site.adaptive_content == shown
+    assert site.adaptive_content == sites.AdaptiveContentRead(enabled=True)
     assert site.proxy == sites.Proxy(origin="acme.example/docs", target="http://octavo.test/published/acme/manuals/")
     published = await ask(sites.Publish(at=at))
     assert isinstance(published, sites.Site)
@@ -133,6 +133,7 @@ async def test_settings_of_a_site_are_changed_separately(ask: Ask) -> None:
         ({"proxy": "localhost/docs"}, "proxy must be a host and a path"),
         ({"proxy": "acme.example"}, "proxy must be a host and a path"),
         ({"agentsContext": "some"}, "agentsContext must be one of"),
+        ({"adaptiveContent": {}}, "adaptiveContent.enabled"),
     ],
 )
 async def test_values_beyond_the_limits_of_a_site_are_refused(ask: Ask, body: dict[str, object], sentence: str) -> None:

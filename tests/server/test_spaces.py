@@ -157,6 +157,14 @@ async def test_duplicated_space_has_the_pages_but_no_comments(ask: Ask) -> None:
     await check_refused(ask(spaces.Duplicate(at=space.ref), "jun"), 403)
 
 
+async def test_duplicated_space_has_the_settings_of_the_original(ask: Ask) -> None:
+    space = await space_with(ask)
+    rules = {"type": "rules", "rules": []}
+    await ask(spaces.Update(at=space.ref, edit_mode="locked", language="de", merge_rules=rules, emoji="🚀"))
+    copy = await ask(spaces.Duplicate(at=space.ref))
+    assert (copy.edit_mode, copy.language, copy.merge_rules, copy.emoji) == ("locked", "de", rules, "🚀")
+
+
 async def test_user_sees_the_copy_of_a_shared_space(ask: Ask) -> None:
     space = await space_with(ask)
     await ask(spaces.Update(at=space.ref, default_level=None))

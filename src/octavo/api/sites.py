@@ -37,7 +37,13 @@ class Proxy(Model):
 
 
 class AdaptiveContent(Model):
-    """Whether visitors see different content, depending on their claims."""
+    """Whether visitors see different content, depending on their claims, in a request."""
+
+    enabled: bool
+
+
+class AdaptiveContentRead(Model):
+    """Whether visitors see different content, depending on their claims, in a response."""
 
     enabled: bool = False
 
@@ -69,7 +75,7 @@ class Site(Model):
     published: bool = False
     site_spaces: Number = 0
     created_at: Moment | None = None
-    adaptive_content: AdaptiveContent | None = None
+    adaptive_content: AdaptiveContentRead | None = None
     ads: SafeJson | None = None
     agents_context: Annotated[SafeLine, KnownValues("excluded", "included")] | None = None
     features: tuple[Feature, ...] = ()

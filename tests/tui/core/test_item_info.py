@@ -11,7 +11,7 @@ from octavo.api.comments import Comment, Permissions, Target, TargetNode, Target
 from octavo.api.content import Page
 from octavo.api.operation import Model
 from octavo.api.organizations import Member, Organization
-from octavo.api.sites import AdaptiveContent, Proxy, Site
+from octavo.api.sites import AdaptiveContentRead, Proxy, Site
 from octavo.api.spaces import Space
 from octavo.api.teams import Membership, TeamMember
 from octavo.api.users import User
@@ -73,6 +73,6 @@ def test_nested_fields_have_short_labels_unless_two_are_equal() -> None:
     assert (facts["role"], facts["team role"]) == ("Editor", "Owner")
     labeled = dict(field_details(member, labels={"organization.role": "team role"}))
     assert "team role" in labeled, "the given label must be used"
-    proxy = Site(id="s", title="S", proxy=Proxy(origin="https://a.example"), adaptive_content=AdaptiveContent())
+    proxy = Site(id="s", title="S", proxy=Proxy(origin="https://a.example"), adaptive_content=AdaptiveContentRead())
     facts = dict(field_details(proxy))
     assert (facts["proxy origin"], facts["adaptive content enabled"]) == ("https://a.example", "no")

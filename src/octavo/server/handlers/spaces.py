@@ -408,7 +408,8 @@ def _restore_space(op: spaces.Restore, world: World) -> Json:
 def _duplicate_space(op: spaces.Duplicate, world: World) -> Json:
     original = world.store.get(path_of(op).removesuffix("/duplicate"))
     require_can_add(world, original["organization"], original.get("parent"))
-    copied_fields = {name: original[name] for name in ("emoji", "icon", "parent", "defaultLevel") if name in original}
+    copied_names = ("emoji", "icon", "parent", "defaultLevel", "editMode", "language", "mergeRules")
+    copied_fields = {name: original[name] for name in copied_names if name in original}
     space = create_space(
         world, original["organization"], **copied_fields, title=f"Copy of {original['title']}"[:TITLE_LIMIT]
     )
