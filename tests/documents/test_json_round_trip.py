@@ -187,6 +187,7 @@ def test_random_pages_survive_the_round_trip(text: str) -> None:
 @settings(max_examples=200, deadline=None)
 @example("[1](<\\>>) and [2](<a\\<b>)")
 @example("[1](>)")
+@example("\\:ab: \\:a_b: \\:+1:\n\\:1: a **** b")
 @given(st.text(alphabet="ab 1*_`#>-\n|[]()!$:{}%<>/\\.~^&;", max_size=80))
 def test_random_markdown_survives_the_round_trip(text: str) -> None:
     document = to_json_document(text)

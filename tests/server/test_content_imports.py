@@ -140,6 +140,21 @@ async def test_website_becomes_a_tree_of_pages(local_ask: Ask, web: WebServer) -
     assert await _broken_links(local_ask, editor.space) == []
 
 
+async def test_links_of_pages_with_a_base_lead_to_the_imported_pages(local_ask: Ask, web: WebServer) -> None:
+    page = "<head><base href='{}'></head><h1>Home</h1><a href='{}'>A</a><img src='b.png' alt='B'>"
+    web.put("/docs/inner/a", "<h1>Page A</h1>")
+    files = {"docs/index.html": page.format("../inner/", "a.html"), "inner/a.html": "<h1>Page A</h1>"}
+    for url, source in (
+        (web.put("/docs/", page.format("/docs/inner/", "a")), "website"),
+        (web.put("/all.zip", archive(files)), "zip"),
+    ):
+        editor = await SpaceEditor.open(local_ask, "# Before")
+        await local_ask(imports.Create(at=editor.space, url=url, source=source))
+        text = (await editor.page("Home")).markdown or ""
+        assert f"[A](/pages/{await editor.id('Page A')})" in text
+        assert "/inner/b.png)" in text
+
+
 async def test_page_with_several_urls_is_imported_once(local_ask: Ask, web: WebServer) -> None:
     url = web.put("/docs/", "<h1>Home</h1><a href=a>A</a> <a href=a/>same</a> <a href=old>old</a> <a href=out>out</a>")
     web.put("/docs/a/", "<h1>Page A</h1><a href=../old>itself</a>")
@@ -255,6 +270,14 @@ def test_blank_lines_in_code_are_kept() -> None:
         "12) a",
         "2024. a",
         "{% hint %} a",
+        "a :smile: b, :+1: and :white_check_mark:",
+        ":smile:",
+        "a $$x$$ b $$$y$$$",
+        "$$\nx\n$$",
+        "a^[b]",
+        ">a",
+        "a | b\n--- | ---",
+        "a | b\n|:-|",
         "# a",
         "- a",
         "+ a",
@@ -273,7 +296,7 @@ def test_text_of_a_page_is_not_read_as_markdown(text: str) -> None:
 
 
 def test_text_with_usual_signs_is_not_escaped() -> None:
-    text = "C# & R [x]: 5 > 3, a=b - well. 2024. About ~5 | 6 (f(x))."
+    text = "C# & R [x]: 5 > 3, a=b - well. 2024. About ~5 | 6 (f(x)). At 12:30:45, $5 or 1:100:2 (x::y:z)!"
     page = read_html(f"<h1>T</h1><p>{escape(text)}</p>")
     assert page.markdown(lambda address: address) == f"# T\n\n{text}\n"
 
@@ -331,6 +354,35 @@ async def test_links_with_spaces_are_imported(local_ask: Ask, web: WebServer) ->
 def test_page_inside_a_form_is_kept() -> None:
     page = read_html("<form><h1>News</h1><p>Words <select><option>A</select></form><form>Search<input></form>")
     assert page.markdown(str) == "# News\n\nWords\n"
+
+
+@pytest.mark.parametrize(
+    "alt", ["a] b", "[a](b)", "a [b", "*a* `b` <c>", ":smile: $$x$$", "a\\", "{% hint %}", "a\n\nb"]
+)
+def test_description_of_an_image_is_not_read_as_markdown(alt: str) -> None:
+    for around in ("<p>See {} here</p>", "<h2>See {} here</h2>", "<p>See !<a href='u'>{}</a> here</p>"):
+        image = f"<img src='a.png' alt='{escape(alt)}'>"
+        markdown = read_html(f"<h1>T</h1>{around.format(image)}").markdown(lambda address: address)
+        (block,) = parse(markdown).blocks[1:]
+        assert block.plain().replace(" ", "") in (f"See{''.join(alt.split())}here", f"See!{''.join(alt.split())}here")
+
+
+def test_sign_before_a_link_makes_it_no_image_or_footnote() -> None:
+    page = read_html("<h1>T</h1><p>Wow!<a href='u'>b</a> x^<a href='u'>2</a> <code>a!</code><a href='u'>c</a></p>")
+    assert page.markdown(str) == "# T\n\nWow\\![b](u) x\\^[2](u) `a!`[c](u)\n"
+
+
+def test_title_of_a_page_is_not_read_as_markdown() -> None:
+    markdown = read_html("<title>:smile: [a](b) $$x$$ {% a %} C #</title><p>x</p>").markdown(str)
+    assert parse(markdown).title == ":smile: [a](b) $$x$$ {% a %} C #"
+
+
+def test_links_are_relative_to_the_base_of_a_page() -> None:
+    page = read_html("<head><base href='/docs/'><base href='/no/'></head><a href='a'>a</a><img src='b.png' alt=b>")
+    assert page.base_url("https://a.example/x/y.html") == "https://a.example/docs/"
+    for base in ("javascript:alert(1)", "data:,", "//[", ""):
+        page = read_html(f"<base href='{base}'><a href='a'>a</a>")
+        assert page.base_url("https://a.example/x/y.html") == "https://a.example/x/y.html"
 
 
 def test_description_of_an_embedded_image_is_kept() -> None:

@@ -43,6 +43,8 @@ _URL_OR_EMOJI = re.compile(
     r"|:(?P<emoji>[a-z0-9+-][\w+-]{0,80}):(?::skin-tone-(?P<tone>[2-6]):)?"
 )
 """A URL without a path ends before a comma or semicolon after which another URL begins."""
+_ESCAPED_EMOJI = re.compile(r":(?=((?:[a-z0-9+-]|\\_)(?:[\w+-]|\\_){0,80}):)")
+"""The first colon of an emoji name in Markdown, in which underscores may be escaped."""
 _MIN_NAME_LENGTH, _FLAG_LENGTH = 6, 4
 _MARKDOWN_HEADING = re.compile(r"\s*#{1,6}\s+")
 _INLINE_PICTURE = re.compile(r"\s*(?:<svg\b|<\?xml\b|data:image/)", re.IGNORECASE)
@@ -323,6 +325,17 @@ def _is_part_of_list(text: str, start: int, end: int) -> bool:
     return any(sides) or (is_flag and ":" in neighbors) if end - start < _MIN_NAME_LENGTH else all(sides)
 
 
+def escape_emoji_names(markdown: str) -> str:
+    """Return the Markdown of a text with a backslash before each name that would become an emoji, such as `:rocket:`."""
+
+    def escape(match: re.Match[str]) -> str:
+        is_emoji = emoji.from_name(match[1].replace("\\_", "_")) is not None
+        is_emoji = is_emoji and not _is_part_of_list(markdown, match.start(), match.end(1) + 1)
+        return "\\:" if is_emoji else ":"
+
+    return _ESCAPED_EMOJI.sub(escape, markdown) if ":" in markdown else markdown
+
+
 def trim_runs(runs: list[Run]) -> tuple[Run, ...]:
     """Return runs without white space at either end."""
     first, last = 0, len(runs)
@@ -444,6 +457,7 @@ def _text(token: Token, name: str) -> str:
 
 _WRITERS: dict[str, Callable[[RunBuilder, Token], None]] = {
     "text": lambda builder, token: builder.add_text(token.content),
+    "escaped_colon": lambda builder, token: builder.add_text(token.content),
     "softbreak": lambda builder, token: builder.add_text(" "),
     "hardbreak": lambda builder, token: builder.add_line_break(),
     "code_inline": _write_code,

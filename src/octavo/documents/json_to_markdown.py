@@ -11,10 +11,11 @@ from typing import Any
 from octavo.documents import emoji
 from octavo.documents.anchors import slug
 from octavo.documents.blocks import Block, Run, TableColumn, plain_text
+from octavo.documents.inline import escape_emoji_names
 from octavo.documents.json_document import read_document
 
 _SYNTAX = re.compile(r"([\\`*_\[\]<>~$|{}]|&(?=#?\w+;)|\^(?=\[|$))")
-_BLOCK_START = re.compile(r"^(\s*)(#{1,6}(?=\s|$)|[-+](?=\s|$)|={3,}|-{3,}|:)")
+_BLOCK_START = re.compile(r"^(\s*)(#{1,6}(?=\s|$)|[-+](?=\s|$)|={3,}|-{3,}|:(?=-*(?:[\s|:]|$)))")
 _FOOTNOTE_START = re.compile(r"^(\s*\[\^[^\]\s]*\])(?=:)")
 _NUMBER_START = re.compile(r"^(\s*\d{1,9})([.)])(?=\s|$)")
 _BAR = re.compile(r"(?<!\\)\|")
@@ -141,7 +142,7 @@ def _inline(runs: Sequence[Run], line_break: str = "\\\n") -> str:
 
 
 def _escape(text: str) -> str:
-    return _SYNTAX.sub(r"\\\1", text)
+    return escape_emoji_names(_SYNTAX.sub(r"\\\1", text))
 
 
 def _link_of(run: Run) -> str | None:

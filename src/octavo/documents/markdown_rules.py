@@ -666,4 +666,10 @@ def _can_close_mark(state: StateInline, previous_token: int) -> bool:
 def _text_of(token: Token) -> str:
     """Return the text of a text token, and a space for a line break. Empty for other tokens, such as an entity, which
     count as a word."""
-    return " " if token.type in ("softbreak", "hardbreak") else token.content if token.type == "text" else ""
+    return (
+        " "
+        if token.type in ("softbreak", "hardbreak")
+        else token.content
+        if token.type in ("text", "escaped_colon")
+        else ""
+    )

@@ -253,6 +253,10 @@ class TokenStream:
             parser().inline.tokenize(state)
             for rule in parser().inline.ruler2.getRules(""):
                 rule(state)
+            if "\\:" in token.content:
+                for child in token.children:
+                    if child.type == "text_special" and child.content == ":":
+                        child.type = "escaped_colon"  # Not joined with the text, where it might begin an emoji name.
 
     def _may_have_label_defined_after(self, end: int, token: Token) -> bool:
         """Return whether a label in `token` may be defined after a position in the source."""

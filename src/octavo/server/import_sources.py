@@ -25,6 +25,7 @@ from zipfile import BadZipFile, ZipFile
 import mammoth  # type: ignore[import-untyped]  # mammoth has no type information
 from bs4 import BeautifulSoup, Tag
 from bs4.dammit import EncodingDetector
+from bs4.element import PageElement
 from markdownify import MarkdownConverter
 
 from octavo.documents import page_trees
@@ -35,6 +36,7 @@ from octavo.documents.folders.folder import (
     change_outside_code,
     rewrite_links,
 )
+from octavo.documents.inline import escape_emoji_names
 from octavo.server.fetcher import FetchedFile, Fetcher, FetchFailure
 
 SIZE_LIMIT = 5_000_000
@@ -66,12 +68,14 @@ _IMPLIED_ENDS = {
 _OPEN_ELEMENT_LIMIT = 30
 """Maximum number of open elements that a start tag can close."""
 _MARKDOWN_SYNTAX = re.compile(
-    r"""[*_<`]|\\(?=[!-/:-@\[-`{-~]|$)|&(?=#?\w+;)|~(?=~)|\](?=\()"""
-    r"""|^(?:[>+-]|#{1,6})(?=[ \t]|$)|^(?:-(?=-+$)|=(?==*$))|^\[(?=[^\]\n]*\]:)"""
-    r"""|\{(?=%)""",
+    r"""[*_<`]|\\(?=[!-/:-@\[-`{-~]|$)|&(?=#?\w+;)|~(?=~)|\](?=\()|\^(?=\[)"""
+    r"""|^>|^(?:[+-]|#{1,6})(?=[ \t]|$)|^\[(?=[^\]\n]*\]:)"""
+    r"""|^=(?==*$)|^-(?=[-|: \t]*$)|^[|:](?=[-|: \t]*-[-|: \t]*$)"""
+    r"""|\$(?=\$)|(?<=\$)\$|\{(?=%)""",
     re.MULTILINE,
 )
 """Text of an HTML page that has another meaning in Markdown."""
+_FORMULA_OR_TAG = re.compile(r"\$(?=\$)|\{(?=%)")
 _LIST_NUMBER = re.compile(r"^(\d{1,9})(?=[.)](?:[ \t]|$))", re.MULTILINE)
 _PIPE = re.compile(r"(?<!\\)\|")
 _FENCE = "```"
@@ -144,7 +148,8 @@ def _read_document(source: str, download: FetchedFile) -> ImportedFiles:
         imported.add(f"{stem}.md", converted.markdown)
     elif source == "html":
         page = read_html(_html_text(download))
-        imported.add(f"{stem}.md", page.markdown(lambda address: urljoin(download.url, address)))
+        base = page.base_url(download.url)
+        imported.add(f"{stem}.md", page.markdown(lambda address: urljoin(base, address)))
     else:
         imported.add(f"{stem}.md", _with_absolute_links(download))
     return imported
@@ -204,7 +209,7 @@ def _read_website(url: str, fetcher: Fetcher) -> ImportedFiles:
             continue
         read[final_url] = (download, page)
         for link in page.links:
-            linked_url = _page_url(_join_url(download.url, link))
+            linked_url = _page_url(_join_url(page.base_url(download.url), link))
             if linked_url.startswith(folder_url) and linked_url not in seen_urls:
                 seen_urls.add(linked_url)
                 waiting.append(linked_url)
@@ -213,7 +218,7 @@ def _read_website(url: str, fetcher: Fetcher) -> ImportedFiles:
     imported = ImportedFiles(pages_found=pages_found)
     for address, (download, page) in read.items():
         with suppress(ConversionFailure):
-            imported.add(paths[address], page.markdown(_link_rewriter(download.url, targets)))
+            imported.add(paths[address], page.markdown(_link_rewriter(page.base_url(download.url), targets)))
     if not imported.pages_read:
         raise ImportFailure("There is no HTML page at this URL that can be read")
     return imported
@@ -319,8 +324,9 @@ def _add_archived_file(imported: ImportedFiles, path: str, content: bytes) -> No
         imported.files[path] = content
         imported.pages_read += _is_page(path)
     elif _HTML.search(path):
-        text = _html_text(FetchedFile(path, "text/html", None, content))
-        imported.add(f"{stem}.md", read_html(text).markdown(_markdown_link))
+        page = read_html(_html_text(FetchedFile(path, "text/html", None, content)))
+        base = page.base_url(f"/{path}") if page.base else ""
+        imported.add(f"{stem}.md", page.markdown(lambda address: _markdown_link(_join_url(base, address) or address)))
     else:
         converted = convert_docx(content, page_trees.page_slug(posixpath.basename(stem)), imported.files)
         imported.files.update(converted.files)
@@ -385,11 +391,17 @@ class ConvertedDocument:
 
 @dataclass
 class HtmlPage:
-    """Parsed HTML page: its title, its link URLs and its main part."""
+    """Parsed HTML page: its title, its link URLs, the URL in `<base>`, which may be empty, and its main part."""
 
     title: str
     links: list[str]
+    base: str
     _main: Tag
+
+    def base_url(self, url: str) -> str:
+        """Return the URL to which the links of the page are relative. `url` is the URL of the page."""
+        base = _join_url(url, self.base)
+        return base if base and urlsplit(base).scheme in ("", "http", "https") else url
 
     def markdown(self, rewrite: RewriteUrl) -> str:
         """Return the page as Markdown, starting with its title. Raises ConversionFailure if it is nested too deeply."""
@@ -404,7 +416,7 @@ class HtmlPage:
             raise ConversionFailure("is nested too deeply") from None
         text = change_outside_code(text, lambda part: _BLANK_LINES.sub("\n\n", part)).strip() + "\n"
         if not page_trees.first_heading(text) and self.title:
-            text = f"# {page_trees.escape(self.title)}\n\n{text}"
+            text = f"# {_escape_line(self.title)}\n\n{text}"
         return text
 
 
@@ -418,6 +430,7 @@ def read_html(text: str) -> HtmlPage:
     try:
         soup = _Soup(text, "html.parser")
         links = [_url_in(tag, "href") for tag in soup.find_all("a", href=True)]
+        base = next((_url_in(tag, "href") for tag in soup.find_all("base", href=True)), "")
         title = soup.title.get_text(" ", strip=True) if soup.title else ""
         main = _main_part(soup)
         is_whole_page = main.name in ("body", BeautifulSoup.ROOT_TAG_NAME)
@@ -429,7 +442,7 @@ def read_html(text: str) -> HtmlPage:
         raise ConversionFailure("is nested too deeply") from None
     heading = main.find("h1")
     words = heading.get_text(" ", strip=True) if heading else ""
-    return HtmlPage(words or title, links, main)
+    return HtmlPage(words or title, links, base, main)
 
 
 def convert_docx(data: bytes, stem: str, used: Collection[str] = ()) -> ConvertedDocument:
@@ -460,12 +473,28 @@ def convert_docx(data: bytes, stem: str, used: Collection[str] = ()) -> Converte
     return ConvertedDocument(read_html(f"<body>{result.value}</body>").markdown(lambda address: address), files)
 
 
+def _escape_line(text: str) -> str:
+    """Return text as one line of escaped Markdown."""
+    return escape_emoji_names(_FORMULA_OR_TAG.sub(r"\\\g<0>", page_trees.escape(text)))
+
+
 class _Converter(MarkdownConverter):
     """Converter to Markdown. It escapes text with a meaning in Markdown, such as a tag, an entity, code, a link or a
     list."""
 
     def escape(self, text: str, parent_tags: set[str]) -> str:
-        return _LIST_NUMBER.sub(r"\1\\", _MARKDOWN_SYNTAX.sub(r"\\\g<0>", text))
+        return escape_emoji_names(_LIST_NUMBER.sub(r"\1\\", _MARKDOWN_SYNTAX.sub(r"\\\g<0>", text)))
+
+    def process_text(self, el: PageElement, parent_tags: set[str] | None = None) -> str:
+        text = str(super().process_text(el, parent_tags))  # type: ignore[misc]  # not in its stubs
+        if "_noformat" in (parent_tags or ()) or not isinstance(el.next_element, Tag) or el.next_element.name != "a":
+            return text
+        # With one of these signs before the link, the link would be an image or a footnote.
+        return f"{text[:-1]}\\{text[-1]}" if text.endswith(("!", "^")) else text
+
+    def convert_img(self, el: Tag, text: str, parent_tags: set[str]) -> str:
+        el["alt"] = _escape_line(str(el.get("alt") or ""))
+        return str(super().convert_img(el, text, parent_tags))  # type: ignore[misc]  # not in its stubs
 
     def convert_pre(self, el: Tag, text: str, parent_tags: set[str]) -> str:
         """Return a code block, with a fence that is longer than each row of backticks in the code."""
