@@ -93,6 +93,17 @@ def test_existing_file_keeps_its_other_lines() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "start", ["---\nicon: bolt\n---\n", "---\nicon: bolt\n---\n\n\n", "---\nicon: bolt\n...\n\n", ""]
+)
+def test_empty_lines_before_the_text_stay(start: str) -> None:
+    existing = f"{start or chr(10)}# A\n\nOld.\n"
+    icon = {"icon": "bolt"} if start else {}
+    assert write_page(page("a", "a", **icon), "# A\n\nOld.\n\n", existing=existing) == existing
+    written = write_page(page("a", "a", **icon), "# A\n\nNew.\n", existing=existing)
+    assert written == f"{start.replace('...', '---')}# A\n\nNew.\n"
+
+
 def test_line_endings_and_byte_order_mark_of_a_file_stay() -> None:
     data = "\ufeff# A\r\n\r\nb\r\n".encode()
     text = normalize(data.decode())

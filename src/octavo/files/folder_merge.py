@@ -233,7 +233,7 @@ class FolderMerge:
         versions = normalize(base), text_of(data), normalize(wanted.text)
         front_matter = merge_front_matter(*versions, (YOURS, MAIN))
         merged = page_merge.merge(*(PageFile(each).body for each in versions))
-        text = with_front_matter(front_matter, merged.text(main=YOURS, request=MAIN))
+        text = with_front_matter(front_matter, merged.text(main=YOURS, request=MAIN), PageFile(versions[1]).gap)
         self._put(wanted.path, encode_like(text, data), self.result.merged)
         if merged.conflicts or find_markers("\n".join(front_matter)):
             self._copies[wanted.path] = data

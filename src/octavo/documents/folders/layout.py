@@ -62,6 +62,18 @@ class PageFile:
         return front_matter.split_page(self.text)[0]
 
     @property
+    def lines(self) -> list[str]:
+        """The lines of the front matter. Empty if there is none."""
+        text = self.front_matter_text
+        return text.rstrip("\n").split("\n") if text.strip() else []
+
+    @property
+    def gap(self) -> str:
+        """The line feeds between the front matter and the body. A single line feed if there is no front matter."""
+        rest = self.text[self._start :]
+        return rest[: len(rest) - len(rest.lstrip("\n"))] if self._start else "\n"
+
+    @property
     def body(self) -> str:
         """The Markdown of the page, without empty lines at its start."""
         return self.text[self._start :].lstrip("\n") if self._start else self.text
@@ -112,14 +124,17 @@ def write_page(page: Page, body: str, *, cover: str = "", existing: str = "") ->
     if page.title and ("title" in before.matter or (heading is not None and page.title != heading)):
         values = {"title": page.title, **values}
     lines = _with_values(before, values)
-    whole = with_front_matter(lines, body)
+    whole = with_front_matter(lines, body, before.gap)
+    same_text = normalize(PageFile(whole).body).lstrip("\n") == normalize(before.body).lstrip("\n")
+    if same_text and lines == before.lines:
+        return existing
     return whole if whole.endswith("\n") or not whole else f"{whole}\n"
 
 
 def merge_front_matter(base: str, own: str, main: str, names: tuple[str, str]) -> list[str]:
     """Return the lines of front matter of three files, merged by key. Conflict markers with the `names` of both sides
     surround a key that they changed in different ways."""
-    versions = [dict(_entries(PageFile(each).front_matter_text)) for each in (base, own, main)]
+    versions = [dict(_entries(PageFile(each).lines)) for each in (base, own, main)]
     merged: list[str] = []
     for key in dict.fromkeys([*versions[1], *versions[2]]):
         base_lines, own_lines, main_lines = (each.get(key, []) for each in versions)
@@ -132,11 +147,11 @@ def merge_front_matter(base: str, own: str, main: str, names: tuple[str, str]) -
     return merged
 
 
-def with_front_matter(lines: Sequence[str], body: str) -> str:
-    """Return the file with lines of front matter and a body. Without lines, a body that begins like front matter gets
-    an empty line before it."""
+def with_front_matter(lines: Sequence[str], body: str, gap: str) -> str:
+    """Return the file with lines of front matter, a `gap` of line feeds, and a body. Without lines, a body that begins
+    like front matter gets an empty line before it."""
     if lines:
-        return "".join(f"{line}\n" for line in ("---", *lines, "---", "")) + body
+        return "".join(f"{line}\n" for line in ("---", *lines, "---")) + gap + body
     return f"\n{body}" if front_matter.split_page(body)[1] else body
 
 
@@ -193,7 +208,7 @@ def read_layout(value: Any) -> Json:
 def _with_values(existing: PageFile, values: Mapping[str, Any]) -> list[str]:
     """Return the lines of front matter with `values` for the keys of the API. Lines with the same value, or with other
     keys, stay as they are."""
-    entries = list(_entries(existing.front_matter_text))
+    entries = list(_entries(existing.lines))
     existing_keys = {key for key, _ in entries}
     result: list[tuple[str, list[str]]] = []
     for key, lines in entries:
@@ -210,11 +225,11 @@ def _with_values(existing: PageFile, values: Mapping[str, Any]) -> list[str]:
     return [line for _, lines in result for line in lines]
 
 
-def _entries(existing: str) -> Iterator[tuple[str, list[str]]]:
+def _entries(existing: list[str]) -> Iterator[tuple[str, list[str]]]:
     """Yield each key of front matter with its lines and the comments before it. The key is empty if there are only
     comments."""
     key, lines, before = "", list[str](), list[str]()
-    for line in existing.rstrip("\n").split("\n") if existing.strip() else ():
+    for line in existing:
         found = _KEY.match(line)
         if found is not None and line[found.end() :].lstrip().startswith(":"):
             if key:
