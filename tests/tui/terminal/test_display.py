@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 
 import pytest
+from rich.cells import cell_len
 from rich.segment import Segment
 from textual.color import Color
 
-from octavo.tui.terminal.display import ASCII_SYMBOLS, AsciiSymbols, can_paint, may_show, query_terminal
+from octavo.tui.terminal.display import ASCII_SYMBOLS, AsciiSymbols, SimpleEmoji, can_paint, may_show, query_terminal
 
 
 @pytest.mark.parametrize(
@@ -54,6 +55,25 @@ def test_image_library_is_not_loaded_in_other_terminals() -> None:
 )
 def test_symbols_become_ascii_and_user_text_stays(text: str, ascii_text: str) -> None:
     assert AsciiSymbols().apply([Segment(text)], Color(0, 0, 0)) == [Segment(ascii_text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "simple_text"),
+    [
+        ("👩🏽\u200d💻 code", "👩 code"),
+        ("👩\u200d👩\u200d👧\u200d👦!", "👩!"),
+        ("👍🏽👍", "👍👍"),
+        ("❤\ufe0f x", "❤  x"),
+        ("☎\ufe0e x", "☎ x"),
+        ("1\ufe0f\u20e3 one", "1  one"),
+        ("🇩🇪🇫🇷 de", "DEFR de"),
+        ("नमस्ते क्\u200dष مرحبا 日本語 🌊 🚀", "नमस्ते क्\u200dष مرحبا 日本語 🌊 🚀"),
+    ],
+)
+def test_combined_emoji_become_simple_emoji_of_the_same_width(text: str, simple_text: str) -> None:
+    (segment,) = SimpleEmoji().apply([Segment(text)], Color(0, 0, 0))
+    assert segment.text == simple_text
+    assert segment.cell_length == cell_len(text)
 
 
 def test_every_replacement_is_one_ascii_character() -> None:

@@ -20,17 +20,17 @@ from textual.strip import Strip
 
 from octavo.documents.blocks import Block
 from octavo.tui.render.styles import PLAIN, Glyphs, Styles
+from octavo.tui.terminal.display import FLAG_LETTERS
 from octavo.tui.widgets.short_texts import plural
 
 _EMOJI_MODIFIERS = re.compile("[\ufe0e\ufe0f\u20e3\u200d\U0001f3fb-\U0001f3ff]")
 _JOINER, _LAST_LETTER = "\u200d", "\u218f"
-_FLAGS = str.maketrans({0x1F1E6 + at: chr(ord("A") + at) for at in range(26)})
 
 
 def flatten_emoji(text: str) -> str:
     """Return a text without the modifiers of emoji, whose width differs between terminals. Joined emoji become
     separate, and flags become letters."""
-    return text if text.isascii() else _EMOJI_MODIFIERS.sub(_replace_modifier, text).translate(_FLAGS)
+    return text if text.isascii() else _EMOJI_MODIFIERS.sub(_replace_modifier, text).translate(FLAG_LETTERS)
 
 
 def _replace_modifier(regex_match: re.Match[str]) -> str:

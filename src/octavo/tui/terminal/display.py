@@ -1,7 +1,7 @@
 """Pictures in the terminal, and filters that change each line before it is painted.
 
-Pictures use kitty's protocol or sixels, and need the optional extra `images`. The filters are for ASCII symbols and for
-right-to-left text. Start at `filters`.
+Pictures use kitty's protocol or sixels, and need the optional extra `images`. The filters are for emoji, for ASCII symbols
+and for right-to-left text. Start at `filters`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
@@ -119,6 +120,10 @@ ASCII_SYMBOLS = str.maketrans(
 )
 """The ASCII character for each symbol of Octavo. Both take one cell."""
 
+FLAG_LETTERS: Mapping[int, str] = MappingProxyType({0x1F1E6 + at: chr(ord("A") + at) for at in range(26)})
+"""Letter for each character of which flags consist."""
+_EMOJI, _MODIFIER = "[#*0-9©®\u203c-\u3299\U0001f000-\U0001faff]", "[\ufe0e\ufe0f\u20e3\U0001f3fb-\U0001f3ff]"
+_COMBINED_EMOJI = re.compile(f"[\U0001f1e6-\U0001f1ff]{{1,2}}|{_EMOJI}(?:{_MODIFIER}|\u200d{_EMOJI})+")
 FROM_RIGHT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 """Letters of scripts that are written from right to left."""
 _LETTER = re.compile(r"[^\W\d_]")
@@ -129,7 +134,8 @@ _BORDER = re.compile(r"[\u2500-\u259f]|\s{2,}")
 
 
 def filters(settings: Settings) -> Iterator[LineFilter]:
-    """Yield the line filters that the settings ask for, in the order in which Textual applies them."""
+    """Yield the line filters, in the order in which Textual applies them."""
+    yield SimpleEmoji()
     if settings.ascii:
         yield AsciiSymbols()
     if settings.reorders_right_to_left:
@@ -143,6 +149,24 @@ def reads_from_right(text: str) -> bool:
         return False
     sides = [FROM_RIGHT.match(letter) is not None for letter in _LETTER.findall(text)]
     return bool(sides) and sum(sides) > len(sides) * (1 / 3 if sides[0] else 1 / 2)
+
+
+class SimpleEmoji(LineFilter):
+    """A filter that replaces joined and modified emoji, whose width differs between terminals, by their first emoji, and
+    flags by letters. The width of the text stays."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        return [
+            segment
+            if segment.text.isascii() or not _COMBINED_EMOJI.search(segment.text)
+            else segment._replace(text=_COMBINED_EMOJI.sub(_simplify_emoji, segment.text))
+            for segment in segments
+        ]
+
+
+def _simplify_emoji(regex_match: re.Match[str]) -> str:
+    text = regex_match[0]
+    return set_cell_size(text.translate(FLAG_LETTERS) if ord(text[0]) in FLAG_LETTERS else text[0], cell_len(text))
 
 
 class AsciiSymbols(LineFilter):
