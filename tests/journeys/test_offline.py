@@ -3,9 +3,12 @@ back."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from octavo.api import comments
+from octavo.tui.core.view import TopBar
 from octavo.tui.widgets.commands import active_commands
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_searching import unused_port
@@ -124,7 +127,11 @@ async def test_cached_rows_are_shown_with_their_age(stage: Stage, view: str, wor
         await run.quit()
     stage.clock.forward(hours=2)
     async with stage.play(over=unused_port, start=view, size=size) as run:
-        await run.see("○ offline", "Offline. Last updated 2 hours ago")
+        await run.see("Offline. Last updated 2 hours ago")
+        run.app._session = replace(run.app.session, kind="server")
+        run.app.screen.query_one(TopBar).refresh()
+        await run.see("○ offline")
+        assert {"Inbox", "Content", "Changes", "Comments", "Sites", "Admin"} <= set(run.lines[0].split())
         assert "Could not load" not in run.text
         assert "loaded earlier" not in run.text
 

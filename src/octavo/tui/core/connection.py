@@ -208,22 +208,22 @@ class Connection:
 
     @property
     def status(self) -> tuple[str, str, str]:
-        """Connection status with the age of the data as a long text, as a short text, and its style.
+        """Connection status with the age of the data as a long text, as a short text, and its style. The short text of a
+        problem has no age.
 
         The texts have a fixed width, so that the top bar does not move while the age grows.
         """
         if self._session is None:
             return "not signed in", "not signed in", "$octavo-muted"
         if (seconds := self._session.response_wait()) >= SLOW_SECONDS:
-            return f"○ no response for {seconds:.0f}s".ljust(23), f"○ waiting {seconds:.0f}s".ljust(14), "$warning"
+            return f"○ no response for {seconds:.0f}s".ljust(23), "○ waiting", "$warning"
         as_of = self.data_as_of
         if (last := self._last_request) is None:
             label = f"○ cached {_padded_age(as_of)}" if as_of is not None else "○ connecting"
             return label, label, "$octavo-muted"
         if problem := _connection_problem(last) or _loading_problem(self.organizations_error):
-            if as_of is None:
-                return f"○ {problem}", f"○ {problem}", "$warning"
-            return f"○ {problem}, updated {_padded_age(as_of)}", f"○ {problem} {_padded_age(as_of)}", "$warning"
+            updated = f", updated {_padded_age(as_of)}" if as_of is not None else ""
+            return f"○ {problem}{updated}", f"○ {problem}", "$warning"
         if as_of is not None and self.started_at is not None and as_of < self.started_at:
             return f"○ cached {_padded_age(as_of)}", f"○ {_padded_age(as_of)}", "$octavo-muted"
         age = _padded_age(as_of or last.moment)
