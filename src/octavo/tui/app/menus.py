@@ -43,7 +43,7 @@ from octavo.tui.resources.resource_browser import BrowserScreen, open_selected_r
 from octavo.tui.review.page_blame import BlameScreen
 from octavo.tui.review.request_list import RequestListScreen
 from octavo.tui.review.request_view import ChangeRequestScreen
-from octavo.tui.terminal.textual_internals import is_whole
+from octavo.tui.terminal.textual_internals import is_being_removed
 from octavo.tui.widgets.chooser import Choice, Chooser, Picker
 from octavo.tui.widgets.command_palette import SYNONYMS, PaletteValue
 from octavo.tui.widgets.commands import CURSOR_COMMANDS, HasCommands, active_commands, context_of, key_name
@@ -146,7 +146,7 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
         self.dismiss(choice.value)
 
     def _show(self) -> None:
-        if not is_whole(self):
+        if is_being_removed(self):
             return
         reason = self.shell.workspace.no_organization_reason
         self._empty = f"{reason[0]}." if reason is not None else "Loading organizations…"

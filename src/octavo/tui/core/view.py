@@ -126,9 +126,7 @@ class TopBar(_Bar):
         if self._is_demo:
             # The label of the demo matters more than the age of the data.
             with_account, right_parts = [full], [full, self._right_part(link, is_short=True)]
-            if link[0].startswith(("● ", "○ cached ")):
-                sign = link[0][0]
-                right_parts.append(self._right_part((sign, sign, link[2])))
+            right_parts.append(self._right_part((link[0][0], "", link[2])))
         layouts = (
             (_ACCOUNT_LAYOUTS[0], [self._right_part(link, show_account=True, show_user=True)]),
             *((layout, with_account) for layout in _ACCOUNT_LAYOUTS),
@@ -137,7 +135,8 @@ class TopBar(_Bar):
         for (has_all_names, is_tight, title_length), candidates in layouts:
             left = self._left_part(title_length, has_all_names=has_all_names, is_tight=is_tight)
             for right in candidates:
-                if (gap := width - left.cell_length - right.cell_length) > 0:
+                gap = width - left.cell_length - right.cell_length
+                if gap > 0 or (gap == 0 and not title_length):
                     return left + Content(" " * gap) + right
         return left.truncate(width, ellipsis=True)
 
@@ -350,6 +349,7 @@ class View(HasCommands, Screen[None]):
             await super().on_event(event)
 
     def compose(self) -> ComposeResult:
+        self.show_location(self.MODE.capitalize())  # Until the view knows its location.
         yield TopBar(self.MODE)
         yield from self.body()
         yield TourStrip()

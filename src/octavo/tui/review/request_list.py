@@ -364,11 +364,11 @@ class RequestListScreen(ListView[ChangeRequest]):
         self._draw_location()
 
     def _draw_location(self) -> None:
-        organization = self.shell.workspace.organization.title if self.shell.workspace.organization else ""
+        organization = f" · {self.shell.workspace.organization.title}" if self.shell.workspace.organization else ""
         own_note = " · mine" if self.only_mine else ""
         own_note += "".join(f" · {each}" for each in self.filters.names)
         selection_text = f" · {len(self.selected_rows)} selected" if self.selected_rows else ""
-        crumbs = f"Changes · {organization} · {STATUS_NAMES[self.sections.current].lower()}{own_note}{selection_text}"
+        crumbs = f"Changes{organization} · {STATUS_NAMES[self.sections.current].lower()}{own_note}{selection_text}"
         self.show_location(crumbs, self.rows.counts.summary + self._progress)
 
     def space_title(self, change_request: ChangeRequest) -> str:
