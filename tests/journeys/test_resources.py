@@ -274,8 +274,7 @@ async def test_key_without_permission_explains_the_missing_permission(stage: Sta
         await run.see("Admin › Members")
         await run.press("X")
         await run.hear(
-            "Your role in Saltmarsh Instruments does not let you remove members",
-            "Ask an organization admin for access.",
+            "You need permission to administer Saltmarsh Instruments to remove members. Ask an organization admin for access."
         )
 
 
@@ -556,9 +555,9 @@ async def test_missing_permissions_to_create_or_edit_are_named(stage: Stage) -> 
     async with stage.play(MARA, start="admin") as run:
         await run.see("Admin › Members")
         await run.press("ctrl+n")
-        await run.hear("Your role in Saltmarsh Instruments does not let you create members")
+        await run.hear("You need permission to administer Saltmarsh Instruments to create members.")
         await run.press("e")
-        await run.hear("does not let you change members")
+        await run.hear("to change members. Ask an organization admin for access.")
 
 
 class CreateTeamWithHarbour(InOrganization, Operation[teams.Team], put="/teams", success=201, repeats_request=True):

@@ -262,8 +262,7 @@ async def test_reader_sees_disabled_writes_with_the_required_role(stage: Stage) 
         }
         assert set(KEYS_THAT_WRITE) <= reasons.keys()
         assert reasons["X"] == (
-            "Your role in Harbour API does not let you delete this space. You need permission to administer Harbour API. "
-            "Ask an organization admin for access."
+            "You need permission to administer Harbour API to delete this space. Ask an organization admin for access."
         )
         for key in KEYS_THAT_WRITE:
             await run.press(key)

@@ -25,7 +25,7 @@ _PERMISSION_PHRASES = {
     "admin": "administer {}",
     "edit": "edit {}",
     "create": "create items in {}",
-    "create_content": "create content",
+    "create_content": "create content in {}",
 }
 """Phrases for permissions whose names are unclear in a sentence. `{}` is the name of the space or other item."""
 
@@ -37,10 +37,7 @@ def why_no_permission(owners: Sequence[Any], permission: str, action: str, kind:
         if not has_permission(owner, permission):
             name = getattr(owner, "title", "") or f"this {kind}"
             permission = _PERMISSION_PHRASES.get(permission, permission.replace("_", " ")).format(name)
-            return (
-                f"Your role in {name} does not let you {action}. You need permission to {permission}. "
-                "Ask an organization admin for access."
-            )
+            return f"You need permission to {permission} to {action}. Ask an organization admin for access."
     return None
 
 
