@@ -67,6 +67,12 @@ async def test_wrapped_facts_are_indented() -> None:
             "             than the line it is on",
             "",
         ]
+        facts.facts = [Fact("care", "", "40 pages"), Fact("ok", "", "no site")]
+        await pilot.pause()
+        assert lines(app)[:2] == ["!  40 pages", "✓  no site"]
+        facts.facts = [Fact("note", "ID", "docs"), Fact("note", "URL name", "docs")]
+        await pilot.pause()
+        assert lines(app)[:2] == ["ID         docs", "URL name   docs"]
         facts.facts = ()
         await pilot.pause()
         assert not facts.display

@@ -30,11 +30,12 @@ _MARKS: dict[Mark, tuple[str, str]] = {
     "asking": ("…", "$octavo-muted"),
     "note": (" ", ""),
 }
-_MAX_LABEL_WIDTH = 18
+_MAX_LABEL_WIDTH = 20
 
 
 class FactList(Widget):
-    """Draws facts below each other, with the labels in a column. Long texts wrap within their own column."""
+    """Draws facts below each other, with the labels in a column. Long texts wrap within their own column. Without marks,
+    the labels are muted and not the texts."""
 
     DEFAULT_CSS = "FactList { height: auto; width: 1fr; }"
 
@@ -77,18 +78,21 @@ class FactList(Widget):
     def _make_lines(self, width: int) -> list[Content]:
         labels = [safe(fact.label).truncate(_MAX_LABEL_WIDTH, ellipsis=True) for fact in self._facts]
         column = max((label.cell_length for label in labels), default=0)
+        has_marks = any(fact.mark != "note" for fact in self._facts)
+        label_style, text_style = ("", "$octavo-muted") if has_marks else ("$octavo-muted", "")
         lines: list[Content] = []
         for fact, label in zip(self._facts, labels, strict=True):
-            sign, style = _MARKS[fact.mark]
-            head = Content.assemble((sign, style), "  ", label.pad_right(column - label.cell_length))
+            head = label.pad_right(column - label.cell_length).stylize_before(label_style)
+            if has_marks:
+                head = Content.assemble(_MARKS[fact.mark], "  ", head)
             text = safe_lines(fact.text)
             if not text:
                 lines.append(head)
                 continue
-            room = max(width - column - 6, 10)
-            for number, line in enumerate(text.wrap(room)):
-                left = head + Content("   ") if number == 0 else Content(" " * (column + 6))
-                lines.append(left + line.stylize_before("$octavo-muted"))
+            head = head.pad_right(3) if column else head
+            for number, line in enumerate(text.wrap(max(width - head.cell_length, 10))):
+                left = head if number == 0 else Content(" " * head.cell_length)
+                lines.append(left + line.stylize_before(text_style))
         return lines
 
 
