@@ -337,13 +337,13 @@ async def test_failed_load_is_not_shown_as_an_empty_list() -> None:
 
 
 async def test_empty_list_says_why_and_what_to_do() -> None:
-    row_list = rows()
+    row_list = rows(selectable=True)
     app = MessageRecorder(row_list)
     async with app.run_test(size=(60, 5)) as pilot:
         row_list.show([])
-        await pilot.press("enter")
+        await pilot.press("enter", "x")
         assert lines(app)[1:3] == ["  Nothing needs you.", "  3 change requests"]
-        assert app.explained == ["You cannot open this item."]
+        assert app.explained == ["There is nothing to open here.", "There is nothing to select here."]
 
 
 async def test_filter_shows_matches_and_restores_the_cursor() -> None:

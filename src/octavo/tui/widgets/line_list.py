@@ -47,9 +47,7 @@ STILL_LOADING = StillLoading("Still loading. Wait a moment.")
 
 
 def _why_not_open(app: App[Any], lines: LineList) -> str | None:
-    if lines.keys:
-        return None
-    return "You cannot open this item."
+    return None if lines.keys else "There is nothing to open here."
 
 
 LIST: Commands[LineList] = Commands(

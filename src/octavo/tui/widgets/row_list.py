@@ -264,7 +264,7 @@ class ColumnLayout:
 def _why_nothing_selectable(app: App[Any], selection: RowSelection[Any]) -> str | None:
     if any(map(selection.can_select, selection.rows.items)):
         return None
-    return STILL_LOADING if selection.rows.is_waiting_for_lines else "You cannot select items in this list."
+    return STILL_LOADING if selection.rows.is_waiting_for_lines else "There is nothing to select here."
 
 
 def _why_not_selectable(app: App[Any], selection: RowSelection[Any]) -> str | None:
