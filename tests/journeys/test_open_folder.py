@@ -82,12 +82,18 @@ async def test_folder_without_pages_says_what_to_do(stage: Stage, tmp_path: Path
         await run.until(lambda: shows_after_refresh(run, "The first page"), "list the new page")
 
 
-async def test_folder_of_an_unknown_user_is_refused(stage: Stage) -> None:
+async def test_path_that_is_not_a_folder_is_refused(stage: Stage, tmp_path: Path) -> None:
+    (file := tmp_path / "page.md").touch()
     async with stage.library() as platform, stage.show(stage.settings(), None, platform) as run:
         await run.press("ctrl+o")
         await run.type("~nobody-here/docs")
         await run.press("enter")
-        await run.see("Could not open ~nobody-here/docs: it is not a folder.")
+        await run.see("Could not open ~nobody-here/docs: there is no such folder.")
+        await run.press("end", "ctrl+u")
+        await run.type(str(file))
+        await run.press("enter")
+        await run.gone("there is no such")
+        await run.until(lambda: "it is not a folder." in " ".join(run.text.replace("│", "").split()), "refuse the file")
 
 
 @pytest.mark.before_release

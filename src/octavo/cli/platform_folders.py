@@ -20,6 +20,12 @@ ORIGIN = "http://octavo.local"
 """Origin of the URLs of a platform that has no port. No request is sent there."""
 
 
+def no_folder_message(path: Path) -> str:
+    """Return the error message for a path that is not a folder of pages."""
+    cause = "it is not a folder" if path.exists() else "there is no such folder"
+    return f"Could not open {path}: {cause}. Use a folder with Markdown files."
+
+
 @dataclass(frozen=True)
 class PlatformFolder:
     """The folder of a platform, with its database and the API key of the user."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from octavo.cli.access import read_settings
-from octavo.cli.platform_folders import demo_folder, folder_of_pages
+from octavo.cli.platform_folders import demo_folder, folder_of_pages, no_folder_message
 from octavo.cli.platforms import open_demo_platform, open_folder_platform
 from octavo.cli.sessions import login_name
 from octavo.cli.standard_streams import USAGE, Failure, tell, why_read_only, write_out
@@ -20,7 +20,7 @@ def run(options: argparse.Namespace) -> int:
     settings = read_settings()
     to_load: Path | None = options.load
     if to_load is not None and not to_load.is_dir():
-        raise Failure(f"Could not open {to_load}: it is not a folder. Use a folder with Markdown files.")
+        raise Failure(no_folder_message(to_load))
     if to_load is not None and options.role:
         raise Failure("--as works only with the demo, so it cannot be combined with --load.", USAGE)
     demo = demo_folder(settings, large=options.large, role=options.role)

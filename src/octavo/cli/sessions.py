@@ -20,7 +20,7 @@ from octavo.cli.arguments import DEFAULT_ROLE, PEOPLE_BY_ROLE
 from octavo.cli.event_log import LOG, Level
 from octavo.cli.late_client import LazyClient, LazyPlatform
 from octavo.cli.open_folder import OpenFolder
-from octavo.cli.platform_folders import ORIGIN, PlatformFolder, demo_folder, folder_of_pages
+from octavo.cli.platform_folders import ORIGIN, PlatformFolder, demo_folder, folder_of_pages, no_folder_message
 from octavo.cli.standard_streams import tell
 from octavo.client.origin import host_of, is_loopback, triple
 from octavo.concurrency import run_in_thread
@@ -176,7 +176,7 @@ def load_folder(folder: PlatformFolder, path: Path, problems: list[str]) -> tupl
     """Return a folder of Markdown files and its platform, which is built at the first request. Raises ValueError with a
     message if `path` is not a folder. For `problems`, see `open_folder`."""
     if not path.is_dir():
-        raise ValueError(f"Could not open {path}: it is not a folder. Use a folder with Markdown files.")
+        raise ValueError(no_folder_message(path))
     opened = OpenFolder(folder, path, login_name(), problems)
     return opened, LazyPlatform(opened.build, folder=folder, on_close=opened.close)
 

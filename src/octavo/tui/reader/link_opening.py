@@ -182,7 +182,7 @@ async def find_title(
     return None
 
 
-_NO_FILE = "The file was deleted."
+_NO_FILE = "The file does not exist."
 _KIND_NAMES: dict[type[object], str] = {
     links.SpaceLink: "space",
     links.ChangeRequestLink: "change request",
