@@ -29,3 +29,12 @@ async def test_find_works_in_a_long_help_topic(stage: Stage) -> None:
         await run.see("Help: keys", "Anywhere")
         await run.press("/", *"sign_in.demo", "enter")
         await run.see("sign_in.demo")
+
+
+async def test_help_topic_offers_no_comments(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await run.press("f1", "enter")
+        await run.see("Help: start")
+        assert "comment" not in run.keybar
+        await run.press("c")
+        await run.hear("This key works only on a page. Press esc to close this dialog.")

@@ -132,7 +132,7 @@ LINK_ADDRESSES: Commands[PageLinks] = Commands(
 )  # fmt: skip
 
 
-NOT_IN_EXCERPT = "This key works only while the whole page is shown. Press esc to go back to the page, then try again."
+NOT_IN_EXCERPT = "This key works only on a page. Press esc to close this dialog."
 
 
 class ExcerptSettings(NamedTuple):
@@ -234,7 +234,12 @@ class PageView(Reader):
         ),
         _for_page(LINK_HINTS),
         _for_whole_page(PAGE_THREADS),
-        _for_page(AT_CURSOR.only("comment", "open")),
+        _for_page(
+            AT_CURSOR.only("comment", "open").with_changed(
+                "comment",
+                applies=lambda _, block: block.pane.excerpt is None or block.pane.excerpt.why_no_comment is None,
+            )
+        ),
         _for_whole_page(READ_ON),
         _for_whole_page(HEADINGS),
         _for_page(FIND.without("filter")),
