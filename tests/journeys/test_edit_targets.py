@@ -71,7 +71,7 @@ async def test_last_used_change_request_is_offered_first_until_merged(stage: Sta
         assert made.subject == "Rename Time and time zones"
         await open_page(run)
         await run.press("e")
-        await run.see("Choose a change request", "Last used")
+        await run.see("Choose a change request", "LAST USED", "OTHER CHANGE REQUESTS")
         assert titles_of_choices(run)[:2] == [f"#{made.number} {made.subject}", "New change request"]
         assert len(set(titles_of_choices(run))) == len(titles_of_choices(run))
         await run.press("escape")

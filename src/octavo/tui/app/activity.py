@@ -223,7 +223,7 @@ class ActivityScreen(Dialog[None]):
                 f"{item.method} {item.attempts}x" if item.attempts > 1 else item.method,
                 item.route,
                 Content.styled(status, style),
-                f"{item.ms:.0f}ms",
+                f"{item.ms:.0f}ms" if item.ms < 1000 else f"{item.ms / 1000:.1f}s",
             )
         )
 

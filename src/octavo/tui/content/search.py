@@ -164,6 +164,7 @@ class SearchScreen(Dialog[None]):
             id="hits",
         )
         rows.can_focus = False
+        rows.is_always_lit = True
         with DialogFrame() as frame:
             frame.set_border_texts("Search everywhere", self._keys_label)
             yield LineInput(

@@ -185,7 +185,8 @@ class ListView(View, Generic[T]):
                 self.redraw_list()
 
         choices = [
-            Choice(key, name, right="now" if key == self.list_order else "") for key, name in self.LIST_ORDERS.items()
+            Choice(key, name, right="current" if key == self.list_order else "")
+            for key, name in self.LIST_ORDERS.items()
         ]
         self.app.push_screen(Picker(title, choices, initial=self.list_order), on_chosen)
 

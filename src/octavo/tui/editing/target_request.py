@@ -71,9 +71,10 @@ async def choose_target(
             target, f"#{change_request.number} {change_request.title}", _status(app, change_request), group=group
         )
 
-    choices = [choice(last, "Last used")] if last is not None else []
-    choices.append(Choice(new_target, "New change request", f"“{new_target.subject}”", group="Or" if choices else ""))
-    choices += [choice(each, "Your other open change requests" if last is not None else "Or") for each in others]
+    group = "OTHER CHANGE REQUESTS" if last is not None else ""
+    choices = [choice(last, "LAST USED")] if last is not None else []
+    choices.append(Choice(new_target, "New change request", f"“{new_target.subject}”", group=group))
+    choices += [choice(each, group) for each in others]
 
     def on_chosen(target: TargetRequest | None) -> None:
         if target is not None:
