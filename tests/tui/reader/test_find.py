@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from textual.app import ComposeResult
 
@@ -231,3 +233,61 @@ async def test_canceled_search_restores_the_selected_block() -> None:
         assert screen(app.pane) != before
         await pilot.press("escape")
         assert screen(app.pane) == before
+
+
+def marked_text(pane: PageView | DiffView) -> str:
+    """Return the text of the selected match, as far as it is visible."""
+    color = pane.viewport.text_styles.hit_now.bgcolor
+    strips = [pane.render_line(row) for row in range(pane.size.height)]
+    return "".join(text for strip in strips for text, style, _ in strip if style and style.bgcolor == color)
+
+
+WIDE_TABLE = "\n".join(
+    [
+        "|" + " head |" * 20,
+        "|" + " - |" * 20,
+        *("|" + "".join(f" {row}-{at} word |" for at in range(20)) for row in "abc"),
+    ]
+)
+
+
+@pytest.mark.parametrize("kind", [PageView, DiffView])
+@pytest.mark.parametrize("glyphs", ["word", "語"])
+async def test_match_in_a_hidden_column_is_shown_and_marked(kind: type[PageView | DiffView], glyphs: str) -> None:
+    pane, page = kind(), WIDE_TABLE.replace("word", glyphs)
+    app = PaneApp(pane)
+    async with app.run_test(size=(60, 20)) as pilot:
+        if isinstance(pane, DiffView):
+            pane.show(compare("", page), key="p")
+        else:
+            pane.show(parse(page), key="p")
+        for needle in (f"-19 {glyphs}", f"-0 {glyphs}", f"-9 {glyphs}"):
+            await pilot.press("slash", *needle, "enter")
+            for row in "abc":
+                assert marked_text(pane) == needle
+                assert f"{row}{needle}" in screen(pane)
+                await pilot.press("n")
+            await pilot.press("escape")
+
+
+async def test_match_beyond_the_edge_of_wide_code_is_found_in_a_diff() -> None:
+    app = PaneApp(DiffView())
+    async with app.run_test(size=(60, 20)) as pilot:
+        app.pane.show(compare("", f"```\n{'x' * 200} found {'y' * 200} found\n```\n"), key="p")
+        await pilot.press("slash", *"found", "enter")
+        for number in (1, 2, 1):
+            assert app.pane.find_bar.search_status == f"{number} of 2"
+            assert marked_text(app.pane) == "found"
+            await pilot.press("n")
+
+
+async def test_match_beyond_the_edge_of_a_wide_diagram_is_shown_and_marked() -> None:
+    steps = "\n".join(f"N{number}[Pier{number}] --> N{number + 1}[Pier{number + 1}]" for number in range(30))
+    app = PaneApp(PageView())
+    async with app.run_test(size=(60, 20)) as pilot:
+        app.pane.show(parse(f"```mermaid\nflowchart LR\n{steps}\n```\n"), key="p")
+        async with asyncio.timeout(30):
+            while "more columns" not in screen(app.pane):
+                await pilot.pause()
+        await pilot.press("slash", *"pier19", "enter")
+        assert marked_text(app.pane) == "Pier19"

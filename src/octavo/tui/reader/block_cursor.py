@@ -205,7 +205,7 @@ class BlockCursor(PanePart):
         return following is not None
 
     def pan(self, step: int) -> None:
-        """Scroll the wide parts of the selected block to the right, or to the left if `step` is negative.
+        """Scroll the wide parts of the selected block by `step` cells to the right, or to the left if `step` is negative.
         If the block has no wide part, scroll the first visible block that has one."""
         viewport = self.viewport
         selected = self.current()
@@ -214,7 +214,7 @@ class BlockCursor(PanePart):
                 block.key for block in viewport.contents.wide_blocks(span) if viewport.folds.hidden.get(block.key)
             }
             if wide_keys:
-                has_moved = [viewport.folds.pan_by(key, step * _PAN) for key in sorted(wide_keys)]
+                has_moved = [viewport.folds.pan_by(key, step) for key in sorted(wide_keys)]
                 if any(has_moved):
                     viewport.lay_out_again(span.unit_index)
                 return
@@ -238,8 +238,8 @@ def _pan(step: int) -> Callable[[object, BlockCursor], None]:
 PANNING: Commands[BlockCursor] = Commands(
     "page",
     (
-        Command("pan_right", "right", "Scroll right", "Scroll wide code or tables to the right", run=_pan(1), shown=False),
-        Command("pan_left", "left", "Scroll left", "Scroll wide code or tables to the left", run=_pan(-1), shown=False),
+        Command("pan_right", "right", "Scroll right", "Scroll wide code or tables to the right", run=_pan(_PAN), shown=False),
+        Command("pan_left", "left", "Scroll left", "Scroll wide code or tables to the left", run=_pan(-_PAN), shown=False),
     ),
     find=lambda view: view.cursor,
 )  # fmt: skip
@@ -333,7 +333,7 @@ class Hints:
 
 def _free_cells(line: Line, bullets: Sequence[str]) -> Iterator[bool]:
     """Yield True for each cell that a label may cover: a blank or the bullet of a list item."""
-    for text, _, clickable_style, is_decoration in line.pieces:
+    for text, _, clickable_style, is_decoration, _ in line.pieces:
         if is_decoration and clickable_style is None and text.strip() in bullets:
             yield from repeat(True, cells(text))
             continue

@@ -214,7 +214,9 @@ class FindBar(PanePart):
         visible_matches = self.viewport.contents.visible_matches(matches_in_unit)
         nth = visible_matches.index(match) if match in visible_matches else 0
         spans = self._match_spans(match.unit_index)
-        span = next((span for span in spans if span.nth == min(nth, spans[-1].nth)), None) if spans else None
+        nth = min(nth, spans[-1].nth) if spans else -1
+        parts = [span for span in spans if span.nth == nth]
+        span = parts[0] if parts else None
         line = span.line if span is not None else 0
         lines = self.viewport.virtual_lines.lines(match.unit_index)
         block = self.viewport.contents.block_at(lines[line], span.start if span is not None else 0) if lines else None
@@ -223,7 +225,10 @@ class FindBar(PanePart):
         rows, position = self.viewport.row_count, LinePosition(match.unit_index, line)
         if not 1 <= self.viewport.row_of(position) < rows - 2:
             self.viewport.show_in_row(position, rows // 3)
-        self._current = (match.unit_index, span.nth if span is not None else -1)
+        if pan := next((part.pan for part in parts if part.pan), 0):
+            beyond = self.viewport.pane_width // 6
+            self.cursor.pan(pan + (beyond if pan > 0 else -beyond))
+        self._current = (match.unit_index, nth)
         self.viewport.repaint()
         self.viewport.notify_moved()
 

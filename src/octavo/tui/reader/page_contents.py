@@ -5,7 +5,6 @@ gutter with the age of each block.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,13 +13,12 @@ from rich.style import Style
 from textual.content import Content
 from textual.strip import Strip
 
-from octavo.api.folding import FoldedText
 from octavo.documents.blocks import Block, Document, Run, plain_text
 from octavo.tui.reader.block_cursor import BlockCursor
 from octavo.tui.reader.reading_position import BlockSpan, LinePosition, Lines
 from octavo.tui.reader.viewport import MARK_WIDTH, Contents, Viewport
 from octavo.tui.render.block_slices import SliceBounds, block_source, slice_bounds, whole_block
-from octavo.tui.render.code import code_size, hides_rows
+from octavo.tui.render.code import hides_rows
 from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.render.layout import (
     PageUnit,
@@ -377,41 +375,15 @@ class PageContents(Contents):
         folds = self.viewport.folds
         one_of_each_path = {id(each.path): each.path for each in matches}
         hidden = {key for key, path in one_of_each_path.items() if folds.hides(path)}
-        return [each for each in matches if id(each.path) not in hidden and is_in_view(each, folds)]
+        return [each for each in matches if id(each.path) not in hidden]
 
     def expand_to(self, match: Match) -> None:
         folds, block = self.viewport.folds, match.block
         has_changed = folds.expand_path(match.path)
         if block.kind == "code" and hides_rows(block, whole_block(block).text.count("\n") + 1, folds):
             folds.opened[block.key] = has_changed = True
-        if not is_in_view(match, folds):
-            column, width = _column_and_width(match, folds)
-            folds.panned[block.key] = max(0, column - width // 3)
-            has_changed = True
         if has_changed:
             self.viewport.lay_out_again(match.unit_index)
-
-
-def is_in_view(match: Match, folds: Folds) -> bool:
-    """Return False if a match is in wide code and beyond its left or right edge."""
-    hidden = folds.hidden.get(match.block.key, 0)
-    if match.row < 0 or not hidden:
-        return True
-    column, width = _column_and_width(match, folds)
-    pan = min(folds.panned.get(match.block.key, 0), hidden)
-    # One cell at each edge may have the sign for more text.
-    return column >= pan + (pan > 0) and column + match.length < pan + width
-
-
-_folded_row = lru_cache(100)(FoldedText)  # A row may have many matches.
-
-
-def _column_and_width(match: Match, folds: Folds) -> tuple[int, int]:
-    """Return the column of a match in wide code, and the number of columns that are visible."""
-    block = match.block
-    row = block.text.split("\n")[match.row]
-    start = _folded_row(row).original_range(match.column, match.column + 1).start
-    return cells(row[:start].expandtabs(4)), code_size(whole_block(block)).longest - folds.hidden[block.key]
 
 
 def blocks_with_title(blocks: Sequence[Block], head: PageHead, *, is_complete: bool) -> list[Block]:

@@ -33,7 +33,7 @@ from octavo.tui.render.deferred import AsyncCache, DeferredContent
 from octavo.tui.render.layout import block_ranges
 from octavo.tui.render.layout_context import Folds
 from octavo.tui.render.painting import BlockTextFinder, Match
-from octavo.tui.render.styled_lines import Line
+from octavo.tui.render.styled_lines import Line, searched_texts
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.virtual_lines import KEPT_WHOLE, LaidUnits, UnitLayout, VirtualLines, lay_out_units
 from octavo.tui.terminal.polite_thread import Work, thread
@@ -169,9 +169,7 @@ class Contents:
         """Return a search over the text of all lines."""
 
         def shown_text(unit_index: int) -> Block:
-            rows = [
-                "".join(each.text for each in line.pieces if not each.is_decoration) for line in lines.lines(unit_index)
-            ]
+            rows = ["".join(text for _, text, _ in searched_texts(line)) for line in lines.lines(unit_index)]
             return Block("paragraph", text="\n".join(rows))
 
         units = range(len(lines))
@@ -179,7 +177,7 @@ class Contents:
         return BlockTextFinder(((unit, shown_text(unit)) for unit in units), section_letters=1)
 
     def expand_to(self, match: Match) -> None:
-        """Expand blocks that hide a match, and scroll wide code to it."""
+        """Expand blocks that hide a match."""
 
     def visible_matches(self, matches: list[Match]) -> list[Match]:
         """Return the matches of a unit that are visible."""

@@ -206,8 +206,8 @@ def _highlight(line: Line, styles: Styles, width: int) -> None:
     style = Style(bold=True) if styles.mono else styles.cursor
     blank = width - width_of(line.pieces)
     pieces = [
-        Piece(text, piece_style + style, clickable, is_decoration)
-        for text, piece_style, clickable, is_decoration in line.pieces
+        Piece(text, piece_style + style, clickable, is_decoration, hidden)
+        for text, piece_style, clickable, is_decoration, hidden in line.pieces
     ]
     line.pieces = [*pieces, Piece(" " * blank, style, None, True)] if blank > 0 else pieces
 

@@ -13,7 +13,7 @@ from octavo.tui.render import code
 from octavo.tui.render.block_slices import LONGEST_DIAGRAM, slice_bounds, whole_block
 from octavo.tui.render.deferred import DiagramQuery, DrawnDiagram
 from octavo.tui.render.layout_context import LayoutContext
-from octavo.tui.render.styled_lines import Line, Piece, box, cells, crop, fit_title, hidden_columns_text, wrap
+from octavo.tui.render.styled_lines import Line, Piece, box, cells, fit_title, hidden_columns_text, pan_pieces, wrap
 from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.terminal.limited_programs import run_bounded
 from octavo.untrusted_input import parse_json
@@ -110,7 +110,7 @@ def _render_drawing(
     rows = []
     for row in lines:
         pieces = [Piece(" " * left, PLAIN, None, True)] if left else []
-        pieces += crop(_pieces(row, styles), pan, pan + inner_width) if overflow else _pieces(row, styles)
+        pieces += pan_pieces(_pieces(row, styles), pan, inner_width, "") if overflow else _pieces(row, styles)
         rows.append(Line(pieces))
     name = [Piece(" ".join(title.split()), styles.strong)] if title else [Piece("diagram", styles.muted, None, True)]
     foot = (

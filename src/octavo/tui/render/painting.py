@@ -16,7 +16,7 @@ from octavo.api.folding import FoldedText, fold
 from octavo.documents.blocks import Block, Run, plain_text
 from octavo.tui.render.block_slices import cells_by_column, has_start
 from octavo.tui.render.embeds import is_caption_in_frame
-from octavo.tui.render.styled_lines import Line, Piece, cells, crop, segments, width_of
+from octavo.tui.render.styled_lines import Line, Piece, cells, crop, searched_texts, segments, width_of
 from octavo.tui.render.styles import Styles
 
 
@@ -73,7 +73,7 @@ def text_between(lines: Sequence[Line], margin: int, start: tuple[int, int] | No
         high = end[1] - margin if end is not None and end[0] == number else 1 << 30
         at = 0
         kept = ""
-        for text, _, _, is_decoration in line.pieces:
+        for text, _, _, is_decoration, _ in line.pieces:
             part = text[max(0, low - at) : max(0, high - at)]
             if not is_decoration or (part and not part.strip() and kept):
                 kept += part
@@ -121,11 +121,6 @@ class Match(NamedTuple):
     block: Block
     path: tuple[Block, ...]
     """Blocks around the match, from the top-level block to `block`."""
-    row: int = -1
-    """Row of the match in a code block. -1 elsewhere."""
-    column: int = 0
-    """Index of the match in the folded text of its row."""
-    length: int = 0
 
 
 class MatchSpan(NamedTuple):
@@ -135,6 +130,8 @@ class MatchSpan(NamedTuple):
     start: int
     end: int
     nth: int
+    pan: int = 0
+    """Number of cells to scroll to the right, or to the left if negative, to show text that is hidden."""
 
 
 def pattern(needle: str) -> re.Pattern[str]:
@@ -147,7 +144,6 @@ class _BlockText(NamedTuple):
     unit_index: int
     block: Block
     path: tuple[Block, ...]
-    is_code: bool = False
 
 
 class _Section(NamedTuple):
@@ -183,11 +179,7 @@ class BlockTextFinder:
                 entry = section.entries[index]
                 nth = counts.get(entry.unit_index, 0)
                 counts[entry.unit_index] = nth + 1
-                row, column = -1, 0
-                if entry.is_code:
-                    before = section.text[section.starts[index] : match.start()]
-                    row, column = before.count("\n"), len(before.rpartition("\n")[2])
-                yield Match(entry.unit_index, nth, entry.block, entry.path, row, column, len(match[0]))
+                yield Match(entry.unit_index, nth, entry.block, entry.path)
                 match_count += 1
                 if match_count >= MOST_MATCHES:
                     return
@@ -236,10 +228,10 @@ class BlockTextFinder:
             own += [str(alt)] if (alt := block.attrs.get("alt")) and not is_caption_in_frame(block) else []
             if block.kind in ("table", "cards"):
                 own += [plain_text(column.title) for column in block.attrs.get("columns") or () if not column.hidden]
-        entry, is_code = _BlockText(unit_index, block, path), block.kind == "code"
+        entry = _BlockText(unit_index, block, path)
         for text in own:
             if text:
-                yield (entry._replace(is_code=True) if is_code and text is block.text else entry), text
+                yield entry, text
         for child in _visible_children(block, ancestors):
             yield from self._block_texts(unit_index, child, path)
 
@@ -261,23 +253,22 @@ class _TextPiece(NamedTuple):
     line: int
     cell: int
     text: str
+    distance: int | None
+    """Distance of hidden text from the edge of the visible text, as in `HiddenPieces`. None if the text is visible."""
 
 
 def match_spans(lines: Sequence[Line], needle: str) -> list[MatchSpan]:
-    """Return the ranges of cells in which rendered lines show `needle`."""
+    """Return the ranges of cells in which rendered lines show `needle`. The range is empty where a line hides it."""
     if not fold(needle).strip():
         return []
     texts: list[str] = []
     pieces: list[_TextPiece] = []
     length = 0
     for number, line in enumerate(lines):
-        cell = 0
-        for text, _, _, is_decoration in line.pieces:
-            if not is_decoration:
-                pieces.append(_TextPiece(length, number, cell, text))
-                texts.append(text)
-                length += len(text)
-            cell += cells(text)
+        for cell, text, distance in searched_texts(line):
+            pieces.append(_TextPiece(length, number, cell, text, distance))
+            texts.append(text)
+            length += len(text)
         texts.append("\n")
         length += 1
     offsets = [piece.offset for piece in pieces]
@@ -287,9 +278,12 @@ def match_spans(lines: Sequence[Line], needle: str) -> list[MatchSpan]:
         first, last = folded.original_range(match.start(), match.end())
         index = max(0, bisect_right(offsets, first) - 1)
         while index < len(pieces) and pieces[index].offset < last:
-            offset, number, cell, text = pieces[index]
+            offset, number, cell, text, distance = pieces[index]
             low, high = max(0, first - offset), min(len(text), last - offset)
-            if high > low:
+            if high > low and distance is not None:
+                pan = distance + cells(text[:high] if distance >= 0 else text[:low])
+                spans.append(MatchSpan(number, cell, cell, nth, pan))
+            elif high > low:
                 spans.append(MatchSpan(number, cell + cells(text[:low]), cell + cells(text[:high]), nth))
             index += 1
     return spans

@@ -7,7 +7,7 @@ scripts without spaces, and after hyphens in compound words. Other words break o
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import accumulate, zip_longest
@@ -66,6 +66,17 @@ class Piece(NamedTuple):
     clickable: Clickable | None = None
     is_decoration: bool = False
     """True if the text does not belong to the page, such as a border or a bullet. It is not searched or copied."""
+    hidden: HiddenPieces | None = None
+    """Pieces for which this piece is a sign."""
+
+
+class HiddenPieces(NamedTuple):
+    """The end of a line that is scrolled out of view."""
+
+    pieces: Sequence[Piece]
+    start: int
+    """Distance in cells from the edge of the visible text to the first piece. Negative at the left edge, 0 at the
+    right."""
 
 
 _LONGEST_CACHED = 60
@@ -164,12 +175,12 @@ def truncate(pieces: Sequence[Piece], width: int, more: str = "…") -> list[Pie
 
 def pan_pieces(pieces: Sequence[Piece], start: int, width: int, more: str, *, at_words: bool = False) -> list[Piece]:
     """Return the visible `width` cells of a line that is scrolled by `start` cells. The sign `more` marks an end where
-    text is hidden. With `at_words`, the text is cut at spaces."""
+    text is hidden, and keeps the hidden pieces for the search. With `at_words`, the text is cut at spaces."""
     end, total_width = start + width, width_of(pieces)
     before, after = (_has_text(crop(pieces, *edge)) for edge in ((0, start), (end, total_width)))
-    low, high = start + before, end - after
+    low = _edge(pieces, start + cells(more), 1) if before else start
+    high = _edge(pieces, end - cells(more), -1) if after else end
     kept = crop(pieces, low, high)
-    gap = 0
     if at_words:
         text = "".join([piece.text for piece in kept])
         first, last = 0, len(text)
@@ -179,12 +190,23 @@ def pan_pieces(pieces: Sequence[Piece], start: int, width: int, more: str, *, at
             if _has_text(crop(pieces, high, high + 1)) and text.rfind(" ") > len(text) // 2:
                 last = text.rfind(" ")
             last = len(text[:last].rstrip())
-        kept = crop(kept, cells(text[:first]), cells(text[:last]))
-        gap = cells(text[:first])
-    left = [Piece(more + " " * gap, PLAIN, None, True)] if before else []
+        low, high = low + cells(text[:first]), low + cells(text[:last])
+        kept = crop(pieces, low, high)
+    left = [_sign(more.ljust(low - start), crop(pieces, 0, low), -low)] if before else []
     # Pad the line, so that the sign `more` is at the right edge of every line.
     blank = " " * (width - width_of([*left, *kept]) - cells(more))
-    return [*left, *kept, *([Piece(blank + more, PLAIN, None, True)] if after else [])]
+    return [*left, *kept, *([_sign(blank + more, crop(pieces, high, total_width), 0)] if after else [])]
+
+
+def _sign(text: str, hidden: Sequence[Piece], start: int) -> Piece:
+    return Piece(text, PLAIN, None, True, HiddenPieces(hidden, start))
+
+
+def _edge(pieces: Iterable[Piece], column: int, step: int) -> int:
+    """Return the column, or the next one in the direction of `step` if the column would cut a wide character."""
+    text = "".join([piece.text for piece in pieces])
+    is_cut = column < cells(text) and not text.startswith(set_cell_size(text, column))
+    return column + step if is_cut else column
 
 
 def _has_text(pieces: Iterable[Piece]) -> bool:
@@ -202,10 +224,27 @@ def pad(pieces: list[Piece], width: int, style: Style = PLAIN, align: str | None
     return before + pieces + after
 
 
+def searched_texts(line: Line) -> Iterator[tuple[int, str, int | None]]:
+    """Yield the texts of a line that a search finds, each with its first cell. The third value is None, or for a text
+    that is scrolled out of view, its distance from the edge of the visible text as in `HiddenPieces`."""
+    cell = 0
+    for piece in line.pieces:
+        if piece.hidden is not None:
+            distance = piece.hidden.start
+            for each in piece.hidden.pieces:
+                if not each.is_decoration:
+                    yield cell, each.text, distance
+                distance += cells(each.text)
+        elif not piece.is_decoration:
+            yield cell, piece.text, None
+        cell += cells(piece.text)
+
+
 def with_background(background: Style, pieces: Iterable[Piece]) -> list[Piece]:
     """Return styled text on a background. Pieces with a background of their own keep it."""
     return [
-        Piece(text, background + style, clickable, is_decoration) for text, style, clickable, is_decoration in pieces
+        Piece(text, background + style, clickable, is_decoration, hidden)
+        for text, style, clickable, is_decoration, hidden in pieces
     ]
 
 
@@ -307,7 +346,7 @@ def clickable_spans(lines: Iterable[Line]) -> list[ClickableSpan]:
     spans: list[ClickableSpan] = []
     for number, line in enumerate(lines):
         column = 0
-        for text, _, clickable, _ in line.pieces:
+        for text, _, clickable, _, _ in line.pieces:
             wide = cells(text)
             if clickable is not None and wide:
                 last = spans[-1] if spans else None
