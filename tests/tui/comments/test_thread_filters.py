@@ -16,7 +16,7 @@ from octavo.tui.comments.thread_filters import (
     available_filters,
     filter_threads,
     is_in_section,
-    location_summaries,
+    place_headings,
 )
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -30,6 +30,7 @@ def thread(
     days: float | None = 0,
     replies: int = 0,
     place: str = "GUIDE",
+    space: str = "s",
     page: str = "Start",
     text: str = "Why?",
     outdated: bool = False,
@@ -47,7 +48,7 @@ def thread(
             page=TargetPage(id=page, title=page, outdated=outdated), node=None if whole else TargetNode(id="n")
         ),
     )
-    return Thread(comment, SpaceRef(space_id="s"), place)
+    return Thread(comment, SpaceRef(space_id=space), place)
 
 
 THREADS = [
@@ -126,7 +127,14 @@ def test_list_shows_the_text_of_links_and_mentions() -> None:
 
 def test_heading_of_threads_without_a_date_has_no_age() -> None:
     dated, undated = thread("a", place="NEWS"), thread("b", days=None, place="NEWS")
-    assert location_summaries([undated]) == {"NEWS": "1 thread"}
-    assert location_summaries([dated, undated])["NEWS"].endswith(
-        location_summaries([dated])["NEWS"].partition(" · ")[2]
-    )
+    assert place_headings([undated])[undated.place].right == "1 thread"
+    both, only = place_headings([dated, undated])[dated.place], place_headings([dated])[dated.place]
+    assert both.right.partition(" · ")[2] == only.right.partition(" · ")[2] != ""
+
+
+def test_spaces_and_pages_with_the_same_title_are_grouped_separately() -> None:
+    threads = [thread("a"), thread("b", space="t"), thread("c"), thread("d", space="t")]
+    threads.sort(key=ORDERS["place"][1])
+    assert keys(threads) == "acbd"
+    assert [(each.text, each.right[:9]) for each in place_headings(threads).values()] == [("GUIDE", "2 threads")] * 2
+    assert len(set(place_headings(threads).values())) == 2

@@ -111,7 +111,7 @@ class CommentsScreen(ListView[Thread]):
         """Row that was selected automatically while threads were loading. If the cursor is still on it, the user has
         not moved it."""
         self.narrowing: ActiveFilters[ThreadFilter] = ActiveFilters(self, self.redraw_list)
-        self._location_headings: dict[str, RowHeading] = {}
+        self._place_headings: Mapping[tuple[str, ...], RowHeading] = {}
         self.search_text = ThreadSearchText(self)
         self.page_words = PageWords(self, self._redraw_threads)
 
@@ -227,10 +227,7 @@ class CommentsScreen(ListView[Thread]):
         section_threads = [each for each in threads if thread_filters.is_in_section(each, sections.current, me)]
         self.section_count = len(section_threads)
         visible_threads = thread_filters.filter_threads(section_threads, self.narrowing.filters)
-        self._location_headings = {
-            location: RowHeading(location, summary)
-            for location, summary in thread_filters.location_summaries(visible_threads).items()
-        }
+        self._place_headings = thread_filters.place_headings(visible_threads)
         self._set_empty_text()
         self._failed_writes = self.shell.workspace.failure_reasons
         is_moved = self.rows.key != self._initial_row
@@ -254,7 +251,7 @@ class CommentsScreen(ListView[Thread]):
     def _headings(self, thread: Thread) -> Sequence[RowHeading]:
         if self.list_order != "place":
             return []
-        return [self._location_headings[thread.location], RowHeading(thread.page)]
+        return [self._place_headings[thread.place], RowHeading(thread.page, key=thread.page_id)]
 
     def _set_empty_text(self) -> None:
         remaining = self.threads.has_more

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from octavo.api.comments import Comment
 from octavo.api.folding import FoldedText, fold
-from octavo.api.operation import Discussion
+from octavo.api.operation import ChangeRequestRef, Discussion
 from octavo.documents.suggestions import mentions, one_line_text
 from octavo.tui.terminal.textual_internals import is_whole
-from octavo.tui.widgets.row_list import ListFilter
+from octavo.tui.widgets.row_list import ListFilter, RowHeading
 from octavo.tui.widgets.short_texts import long_age, plural
 
 if TYPE_CHECKING:
@@ -35,8 +35,14 @@ class Thread:
     location: str
 
     @property
-    def key(self) -> str:
-        return f"{self.location} {self.comment.id}"
+    def place(self) -> tuple[str, str, str]:
+        """The label and the ids of the space or change request. Spaces may have the same title."""
+        change_request_id = self.at.change_request_id if isinstance(self.at, ChangeRequestRef) else ""
+        return self.location, self.at.space_id, change_request_id
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return *self.place, self.comment.id
 
     @property
     def page(self) -> str:
@@ -44,6 +50,11 @@ class Thread:
         page."""
         page = self.comment.target.page
         return (page.title or page.path or "Untitled page") if page else "General comments"
+
+    @property
+    def page_id(self) -> str:
+        """The id of the thread's page. Empty if the thread is not on a page."""
+        return self.comment.target.page.id if self.comment.target.page else ""
 
     @property
     def is_outdated(self) -> bool:
@@ -138,22 +149,22 @@ def filter_threads(threads: Iterable[Thread], filters: Collection[ThreadFilter])
     return [thread for thread in threads if all(active.matches(thread) for active in filters)]
 
 
-def location_summaries(threads: Iterable[Thread]) -> dict[str, str]:
-    """Return a summary of each space or change request, by its label: the number of its threads and the age of the
-    oldest dated thread."""
-    by_location: dict[str, list[datetime | None]] = {}
+def place_headings(threads: Iterable[Thread]) -> dict[tuple[str, ...], RowHeading]:
+    """Return the heading of each space or change request, by the `place` of its threads: its label, the number of its
+    threads and the age of the oldest dated thread."""
+    times_by_place: dict[tuple[str, ...], list[datetime | None]] = {}
     for thread in threads:
-        by_location.setdefault(thread.location, []).append(thread.comment.posted_at)
+        times_by_place.setdefault(thread.place, []).append(thread.comment.posted_at)
 
     def summary(times: list[datetime | None]) -> str:
         age = long_age(min(filter(None, times), default=None))
         return plural(len(times), "thread") + (f" · oldest {age}" if age else "")
 
-    return {location: summary(times) for location, times in by_location.items()}
+    return {place: RowHeading(place[0], summary(times), place) for place, times in times_by_place.items()}
 
 
 ORDERS: dict[str, tuple[str, Callable[[Thread], tuple[object, ...]]]] = {
-    "place": ("by space and page", lambda each: (each.location, each.page)),
+    "place": ("by space and page", lambda each: (*each.place, each.page, each.page_id)),
     "newest": ("newest first", lambda each: (_NEVER - each.posted_at,)),
     "oldest": ("oldest first", lambda each: (each.posted_at,)),
     "answers": ("most replies first", lambda each: (-each.comment.replies,)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -165,7 +165,7 @@ class LinksScreen(ListView[LinkLocation]):
             self._draw,
             key=lambda item: item.key,
             search=lambda item: f"{item.target} {item.url} {item.kind} {page_title(item.location)}",
-            groups=lambda item: [RowHeading(page_title(item.location), self._page_trails.get(self._page_of(item), ""))],
+            groups=self._headings,
             empty="No links of this kind in this space.",
             hint="Press [ or ] to switch tabs.",
             id="links",
@@ -241,6 +241,10 @@ class LinksScreen(ListView[LinkLocation]):
         self.show_location(f"{self.space.title} › Links · {name}", self.rows.counts.summary + more)
 
     # Drawing
+
+    def _headings(self, item: LinkLocation) -> Sequence[RowHeading]:
+        page = self._page_of(item)
+        return [RowHeading(page_title(item.location), self._page_trails.get(page, ""), page)]
 
     def _page_of(self, item: LinkLocation) -> str:
         return item.location.page.id if item.location.page else ""

@@ -122,7 +122,7 @@ def headings(rows: Iterable[InboxRow], order: str, space_title: Callable[[str], 
     else:
         counts = Counter(row.reason for row in rows)
         names = {each: heading.upper() for each, heading in HEADINGS.items()}
-    return {each: RowHeading(names[each], str(number)) for each, number in counts.items()}
+    return {each: RowHeading(names[each], str(number), each) for each, number in counts.items()}
 
 
 def available_filters(

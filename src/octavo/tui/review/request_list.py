@@ -278,7 +278,9 @@ class RequestListScreen(ListView[ChangeRequest]):
             self._draw,
             key=lambda each: each.id,
             search=lambda each: f"{each.title} #{each.number} {self.space_title(each)} {author_of(each)}",
-            groups=lambda each: [RowHeading(self.space_title(each).upper())] if self.list_order == "space" else [],
+            groups=lambda each: (
+                [RowHeading(self.space_title(each).upper(), key=each.space)] if self.list_order == "space" else []
+            ),
             two_lines=True,
             selectable=True,
             empty=EMPTY_TEXT,
@@ -339,7 +341,7 @@ class RequestListScreen(ListView[ChangeRequest]):
             checked_text = f"first {checked if self._has_unchecked else len(snapshot.value.items)}"
             items = sorted(
                 matching_requests(items, self.filters.filters, self.statuses.status_of),
-                key=self.space_title,
+                key=lambda each: (self.space_title(each), each.space or ""),
             )
             items.sort(key=lambda each: ORDERS[self.list_order][1](each, self.statuses.status_of(each)))
             is_filtered = bool(self.filters.filters or self.only_mine)

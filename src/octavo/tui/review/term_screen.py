@@ -345,7 +345,9 @@ class TermScreen(ListView[TermRow]):
             self._draw,
             key=lambda row: row.key,
             search=lambda row: f"{row.page_title} {row.match.before}{row.match.text}{row.match.after}",
-            groups=lambda row: [RowHeading(row.page_title, plural(_count(row.page_matches), "place"))],
+            groups=lambda row: [
+                RowHeading(row.page_title, plural(_count(row.page_matches), "place"), row.page_matches.page.id)
+            ],
             selectable=lambda row: row.can_replace,
             empty=self._none_found,
             hint="Press esc to go back to the change request.",

@@ -194,6 +194,8 @@ class RowHeading(NamedTuple):
 
     text: str
     right: str = ""
+    key: Hashable = None
+    """Value that tells groups with the same texts apart, such as an id."""
 
 
 class Column(NamedTuple):
