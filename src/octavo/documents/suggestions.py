@@ -4,7 +4,7 @@ block of a thread on a page, also after edits."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Literal, NamedTuple
@@ -214,18 +214,28 @@ _MAX_BLOCKS = 4_000
 """Maximum number of blocks with text. In larger documents, no similar block is searched, because the search would block
 the keyboard."""
 
+_SEARCHED_AT_ONCE = 200_000
+"""Maximum number of characters that are searched for threads without a background thread: the length of the page, for
+each thread."""
+
 WordChange = Literal["", "changed", "gone"]
 """Change of the words of a block since a comment on the block was written. Empty if there is no change."""
 
 
 class ThreadAnchors:
-    """An index from threads to the blocks of a document. The document is walked once for all threads."""
+    """An index from threads to the blocks of a document. The document is walked once for all threads.
+
+    To find blocks of many threads by their text takes seconds on a long page. Until `search` has done this in a
+    background thread, `needs_search` is True, and blocks are found only by their keys.
+    """
 
     def __init__(self, document: Document = EMPTY_PAGE, *, is_complete: bool = True) -> None:
         """`is_complete` is False while a part of the document is not loaded. Then a missing block does not count as
         deleted."""
         self.document = document
         self.is_complete = is_complete
+        self.is_searching = False
+        """True while `search` runs in a background thread."""
         self._exact_keys: dict[tuple[str, str], str] = {}
         self._likely_keys: dict[str, str] = {}
 
@@ -247,19 +257,34 @@ class ThreadAnchors:
 
     def has_block_of(self, thread: Comment) -> bool:
         """Return whether the document has a block with the key of the thread's block."""
-        return thread.target.node is not None and thread.target.node.id in self._keys
+        return thread.target.node is not None and thread.target.node.id in self._blocks_by_key
 
-    def by_likely_block(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
-        """Return the same as `by_exact_block`, but put threads on edited blocks on the most similar block."""
-        return _group(threads, lambda thread: self._exact_key(thread) or self._likely_key(thread))
+    def by_likely_block(self, threads: Sequence[Comment]) -> dict[str, list[Comment]]:
+        """Return the same as `by_exact_block`, but put threads on edited blocks on the most similar block. Return
+        the same as `by_key` if this needs a `search`."""
+        return self.by_key(threads) if self.needs_search(threads) else _group(threads, self._found_key)
+
+    def needs_search(self, threads: Iterable[Comment]) -> bool:
+        """Return whether `search` must find the blocks of threads, because this takes long."""
+        nodes = (each.target.node for each in threads)
+        unknown = {(each.id, each.preview or "") for each in nodes if each is not None} - self._exact_keys.keys()
+        return len(unknown) * len(self.document.source) > _SEARCHED_AT_ONCE
+
+    def search(self, threads: Iterable[Comment]) -> None:
+        """Find the blocks of threads by their text. Slow, so call it in a background thread."""
+        for thread in threads:
+            self._found_key(thread)
+
+    def _found_key(self, thread: Comment) -> str:
+        return self._exact_key(thread) or self._likely_key(thread)
 
     def has_other_words(self, thread: Comment) -> bool:
         """Return whether the block with the key of a thread begins with other words than the thread quotes. White space
         and punctuation are ignored. A block of the platform keeps its key after an edit."""
         node = thread.target.node
-        if node is None or not node.preview or node.id not in self._keys:
+        if node is None or not node.preview or node.id not in self._blocks_by_key:
             return False
-        words = _letters(next(block for block in self._blocks if block.key == node.id).plain())
+        words = _letters(self._blocks_by_key[node.id].plain())
         quote = _letters(node.preview)
         return bool(quote) and not words.startswith(quote)
 
@@ -286,7 +311,7 @@ class ThreadAnchors:
         cache_key = (node.id, node.preview or "")
         if cache_key not in self._exact_keys:
             self._exact_keys[cache_key] = (
-                node.id if node.id in self._keys else self._key_of_first_block_with(cache_key[1])
+                node.id if node.id in self._blocks_by_key else self._key_of_first_block_with(cache_key[1])
             )
         return self._exact_keys[cache_key]
 
@@ -318,8 +343,9 @@ class ThreadAnchors:
         return list(self.document.walk())
 
     @cached_property
-    def _keys(self) -> frozenset[str]:
-        return frozenset(block.key for block in self._blocks)
+    def _blocks_by_key(self) -> dict[str, Block]:
+        """The first block with each key."""
+        return {block.key: block for block in reversed(self._blocks)}
 
     @cached_property
     def leaves(self) -> list[tuple[str, str]]:
@@ -338,26 +364,36 @@ class TwoVersionAnchors:
     def __init__(self, documents: tuple[Document, Document]) -> None:
         self.documents = documents
         self._old, self._new = map(ThreadAnchors, documents)
+        self.is_searching = False
+        """True while `search` runs in a background thread."""
 
-    def threads(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
+    def needs_search(self, threads: Iterable[Comment]) -> bool:
+        """Return whether `search` must find the blocks of threads, because this takes long."""
+        return self._new.needs_search(threads)
+
+    def search(self, threads: Sequence[Comment]) -> None:
+        """Find the blocks of threads by their text. Slow, so call it in a background thread."""
+        self._new.search(threads)
+        self._old.by_exact_block(threads)
+
+    def threads(self, threads: Sequence[Comment]) -> dict[str, list[Comment]]:
         """Return the threads by the key of their block. Threads without a block have the key "".
 
         A block is searched by its key, first in the new version, then in the old one. Next, it is searched by its text
-        in both. At last, it is searched by similarity in the new version.
+        in both. At last, it is searched by similarity in the new version. If this needs a `search`, threads whose block
+        is not found by its key are left out.
         """
         found: dict[str, list[Comment]] = {}
         rest = list(threads)
-        for group in (
-            self._new.by_key,
-            self._old.by_key,
-            self._new.by_exact_block,
-            self._old.by_exact_block,
-            self._new.by_likely_block,
-        ):
+        by_text = (self._new.by_exact_block, self._old.by_exact_block, self._new.by_likely_block)
+        is_incomplete = self.needs_search(rest)
+        for group in (self._new.by_key, self._old.by_key, *(() if is_incomplete else by_text)):
             grouped = group(rest)
             rest = grouped.pop("", [])
             for key, in_block in grouped.items():
                 found.setdefault(key, []).extend(in_block)
+        if is_incomplete:
+            rest = [each for each in rest if each.target.node is None]
         return {**found, "": rest} if rest else found
 
     def word_change(self, thread: Comment) -> WordChange:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from octavo.api.comments import Comment
 from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import ThreadAnchors, TwoVersionAnchors
@@ -47,15 +45,25 @@ def test_block_missing_in_partial_document_is_not_deleted() -> None:
     assert whole.for_document(whole.document, is_complete=True) is whole
 
 
-def test_many_threads_walk_the_document_once() -> None:
+def test_edited_blocks_of_a_long_page_are_found_by_the_search() -> None:
     document = parse("\n\n".join(f"Paragraph {number} says a little of what there is." for number in range(3000)))
-    anchors = ThreadAnchors(document)
-    threads = [thread(f"t{number}", "gone", f"Nobody has written words number {number} here.") for number in range(10)]
-    assert list(anchors.by_likely_block(threads)) == [""]
-    start = time.perf_counter()
-    for _ in range(200):
-        anchors.by_likely_block(threads)
-    assert time.perf_counter() - start < 0.2
+    edited = [
+        thread(f"{number}", "gone", f"Paragraph {number} said a little of what is.") for number in range(500, 520)
+    ]
+    same, whole = thread("same", document.blocks[5].key, document.blocks[5].plain()), thread("page", "", None)
+    threads = [*edited, same, whole]
+    by_key = {document.blocks[5].key: [same]}
+    by_text = {document.blocks[int(each.id)].key: [each] for each in edited}
+    anchors, both = ThreadAnchors(document), TwoVersionAnchors((parse(""), document))
+    assert anchors.needs_search(threads)
+    assert both.needs_search(threads)
+    assert anchors.by_likely_block(threads) == {**by_key, "": [*edited, whole]}
+    assert both.threads(threads) == {**by_key, "": [whole]}, "it is not known yet whether the blocks are gone"
+    anchors.search(threads)
+    both.search(threads)
+    assert not anchors.needs_search(threads)
+    assert not both.needs_search(threads)
+    assert anchors.by_likely_block(threads) == both.threads(threads) == {**by_key, **by_text, "": [whole]}
 
 
 OLD = "# Retries\n\nThe schedule cannot be changed. See below.\n\nGone for good, whatever was said.\n\n| A | B |\n| - | - |\n| 1 | 2 |\n"
@@ -82,7 +90,7 @@ def test_thread_on_old_version_is_on_its_block_and_not_outdated() -> None:
         "gone": thread("gone", key_of(OLD, "Gone for good, whatever was said."), None),
         "row": thread("row", key_of(OLD, "1\n2"), "1\n2"),
     }
-    placed = {each.id: key for key, found in both.threads(threads.values()).items() for each in found}
+    placed = {each.id: key for key, found in both.threads([*threads.values()]).items() for each in found}
     assert placed == {name: each.target.node.id for name, each in threads.items() if each.target.node}
     assert not any(both.is_outdated(each) for each in threads.values())
     assert both.is_outdated(with_outdated(threads["gone"], value=True)), (

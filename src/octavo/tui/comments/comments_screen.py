@@ -113,7 +113,7 @@ class CommentsScreen(ListView[Thread]):
         self.narrowing: ActiveFilters[ThreadFilter] = ActiveFilters(self, self.redraw_list)
         self._place_headings: Mapping[tuple[str, ...], RowHeading] = {}
         self.search_text = ThreadSearchText(self)
-        self.page_words = PageWords(self, self._redraw_threads)
+        self.page_words = PageWords(self, self.threads.loaded, self._redraw_threads)
 
     def body(self) -> Iterable[Widget]:
         rows: RowList[Thread] = RowList(

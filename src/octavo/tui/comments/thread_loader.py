@@ -24,6 +24,7 @@ from octavo.data.sync_queue import Rank
 from octavo.documents.blocks import EMPTY_PAGE
 from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import TwoVersionAnchors, WordChange
+from octavo.tui.comments.page_comments import search_blocks
 from octavo.tui.comments.thread_filters import Thread
 from octavo.tui.core.view import View
 
@@ -207,11 +208,11 @@ class ThreadLoader:
 
 
 class PageWords:
-    """Finds out how the blocks of outdated threads changed, from the current pages. `redraw` is called when a page is
-    loaded."""
+    """Finds out how the blocks of outdated threads changed, from the current pages."""
 
-    def __init__(self, view: View, redraw: Callable[[], None]) -> None:
-        self._view, self._redraw = view, redraw
+    def __init__(self, view: View, threads: Callable[[], Iterable[Thread]], redraw: Callable[[], None]) -> None:
+        """`threads` returns the listed threads. `redraw` is called when a page is loaded and searched."""
+        self._view, self._threads, self._redraw = view, threads, redraw
         self._pages: dict[PageKey, TwoVersionAnchors | None] = {}
         """Loaded pages. None while a page is loading, or if it could not be loaded."""
 
@@ -231,7 +232,10 @@ class PageWords:
             self._pages[at, page.id] = None
             self._view.shell.background(self._load((at, page.id)))
         anchors = self._pages[at, page.id]
-        return anchors.word_change(thread.comment) if anchors is not None else ""
+        if anchors is None:
+            return ""
+        search_blocks(self._view, anchors, [thread.comment], self._redraw)
+        return "" if anchors.needs_search([thread.comment]) else anchors.word_change(thread.comment)
 
     async def _load(self, key: PageKey) -> None:
         op = content.GetPage(at=key[0], page_id=key[1], format="markdown")
@@ -239,7 +243,9 @@ class PageWords:
             page = await self._view.shell.session.live.fetch(op)
         except ApiError:
             return  # Without the page, the rows only say “outdated”.
-        document = await asyncio.to_thread(parse, page.markdown or "")
+        anchors = TwoVersionAnchors((EMPTY_PAGE, await asyncio.to_thread(parse, page.markdown or "")))
+        threads = [each.comment for each in self._threads() if (each.at, each.page_id) == key and each.is_outdated]
+        await asyncio.to_thread(anchors.search, threads)
         if key in self._pages:
-            self._pages[key] = TwoVersionAnchors((EMPTY_PAGE, document))
+            self._pages[key] = anchors
             self._redraw()

@@ -15,6 +15,7 @@ from octavo.data.loaders import get_page_to_read
 from octavo.data.queries import all_threads_of
 from octavo.documents.blocks import Block
 from octavo.documents.suggestions import ThreadAnchors
+from octavo.tui.comments.page_comments import search_blocks
 from octavo.tui.content.cursor_target import CursorTarget
 from octavo.tui.content.space_panes import ReadingHistory, SpacePanes, TreeName, VisitedPage
 from octavo.tui.core.item_labels import adjacent_page, open_thread_counts, page_nodes, threads_in_block
@@ -55,17 +56,20 @@ class SpaceThreads:
         if page is not None and view.document is not None and self._panes.shows_open_page:
             threads, is_complete = self.known_threads, view.contents.is_fully_parsed
             self._anchors = self._anchors.for_document(view.document, is_complete=is_complete)
+            search_blocks(view, self._anchors, threads, self.draw)
             threads_by_block = self._anchors.by_likely_block(threads)
             unsent = self._drafts_by_block(page.id, threads_by_block)
             view.set_threads(
-                threads_by_block, {key: len(drafts) for key, drafts in unsent.items()}, is_loaded=self._are_loaded
+                threads_by_block,
+                {key: len(drafts) for key, drafts in unsent.items()},
+                is_loaded=self._are_loaded and not self._anchors.needs_search(threads),
             )
             side_panel.show(
                 view.document,
                 threads if self._are_loaded else None,
                 page,
                 is_complete=is_complete,
-                block_change=self._anchors.block_change,
+                block_change=(lambda _: "") if self._anchors.needs_search(threads) else self._anchors.block_change,
                 drafts_in=self.drafts_in,
             )
         if self._refresh_error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import NamedTuple
 
 from octavo.api import comments
@@ -20,7 +21,7 @@ from octavo.documents.blocks import Block, Document
 from octavo.documents.page_trees import WHOLE, ChangedPage
 from octavo.documents.suggestions import TwoVersionAnchors, WordChange, block_source, find_suggestions, quoted_text
 from octavo.tui.comments.diff_threads import DiffThreads
-from octavo.tui.comments.page_comments import PageDiscussion, SelectedBlocks
+from octavo.tui.comments.page_comments import PageDiscussion, SelectedBlocks, search_blocks
 from octavo.tui.core.item_labels import threads_in_block
 from octavo.tui.core.routes import ToPage
 from octavo.tui.core.view import View
@@ -85,9 +86,10 @@ class WordChanges:
         return next((title for title, added in texts if quote in added), "")
 
     def update(self, page_id: str, anchors: TwoVersionAnchors) -> None:
-        """Find the changed words of the threads on a page. Move each pending comment with changed words to the block that
-        has these words now."""
-        for thread in self._threads.on_page(page_id):
+        """Find the changed words of the threads on a page, unless this needs a search. Move each pending comment with
+        changed words to the block that has these words now."""
+        threads = self._threads.on_page(page_id)
+        for thread in () if anchors.needs_search(threads) else threads:
             self._by_thread[thread.id] = anchors.word_change(thread)
             entry = self._view.shell.workspace.pending_entry(thread.id)
             if entry is not None and self._by_thread[thread.id] == "changed":
@@ -263,7 +265,9 @@ class PageDiff:
         have moved to this page."""
         if change.page is not None:
             anchors = TwoVersionAnchors((compared.old, compared.new))
-            self.word_changes.update(change.page.id, anchors)
+            update = partial(self.word_changes.update, change.page.id, anchors)
+            search_blocks(self._view, anchors, self._threads_of(change), update)
+            update()
             if self.word_changes.add_page(change.page.id, change.title, anchors):
                 self.draw_threads()
 
@@ -277,8 +281,14 @@ class PageDiff:
         """Return the threads, drafts, findings and selected blocks of a page, by block key."""
         if change.page is not None:
             self.word_changes.update(change.page.id, anchors)
-        threads = anchors.threads(self._threads_of(change))
-        lines = self._threads.summaries(threads, anchors.word_change, self.word_changes.moved_to)
+        threads = self._threads_of(change)
+        search_blocks(self._view, anchors, threads, self.draw_threads)
+        is_searched = not anchors.needs_search(threads)
+
+        def word_change(thread: Comment) -> WordChange:
+            return anchors.word_change(thread) if is_searched else ""
+
+        lines = self._threads.summaries(anchors.threads(threads), word_change, self.word_changes.moved_to)
         for key, drafts in by_block(self._pages.unsent_of(change.key)).items():
             block_key = key if key and any(side.find(key) for side in anchors.documents) else ""
             lines[block_key] = [*lines.get(block_key, []), *self._threads.draft_summaries(drafts)]

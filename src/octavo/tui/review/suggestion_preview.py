@@ -4,7 +4,7 @@ text that is saved is exactly the text shown."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from octavo.api import change_requests
@@ -119,12 +119,13 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         page = next(iter(outcome.texts.values()), None)
         before, after = (page.before.text, page.after.text) if page is not None else ("", "")
         compared = await asyncio.to_thread(compare, safe_text(before), safe_text(after))
+        anchors, threads = TwoVersionAnchors((compared.old, compared.new)), tuple(self._threads.values())
+        await asyncio.to_thread(anchors.search, threads)
         self._outcome = outcome
-        self._show(compared)
+        self._show(compared, anchors.threads(threads))
 
-    def _show(self, compared: PageComparison) -> None:
+    def _show(self, compared: PageComparison, blocks: Mapping[str, Sequence[Comment]]) -> None:
         self.view.show(compared, title=self.page_title, key="outcome")
-        blocks = TwoVersionAnchors((compared.old, compared.new)).threads(self._threads.values())
         self.view.set_threads({key: [self._summary(each) for each in threads] for key, threads in blocks.items()})
         self._show_banner()
         self.show_position()
