@@ -353,7 +353,7 @@ async def test_page_that_is_dropped_while_its_changes_are_prepared_stays_dropped
                 break
             await asyncio.sleep(0)
         section.documents = None
-        section.show_note("Loading Long page…")
+        section.show_note("Loading Long page…", "loading")
         scroll._failed.add(section.key)  # Otherwise, the page is loaded again at once.
         await loading
         assert not section.diff.units

@@ -550,13 +550,23 @@ async def test_expanded_text_is_found() -> None:
         assert app.pane.find_bar.search_status == "1 found"
 
 
+def test_only_a_page_that_is_loading_is_loading() -> None:
+    section = PageSection("p")
+    section.show_note("Loading bays: renamed.", "description")
+    assert (section.is_loading, section.is_missing) == (False, False)
+    section.show_note("Harbour is on its way.", "loading")
+    assert (section.is_loading, section.is_missing) == (True, True)
+    section.show_note("No connection.", "failed")
+    assert (section.is_loading, section.is_missing) == (False, True)
+
+
 async def test_changes_built_too_late_do_not_replace_a_note() -> None:
     section, _ = changed_section(300)
     app = PaneApp(DiffView(several_pages=True))
     async with app.run_test(size=(80, 20)) as pilot:
         build_sections(app, section)
         await asyncio.sleep(0)  # Let the worker begin.
-        section.show_note("Could not load the page.")
+        section.show_note("Could not load the page.", "failed")
         await app.workers.wait_for_complete()
         await pilot.pause()
         assert "Could not load the page." in screen(app.pane)

@@ -36,6 +36,8 @@ SPLIT_BY_DEFAULT_FROM = 200
 """Number of columns from which a terminal splits diffs, until the user chooses a layout."""
 
 DiffLayout = Literal["changes", "sides", "new", "old"]
+NoteKind = Literal["loading", "failed", "description"]
+"""What the note of a page says: the changes are loading, could not be loaded, or are described in the note."""
 PAGE_ROW = "page"
 """Kind of the blocks of the heading rows, which are no blocks of the page."""
 
@@ -52,6 +54,7 @@ class PageSection:
         self.is_folded = False
         self.note = ""
         """Text that is shown instead of the changes, for example while they are loading."""
+        self._note_kind: NoteKind = "description"
         self.compared: PageComparison | None = None
         self.documents: tuple[Document, Document] | None = None
         """Both versions of the page. None while a newer diff is loading, during which comments are disabled."""
@@ -69,22 +72,27 @@ class PageSection:
 
     @property
     def is_loading(self) -> bool:
-        """True while a note says that the changes are loading."""
-        return not self.is_loaded and self.note.startswith("Loading ")
+        """True while the changes are loading."""
+        return not self.is_loaded and self._note_kind == "loading"
 
     @property
     def is_missing(self) -> bool:
         """True if the changes are not loaded, or could not be loaded."""
-        return self.is_loading or (not self.is_loaded and self.note.startswith("Could not"))
+        return not self.is_loaded and self._note_kind != "description"
 
     @property
     def size(self) -> int:
         """Number of characters of the longer version."""
         return self.compared.size if self.compared is not None else 0
 
-    def show_note(self, note: str) -> None:
+    def set_note(self, note: str, kind: NoteKind) -> None:
+        """Set the text that is shown if there are no changes to show."""
+        self.note, self._note_kind = note, kind
+
+    def show_note(self, note: str, kind: NoteKind) -> None:
         """Replace the changes by a note."""
-        self.compared, self.diff, self.note = None, DiffUnits(), note
+        self.compared, self.diff = None, DiffUnits()
+        self.set_note(note, kind)
 
     def rows(self, *, is_first: bool) -> Sequence[DiffUnit]:
         """Return a unit for the heading, and a unit for the note if the expanded section has no changes to show. A unit

@@ -370,11 +370,11 @@ class RequestScroll:
             self._take(section, entry, NO_COMPARISON)
             self.navigation.builder.rebuild((section,))
         elif not entry.is_document:
-            section.note = describe_change(entry)
+            section.set_note(describe_change(entry), "description")
         elif sides.old is None:
-            section.note = f"Could not compare the versions of {entry.title}: {NO_BASE}"
+            section.set_note(f"Could not compare the versions of {entry.title}: {NO_BASE}", "failed")
         else:
-            section.note = f"Loading {entry.title}…"
+            section.set_note(f"Loading {entry.title}…", "loading")
 
     def _heading(self, section: PageSection, entry: ChangedPage) -> PageHeading:
         comparison, marks = self._comparison, self._pages.marks
@@ -467,7 +467,8 @@ class RequestScroll:
         except ApiError as error:
             if is_current():
                 self._failed.add(section.key)
-                section.show_note(f"Could not load {entry.title}: {error} Press enter on the heading to retry.")
+                note = f"Could not load {entry.title}: {error} Press enter on the heading to retry."
+                section.show_note(note, "failed")
                 self.navigation.builder.show_sections()
         else:
             if is_current():
@@ -519,7 +520,7 @@ class RequestScroll:
             if section not in near and section.size:
                 total -= section.size
                 self._outdate(section)
-                section.show_note(f"Loading {section.heading.title}…")
+                section.show_note(f"Loading {section.heading.title}…", "loading")
 
     def drop_hidden(self) -> None:
         """Drop the pages out of view, to save memory while another view is open."""
