@@ -11,6 +11,7 @@ from octavo.data.live import Snapshot
 from octavo.server.app import Platform
 from octavo.tui.app.activity import Line
 from octavo.tui.core.view import View
+from octavo.tui.review.request_view import ChangeRequestScreen
 from octavo.tui.widgets.row_list import RowList
 from tests.journeys.stage import Run, Stage
 
@@ -246,3 +247,34 @@ async def test_failed_next_page_of_a_list_is_loaded_again_only_on_request(stage:
         await run.settle()
         assert errors[-1] == "Not the rest."
         assert [each.page is None for each in run.gate.sent(comments.List) if each.limit == 2] == [True, False]
+
+
+@pytest.mark.parametrize("keys", [(), ("v",)], ids=["one page", "all pages"])
+@pytest.mark.parametrize("retries_by", ["key", "data"])
+async def test_failed_diff_is_loaded_again_on_request_or_with_new_data(
+    stage: Stage, keys: tuple[str, ...], retries_by: str
+) -> None:
+    def refuse(platform: Platform) -> None:
+        platform.refuse_next(content.GetPage, 500, "The platform stumbled.", times=200)
+
+    async with stage.play(start="changes", change=refuse) as run:
+        await run.see("Battery figures")
+        await run.press("enter", *keys)
+        await run.see("Could not load Word list")
+        count = len(run.gate.sent(content.GetPage))
+        for width in (110, 120):
+            await run.pilot.resize_terminal(width, 36)
+            await run.settle()
+        assert len(run.gate.sent(content.GetPage)) == count, "drawing the view again must not load the page again"
+        run.accept()
+        if retries_by == "key":
+            await run.press("r")
+        else:
+            await run.later(minutes=1)
+            screen = run.app.screen
+            assert isinstance(screen, ChangeRequestScreen)
+            changes = screen.subscriptions.operation("changes")
+            assert changes is not None
+            await run.app.session.live.refresh(changes)
+        await run.gone("Could not load Word list")
+        await run.see("+ ")

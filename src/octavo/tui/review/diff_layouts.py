@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -64,6 +65,9 @@ class SinglePage:
         self._thread_rows, self._on_loaded = thread_rows, on_loaded
         self._shown: tuple[ChangedPage, ComparedSides] | None = None
         """Shown entry and compared revisions."""
+        self._failed: tuple[ChangedPage, ComparedSides, datetime | None] | None = None
+        """Entry and compared revisions that could not be loaded, and when the list of changes was fetched. The entry is
+        loaded again on request, or when a newer list arrives."""
         self._anchors: TwoVersionAnchors | None = None
         """Anchors of the threads in both versions of the shown entry. None while they are loading."""
 
@@ -95,7 +99,7 @@ class SinglePage:
 
     def clear(self) -> None:
         """Show no entry, and cancel the comparison."""
-        self._shown, self._anchors = None, None
+        self._shown = self._failed = self._anchors = None
         self._view.workers.cancel_group(self._view, "diff")
         self._view.remove_class("-words")
         self.pane.clear()
@@ -108,7 +112,9 @@ class SinglePage:
         # The changes and the revisions are loaded separately. The shown diff stays while both are unchanged.
         if change is None or sides is None or (change, sides) == self._shown:
             return
-        self._shown, self._anchors = (change, sides), None
+        if (change, sides, self._comparison.fetched_at) == self._failed:
+            return
+        self._shown, self._failed, self._anchors = (change, sides), None, None
         self._view.workers.cancel_group(self._view, "diff")
         self._view.set_class(not change.is_document and change.key != WHOLE, "-words")
         if change.key == WHOLE:
@@ -136,10 +142,16 @@ class SinglePage:
             if shown == self._shown:
                 # The error replaces the earlier diff, which would be outdated.
                 self.pane.state.fail(f"Could not load {change.title}", str(error))
-                self._shown = None
+                self._shown, self._failed = None, (*shown, self._comparison.fetched_at)
         else:
             if shown == self._shown:
                 self._take(change, compared)
+
+    def retry(self) -> None:
+        """Load the entry again if it could not be loaded."""
+        if self._failed is not None:
+            self._failed = None
+            self.show()
 
     def _take(self, change: ChangedPage, compared: PageComparison) -> None:
         compared = with_settings(change, compared)
@@ -191,6 +203,8 @@ class RequestScroll:
         """Keys of the pages that have been loaded since the search began. The search does not load them again, even if
         they were dropped meanwhile."""
         self._failed: set[str] = set()
+        self._fetched_at: datetime | None = None
+        """When the list of changes was fetched, as of the last call of `show`."""
         self._is_visible = False
         """True once the diff has a size."""
         self._seen = ("", "")
@@ -233,7 +247,7 @@ class RequestScroll:
             self._pages.cursor_key = self.sync_with_tree
             self._seen = (str(self._pages.widget.key), "")
             navigation.positions = self._pages.marks.positions
-            navigation.retry = self._retry
+            navigation.retry = self._retry_page
             navigation.contents.choose_layout()
         else:
             navigation.store_position()
@@ -333,6 +347,9 @@ class RequestScroll:
         if sides is None:
             return
         before = [(each, each.heading, each.note, each.diff) for each in self._sections.values()]
+        if self._comparison.fetched_at != self._fetched_at:
+            self._fetched_at = self._comparison.fetched_at
+            self._failed.clear()
         if sides != self._sides:
             self._sides = sides
             self._loading.clear()
@@ -495,18 +512,17 @@ class RequestScroll:
         self._anchors[section.key] = TwoVersionAnchors(section.documents)
         section.threads = self._thread_rows(entry, self._anchors[section.key])
 
-    def _retry(self, section: PageSection) -> bool:
+    def _retry_page(self, section: PageSection) -> bool:
         if section.key not in self._failed:
             return False
         self._failed.discard(section.key)
         self.show()
         return True
 
-    def retry_all(self) -> None:
+    def retry(self) -> None:
         """Load the pages again that could not be loaded, when the cursor is near."""
-        if self.is_on:
-            self._failed.clear()
-            self.show()
+        self._failed.clear()
+        self.show()
 
     def _drop_far(self, limit: int = MAX_TEXT) -> None:
         """Drop the pages farthest from the cursor until the others have at most `limit` characters."""

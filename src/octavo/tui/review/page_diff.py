@@ -220,6 +220,10 @@ class PageDiff:
             self._pending_step = None  # The user selected another entry meanwhile.
         self._show_position()
 
+    def retry(self) -> None:
+        """Load the pages again that could not be loaded."""
+        self._layout.retry()
+
     # Links
 
     def follow_link(self, message: LinkFollowed) -> None:

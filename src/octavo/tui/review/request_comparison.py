@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal
 
@@ -90,6 +91,8 @@ class Comparison:
         self._base_changed = False
         """True if another old revision was chosen and its changes are still loading."""
         self._listed: Changes | None = None
+        self.fetched_at: datetime | None = None
+        """When the list of changes was fetched."""
         self._complete_changes: tuple[ComparedSides, Changes, tuple[ChangedPage, ...]] | None = None
         """The compared revisions, an incomplete list from the server, and all changes that Octavo found for these two.
         None if Octavo has found none."""
@@ -177,7 +180,7 @@ class Comparison:
             if self.error_text:
                 self._on_change()
             return
-        self._listed = snapshot.value
+        self._listed, self.fetched_at = snapshot.value, snapshot.fetched_at
         if snapshot.value.more and self._limit < MAX_LIMIT:
             # Load up to MAX_LIMIT changes, because a reviewer should see every one.
             self._limit = MAX_LIMIT

@@ -476,7 +476,7 @@ class ChangeRequestScreen(View):
 
     def refresh_data(self) -> None:
         super().refresh_data()
-        self.page_diff.scroll.retry_all()
+        self.page_diff.retry()
 
     def on_screen_suspend(self) -> None:
         if is_stop(self.app.screen):  # Not for a dialog: the view stays visible below it, so its diffs are kept.
