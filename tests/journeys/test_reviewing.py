@@ -13,6 +13,7 @@ from octavo.documents.markdown_to_json import to_json_document
 from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.render.layout import LinkFollowed
 from octavo.tui.review.request_view import ChangeRequestScreen
+from tests.journeys.request_scenario import RequestScenario, edit_page
 from tests.journeys.stage import MARA, Run, Stage
 
 HARBOUR = SpaceRef(space_id="harbour-api")
@@ -324,6 +325,33 @@ async def test_links_in_a_diff_open_the_changed_page_or_the_page_in_main(stage: 
         await run.hear("This link is broken.")
         screen.diff_view.post_message(LinkFollowed("../../../concepts/time.md", False, "link"))
         await run.see("› Time and time zones")
+
+
+@pytest.mark.parametrize("keys", [(), ("v",)], ids=["one page", "all pages"])
+@pytest.mark.parametrize("length", [30, 900], ids=["short", "long"])
+async def test_link_in_a_diff_opens_another_changed_page_at_the_heading(
+    stage: Stage, keys: tuple[str, ...], length: int
+) -> None:
+    async with stage.play(start="changes") as run:
+        scenario = RequestScenario(run)
+        text = "Words.\n\n" * length + "## New\n\nIt came late.\n\n" + "More words.\n\n" * length
+        pages = [(await scenario.page(title)).id for title in ("Quickstart", "Time and time zones")]
+        await scenario.propose(*(edit_page(page, text) for page in pages))
+        await scenario.open()
+        await run.press(*keys)
+        await run.see("page 1 of 2", "Quickstart")
+        screen = run.app.screen
+        assert isinstance(screen, ChangeRequestScreen)
+        shown = screen.page_diff.visible_page
+        assert shown is not None
+        other = next(page for page in pages if page != shown[0])
+        assert "It came late." not in run.text
+        screen.page_diff.pane.post_message(LinkFollowed(f"/pages/{other}#new", False, "link"))
+        await run.see("It came late.")
+        assert screen.page_diff.visible_page is not None
+        assert screen.page_diff.visible_page[0] == other
+        screen.page_diff.pane.post_message(LinkFollowed(f"/pages/{shown[0]}#nowhere", False, "link"))
+        await run.hear("This page has no heading “nowhere”. The heading may have been renamed.")
 
 
 @pytest.mark.before_release

@@ -51,12 +51,15 @@ from octavo.tui.widgets.short_texts import plural
 _UNKNOWN = "Words changed or are gone since this comment."
 
 
+_Goal = int | str | Comment | links.AnchorLink
+"""A thread, a heading, the key of a block, 1 for the first open thread, or -1 for the last."""
+
+
 class _PendingStep(NamedTuple):
     """A step to an entry that is not loaded yet."""
 
     entry_key: str
-    goal: int | str | Comment
-    """A thread, the key of a block, 1 for the first open thread, or -1 for the last."""
+    goal: _Goal
 
 
 class WordChanges:
@@ -244,6 +247,8 @@ class PageDiff:
             case links.PageLink(page=page_id, anchor=anchor) if page_id != change.page.id:
                 if not self._pages.select_entry(page_id):
                     shell.go(ToPage(self._comparison.space.space_id, page_id, anchor or ""))
+                elif anchor:
+                    self._start_step(_PendingStep(page_id, links.AnchorLink(anchor)))
             case links.PageLink(anchor=anchor) | links.AnchorLink(anchor=anchor) if (
                 anchor and self.pane.navigation.go_to_anchor(anchor)
             ):
@@ -318,14 +323,16 @@ class PageDiff:
             self._view.shell.explain(no_more_threads(self._comparison.change_request.number, step))
             return
         self._pages.select_entry(key)
-        self._pending_step = _PendingStep(key, step)
-        self.show()
-        self.take_pending_step()
+        self._start_step(_PendingStep(key, step))
 
     def show_block(self, page: str, key: str) -> None:
         """Show a page, and select a block once the page is loaded."""
         self._pages.select_entry(page)
-        self._pending_step = _PendingStep(page, key)
+        self._start_step(_PendingStep(page, key))
+
+    def _start_step(self, step: _PendingStep) -> None:
+        """Show the selected entry, and go to the goal of the step once the entry is loaded."""
+        self._pending_step = step
         self.show()
         self.take_pending_step()
 
@@ -344,18 +351,33 @@ class PageDiff:
         key, goal = self._pending_step
         if self._documents is not None:
             self._pending_step = None
-            if isinstance(goal, int):
-                self._view.call_after_refresh(self.pane.navigation.go_to_thread, goal, from_edge=True)
-            elif isinstance(goal, str):
-                self._view.call_after_refresh(self._select_block, goal)
-            else:
-                self._view.call_after_refresh(self._show_thread, goal)
+            self._view.call_after_refresh(self._take_step, goal)
         elif self._layout.is_described(key):
             self._pending_step = None
             threads = open_threads_on(key, self._threads.comments)[:1] if isinstance(goal, int) else []
             threads = [goal] if isinstance(goal, Comment) else threads
             for thread in threads:
                 self.page_discussion.open_thread(thread.id)  # An entry without a text has no place for its threads.
+
+    def _take_step(self, goal: _Goal) -> None:
+        """Go to the goal of a step on the shown page, as soon as the diff of the page has lines."""
+        take: Callable[[], object]
+        match goal:
+            case int():
+                take = partial(self.pane.navigation.go_to_thread, goal, from_edge=True)
+            case str():
+                take = partial(self._select_block, goal)
+            case links.AnchorLink(anchor):
+                take = partial(self._go_to_heading, anchor)
+            case _:
+                take = partial(self._show_thread, goal)
+        self.pane.waiting_commands += (take,)
+        self.pane.run_waiting_commands()
+
+    def _go_to_heading(self, anchor: str) -> None:
+        if not self.pane.navigation.go_to_anchor(anchor):
+            name = anchor.lstrip("#")
+            self._view.shell.explain(f"This page has no heading “{name}”. The heading may have been renamed.")
 
     def _find_wanted_thread(self) -> None:
         """Select the entry of the wanted thread once the entry and the thread are loaded."""
