@@ -14,7 +14,7 @@ from tests.journeys.stage import Stage
 
 ALTERNATE_SCREEN_LEFT, CURSOR_SHOWN, MOUSE_OFF = b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?1000l"
 WORDS = "Half a thought, and the terminal goes."
-F12, CTRL_Q = b"\x1b[24~", b"\x11"
+F11, F12, CTRL_Q = b"\x1b[23~", b"\x1b[24~", b"\x11"
 
 
 def write_a_comment(running: Terminal) -> None:
@@ -77,6 +77,13 @@ def test_text_typed_together_with_ctrl_q_is_saved(stage: Stage) -> None:
         running.write(b"!?" + CTRL_Q)
         assert running.end() == 0
     assert saved_drafts(stage) == [WORDS + "!?"]
+
+
+def test_ctrl_q_quits_while_the_screen_handles_no_messages(stage: Stage) -> None:
+    with terminal(stage, "tests.journeys.failing_app") as running:
+        running.wait_for("Harbour API › Welcome")
+        running.write(F11 + b"j" + CTRL_Q)
+        assert running.end() == 0
 
 
 @pytest.mark.before_release

@@ -16,7 +16,7 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
 
-from octavo.tui.terminal.textual_internals import has_priority, is_whole
+from octavo.tui.terminal.textual_internals import is_whole, nodes_with_priority
 from octavo.tui.widgets.commands import HostApp
 
 UserInput: TypeAlias = Key | Paste | MouseEvent
@@ -30,6 +30,8 @@ PAUSE = 0.5
 """Seconds without a key after which the next key starts a new text."""
 RETRY_INTERVAL = 0.05
 """Seconds after which the message loops are called again, because the loop of a removed widget does not pass a call on."""
+LONGEST_WAIT = 3.0
+"""Seconds for which ctrl+q waits for the message loops. A loop that takes longer hangs."""
 
 
 class TypedText:
@@ -143,7 +145,7 @@ class TypeAhead:
                 await self._handle_mouse(event, may_change=may_change)
             elif may_change or self._screen is None or self._app.focused is None:
                 self._enqueue(event)
-            elif isinstance(event, Key) and has_priority(self._screen, event.key):
+            elif isinstance(event, Key) and nodes_with_priority(self._screen, event.key):
                 self._enqueue(event)  # It would overtake the keys that the focused widget has not handled yet.
             else:
                 await self._dispatch(event)
@@ -219,12 +221,16 @@ class TypeAhead:
 
     async def _wait_until_ready(self) -> None:
         """Wait until the widget of the last input, its ancestors, the current screen and the app have handled that input.
-        The current screen then has its widgets and its focus. Dispatch the queue."""
+        The current screen then has its widgets and its focus. Dispatch the queue.
+
+        If a message loop hangs, drop the input before ctrl+q, so that the user can quit."""
         last, screen, ready = self._last_target() or self._last_screen(), self._screen, asyncio.Event()
         pumps: list[MessagePump] = [
             each for each in (last.ancestors_with_self if last else ()) if each is not self._app
         ]
         pumps *= 2  # A clicked widget may first send itself a message.
+        clock = asyncio.get_running_loop().time
+        until = clock() + LONGEST_WAIT
         try:
             while not (self._app.is_ending or (ready.is_set() and screen is self._screen)):
                 if screen is not self._screen:
@@ -234,8 +240,16 @@ class TypeAhead:
                     pumps = []
                 with suppress(TimeoutError):
                     await asyncio.wait_for(ready.wait(), RETRY_INTERVAL)
+                if clock() > until and screen is not None and (keys := self._keys_of_app(screen)):
+                    self._queue = keys[:1]
+                    return
         finally:
             self._app.call_later(self._dispatch_queue)
+
+    def _keys_of_app(self, screen: Screen[Any]) -> list[UserInput]:
+        """Return the queued keys that run a command of the app with priority, such as ctrl+q."""
+        keys = [each for each in self._queue if isinstance(each, Key)]
+        return [each for each in keys if self._app in nodes_with_priority(screen, each.key)]
 
     async def _dispatch_queue(self) -> None:
         """Dispatch the first input of the queue. The rest waits again, because this input may open another screen."""

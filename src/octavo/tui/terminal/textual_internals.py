@@ -224,10 +224,11 @@ def _add_fallback_bindings(original: Callable[..., Any], screen: Screen[Any]) ->
     return chain
 
 
-def has_priority(screen: Screen[Any], key: str) -> bool:
-    """Return True if a key runs a command of `screen` or the app before the focused widget receives the key."""
-    found = (bindings.key_to_bindings.get(key, ()) for _, bindings in screen._binding_chain)
-    return any(binding.priority for each in found for binding in each)
+def nodes_with_priority(screen: Screen[Any], key: str) -> list[DOMNode]:
+    """Return the screen, the app, or both: those with a command that a key runs before the focused widget receives the
+    key."""
+    chain = ((node, bindings.key_to_bindings.get(key, ())) for node, bindings in screen._binding_chain)
+    return [node for node, bindings in chain if any(binding.priority for binding in bindings)]
 
 
 def painted_rows(screen: Screen[Any]) -> list[Strip]:
