@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from octavo.api import comments
+from octavo.api import comments, spaces
 from octavo.api.bodies import Markdown
 from octavo.api.operation import SpaceRef
 from octavo.data.writes.direct import send_unchecked
@@ -12,6 +12,8 @@ from octavo.data.writes.machine import NewWrite
 from octavo.server.app import Platform
 from octavo.server.handlers.comments import Threads
 from octavo.tui.review.request_view import ChangeRequestScreen
+from tests.journeys.request_scenario import RequestScenario, edit_page
+from tests.journeys.resource_samples import NOOR
 from tests.journeys.stage import MARA, MAX_WAIT_SECONDS, Run, Stage
 
 HERE = "You need a terminal and either curl"
@@ -357,19 +359,26 @@ async def select_commented_paragraph(run: Run) -> None:
     await run.see("› Quickstart", "THREADS  3 open", HERE)
 
 
-@pytest.mark.before_release
-async def test_thread_on_edited_text_is_shown_on_the_new_text(stage: Stage) -> None:
-    def remove_commented_block(platform: Platform) -> None:
-        threads = Threads(platform.world, SpaceRef(space_id="harbour-api"))
-        for _, thread in platform.world.store.items(threads.path, newest_first=True):
-            if "09:06" in thread["body"]["markdown"]:
-                said = "The water was 3.412 m above the datum. good means both sensors agreed; the other three flags"
-                node = {"id": "gone", "preview": said}
-                platform.world.store.put(
-                    f"{threads.path}/{thread['id']}", {**thread, "target": {**thread["target"], "node": node}}
-                )
+def remove_commented_block(platform: Platform) -> None:
+    """Let a thread on Quickstart be on a block that was edited since."""
+    threads = Threads(platform.world, SpaceRef(space_id="harbour-api"))
+    for _, thread in platform.world.store.items(threads.path, newest_first=True):
+        if "09:06" in thread["body"]["markdown"]:
+            said = "The water was 3.412 m above the datum. good means both sensors agreed; the other three flags"
+            node = {"id": "gone", "preview": said}
+            platform.world.store.put(
+                f"{threads.path}/{thread['id']}", {**thread, "target": {**thread["target"], "node": node}}
+            )
 
+
+@pytest.mark.before_release("0")
+@pytest.mark.parametrize("more", [0, 3500])
+async def test_thread_on_edited_text_is_shown_on_the_new_text(stage: Stage, more: int) -> None:
     async with stage.play(change=remove_commented_block) as run:
+        scenario = RequestScenario(run)
+        text = await scenario.text("Quickstart")
+        text += "".join(f"\n\nParagraph {number} says a little of what there is to say." for number in range(more))
+        await scenario.publish(edit_page((await scenario.page("Quickstart")).id, text))
         await select_first_paragraph(run)
         await run.see("block edited: Is 0")
         await run.press("t")
@@ -441,3 +450,12 @@ async def test_thread_of_a_change_request_opens_its_diff_at_the_thread(stage: St
         assert stop is not None
         assert stop[3].kind == "thread"
         await run.see("The API sends straight quotes")
+
+
+async def test_spaces_with_the_same_title_have_a_heading_each(stage: Stage) -> None:
+    async with stage.play(start="comments", size=(120, 130)) as run:
+        await run.see(" HANDBOOK  ", " HARBOUR API  ")
+        await run.ask(spaces.Update(at=SpaceRef(space_id="handbook"), title="Harbour API"), NOOR)
+        await run.press("r")
+        await run.gone(" HANDBOOK  ")
+        assert sum(line.startswith(" HARBOUR API  ") for line in run.lines) == 2
