@@ -11,14 +11,15 @@ from typing import Any
 
 import pytest
 
-from octavo.api import comments, content
-from octavo.api.operation import ListPage
+from octavo.api import collections, comments, content
+from octavo.api.operation import CollectionRef, ListPage
 from octavo.server.app import Platform
 from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.core.routes import ToPage
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.widgets.row_list import RowList
 from tests.journeys.faulty_server import serving
+from tests.journeys.resource_samples import NOOR
 from tests.journeys.stage import MARA, Stage
 
 
@@ -100,10 +101,10 @@ async def test_collections_are_listed_again_after_the_user_rejoins_the_organizat
         await run.see("Products")
         workspace, organization = run.app.workspace, run.app.workspace.organization
         assert organization is not None
+        await run.ask(collections.Update(at=CollectionRef(collection_id="products"), title="Goods"), NOOR)
         workspace.organization = None
         workspace.switch_organization(organization)
-        await run.settle()
-        await run.see("Products")
+        await run.see("Goods")
 
 
 @pytest.mark.before_release

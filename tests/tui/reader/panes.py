@@ -69,6 +69,12 @@ async def wait_for_layout(pane: Reader, pilot: Pilot[Any]) -> None:
         await pilot.pause()
 
 
+async def wait_for_width(pane: Reader, pilot: Pilot[Any]) -> None:
+    """Wait until the lines of the pane are laid out for its width."""
+    while pane.viewport.layout_width != pane.viewport.pane_width:
+        await pilot.pause()
+
+
 async def wait_for_diff(pane: DiffView, pilot: Pilot[Any]) -> None:
     """Wait until all units of a diff are built."""
     await pilot.pause()

@@ -9,7 +9,7 @@ from octavo.documents.source_reader import parse
 from octavo.tui.reader.find_bar import TextCopied
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
-from tests.tui.reader.panes import PaneApp, bar_column, links, screen
+from tests.tui.reader.panes import PaneApp, bar_column, links, screen, wait_for_width
 from tests.tui.reader.picture import PAGES, check
 
 PAGE = """\
@@ -267,7 +267,7 @@ async def test_top_block_stays_when_pane_width_changes() -> None:
         await pilot.press("j")
         assert "Block 30" in screen(app.pane).split("\n")[0]
         await pilot.resize_terminal(50, 20)
-        await pilot.pause(0.1)
+        await wait_for_width(app.pane, pilot)
         assert "Block 30" in screen(app.pane).split("\n")[0]
 
 

@@ -10,7 +10,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 
 from octavo.tui.reader.page_view import PageView
-from tests.tui.reader.panes import PaneApp
+from tests.tui.reader.panes import PaneApp, wait_for_layout
 from tests.tui.widgets.scratch import until
 
 
@@ -68,8 +68,9 @@ async def test_click_beside_the_thumb_scrolls_a_page() -> None:
         app.pane.show_markdown("\n\n".join(f"Paragraph {number} of the page." for number in range(60)))
         while not (app.pane.contents.is_fully_parsed and app.pane.vertical_scrollbar.display):
             await pilot.pause()
-        await pilot.pause(0.5)
+        await wait_for_layout(app.pane, pilot)
+        await until(pilot, lambda: app.pane.vertical_scrollbar.region.height == 20)
         await pilot.click(app.pane.vertical_scrollbar, offset=(0, 19))
         await until(pilot, lambda: app.pane.scroll_offset.y >= 15)
-        await pilot.pause(0.3)
+        await pilot.wait_for_animation()
         assert 15 <= app.pane.scroll_offset.y <= 20
