@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from octavo.tui.reader.page_navigation import PageNavigation
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import ReadingPosition
 from octavo.tui.reader.viewport import SHORT_PAGE
-from octavo.tui.render.layout import PageUnit, split_into_units
+from octavo.tui.render.layout import PageUnit, anchors_above, split_into_units
 from octavo.tui.render.layout_context import Folds, path_to_block
 from octavo.tui.render.virtual_lines import LaidUnits, UnitLayout, lay_out_units
 from octavo.tui.terminal.polite_thread import Work, pause_until_frame, thread
@@ -42,6 +42,8 @@ class ParsedPage(NamedTuple):
     units: list[PageUnit]
     laid: LaidUnits | None = None
     """Units that the background thread laid out. None if the pane had no width."""
+    anchors: Mapping[str, str] | None = None
+    """Result of `anchors_above`. None if it is not computed yet."""
 
 
 class PageLoad:
@@ -80,6 +82,7 @@ class PageLoad:
                 self.has_first.set()
             yield
         page = yield from self._split(parse)
+        page = page._replace(anchors=anchors_above(page.document))
         if self.layout is not None:
             page = page._replace(laid=(yield from lay_out_units(self.layout, page.units, range(len(page.units)))))
         self.whole_page = page
@@ -201,6 +204,7 @@ class PageLoader:
         pane, contents = self.pane, self.contents
         contents.document, contents.page_units, contents.is_fully_parsed = page.document, page.units, is_complete
         contents.discard_source_units()
+        self.navigation.set_anchors(page.document, page.anchors)
         self.threads.mark_document(page.document)
         pane.reset_lines(laid=page.laid)
         pane.find_bar.content_changed()
@@ -265,6 +269,7 @@ class PageLoader:
         else:
             shown_count = len(pane.viewport.virtual_lines)
             contents.document, contents.page_units, contents.is_fully_parsed = page.document, page.units, True
+            self.navigation.set_anchors(page.document, page.anchors)
             self.threads.mark_document(page.document)
             if contents.shows_source:
                 self.navigation.show_whole_source()
