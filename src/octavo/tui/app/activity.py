@@ -111,6 +111,23 @@ ACTIVITY: Commands[ActivityScreen] = Commands(
 )  # fmt: skip
 
 
+def _mark(item: OutboxEntry | InvalidSetting | UnsentFile | OfflineSpace | Activity) -> Content:
+    """Return the status of a change, draft or offline space, or the method of an API request."""
+    match item:
+        case OutboxEntry():
+            style = "$error" if item.needs_user else "$warning" if item.state != "failed" else "$octavo-muted"
+            state = MAY_BE_SENT if item.needs_user and item.state == "unknown" else STATES.get(item.state, item.state)
+            return Content.styled(state, style)
+        case InvalidSetting():
+            return Content.styled("ignored", "$warning")
+        case UnsentFile():
+            return Content.styled("not sent", "$warning")
+        case OfflineSpace():
+            style = "$warning" if item.failed or item.state in ("waiting", "lost") else "$octavo-muted"
+            return Content.styled(offline_mark(item), style)
+    return Content(f"{item.method} {item.attempts}x" if item.attempts > 1 else item.method)
+
+
 class ActivityScreen(Dialog[None]):
     """The dialog with the activity list."""
 
@@ -138,12 +155,6 @@ class ActivityScreen(Dialog[None]):
             groups=lambda line: [RowHeading(_heading(line[1]))],
             selectable=lambda line: (
                 isinstance(line[1], OutboxEntry) and (line[1].needs_user or line[1].state == "failed")
-            ),
-            columns=(
-                Column("", 18),
-                Column("", min_width=30),
-                Column("", 8, right=True),
-                Column("", 6, right=True, drop_order=1),
             ),
             empty="No activity yet.",
             id="lines",
@@ -185,32 +196,37 @@ class ActivityScreen(Dialog[None]):
             times[request.moment] += 1
             requests.append((f"{request.moment.timestamp()} {times[request.moment]}", request))
         lines += reversed(requests)
+        columns = (
+            Column("", max((_mark(item).cell_length for _, item in lines), default=0)),
+            Column("", min_width=30),
+            Column("", 8, right=True),
+            Column("", 6, right=True, drop_order=1),
+        )
+        if columns != self.rows.columns:
+            self.rows.columns = columns
         self.rows.show(lines)
         self._show_details()
 
     def _draw(self, line: Line) -> Row:
         item = line[1]
         if isinstance(item, OutboxEntry):
-            style = "$error" if item.needs_user else "$warning" if item.state != "failed" else "$octavo-muted"
-            state = MAY_BE_SENT if item.needs_user and item.state == "unknown" else STATES.get(item.state, item.state)
             return Row(
                 cells=(
-                    Content.styled(state, style),
+                    _mark(item),
                     Content.assemble(item.action, (f"  {self._context_of(item)}", "$octavo-muted")),
                     "",
                     short_age(item.created_at),
                 )
             )
         if isinstance(item, InvalidSetting):
-            return Row(cells=(Content.styled("ignored", "$warning"), item.sentence, "", ""))
+            return Row(cells=(_mark(item), item.sentence, "", ""))
         if isinstance(item, UnsentFile):
-            return Row(cells=(Content.styled("not sent", "$warning"), item.note.title, "", short_age(item.saved_at)))
+            return Row(cells=(_mark(item), item.note.title, "", short_age(item.saved_at)))
         if isinstance(item, OfflineSpace):
-            style = "$warning" if item.failed or item.state in ("waiting", "lost") else "$octavo-muted"
             detail = (f"  {offline_summary(item)}", "$octavo-muted")
             return Row(
                 cells=(
-                    Content.styled(offline_mark(item), style),
+                    _mark(item),
                     Content.assemble(item.title, detail),
                     format_megabytes(item.bytes),
                     short_age(item.read_at),
@@ -220,7 +236,7 @@ class ActivityScreen(Dialog[None]):
         style = "$octavo-muted" if item.given_up else "$error" if item.error else "$success"
         return Row(
             cells=(
-                f"{item.method} {item.attempts}x" if item.attempts > 1 else item.method,
+                _mark(item),
                 item.route,
                 Content.styled(status, style),
                 f"{item.ms:.0f}ms" if item.ms < 1000 else f"{item.ms / 1000:.1f}s",

@@ -270,7 +270,7 @@ class ConflictsScreen(View):
         elif conflicts is not None:
             progress = Content.styled(" No conflicts  ", "$success")
             if change_request.outdated:
-                foot = "This change request is outdated. Press esc, then U to update it from main."
+                foot = "Main has changed. Conflicts with main appear after an update: press esc, then U."
             if not conflicts.tree_conflicts and self.source.has_server_conflicts:
                 foot = "The server reports conflicts but does not say where they are. Press o to open the change request in the browser."
         if conflicts is not None and conflicts.unchecked_count:
