@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from octavo.api import change_requests, comments, reviews
+from octavo.data.writes.store import take_pending_comment
+from octavo.tui.comments import thread_commands
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_reviewing import open_change_request, open_changes_of_seven, ref_of_seven
 
@@ -108,6 +110,18 @@ async def test_comment_sent_before_its_removal_is_confirmed_is_not_called_remove
         await run.sent()
         await run.press("y")
         await run.hear("Could not remove the comment: it was sent, removed or decided in the meantime.")
+
+
+async def test_comment_removed_by_another_instance_is_not_called_discarded(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_changes_of_seven(run)
+        await add_pending_comment(run, "Say which zone.")
+        await run.see("◌ 1 pending comment")
+        (entry,) = run.app.session.outbox.entries
+        texts, state = run.app.workspace.unsent.index.of_discussion(entry.at), run.app.session.state
+        await state.write(lambda db: take_pending_comment(db, state.namespace, entry.id))
+        thread_commands.discard(run.app, texts)
+        await run.hear("Could not discard the pending comment: it was sent, removed or decided in the meantime.")
 
 
 @pytest.mark.before_release

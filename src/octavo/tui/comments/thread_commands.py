@@ -54,9 +54,10 @@ def discard(app: Shell, drafts: Sequence[UnsentText]) -> None:
     pending_ids = [draft.entry_id for draft in drafts if draft.entry_id]
     discarded = Discarded()
 
-    async def discard_all() -> None:
+    async def discard_all() -> bool:
         nonlocal discarded
         discarded = await outbox.discard_unsent(draft_keys, pending_ids)
+        return bool(draft_keys or discarded.comments)
 
     async def restore() -> None:
         await outbox.restore_discarded(discarded)
