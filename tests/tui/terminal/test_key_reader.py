@@ -86,3 +86,23 @@ def test_key_with_an_impossible_number_is_ignored(sequence: str) -> None:
     text = f"a{sequence}b"
     for cut in range(len(text)):
         assert read(text[:cut], text[cut:]) == ["a", "b"], f"the input is split after {cut} characters"
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "\x1b_Gi=31;OK\x1b\\",
+        "\x1b]11;rgb:ffff/ffff/ffff\x1b\\",
+        "\x1b]11;rgb:ff/ff/ff\x07",
+        "\x1bP>|kitty(0.31)\x1b\\",
+        "\x1b[?62;4c",
+        "\x1b[>1;95;0c",
+        "\x1b[6;20;10t",
+        "\x1b[?1u",
+    ],
+)
+def test_late_response_of_the_terminal_is_no_key(response: str) -> None:
+    text = f"a{response}b"
+    for cut in range(len(text)):
+        assert read(text[:cut], text[cut:]) == ["a", "b"], f"the input is split after {cut} characters"
+    assert read(*text) == ["a", "b"]

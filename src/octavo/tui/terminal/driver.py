@@ -23,10 +23,15 @@ if TYPE_CHECKING:
     from octavo.first_picture import FirstPicture
 
 _ESCAPE, _PASTE_START, _PASTE_END = "\x1b", "\x1b[200~", "\x1b[201~"
-_UNFINISHED = re.compile(r"\x1b(\[(20{0,2})?|[O\]P_^X])?")
+_UNFINISHED = re.compile(
+    r"\x1b(\[(20{0,2}|[?>][\d;]*|[468](;\d*){0,2})?|[O\]P_^X]|(\]\d|_G|P[\d>+!|])[^\x07\x1b]{0,4000}\x1b?)?"
+)
 """Beginnings of sequences. The rest of a sequence arrives sooner than the next key."""
-_SEQUENCE = re.compile(r"\x1b[\]P_^X][^\x07\x1b]*(\x07|\x1b\\)|\x1b[\[O\]P_^X][^\x1b]*", re.DOTALL)
-"""An escape sequence of several characters, such as a response of the terminal."""
+_SEQUENCE = re.compile(r"\x1b[\[O\]P_^X][^\x1b]*", re.DOTALL)
+"""An escape sequence of several characters, such as a key or a movement of the mouse, and the text after it."""
+_RESPONSE = re.compile(r"\x1b((\]\d|_G|P[\d>+!|])[^\x07\x1b]*(\x07|\x1b\\)|\[([?>][\d;]*[cu]|[468];\d+;\d+t))")
+"""A response of the terminal, such as its colors, or whether it shows pictures. Over a slow connection, it arrives after
+Octavo has stopped waiting for it, and Textual would read it as keys."""
 
 
 class EscapeOrAlt(Key):
@@ -92,6 +97,8 @@ class KeyReader:
             self._is_pasting = True
             yield from self._parser.feed(_PASTE_START)
             return sequence[len(_PASTE_START) :]
+        if found := _RESPONSE.match(sequence):
+            return sequence[found.end() :]
         if found := _SEQUENCE.match(sequence):
             yield from self._parser.feed(found[0])
             return sequence[found.end() :]
