@@ -327,6 +327,17 @@ async def test_links_in_a_diff_open_the_changed_page_or_the_page_in_main(stage: 
         await run.see("› Time and time zones")
 
 
+async def test_tree_of_pages_stays_in_place_on_the_way_to_another_page(stage: Stage) -> None:
+    async with stage.play(start="changes", size=(80, 24)) as run:
+        await open_change_request(run, "refused")
+        await run.see("This page: 1 number,", "+7")
+        row = next(number for number, line in enumerate(run.lines) if "~ Troubleshooting" in line)
+        for key, words in (("J", "This page: 1 wording"), ("K", "This page: 1 number,")):
+            await run.press(key)
+            await run.see(words)
+            assert "~ Troubleshooting" in run.lines[row]
+
+
 @pytest.mark.parametrize("keys", [(), ("v",)], ids=["one page", "all pages"])
 @pytest.mark.parametrize("length", [30, 900], ids=["short", "long"])
 async def test_link_in_a_diff_opens_another_changed_page_at_the_heading(

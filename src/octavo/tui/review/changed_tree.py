@@ -67,6 +67,8 @@ class ChangedTree:
         self.cursor_key: Callable[[], str | None] = lambda: None
         """Returns the key of the page under the cursor of the diff, or None if commands act on the selected entry of
         the tree."""
+        self._most_kind_lines = 0, 1
+        """Width of the pane, and the most lines that `_kind_lines` returned at this width."""
         self.changing: dict[str, ChangedPage] = {}
         """Changed pages by key, in the order of the tree."""
         self._reading_order: list[str] = []
@@ -186,14 +188,25 @@ class ChangedTree:
             compared = self._wrap(f"compared with {comparison.sides.old_name}")
             lines += [Content.styled(line, "$primary") for line in compared]
             lines.append(Content.styled("Press B to see all changes", "$octavo-muted"))
+        if listed:
+            lines += [Content.styled(line, "$octavo-muted") for line in self._kind_lines()]
+        if diff_of(self._view).contents.only_meaning:
+            lines += [Content.styled(line, "$warning") for line in self._wrap(self._hidden_text())]
+        self._view.query_one("#changes-title", ChangingText).update(Content("\n").join(lines))
+
+    def _kind_lines(self) -> list[str]:
+        """Return the lines with the kinds of changes on the selected page. Blank lines follow if another page had more
+        lines, so that the tree below stays in place."""
+        comparison, width = self._comparison, self.widget.size.width
+        lines: list[str] = []
         if comparison.sides is not None and (counts := comparison.diffs.kind_counts.get(self.key)):
             items = [count_text({kind: count}).replace(" ", "\N{NO-BREAK SPACE}") for kind, count in counts.items()]
             if findings := self._findings.counts.get(self.key):
                 items.append(plural(findings, "finding").replace(" ", "\N{NO-BREAK SPACE}"))
-            lines += [Content.styled(line, "$octavo-muted") for line in self._wrap(f"This page: {', '.join(items)}")]
-        if diff_of(self._view).contents.only_meaning:
-            lines += [Content.styled(line, "$warning") for line in self._wrap(self._hidden_text())]
-        self._view.query_one("#changes-title", ChangingText).update(Content("\n").join(lines))
+            lines = self._wrap(f"This page: {', '.join(items)}")
+        most = self._most_kind_lines[1] if self._most_kind_lines[0] == width else 1
+        self._most_kind_lines = width, max(most, len(lines))
+        return [*lines, *[""] * (self._most_kind_lines[1] - len(lines))]
 
     def _wrap(self, text: str) -> list[str]:
         """Return a text in lines that fit into the pane."""
