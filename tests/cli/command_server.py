@@ -21,8 +21,9 @@ from signal import SIGKILL
 from threading import Lock
 from typing import Any
 
-OWN_VARIABLES = "OCTAVO_"
-"""Beginning of the names of variables that may differ between commands: Octavo reads them only while a command runs."""
+READ_AT_START = ("ESCDELAY", "LANG", "LC_", "LD_", "MALLOC_", "PYTHON", "TEXTUAL", "TZ")
+"""Beginnings of the names of variables that a process reads when it starts or imports modules. Other variables may differ
+between commands, because Octavo and its libraries read them only while a command runs."""
 TIMEOUT = 240.0
 _PRELOADED = ("api", "checking", "completion", "connection", "help", "operations", "serve", "sessions")
 
@@ -31,12 +32,11 @@ class CommandServer:
     """A process that runs commands with one environment."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
-        self.environ = shared_part(environ)
         self._socket, other = socket.socketpair()
         with other:
             launcher = [sys.executable, "-m", "tests.cli.command_server", str(other.fileno())]
             root = Path(__file__).parents[2]
-            subprocess.run(launcher, env=self.environ, pass_fds=[other.fileno()], cwd=root, check=True)
+            subprocess.run(launcher, env=dict(environ), pass_fds=[other.fileno()], cwd=root, check=True)
         self._socket.settimeout(TIMEOUT)
         self._lock = Lock()
         self._lines = self._socket.makefile("rw", encoding="utf-8")
@@ -61,7 +61,7 @@ class CommandServer:
 
 def shared_part(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that a process reads when it starts or imports modules."""
-    return {name: value for name, value in environ.items() if not name.startswith(OWN_VARIABLES)}
+    return {name: value for name, value in environ.items() if name.startswith(READ_AT_START)}
 
 
 def _serve(lines: Any, connection: socket.socket) -> None:
