@@ -7,14 +7,14 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.terminal import Terminal
-from tests.cli.command_server import TIMEOUT, CommandServer, shared_part
+from tests.cli.command_server import TIMEOUT, CommandServer, RunningCommand, shared_part
 
 INHERITED_VARIABLES = ("PATH", "PYTHONPATH", "LANG", "LC_ALL", "HOME")
 """Variables that a command inherits from the tests."""
@@ -81,6 +81,10 @@ class CommandLine:
             env=whole, cwd=cwd, timeout=TIMEOUT,
         )  # fmt: skip
         return ProcessResult(ran.returncode, ran.stdout, ran.stderr)
+
+    def start(self, *arguments: str, imports: Iterable[str] = ()) -> RunningCommand:
+        """Start a command. It shares the modules `imports` with all later commands."""
+        return _server().start(arguments, self.environ, imports)
 
     def shell(self, script: str) -> ProcessResult:
         """Run a shell script in which `octavo` runs this checkout."""

@@ -13,13 +13,13 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from signal import SIGKILL
+from signal import SIGKILL, SIGTERM
 from threading import Lock
-from typing import Any
+from typing import Any, TextIO
 
 READ_AT_START = ("ESCDELAY", "LANG", "LC_", "LD_", "MALLOC_", "PYTHON", "TEXTUAL", "TZ")
 """Beginnings of the names of variables that a process reads when it starts or imports modules. Other variables may differ
@@ -33,10 +33,12 @@ class CommandServer:
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._socket, other = socket.socketpair()
-        with other:
-            launcher = [sys.executable, "-m", "tests.cli.command_server", str(other.fileno())]
+        self._streams, other_streams = socket.socketpair()
+        with other, other_streams:
+            numbers = (other.fileno(), other_streams.fileno())
+            launcher = [sys.executable, "-m", "tests.cli.command_server", *map(str, numbers)]
             root = Path(__file__).parents[2]
-            subprocess.run(launcher, env=dict(environ), pass_fds=[other.fileno()], cwd=root, check=True)
+            subprocess.run(launcher, env=dict(environ), pass_fds=numbers, cwd=root, check=True)
         self._socket.settimeout(TIMEOUT)
         self._lock = Lock()
         self._lines = self._socket.makefile("rw", encoding="utf-8")
@@ -45,10 +47,8 @@ class CommandServer:
         self, arguments: Sequence[str], input: str, environ: Mapping[str, str], cwd: Path | None
     ) -> tuple[int, str, str]:
         """Run a command, and return its exit code, standard output and standard error. Raises TimeoutError."""
-        request = {"arguments": arguments, "input": input, "environ": dict(environ), "cwd": str(cwd or Path.cwd())}
         with self._lock:
-            self._lines.write(json.dumps(request) + "\n")
-            self._lines.flush()
+            self._send(arguments, environ, cwd, input=input)
             pid = json.loads(self._lines.readline())
             try:
                 code, out, err = json.loads(self._lines.readline())
@@ -58,15 +58,71 @@ class CommandServer:
                 raise
         return code, out, err
 
+    def start(
+        self, arguments: Sequence[str], environ: Mapping[str, str], imports: Iterable[str] = ()
+    ) -> RunningCommand:
+        """Start a command. The server first imports the modules `imports`, which all later commands then share."""
+        inner_in, stdin = os.pipe()
+        stdout, inner_out = os.pipe()
+        stderr, inner_err = os.pipe()
+        code, inner_code = os.pipe()
+        inner = (inner_in, inner_out, inner_err, inner_code)
+        with self._lock:
+            self._send(arguments, environ, None, imports=[*imports])
+            socket.send_fds(self._streams, [b"\0"], inner)
+        for each in inner:
+            os.close(each)
+        return RunningCommand(open(stdin, "w"), open(stdout), open(stderr), open(code))
+
+    def _send(self, arguments: Sequence[str], environ: Mapping[str, str], cwd: Path | None, **how: object) -> None:
+        request = {"arguments": arguments, "environ": dict(environ), "cwd": str(cwd or Path.cwd()), **how}
+        self._lines.write(json.dumps(request) + "\n")
+        self._lines.flush()
+
+
+class RunningCommand:
+    """A started command. The end of the context waits for it, and closes its streams."""
+
+    def __init__(self, stdin: TextIO, stdout: TextIO, stderr: TextIO, ends: TextIO) -> None:
+        """`ends` has the process id, and the exit code when the process ends."""
+        self.stdin, self.stdout, self.stderr, self._ends = stdin, stdout, stderr, ends
+        self._pid = int(ends.readline())
+        self._code: int | None = None
+
+    def __enter__(self) -> RunningCommand:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.wait()
+        for each in (self.stdout, self.stderr, self._ends):
+            each.close()
+
+    def wait(self) -> int:
+        """Close standard input, wait until the process ends, and return its exit code."""
+        self.stdin.close()
+        if self._code is None:
+            self._code = int(self._ends.read())
+        return self._code
+
+    def terminate(self) -> None:
+        """Ask the running process to end."""
+        os.kill(self._pid, SIGTERM)
+
 
 def shared_part(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that a process reads when it starts or imports modules."""
     return {name: value for name, value in environ.items() if name.startswith(READ_AT_START)}
 
 
-def _serve(lines: Any, connection: socket.socket) -> None:
+def _serve(lines: Any, connection: socket.socket, streams: socket.socket) -> None:
     for line in lines:
         request = json.loads(line)
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass  # These processes waited for commands that have ended.
+        if "imports" in request:
+            _start_command(request, streams)
+            continue
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             reading, writing = os.pipe()
             pid = os.fork()
@@ -90,6 +146,32 @@ def _serve(lines: Any, connection: socket.socket) -> None:
             lines.flush()
 
 
+def _start_command(request: Mapping[str, Any], streams: socket.socket) -> None:
+    """Start the command with the streams that follow the request. Another process waits for its end."""
+    for name in request["imports"]:
+        import_module(name)
+    files = socket.recv_fds(streams, 1, 4)[1]
+    if not os.fork():
+        pid = os.fork()
+        if not pid:
+            for number, file in enumerate(files[:3]):
+                os.dup2(file, number)
+            for file in files:
+                os.close(file)
+            # Python chose the present objects for the streams of the server, which may be files.
+            sys.stdin = os.fdopen(0, closefd=False)
+            sys.stdout = os.fdopen(1, "w", errors=sys.stdout.errors, closefd=False)
+            sys.stderr = os.fdopen(2, "w", buffering=1, errors=sys.stderr.errors, closefd=False)
+            _run(request)
+        for file in files[:3]:
+            os.close(file)
+        os.write(files[3], f"{pid}\n".encode())
+        os.write(files[3], str(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])).encode())
+        os._exit(0)
+    for file in files:
+        os.close(file)
+
+
 def _run(request: Mapping[str, Any]) -> None:
     """Run the command in this process, and end it as `python -m octavo` does."""
     os.chdir(request["cwd"])
@@ -99,12 +181,13 @@ def _run(request: Mapping[str, Any]) -> None:
     sys.exit(import_module("octavo.__main__").main())
 
 
-def _start(number: int) -> None:
+def _start(*numbers: int) -> None:
     """Import Octavo, and serve in a process that is no child of the tests."""
     if os.fork():
         os._exit(0)
-    connection = socket.socket(fileno=number)
-    connection.set_inheritable(False)
+    connection, streams = (socket.socket(fileno=number) for number in numbers)
+    for each in (connection, streams):
+        each.set_inheritable(False)
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
     command_line = import_module("octavo.cli.command_line")
     for name in command_line.COMMANDS:
@@ -115,8 +198,8 @@ def _start(number: int) -> None:
     assert "keyring" not in sys.modules
     gc.freeze()
     with connection, connection.makefile("rw", encoding="utf-8") as lines:
-        _serve(lines, connection)
+        _serve(lines, connection, streams)
 
 
 if __name__ == "__main__":
-    _start(int(sys.argv[1]))
+    _start(*map(int, sys.argv[1:]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from importlib.util import find_spec
@@ -19,6 +18,7 @@ from octavo.cli.commands.mcp import MISSING
 from octavo.cli.mcp_tools import MAX_RESULT, TOOLS, Toolbox, safe_text
 from octavo.documents.page_trees import changed_pages
 from tests.cli.command_process import CommandLine
+from tests.cli.command_server import RunningCommand
 from tests.cli.small_server import KEY
 from tests.cli.test_review_notes import NotedPage, call
 from tests.journeys.conftest import library, stage
@@ -46,7 +46,7 @@ MODERN = {
 class Agent:
     """An MCP client. `meta` is the request envelope of the newer protocol version, None for the older version."""
 
-    def __init__(self, process: subprocess.Popen[str], meta: Mapping[str, Any] | None) -> None:
+    def __init__(self, process: RunningCommand, meta: Mapping[str, Any] | None) -> None:
         self._process, self._meta, self._number = process, meta, 0
         self.received: list[str] = []
 
@@ -54,14 +54,12 @@ class Agent:
         self._number += 1
         envelope = {"_meta": self._meta} if self._meta else {}
         self.notify({"id": self._number, "method": method, "params": {**(params or {}), **envelope}})
-        assert self._process.stdout is not None
         self.received.append(self._process.stdout.readline())
         answer = json.loads(self.received[-1])
         assert "result" in answer, answer
         return answer["result"]
 
     def notify(self, message: Mapping[str, Any]) -> None:
-        assert self._process.stdin is not None
         self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
         self._process.stdin.flush()
 
@@ -78,22 +76,18 @@ class Agent:
 
 
 @contextmanager
-def connected_agent(
-    line: CommandLine, *arguments: str, modern: bool = False, environ: Mapping[str, str] | None = None
-) -> Iterator[Agent]:
+def connected_agent(line: CommandLine, *arguments: str, modern: bool = False) -> Iterator[Agent]:
     """Start `octavo mcp` and yield a connected agent."""
-    with subprocess.Popen(
-        line.command("mcp", *arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        text=True, env={**line.environ, **(environ or {})},
-    ) as process:  # fmt: skip
+    with line.start("mcp", *arguments, imports=["octavo.cli.mcp_server"]) as process:
         connected = Agent(process, MODERN if modern else None)
         if not modern:
             assert connected.ask("initialize", LEGACY)["serverInfo"]["name"] == "octavo"
             connected.notify({"method": "notifications/initialized"})
         yield connected
-        rest, errors = process.communicate()
+        process.stdin.close()
+        rest, errors = process.stdout.read(), process.stderr.read()
         connected.received += [rest, errors]
-        assert process.returncode == 0, errors
+        assert process.wait() == 0, errors
 
 
 @pytest.fixture

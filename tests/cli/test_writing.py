@@ -46,9 +46,7 @@ def demo(library: Path, tmp_path: Path) -> CommandLine:
 @contextmanager
 def sign_in_as(home: CommandLine, role: str = "creator") -> Iterator[CommandLine]:
     """Serve the demo of `home` and yield a command line with its own folders that is signed in with a role."""
-    command = home.command("serve", "--as", role)
-    with subprocess.Popen(command, env=home.environ, stdout=subprocess.PIPE, text=True) as serving:
-        assert serving.stdout is not None
+    with home.start("serve", "--as", role) as serving:
         origin = serving.stdout.readline().split()[-1]
         key = Path(serving.stdout.readline().removeprefix("The API key is in ").strip()).read_text().strip()
         try:
