@@ -67,7 +67,9 @@ class RequestScenario:
         """Open the change request from the list."""
         await self.run.press("3", "r")
         await self.run.see(OURS)
-        await self.run.press("/", *"recount", "enter")
+        await self.run.press("/")
+        await self.run.type("recount")
+        await self.run.press("enter")
         await self.run.see(f"#{self.number}")
         await self.run.press("enter")
         await self.run.see(f"#{self.number} {OURS[:7]}")
