@@ -24,7 +24,9 @@ def demo(library: Path, tmp_path_factory: pytest.TempPathFactory) -> CommandLine
     return CommandLine(tmp_path_factory.mktemp("home")).with_demo(library)
 
 
-@pytest.mark.before_release("arguments0-texts0", "arguments2-texts2", "arguments3-texts3", "arguments5-texts5")
+@pytest.mark.before_release(
+    "arguments0-texts0", "arguments2-texts2", "arguments3-texts3", "arguments4-texts4", "arguments5-texts5"
+)
 @pytest.mark.parametrize(
     ("arguments", "texts"),
     [

@@ -314,6 +314,7 @@ async def test_pages_without_a_diff_say_what_happened(stage: Stage) -> None:
         assert "No changes on this page." in seen or "Created." in seen
 
 
+@pytest.mark.before_release
 async def test_entry_whose_new_title_is_cut_is_not_loading(stage: Stage) -> None:
     async with stage.play(start="changes", size=(120, 60)) as run:
         at = await find_refused(run)
@@ -333,6 +334,7 @@ async def test_entry_whose_new_title_is_cut_is_not_loading(stage: Stage) -> None
         assert screen.changed_tree.key != group.id
 
 
+@pytest.mark.before_release
 async def test_page_that_is_dropped_while_its_changes_are_prepared_stays_dropped(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         at = await find_refused(run)

@@ -150,6 +150,7 @@ async def test_first_run_signs_in_with_a_pasted_key(stage: Stage) -> None:
     assert not [path for path in files if KEY.encode() in path.read_bytes()], "the key must not be in any file"
 
 
+@pytest.mark.before_release
 async def test_first_run_can_open_a_folder(stage: Stage, tmp_path: Path) -> None:
     folder = tmp_path / "notes"
     folder.mkdir()

@@ -117,6 +117,7 @@ async def test_back_and_forward_work_over_all_views(stage: Stage) -> None:
         await run.hear("You cannot go forward any further.")
 
 
+@pytest.mark.before_release
 async def test_back_returns_to_a_page_that_was_opened_twice(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")

@@ -66,6 +66,7 @@ async def test_change_request_marks_its_blocks_as_not_merged(stage: Stage, size:
         await run.see("change 2 of 2")
 
 
+@pytest.mark.before_release
 async def test_second_visit_sends_at_most_three_requests(stage: Stage) -> None:
     async with stage.play(start="content") as run:
         await open_retries(run)
@@ -79,6 +80,7 @@ async def test_second_visit_sends_at_most_three_requests(stage: Stage) -> None:
         assert [type(op) for op in of_blame] == list(kinds)
 
 
+@pytest.mark.before_release
 async def test_reviews_are_shown_again_after_a_refresh(stage: Stage) -> None:
     async with stage.play(start="content") as run:
         await open_retries(run)

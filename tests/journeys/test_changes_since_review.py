@@ -58,6 +58,7 @@ async def test_request_unchanged_since_your_review_opens_with_all_changes(stage:
         await run.gone("compared with your last review")
 
 
+@pytest.mark.before_release
 async def test_base_chosen_while_main_loads_is_compared(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_refused(run)

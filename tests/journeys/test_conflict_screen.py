@@ -135,6 +135,7 @@ async def test_choice_made_while_others_are_saved_is_kept(stage: Stage) -> None:
         await run.see("1 of 3 resolved")
 
 
+@pytest.mark.before_release
 async def test_refused_update_keeps_what_is_known_about_the_last_update(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         scenario = await make_four_conflicts(run)

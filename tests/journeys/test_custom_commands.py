@@ -114,6 +114,7 @@ async def test_program_gets_the_block_under_the_cursor(stage: Stage, recorder: t
 @pytest.mark.before_release(
     "change-keys4-harbour-api/7",
     "page-keys0-harbour-api/7:concepts/time",
+    "page-keys1-harbour-api/7:help/troubleshooting",
     "space-keys5-harbour-api",
     "thread-keys3-harbour-api/7@t6",
 )

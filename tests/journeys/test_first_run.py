@@ -18,6 +18,7 @@ async def test_greeting_is_shown_in_the_first_run_only(stage: Stage) -> None:
         assert GREETING not in run.said
 
 
+@pytest.mark.before_release
 async def test_tour_follows_the_user_over_two_runs_and_ends(stage: Stage) -> None:
     stage.is_new = True
     async with stage.play(start="inbox") as run:

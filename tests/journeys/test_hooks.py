@@ -150,6 +150,7 @@ async def test_hooks_stop_at_the_limit_for_an_hour(
         assert len(runs(tmp_path)) == 2
 
 
+@pytest.mark.before_release
 async def test_switch_to_another_organization_runs_no_hooks(
     stage: Stage, program: tuple[str, ...], tmp_path: Path
 ) -> None:

@@ -38,6 +38,7 @@ async def test_update_dialog_opens_the_incoming_changes(stage: Stage) -> None:
         assert not run.gate.sent(change_requests.UpdateFromMain)
 
 
+@pytest.mark.before_release
 async def test_incoming_diff_that_could_not_be_loaded_is_loaded_by_r(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         scenario = RequestScenario(run)
@@ -70,6 +71,7 @@ async def test_unchanged_checks_of_an_update_are_confirmed_after_a_while(stage: 
         await run.hear(f"Updated #{scenario.number}.")
 
 
+@pytest.mark.before_release
 async def test_incoming_changes_show_the_new_title_of_a_page(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         scenario = RequestScenario(run)

@@ -42,7 +42,7 @@ async def wait_for_picture(run: Run, name: str) -> None:
                 await run.pilot.pause(0.05)
 
 
-@pytest.mark.before_release("changes-80x24", "space-120x36", "talking-120x36")
+@pytest.mark.before_release("changes-80x24", "sites-120x36", "space-120x36", "talking-120x36")
 @pytest.mark.parametrize(
     ("tour", "size"),
     [

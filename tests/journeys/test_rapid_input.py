@@ -111,6 +111,7 @@ async def test_wheel_and_clicks_while_a_dialog_closes_are_ignored(stage: Stage, 
         assert len(run.app.screen_stack) == 1
 
 
+@pytest.mark.before_release
 async def test_resize_to_one_cell_and_back_restores_screen_and_focus(stage: Stage) -> None:
     async with stage.play(every_frame=True) as run:
         await run.press("j", "j", "enter")

@@ -323,6 +323,7 @@ async def test_filter_of_the_spaces_does_not_apply_to_pages(stage: Stage) -> Non
         await run.see("1 of 9 shown")
 
 
+@pytest.mark.before_release
 async def test_status_bar_shows_the_path_of_the_selected_row_or_open_page(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome", "0% read")

@@ -65,6 +65,7 @@ async def test_redirects_show_destinations_and_mark_loops_and_dead_ends(stage: S
         assert run.gate.sent(redirects.Resolve)
 
 
+@pytest.mark.before_release
 @pytest.mark.parametrize(
     ("table", "words", "operation"),
     [("redirects", "/no/such", redirects.Resolve), ("structure", "token", search.InSite)],

@@ -133,6 +133,7 @@ async def test_late_changes_are_not_shown_in_the_preview_of_another_change_reque
         assert "Time and time zones" not in run.text
 
 
+@pytest.mark.before_release
 async def test_prediction_that_failed_is_loaded_by_r(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await select_change_request(run, "retry", "schedule")
@@ -146,6 +147,7 @@ async def test_prediction_that_failed_is_loaded_by_r(stage: Stage) -> None:
         await run.see("1 possible conflict")
 
 
+@pytest.mark.before_release
 async def test_preview_counts_the_changes_that_the_server_does_not_list(stage: Stage) -> None:
     def add_unlisted(response: Any) -> None:
         response["more"] = 7

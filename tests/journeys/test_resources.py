@@ -388,6 +388,7 @@ async def test_moving_to_the_next_row_updates_the_details_without_a_layout(
         assert not laid_out
 
 
+@pytest.mark.before_release
 async def test_details_stay_scrolled_until_another_row_is_selected(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites", size=(120, 24)) as run:
         await run.ask(sites.Create(at=OrganizationRef(organization_id=ORGANIZATION), title="Tides"), NOOR)
@@ -417,6 +418,7 @@ async def test_item_missing_from_a_cached_list_opens_when_the_list_is_loaded(sta
         await run.see("Tides", "Everyone with access")
 
 
+@pytest.mark.before_release
 async def test_item_of_a_table_that_the_user_left_is_not_opened_later(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await open_table(run, "collections")

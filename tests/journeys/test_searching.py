@@ -334,6 +334,7 @@ async def test_snippet_of_a_local_result_shows_titles_of_mentioned_pages(stage: 
         assert [[hit.snippet[a:b] for a, b in hit.marks] for hit in searched._local_hits] == [["then", "install"]]
 
 
+@pytest.mark.before_release
 async def test_snippet_of_a_local_result_shows_formulas_as_the_page_does(stage: Stage, tmp_path: Path) -> None:
     async with open_folder_with_equal_titles(stage, tmp_path / "pages") as run:
         spaces = run.app.workspace.spaces.value

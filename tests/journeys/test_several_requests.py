@@ -73,6 +73,7 @@ async def test_reviews_of_several_are_requested_from_the_same_people(stage: Stag
         await run.hear("Requested reviews of ")
 
 
+@pytest.mark.before_release
 async def test_command_for_one_change_request_names_the_keys_for_several(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("Changes ·")

@@ -153,6 +153,7 @@ async def test_u_restores_a_deleted_space(stage: Stage) -> None:
         await run.until(lambda: "Harbour API" in titles(run), "list the space again")
 
 
+@pytest.mark.before_release
 async def test_trash_says_that_it_could_not_be_loaded(stage: Stage) -> None:
     async with stage.play(NOOR) as run:
         space = await space_on_server(run, "Harbour API")
@@ -185,6 +186,7 @@ def test_space_to_restore_is_read_from_any_link_in_the_space(entered: str) -> No
     assert space_changes.space_id_in(entered) == "Ab12"
 
 
+@pytest.mark.before_release
 async def test_failed_load_of_the_collections_is_shown_below_the_spaces(stage: Stage) -> None:
     def refuse(platform: Platform) -> None:
         platform.refuse_next(collections.List, 500, "The shelves are being painted.", times=9)

@@ -84,6 +84,7 @@ async def test_old_revision_can_be_read_and_compared_and_pages_exported(stage: S
     assert "# Retries" in (written / "how-to/guides/webhooks/retries.md").read_text().splitlines()
 
 
+@pytest.mark.before_release
 async def test_filtered_version_history_does_not_call_an_old_revision_current(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("/", *"retr", "enter", "enter")

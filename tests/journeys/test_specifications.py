@@ -109,6 +109,7 @@ async def test_opened_folder_shows_openapi_blocks_and_reusable_content(stage: St
             assert (await linked_files.load_from_link(session, at, place, target)).error == said
 
 
+@pytest.mark.before_release
 async def test_specification_is_found_in_a_list_of_several_pages(stage: Stage) -> None:
     def add_specifications(platform: Platform) -> None:
         store, folder = platform.world.store, f"/orgs/{history.ORGANIZATION}/openapi"

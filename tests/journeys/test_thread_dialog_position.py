@@ -84,6 +84,7 @@ async def test_thread_dialog_is_beside_its_text_on_a_page(stage: Stage, size: tu
         )
 
 
+@pytest.mark.before_release
 async def test_next_thread_is_beside_its_text_after_the_shown_thread_was_deleted(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Your first tide")
@@ -117,6 +118,7 @@ async def test_thread_dialog_is_beside_its_text_in_a_diff(stage: Stage, size: tu
         assert not isinstance(run.app.screen, ThreadDialog)
 
 
+@pytest.mark.before_release
 async def test_exclamation_mark_in_the_dialog_shows_the_activity(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.press("slash", *"refused", "enter", "enter")

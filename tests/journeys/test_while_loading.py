@@ -95,6 +95,7 @@ async def test_other_organization_lists_no_spaces_of_the_previous_one(stage: Sta
         run.gate.open()
 
 
+@pytest.mark.before_release
 async def test_collections_are_listed_again_after_the_user_rejoins_the_organization(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("escape", "escape")
@@ -259,6 +260,7 @@ async def test_moves_on_a_loading_page_wait_for_its_response(stage: Stage) -> No
         await run.until(lambda: page.viewport.lines_above == 2, "run both moves")
 
 
+@pytest.mark.before_release
 async def test_narrow_top_bar_keeps_its_tabs_while_cached_data_is_shown(stage: Stage) -> None:
     async with stage.play(start="inbox", size=(80, 24)) as run:
         await run.see("1 Inbox 17  2 Content 3 Changes 7 4 Comments 72 5 Sites 6 Admin")
