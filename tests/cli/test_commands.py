@@ -98,7 +98,7 @@ def test_app_on_an_unusable_terminal_says_the_cause(
 def test_serve_of_a_missing_folder_is_refused(octavo: Octavo, tmp_path: Path) -> None:
     ran = octavo("serve", "--load", str(tmp_path / "nowhere"))
     assert ran.code == 1
-    assert "is not a folder" in ran.err
+    assert "there is no such folder" in ran.err
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
