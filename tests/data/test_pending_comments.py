@@ -250,19 +250,32 @@ async def test_pending_comment_can_be_edited_and_discarded(
     one, two = outbox.pending_comments(at)
     await drafts.save("rewording", "One more")
     op = comments.Create(at=at, page="intro", body=Markdown(markdown="One more"))
-    assert await outbox.edit_pending_comment(one.id, op, "rewording")
+    assert await outbox.edit_pending_comment(one, op, "rewording")
     assert drafts.get("rewording") is None
     await outbox.discard(two.id)
     assert drafts.get("place 1") == "Two"
     assert [each.op for each in outbox.pending_comments(at)] == [op]
-    assert not await outbox.edit_pending_comment(two.id, op, "rewording")
+    assert not await outbox.edit_pending_comment(two, op, "rewording")
+
+
+async def test_edit_of_a_comment_that_was_sent_meanwhile_becomes_a_draft_of_its_place(
+    outbox: ManualOutbox, at: ChangeRequestRef, drafts: Drafts, clock: Clock
+) -> None:
+    await add_pending(outbox, at, "One")
+    (one,) = outbox.pending_comments(at)
+    await drafts.save("held", "One more")
+    await outbox.submit_review(at)
+    await deliver(outbox, clock)
+    op = comments.Create(at=at, page="intro", body=Markdown(markdown="One more"))
+    assert not await outbox.edit_pending_comment(one, op, "held")
+    assert (drafts.get("held"), drafts.get("place 0")) == (None, "One more")
 
 
 async def test_edited_comment_is_not_removed_without_its_text(outbox: ManualOutbox, at: ChangeRequestRef) -> None:
     new = [comments.Create(at=at, page="intro", body=Markdown(markdown=each)) for each in ("One", "Two")]
     added = await outbox.add_pending_comments([NewWrite(op, "comment") for op in new])
     edited = new[0].model_copy(update={"body": Markdown(markdown="One, in my words")})
-    assert await outbox.edit_pending_comment(added[0].id, edited, "")
+    assert await outbox.edit_pending_comment(added[0], edited, "")
     assert await outbox.remove_pending_comments(added)
     assert [each.facts.text for each in outbox.pending_comments(at)] == ["One, in my words"]
     assert not await outbox.remove_pending_comments(added)

@@ -123,7 +123,7 @@ async def test_undo_of_accept_proposes_the_note_again(
     accepted = await proposed_notes.accept([one, two])
     entry = outbox.pending_comments(at)[1]
     body = entry.op.body.model_copy(update={"markdown": "Two, and more."})  # type: ignore[union-attr]  # the entry is a comment
-    await outbox.edit_pending_comment(entry.id, entry.op.model_copy(update={"body": body}), "")
+    await outbox.edit_pending_comment(entry, entry.op.model_copy(update={"body": body}), "")
     await proposed_notes.undo_accept(accepted)
     assert (texts(proposed_notes, at), pending_texts(outbox, at)) == (["One."], ["Two, and more."])
 

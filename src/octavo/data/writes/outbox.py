@@ -229,15 +229,23 @@ class Outbox:
             or (entry.state == "queued" and not self.connection.is_paused and (entry.due_at or now) <= now)
         )
 
-    async def edit_pending_comment(self, entry_id: str, op: DurableWrite, draft_key: str) -> bool:
+    async def edit_pending_comment(self, entry: OutboxEntry, op: DurableWrite, draft_key: str) -> bool:
         """Replace a pending comment by `op`, and delete the draft `draft_key` in the same transaction.
 
-        Return False if the comment is no longer pending. Then nothing is changed. Raises NotSaved.
+        Return False if the comment is no longer pending. Then the text of `op` becomes a draft of the comment. Raises
+        NotSaved.
         """
-        removal = self._drafts.removal(draft_key)
-        change = partial(machine.edit, op=op, facts=kind_of(op).facts(op))
-        after = await self._entries.step(entry_id, change, lambda db, _: removal.work(db))
-        if after is not None:
+        removal, facts = self._drafts.removal(draft_key), kind_of(op).facts(op)
+        change = partial(machine.edit, op=op, facts=facts)
+        after = await self._entries.step(entry.id, change, lambda db, _: removal.work(db))
+        if after is None and entry.draft_key:
+
+            def keep_text(db: sqlite3.Connection) -> None:
+                removal.work(db)
+                store_returned(db, self.state.namespace, entry.draft_key, facts.text, entry.id, self._now())
+
+            await self.state.write(keep_text)
+        if after is not None or entry.draft_key:
             removal.forget()
         return after is not None
 

@@ -397,7 +397,7 @@ def edit_pending(app: Shell, entry: OutboxEntry) -> None:
         async def edit() -> bool:
             body = Markdown(markdown=f"{text}\n\n{blocks}" if blocks else text)
             edited = [
-                await outbox.edit_pending_comment(each.id, each.op.model_copy(update={"body": body}), draft_key)
+                await outbox.edit_pending_comment(each, each.op.model_copy(update={"body": body}), draft_key)
                 for each in linked
             ]
             return edited[0]
