@@ -146,6 +146,17 @@ async def test_accepted_note_removed_from_the_review_is_a_draft(
     assert drafts.get(key) == "One."
 
 
+async def test_text_for_a_note_that_was_decided_meanwhile_is_a_draft(
+    outbox: ManualOutbox, drafts: Drafts, proposed_notes: ProposedNotes, at: ChangeRequestRef
+) -> None:
+    (one,) = (await proposed_notes.propose(at, [note("One.")])).added
+    await drafts.save("held", "One, in my words.")
+    await proposed_notes.discard([one])
+    assert await proposed_notes.accept([one], "One, in my words.", "held") == ()
+    key = f"comment {at.space_id} {at.change_request_id} intro b1"
+    assert (drafts.get("held"), drafts.get(key), pending_texts(outbox, at)) == (None, "One, in my words.", [])
+
+
 async def test_too_many_notes_are_not_stored(proposed_notes: ProposedNotes, at: ChangeRequestRef) -> None:
     proposal = await proposed_notes.propose(at, [note(f"Note {number}.") for number in range(MAX_NOTES + 3)])
     assert (len(proposal.added), proposal.over_limit) == (MAX_NOTES, 3)

@@ -136,7 +136,8 @@ class ProposedNotes:
         self, notes: Sequence[ProposedNote], body: str | None = None, draft_key: str = ""
     ) -> tuple[Accepted, ...]:
         """Make notes pending comments in one transaction. `body` replaces the text of a single note, and the draft of
-        `draft_key` is deleted. Notes that were decided meanwhile are left out. Raises NotSaved."""
+        `draft_key` is deleted. Notes that were decided meanwhile are left out. Then `body` becomes a draft for the same
+        block. Raises NotSaved."""
         accepted: list[ProposedNote] = []
 
         def decide(db: sqlite3.Connection, note: ProposedNote) -> bool:
@@ -152,6 +153,8 @@ class ProposedNotes:
             for note in notes
         ]
         entries = await self._outbox.add_pending_comments(writes)
+        if body is not None and not accepted:
+            await self._outbox.move_draft(draft_key, writes[0].draft_key, body, notes[0].id)
         self._reload()
         return tuple(Accepted(note, entry) for note, entry in zip(accepted, entries, strict=True))
 

@@ -238,16 +238,23 @@ class Outbox:
         removal, facts = self._drafts.removal(draft_key), kind_of(op).facts(op)
         change = partial(machine.edit, op=op, facts=facts)
         after = await self._entries.step(entry.id, change, lambda db, _: removal.work(db))
-        if after is None and entry.draft_key:
-
-            def keep_text(db: sqlite3.Connection) -> None:
-                removal.work(db)
-                store_returned(db, self.state.namespace, entry.draft_key, facts.text, entry.id, self._now())
-
-            await self.state.write(keep_text)
-        if after is not None or entry.draft_key:
+        if after is not None:
             removal.forget()
+        elif entry.draft_key:
+            await self.move_draft(draft_key, entry.draft_key, facts.text, entry.id)
         return after is not None
+
+    async def move_draft(self, draft_key: str, new_key: str, text: str, owner_id: str) -> None:
+        """Delete the draft `draft_key`, and store its `text` as a version of the draft `new_key`. `owner_id` identifies the
+        version: only an earlier version of the same owner is replaced. Raises NotSaved."""
+        removal, namespace = self._drafts.removal(draft_key), self.state.namespace
+
+        def move(db: sqlite3.Connection) -> None:
+            removal.work(db)
+            store_returned(db, namespace, new_key, text, owner_id, self._now())
+
+        await self.state.write(move)
+        removal.forget()
 
     async def move_pending_comment(self, entry_id: str, op: comments.Create) -> None:
         """Replace a pending comment by `op`, which has the same text and another block. Does nothing if the comment is
