@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.api.content import ContentEdit, DeletePage
+from octavo.api.content import ContentEdit, DeletePage, InsertFiles, ListFiles, NewFile
 from octavo.api.operation import SpaceRef
 from octavo.client.client import Client
 from octavo.data.live import Live
@@ -145,3 +145,39 @@ async def test_table_of_contents_with_another_name_is_written(tmp_path: Path, ex
 
     assert await export(tmp_path, insertion) == ["A more.md", f"M {contents}"]
     assert f"* [Top]({above}README.md#top)\n* [More]({above}more.md)\n" in (tmp_path / contents).read_text()
+
+
+async def test_exported_changes_are_no_changes_of_the_folder(tmp_path: Path, export: Export) -> None:
+    write(tmp_path, "README.md", "# Home\n\nOld.\n")
+    write(tmp_path, "guide.md", "# Guide\n")
+    write(tmp_path, "SUMMARY.md", "* [Home](README.md)\n* [Guide](guide.md)\n* Later\n")
+    editors: list[SpaceEditor] = []
+
+    async def new_page(editor: SpaceEditor) -> ContentEdit:
+        editors.append(editor)
+        return insert("# More\n\nWords.\n", into=await editor.id("Guide"))
+
+    async def new_file(_: SpaceEditor) -> ContentEdit:
+        return InsertFiles(files=(NewFile(name="lamp.png", content_type="image/png", base64="aGVsbG8="),))
+
+    async def links(editor: SpaceEditor) -> ContentEdit:
+        guide, more = await editor.id("Guide"), await editor.id("More")
+        (file,) = (await editor.ask(ListFiles(at=editor.space))).items
+        text = f"# Home\n\n[guide](/pages/{guide}) [more](/pages/{more}#a) ![](/files/{file.id})"
+        return update(await editor.id("Home"), text, description="Where to start")
+
+    async def later_text(editor: SpaceEditor) -> ContentEdit:
+        return update(await editor.id("Later"), "# Later\n\nNow.\n")
+
+    assert await export(tmp_path, later_text) == ["M SUMMARY.md", "A later.md"]
+    more = await export(tmp_path, new_page, new_file)
+    assert more == ["A .gitbook/assets/lamp.png", "M SUMMARY.md", "A guide/more.md"]
+    assert await export(tmp_path, links) == ["M README.md"]
+    assert "[more](guide/more.md#a) ![](.gitbook/assets/lamp.png)\n" in (tmp_path / "README.md").read_text()
+    exported = files_in(tmp_path)
+    assert await export(tmp_path) == []
+    assert files_in(tmp_path) == exported
+    assert await editors[0].outline() == "Home Guide(More) Later"
+    write(tmp_path, "README.md", (tmp_path / "README.md").read_text().replace("[guide]", "[the guide]"))
+    assert await export(tmp_path) == []
+    assert "[the guide](guide.md) [more](guide/more.md#a)" in ((await editors[0].page("Home")).markdown or "")

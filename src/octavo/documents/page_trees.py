@@ -193,6 +193,23 @@ def insert_page(pages: Pages, page: Json, parent_id: str | None, index: int | No
     return [insert_in(each) for each in pages]
 
 
+def with_missing_pages(pages: Pages, known: Pages, missing: Collection[str]) -> Pages:
+    """Return `pages` together with the pages of `known` whose IDs are in `missing`, at their positions in `known`."""
+    above, present = parents(known), parents(pages)
+    nodes = {page["id"]: page for page in walk(known)}
+    for name in above:
+        if name not in missing or name in present:
+            continue
+        parent = above[name] if above[name] in present else None
+        siblings = [each for each, over in above.items() if over == above[name]]
+        present_siblings = [each for each, over in present.items() if over == parent]
+        before = [each for each in siblings[: siblings.index(name)] if each in present_siblings]
+        index = present_siblings.index(before[-1]) + 1 if before else 0
+        pages = insert_page(pages, {**nodes[name], "pages": []}, parent, index)
+        present = parents(pages)
+    return pages
+
+
 def with_paths(pages: Pages) -> Pages:
     """Return the tree with slugs made unique among siblings, and with new paths."""
     home = home_page(pages)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from octavo.api.content import File, Page, ReusableContent, Revision
+from octavo.api.content import Page
 from octavo.api.safety import safe_address
 from octavo.documents.folders.folder import (
     EXTERNAL_URL,
@@ -38,7 +39,7 @@ async def export_changes(folder: PulledFolder, reader: SpaceReader) -> tuple[lis
     """Return the changes that make a folder equal to the content of its space, and the pages that cannot be written.
     Raises ApiError or OSError."""
     revision = await reader.revision()
-    layout = FolderLayout.of(revision, folder.space, _loaded_paths(revision, read_folder(folder.top)))
+    layout = FolderLayout.of_opened(revision, folder.space, read_folder(folder.top))
     pages = [page for page in revision.walk() if page.type == "document" and page.id in layout.paths]
     texts = await reader.texts(pages)
     changes: list[ExportChange] = []
@@ -59,23 +60,11 @@ async def export_changes(folder: PulledFolder, reader: SpaceReader) -> tuple[lis
         path = entry.path.as_posix() if entry.path is not None else ""
         if path and safe_address(readable_name(path)) not in kept_paths and folder.data(path) is not None:
             changes.append(ExportChange("D", path))
-    if (summary := _summary_change(folder, source, layout)) is not None:
+    files = {change.path for change in changes}
+    files |= {path for path in layout.paths.values() if folder.has(path)}
+    if (summary := _summary_change(folder, source, layout, files)) is not None:
         changes.append(summary)
     return sorted(changes, key=lambda change: change.path), tuple(skipped)
-
-
-def _loaded_paths(revision: Revision, folder: Folder) -> dict[str, str]:
-    """Return the path of each page and file that was loaded from a file in the folder, by ID. They keep these paths,
-    even those that a pull does not write."""
-    ids_by_path: dict[str, str] = {}
-    items: tuple[Page | File | ReusableContent, ...] = (
-        *revision.walk(), *revision.files, *revision.reusable_contents
-    )  # fmt: skip
-    for item in items:
-        path = item.git.path if item.git is not None else None
-        if path and folder.has_file(Path(path)):
-            ids_by_path.setdefault(path, item.id)
-    return {item_id: path for path, item_id in ids_by_path.items()}
 
 
 def _page_change(
@@ -103,13 +92,16 @@ def _page_change(
     return ExportChange("M", path, encode_like(new, data))
 
 
-def _summary_change(folder: PulledFolder, source: Folder, layout: FolderLayout) -> ExportChange | None:
-    """Return the change to the table of contents. None if the structure is the same."""
+def _summary_change(
+    folder: PulledFolder, source: Folder, layout: FolderLayout, files: Collection[str]
+) -> ExportChange | None:
+    """Return the change to the table of contents. None if the structure is the same. `files` has the paths of the files
+    after the export."""
     path = source.summary.as_posix() if source.summary is not None else SUMMARY
     wanted = [entry for entry in layout.entries if entry.title != UNLISTED or entry.kind != "group"]
     now = [entry for entry in source.entries if entry.title != UNLISTED or entry.kind != "group"]
     assign_ids(now, {path: name for name, path in layout.paths.items()}, wanted)
-    if _comparable(now, folder, layout) == _comparable(wanted, folder, layout):
+    if _comparable(now, layout, files) == _comparable(wanted, layout, files):
         return None
     short = {entry.id: entry.link_title for entry in walk_entries(now)}
     for entry in walk_entries(wanted):
@@ -122,7 +114,7 @@ def _summary_change(folder: PulledFolder, source: Folder, layout: FolderLayout) 
     return ExportChange("A" if data is None else "M", path, encode_like(text, data or b""))
 
 
-def _comparable(entries: list[Entry], folder: PulledFolder, layout: FolderLayout) -> list[tuple[Any, ...]]:
+def _comparable(entries: list[Entry], layout: FolderLayout, files: Collection[str]) -> list[tuple[Any, ...]]:
     """Return the structure of a table of contents. A page that was made from a folder or a text without a link is compared
     by its title, because the entries in the folder have neither its ID nor its path."""
 
@@ -133,7 +125,7 @@ def _comparable(entries: list[Entry], folder: PulledFolder, layout: FolderLayout
         name = entry.id
         if entry.kind == "document":
             page = layout.pages.get(name)
-            is_file = page is None or page.git is not None or folder.has(layout.paths[name])
+            is_file = page is None or page.git is not None or layout.paths[name] in files
             name = name if entry.path is not None and is_file else f"text:{entry.title}"
         return replace(entry, id=name, target="", children=children)
 

@@ -126,22 +126,8 @@ def without_entries(entries: Iterable[Entry], ids: Collection[str]) -> Entries:
 
 def with_missing_entries(entries: Entries, known: Entries, missing: Collection[str]) -> Entries:
     """Return `entries` together with the entries of `known` whose IDs are in `missing`, at their positions in `known`."""
-    pages, sources = to_page_tree(entries), {entry.id: entry for entry in walk_entries(known)}
-    sources |= {entry.id: entry for entry in walk_entries(entries)}
-    known_pages = to_page_tree(known)
-    above, present = page_trees.parents(known_pages), page_trees.parents(pages)
-    for name in above:
-        if name not in missing or name in present:
-            continue
-        parent = above[name] if above[name] in present else None
-        siblings = [each for each, over in above.items() if over == above[name]]
-        present_siblings = [each for each, over in present.items() if over == parent]
-        before = [each for each in siblings[: siblings.index(name)] if each in present_siblings]
-        index = present_siblings.index(before[-1]) + 1 if before else 0
-        node = {"id": name, "type": sources[name].kind, "pages": []}
-        pages = page_trees.insert_page(pages, node, parent, index)
-        present = page_trees.parents(pages)
-    return _entries_of(pages, sources)
+    sources = {entry.id: entry for entry in (*walk_entries(known), *walk_entries(entries))}
+    return _entries_of(page_trees.with_missing_pages(to_page_tree(entries), to_page_tree(known), missing), sources)
 
 
 def to_page_tree(entries: Iterable[Entry]) -> Pages:

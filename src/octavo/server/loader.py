@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from octavo.api.content import Revision
 from octavo.api.safety import safe_address
 from octavo.documents import front_matter, page_trees
 from octavo.documents.folders.folder import (
@@ -36,7 +37,7 @@ from octavo.documents.folders.folder import (
     title_from_name,
     walk_entries,
 )
-from octavo.documents.folders.layout import read_layout, single_line
+from octavo.documents.folders.layout import FolderLayout, normalize, read_layout, single_line
 from octavo.documents.folders.table_of_contents import read_folder
 from octavo.documents.merging import revision_merge
 from octavo.documents.page_trees import EMPTY_REVISION, Pages, revision_differences
@@ -100,15 +101,17 @@ def load(
     before = record or {**EMPTY_REVISION, "keys": {}}
     # The first load stores many files, which is fast only in one transaction. Later loads store few: without a
     # transaction, other threads can write while the folder is read.
+    opened = _OpenedSpace.of(get_current(world, space["id"]), folder_read) if space is not None and record else None
     with world.store.transaction() if record is None else nullcontext():
-        after = _FolderReader(world, folder_read, before, on_progress).convert()
+        after = _FolderReader(world, folder_read, before, opened, on_progress).convert()
     with world.store.transaction():
         if space is None:
             name = (readable_name(folder_read.top.name) or "Untitled")[: spaces.TITLE_LIMIT]
             space = spaces.create_space(world, organization, title=name)
         world.store.set_setting(_setting_name(folder_read), space["id"])
+        base = opened.base_of_merge(world, before, after) if opened is not None else before
         revision, conflicts = _merge_changes(
-            world, space, before, after, was_loaded=record is not None, index_later=on_progress is not None
+            world, space, base, after, was_loaded=record is not None, index_later=on_progress is not None
         )
         world.store.put(f"/spaces/{space['id']}/folder", {"id": "folder", **after})
     return _summarize(world, space, revision, conflicts, folder_read)
@@ -185,6 +188,62 @@ def _blob(file: Json) -> str:
     return str(file["blob"])
 
 
+@dataclass(frozen=True)
+class _OpenedSpace:
+    """The content of the space of a folder, and its layout in the folder, to recognize changes of the space that were
+    exported to the folder."""
+
+    main: Json
+    layout: FolderLayout
+    folder: Folder
+    created: dict[str, str]
+    """IDs of the pages and files that the space has and the folder did not have, by the key that they get after an
+    export. The key of a group or link has its title."""
+
+    @classmethod
+    def of(cls, main: Json, folder: Folder) -> _OpenedSpace:
+        layout = FolderLayout.of_opened(Revision.model_validate(main), main["space"], folder)
+        created: dict[str, str] = {}
+        for page in layout.revision.walk():
+            if page.type in ("group", "link"):
+                created.setdefault(f"{page.type}:{page.title}", page.id)
+            elif page.git is None and page.id in layout.paths:
+                created.setdefault(f"page:{layout.paths[page.id]}", page.id)
+        for file in layout.revision.files:
+            if file.git is None and file.id in layout.paths:
+                created.setdefault(f"file:{layout.paths[file.id]}", file.id)
+        return cls(main, layout, folder, created)
+
+    def base_of_merge(self, world: World, before: Json, after: Json) -> Json:
+        """Return `before` with the page of the space for each page that `after` has because of an export. The page is then
+        no change of the space, so the form of its file wins: links are paths, and the text ends with a line feed."""
+        main_pages, earlier_pages = (
+            {page["id"]: page for page in page_trees.walk(each["pages"])} for each in (self.main, before)
+        )
+        exported = {
+            page["id"]: main_pages[page["id"]]
+            for page in page_trees.walk(after["pages"])
+            if page["id"] in main_pages
+            and page != earlier_pages.get(page["id"])
+            and self._is_exported(world, main_pages[page["id"]])
+        }
+
+        def replaced(page: Json) -> Json:
+            found = exported.get(page["id"], page)
+            return {**found, "pages": [*map(replaced, page["pages"])]} if "pages" in page else found
+
+        pages = page_trees.with_missing_pages(before["pages"], self.main["pages"], exported)
+        return {**before, "pages": [*map(replaced, pages)]}
+
+    def _is_exported(self, world: World, page: Json) -> bool:
+        """Return whether an export of a page of the space would not change its file."""
+        path = self.layout.paths.get(page["id"])
+        if path is None or page["type"] != "document" or not self.folder.has_file(Path(path)):
+            return False
+        text = normalize(self.folder.text(Path(path)) or "")
+        return normalize(self.layout.page_file(page["id"], page_text(world, page), text)) == text
+
+
 @dataclass
 class _FolderReader:
     """Converts a folder to pages and files. They keep their IDs from the last load."""
@@ -193,6 +252,8 @@ class _FolderReader:
     folder: Folder
     last_load: Json
     """Content of the folder when it was last loaded."""
+    opened: _OpenedSpace | None = None
+    """The space of the folder. None before the first load."""
     on_progress: Callable[[int, int], object] | None = None
     _keys: dict[str, str] = field(default_factory=dict)
     """IDs by key: `page:PATH`, `file:PATH`, `shared:PATH` for reusable content, or another key of `_key_of`."""
@@ -319,11 +380,22 @@ class _FolderReader:
             for page in page_trees.walk(self.last_load["pages"])
             if page["id"] in deleted_ids and "text" in page
         }
+        known_ids = {earlier_ids[key] for key in current_keys if key in earlier_ids}
         for entry, key in self._entries:
-            page_id = earlier_ids.get(key)
+            page_id = earlier_ids.get(key) or self._created_id(entry, key, known_ids)
             if page_id is None and entry.path in self._bodies and (body := self._bodies[entry.path][1]):
                 page_id = by_text.pop(self.world.store.put_blob(body), None)
             self._keys[key] = page_id or self.world.new_id()
+
+    def _created_id(self, entry: Entry, key: str, known_ids: set[str]) -> str | None:
+        """Return the ID of the page that was created in the space and exported as an entry, and add it to `known_ids`.
+        None if there is none."""
+        name = key if entry.path is not None else f"{entry.kind}:{entry.title}"
+        page_id = self.opened.created.get(name) if self.opened is not None else None
+        if page_id is None or page_id in known_ids:
+            return None
+        known_ids.add(page_id)
+        return page_id
 
     def _build_pages(self, entries: list[Entry], keys: dict[int, str], old: dict[str, Json]) -> Pages:
         result = []
@@ -409,7 +481,8 @@ class _FolderReader:
             data, earlier = self.folder.data(path), old.get(self.last_load["keys"].get(key), {})
             if data is None and not earlier:
                 continue
-            self._keys[key] = earlier.get("id") or self.world.new_id()
+            created = self.opened.created.get(key) if self.opened is not None else None
+            self._keys[key] = earlier.get("id") or created or self.world.new_id()
             files.append(earlier if data is None else self._file(path, data, earlier))
         return files
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from octavo.api.content import Page, Revision
+from octavo.api.content import File, Page, ReusableContent, Revision
 from octavo.api.folding import fold
 from octavo.documents import front_matter, links, page_trees
 from octavo.documents.folders.folder import (
@@ -25,6 +25,7 @@ from octavo.documents.folders.folder import (
     TAKEN,
     VARIABLES,
     Entry,
+    Folder,
     Problem,
     encode_scheme,
     is_page_path,
@@ -326,6 +327,20 @@ class FolderLayout:
             else:
                 paths[item] = taken[fold(path)] = path
         return cls(revision, space, paths, tuple(skipped))
+
+    @classmethod
+    def of_opened(cls, revision: Revision, space: str, folder: Folder) -> FolderLayout:
+        """Return the layout of a revision in the folder that was opened as `space`. The pages and files that were loaded
+        from the folder keep their paths, even those that a pull does not write."""
+        ids_by_path: dict[str, str] = {}
+        items: tuple[Page | File | ReusableContent, ...] = (
+            *revision.walk(), *revision.files, *revision.reusable_contents
+        )  # fmt: skip
+        for item in items:
+            path = item.git.path if item.git is not None else None
+            if path and folder.has_file(Path(path)):
+                ids_by_path.setdefault(path, item.id)
+        return cls.of(revision, space, {item_id: path for path, item_id in ids_by_path.items()})
 
     @cached_property
     def pages(self) -> Mapping[str, Page]:
