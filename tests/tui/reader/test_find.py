@@ -13,7 +13,7 @@ from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.comparison import compare
 from octavo.tui.render.painting import MOST_MATCHES
 from octavo.tui.widgets.commands import key_bar
-from tests.tui.reader.panes import PaneApp, screen
+from tests.tui.reader.panes import PaneApp, bar_column, screen
 
 PAGE = "\n\n".join(f"paragraph {number} of many" for number in range(40))
 
@@ -291,3 +291,19 @@ async def test_match_beyond_the_edge_of_a_wide_diagram_is_shown_and_marked() -> 
                 await pilot.pause()
         await pilot.press("slash", *"pier19", "enter")
         assert marked_text(app.pane) == "Pier19"
+
+
+async def test_match_that_wraps_in_a_table_does_not_shift_the_matches_in_other_rows() -> None:
+    first = f"| row 1 {'x ' * 3} water level {'x ' * 14} | {'y ' * 40} |\n"
+    page = (
+        "| A | B |\n|-|-|\n" + first + "".join(f"| row {number} | water level {number} |\n" for number in range(2, 5))
+    )
+    app = PaneApp(PageView())
+    async with app.run_test(size=(60, 30)) as pilot:
+        app.pane.show(parse(page), key="p")
+        assert "water level" not in screen(app.pane).partition("row 2")[0], "the words must be on two lines"
+        await pilot.press("slash", *"water level", "enter")
+        for number in range(1, 5):
+            assert bar_column(app.pane)[0].startswith(f"row {number}")
+            assert marked_text(app.pane) == ("water level" if number > 1 else "")
+            await pilot.press("n")

@@ -23,6 +23,7 @@ from octavo.tui.core.external_links import COPIED_BYTES
 from octavo.tui.reader.block_cursor import BlockCursor
 from octavo.tui.reader.reading_position import START, LinePosition, Lines
 from octavo.tui.reader.viewport import PanePart, Viewport, explain
+from octavo.tui.render.block_slices import whole_block
 from octavo.tui.render.painting import (
     MOST_MATCHES,
     BlockTextFinder,
@@ -210,16 +211,10 @@ class FindBar(PanePart):
 
     def _go_to_match(self, match: Match) -> None:
         self.viewport.contents.expand_to(match)
-        matches_in_unit = [each for each in self.matches if each.unit_index == match.unit_index]
-        visible_matches = self.viewport.contents.visible_matches(matches_in_unit)
-        nth = visible_matches.index(match) if match in visible_matches else 0
-        spans = self._match_spans(match.unit_index)
-        nth = min(nth, spans[-1].nth) if spans else -1
-        parts = [span for span in spans if span.nth == nth]
-        span = parts[0] if parts else None
-        line = span.line if span is not None else 0
         lines = self.viewport.virtual_lines.lines(match.unit_index)
-        block = self.viewport.contents.block_at(lines[line], span.start if span is not None else 0) if lines else None
+        line, parts = self._parts_of(match, lines)
+        nth = parts[0].nth if parts else -1
+        block = self.viewport.contents.block_at(lines[line], parts[0].start if parts else 0) if lines else None
         if block is not None:
             self.cursor.selected = (match.unit_index, block)
         rows, position = self.viewport.row_count, LinePosition(match.unit_index, line)
@@ -231,6 +226,29 @@ class FindBar(PanePart):
         self._current = (match.unit_index, nth)
         self.viewport.repaint()
         self.viewport.notify_moved()
+
+    def _parts_of(self, match: Match, lines: Sequence[Line]) -> tuple[int, list[MatchSpan]]:
+        """Return the line of a match in the lines of its unit, and the spans that show the match.
+
+        Text that wraps in a cell of a table is not found on the lines, because the cells of a row are side by side.
+        So the spans of a match in a table are only those on the lines of its row, and there may be none.
+        """
+        matches = self.viewport.contents.visible_matches(
+            [each for each in self.matches if each.unit_index == match.unit_index]
+        )
+        spans, first_line = self._match_spans(match.unit_index), 0
+        row = next((whole_block(each) for each in match.path if each.kind == "row"), None)
+        row_lines = [number for number, line in enumerate(lines) if row is not None and line.block is row]
+        if row_lines:
+            first_line, last_line = row_lines[0], row_lines[-1]
+            matches = [each for each in matches if any(whole_block(block) is row for block in each.path)]
+            spans = [each for each in spans if first_line <= each.line <= last_line]
+        shown = list(dict.fromkeys(span.nth for span in spans))
+        if not shown:
+            return first_line, []
+        nth = shown[min(matches.index(match) if match in matches else 0, len(shown) - 1)]
+        parts = [span for span in spans if span.nth == nth]
+        return parts[0].line, parts
 
     def _match_spans(self, unit_index: int) -> list[MatchSpan]:
         lines = self.viewport.virtual_lines.lines(unit_index)
