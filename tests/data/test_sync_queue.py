@@ -379,7 +379,7 @@ class SyncQueueRun(RuleBasedStateMachine):
 
 
 def test_each_want_is_satisfied_once() -> None:
-    run_state_machine_as_test(SyncQueueRun, settings=settings(max_examples=80, stateful_step_count=40, deadline=None))
+    run_state_machine_as_test(SyncQueueRun, settings=settings(max_examples=40, stateful_step_count=40, deadline=None))
 
 
 @pytest.mark.long

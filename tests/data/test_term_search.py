@@ -117,6 +117,7 @@ async def test_rename_in_many_pages_is_found_without_an_index(rename: Rename) ->
     assert min(recall, precision) >= 0.99
 
 
+@pytest.mark.before_release
 @in_many_pages
 async def test_index_saves_reading_the_pages_without_the_words(rename: Rename) -> None:
     await rename.read_on_main(*rename.pages)

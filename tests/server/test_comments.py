@@ -238,6 +238,7 @@ async def test_reaction_counts_each_user_once(ask: Ask, place: Discussion) -> No
     assert "1 to 50 characters" in await check_refused(ask(long, "sam"), 400)
 
 
+@pytest.mark.before_release
 async def test_reactions_by_many_users_take_linear_time(ask: Ask) -> None:
     space = await space_with(ask)
     posted = await ask(comments.Create(at=space.ref, body=Markdown(markdown="Hello")))

@@ -170,6 +170,7 @@ async def test_page_with_several_urls_is_imported_once(local_ask: Ask, web: WebS
     assert f"[itself]{link}" in ((await editor.page("Page A")).markdown or "")
 
 
+@pytest.mark.before_release
 async def test_page_nested_too_deeply_is_left_out_of_a_website(local_ask: Ask, web: WebServer) -> None:
     url = web.put("/", "<h1>Home</h1><a href='deep'>Deep</a>")
     web.put("/deep", "<div>" * 20_000)

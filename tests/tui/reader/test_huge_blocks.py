@@ -339,6 +339,7 @@ class _CountingName(str):
         return super().__hash__()
 
 
+@pytest.mark.before_release
 async def test_many_conflicts_are_numbered_in_linear_time() -> None:
     app = PaneApp(ThreeWayView())
     async with app.run_test(size=(150, 30)) as pilot:

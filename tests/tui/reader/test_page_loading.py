@@ -35,6 +35,7 @@ def test_first_screen_adds_no_steps_of_parsing() -> None:
     assert len(list(load.steps())) == 2 * 30, "one step to parse each block, and one to split it into units"
 
 
+@pytest.mark.before_release
 async def test_late_first_screen_is_shown_when_parsed() -> None:
     app = PaneApp(HeldPage())
     app.pane.loader.is_held_from_the_beginning = True
@@ -167,6 +168,7 @@ async def test_cursor_bar_stays_on_cut_block_when_pane_gets_wider(
         assert after[3] is before[3]
 
 
+@pytest.mark.before_release
 async def test_block_expanded_during_layout_stays_expanded() -> None:
     page = "<details>\n\n<summary>Closed</summary>\n\nInner words.\n\n</details>\n\n" + PAGE
     app = PaneApp(PageView())
@@ -184,6 +186,7 @@ async def test_block_expanded_during_layout_stays_expanded() -> None:
         assert "Inner words." not in screen(app.pane)
 
 
+@pytest.mark.before_release
 async def test_colors_that_arrive_later_reach_lines_laid_out_in_a_thread() -> None:
     page = PAGE + "\n\n```python\nimport harbour\n```\n"
     app = PaneApp(PageView())

@@ -74,7 +74,7 @@ class MessageRecorder(Scratch):
         self.keep(message)
 
 
-async def test_list_of_a_hundred_thousand_rows_draws_visible_rows_only() -> None:
+async def test_list_of_ten_thousand_rows_draws_visible_rows_only() -> None:
     rendered: list[int] = []
 
     def count_and_render(thing: Thing) -> Row:
@@ -84,16 +84,16 @@ async def test_list_of_a_hundred_thousand_rows_draws_visible_rows_only() -> None
     row_list: RowList[Thing] = RowList(count_and_render, key=lambda thing: thing.number)
     app = MessageRecorder(row_list)
     async with app.run_test(size=(60, 20)) as pilot:
-        row_list.show(make_things(100_000))
+        row_list.show(make_things(10_000))
         await pilot.pause()
         assert set(rendered) <= set(range(20))
         rendered.clear()
         await pilot.press("G")
-        assert "thing 99999" in shown(app)
-        assert set(rendered) <= {0, *range(99_979, 100_000)}
+        assert "thing 9999" in shown(app)
+        assert set(rendered) <= {0, *range(9_979, 10_000)}
         rendered.clear()
         await pilot.press("k")
-        assert set(rendered) <= {99_998, 99_999}, "a step of the cursor must render only two rows"
+        assert set(rendered) <= {9_998, 9_999}, "a step of the cursor must render only two rows"
 
 
 async def test_cursor_stays_on_its_row_and_line_when_rows_appear_above() -> None:
