@@ -93,3 +93,10 @@ def test_page_conflict_without_choices_is_not_unresolved() -> None:
         for answers in (("", ""), ("Keep.", "Delete."))
     ]
     assert ["Not resolved" in each for each in texts] == [False, True]
+
+
+def test_narrow_pane_keeps_each_key_beside_its_action() -> None:
+    page = merge(KEY, KEY.replace("noon", "dusk"), KEY.replace("noon", "night"))
+    for width in range(30, 70):
+        text = " | ".join(lines_of(page, width=width)).replace("\N{NO-BREAK SPACE}", " ")
+        assert all(keys in text for keys in ("m main", "t this change request", "b both", "e edit")), (width, text)

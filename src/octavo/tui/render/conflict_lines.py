@@ -21,7 +21,7 @@ from octavo.tui.render.diff_lines import render_diff_unit
 from octavo.tui.render.diff_sequence import build_diff
 from octavo.tui.render.diff_sides import SideWidths
 from octavo.tui.render.diff_units import ContextSize, DiffUnit
-from octavo.tui.render.layout_context import LayoutContext
+from octavo.tui.render.layout_context import LayoutContext, non_breaking
 from octavo.tui.render.styled_lines import Line, Piece, cells, crop, side_by_side, truncate, width_of, wrap, wrap_text
 from octavo.tui.render.styles import PLAIN, Styles
 
@@ -370,7 +370,8 @@ def _with_keys(styles: Styles, text: str, style: Style, keys: Iterable[tuple[str
     """Return a sentence followed by the keys that can be pressed."""
     pieces = [Piece(f"{text} ", style)]
     for key, action in keys:
-        pieces += [Piece(key, styles.accent + Style(bold=True)), Piece(f" {action}  ", styles.muted)]
+        label = non_breaking(f" {action}", styles)
+        pieces += [Piece(key, styles.accent + Style(bold=True)), Piece(f"{label}  ", styles.muted)]
     return [Line(part) for part in wrap(pieces, width)]
 
 
