@@ -184,7 +184,7 @@ async def test_f4_switches_to_another_account(stage: Stage) -> None:
     async with signed_in(stage) as computer:
         async with computer.play(computer.sign_in_methods.switch_account("work")) as run:
             await run.press("f4")
-            await run.hear("No other account is saved on this computer. Sign in to add another account.")
+            await run.hear("No other account is saved on this computer. Press f3 to sign in to another account.")
             await run.quit()
         await computer.add("second", "noor-haddad", OTHER_KEY)
         async with computer.play(computer.sign_in_methods.switch_account("work")) as run:

@@ -228,6 +228,10 @@ async def test_draft_of_a_page_is_marked_and_discarded_in_the_tree(stage: Stage)
 async def test_drafts_are_discarded_in_the_inbox(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("17 of 17")
+        await run.press("]", "]", "]", "]")
+        await run.see("Inbox · Unsent", "No unsent drafts.")
+        await run.press("[", "[", "[", "[")
+        await run.see("17 of 17")
         await run.app.session.drafts.save("comment harbour-api welcome ", "Half a thought about the tide.")
         await run.see("18 of 18")
         await run.press("G")

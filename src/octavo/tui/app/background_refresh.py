@@ -230,7 +230,7 @@ def _switch(app: Shell, _: object) -> None:
     current, methods = app.session.account, app.sign_in_methods
     others = [each for each in methods.accounts() if current is None or each.name != current.name]
     if not others:
-        app.explain("No other account is saved on this computer. Sign in to add another account.")
+        app.explain("No other account is saved on this computer. Press f3 to sign in to another account.")
         return
 
     def switch(name: str | None) -> None:

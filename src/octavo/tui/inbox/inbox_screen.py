@@ -330,7 +330,7 @@ class InboxScreen(ListView[InboxRow]):
             state.empty = "None of the items loaded so far need your attention."
             state.hint = f"{snapshot.unknown.summary}   Press r to refresh."
         elif tab != "all" and self.marked_rows.active:
-            state.empty = "Nothing needs your attention in this tab."
+            state.empty = "No unsent drafts." if tab == "unsent" else "Nothing needs your attention in this tab."
             state.hint = "Press [ or ] to switch tabs."
         elif is_quiet:
             state.custom_lines = self._day_summary
