@@ -89,7 +89,7 @@ def test_free_form_json_is_sanitized() -> None:
 
 
 def test_change_request_without_subject_has_a_title() -> None:
-    assert ChangeRequest.model_validate({"id": "c", "number": 7, "subject": ""}).title == "Untitled #7"
+    assert ChangeRequest.model_validate({"id": "c", "number": 7, "subject": ""}).title == "Untitled"
 
 
 def test_base_is_the_merged_ancestor_or_the_initial_revision() -> None:

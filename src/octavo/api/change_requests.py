@@ -52,8 +52,8 @@ class ChangeRequest(Model):
 
     @property
     def title(self) -> str:
-        """The subject, or “Untitled” and the number if there is no subject."""
-        return self.subject or f"Untitled #{self.number}"
+        """The subject, or “Untitled” if there is no subject."""
+        return self.subject or "Untitled"
 
     @property
     def description_text(self) -> str:
