@@ -126,7 +126,9 @@ class TopBar(_Bar):
         if self._is_demo:
             # The label of the demo matters more than the age of the data.
             with_account, right_parts = [full], [full, self._right_part(link, is_short=True)]
-            right_parts.append(self._right_part((link[0][0], "", link[2])))
+            if link[0].startswith(("● ", "○ cached ")):
+                sign = link[0][0]
+                right_parts.append(self._right_part((sign, sign, link[2])))
         layouts = (
             (_ACCOUNT_LAYOUTS[0], [self._right_part(link, show_account=True, show_user=True)]),
             *((layout, with_account) for layout in _ACCOUNT_LAYOUTS),
