@@ -36,8 +36,8 @@ class ExportChange:
 
 
 async def export_changes(folder: PulledFolder, reader: SpaceReader) -> tuple[list[ExportChange], tuple[Problem, ...]]:
-    """Return the changes that make a folder equal to the content of its space, and the pages that cannot be written.
-    Raises ApiError or OSError."""
+    """Return the changes that make a folder equal to the content of its space, and the pages and files that cannot be
+    written. Raises ApiError or OSError."""
     revision = await reader.revision()
     layout = FolderLayout.of_opened(revision, folder.space, read_folder(folder.top))
     pages = [page for page in revision.walk() if page.type == "document" and page.id in layout.paths]
@@ -115,8 +115,8 @@ def _summary_change(
 
 
 def _comparable(entries: list[Entry], layout: FolderLayout, files: Collection[str]) -> list[tuple[Any, ...]]:
-    """Return the structure of a table of contents. A page that was made from a folder or a text without a link is compared
-    by its title, because the entries in the folder have neither its ID nor its path."""
+    """Return the structure of a table of contents. A page without a file is compared by its title, because its entry in
+    the folder has neither ID nor path."""
 
     def without_source(entry: Entry) -> Entry:
         children = [without_source(child) for child in entry.children]

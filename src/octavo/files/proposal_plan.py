@@ -385,9 +385,8 @@ class FolderLinkTargets:
     def server_text(self, path: str, markdown: str, page: Page | None, server_markdown: str) -> str:
         """Return the text of the file at `path` with links that lead to the same targets on the server.
 
-        A link that `server_markdown` also has is written as there. Any other link stays relative if that leads to the
-        same page on the server. Otherwise, it gets the ID of its target. Links to new pages and files stay: see
-        `with_new_targets`.
+        A link that `server_markdown` also has is written as there. Any other link stays if it leads to the same page on
+        the server. Otherwise, it gets the ID of its target. `with_new_targets` changes links to new pages and files.
         """
         new_urls: dict[str, str] = {}
         if page is not None:

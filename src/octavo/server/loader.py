@@ -190,15 +190,14 @@ def _blob(file: Json) -> str:
 
 @dataclass(frozen=True)
 class _OpenedSpace:
-    """The content of the space of a folder, and its layout in the folder, to recognize changes of the space that were
-    exported to the folder."""
+    """Content of the space of an opened folder. It tells exported files from files that the user changed."""
 
     main: Json
     layout: FolderLayout
     folder: Folder
     created: dict[str, str]
-    """IDs of the pages and files that the space has and the folder did not have, by the key that they get after an
-    export. The key of a group or link has its title."""
+    """IDs of the pages and files that were created in the space, by the key of their file after an export. The key of a
+    group or link has its title."""
 
     @classmethod
     def of(cls, main: Json, folder: Folder) -> _OpenedSpace:
@@ -215,8 +214,8 @@ class _OpenedSpace:
         return cls(main, layout, folder, created)
 
     def base_of_merge(self, world: World, before: Json, after: Json) -> Json:
-        """Return `before` with the page of the space for each page that `after` has because of an export. The page is then
-        no change of the space, so the form of its file wins: links are paths, and the text ends with a line feed."""
+        """Return the base of a merge: `before`, with exported pages as the space has them now. With this base, only the
+        folder has changed an exported page, so its links get the form of the file and nothing is in conflict."""
         main_pages, earlier_pages = (
             {page["id"]: page for page in page_trees.walk(each["pages"])} for each in (self.main, before)
         )
@@ -388,8 +387,8 @@ class _FolderReader:
             self._keys[key] = page_id or self.world.new_id()
 
     def _created_id(self, entry: Entry, key: str, known_ids: set[str]) -> str | None:
-        """Return the ID of the page that was created in the space and exported as an entry, and add it to `known_ids`.
-        None if there is none."""
+        """Return the ID of an entry that was created in the space and then exported, and add it to `known_ids`. None for
+        other entries."""
         name = key if entry.path is not None else f"{entry.kind}:{entry.title}"
         page_id = self.opened.created.get(name) if self.opened is not None else None
         if page_id is None or page_id in known_ids:
