@@ -240,7 +240,7 @@ def reviewer_choices(
     for user, role in [*others, *people]:
         if user.id == author and user.id not in requests:
             continue
-        disabled_reason, right = "", ""
+        detail, disabled_reason, right = label(role) if role else "", "", ""
         if user.id in requests:
             right = f"requested {short_texts.short_age(requests[user.id].created_at)}".strip()
         elif review := reviews_by_id.get(user.id):
@@ -248,10 +248,9 @@ def reviewer_choices(
         elif user.id in recent:
             right = "recent"
         if role is not None and role not in _REVIEWER_ROLES and user.id not in requests:
-            disabled_reason = f"{label(role)}: cannot review. To review, a member needs at least the Reviewer role."
-        detail = label(role) if role else ""
+            detail, disabled_reason = "", f"{detail}: needs at least the Reviewer role."
         if user.id in reviews_by_id and user.id not in requests:
-            detail = f"{detail} · a new review request will make this review outdated".removeprefix(" · ")
+            detail = f"{detail} · a new request outdates this review".removeprefix(" · ")
         choices.append(Choice(user.id, user.name, detail, right, disabled_reason=disabled_reason))
     order = {each: index for index, each in enumerate([*requests, *reviews_by_id, *recent])}
     return sorted(
