@@ -217,6 +217,7 @@ _NOT_TEXT = re.compile(
 """Plain strings that YAML reads as another type."""
 _INDICATOR = re.compile(r"[-?:](?=[ \t]|$)|[,\[\]{}#&*!|>=%@`\"'\s]|---")
 """Start of a string that cannot be plain."""
+_PLAIN_NAME = re.compile(r"[\w$.-]+")
 _BREAKS_PLAIN = re.compile(r":(?=\s|$)|\s#|\s$|\t")
 """Text inside a string that cannot be plain."""
 _UNPRINTABLE = re.compile("[^\t\n\x20-\x7e\xa1-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
@@ -224,7 +225,10 @@ _UNPRINTABLE = re.compile("[^\t\n\x20-\x7e\xa1-\u2027\u202a-\ud7ff\ue000-\ufefe\
 
 def write_entry(key: str, value: Any, indent: str = "") -> Iterator[str]:
     """Yield the lines of an entry of a mapping. The value is a string, number, boolean, list or mapping."""
-    name = f"{indent}{write_scalar(key)}:"
+    scalar = write_scalar(key)
+    # The reader of front matter takes other names only in quotes.
+    is_unquoted = scalar == key and not _PLAIN_NAME.fullmatch(key)
+    name = f"{indent}'{key}':" if is_unquoted else f"{indent}{scalar}:"
     if isinstance(value, dict) and value:
         yield name
         for each, inner in value.items():
