@@ -307,3 +307,12 @@ def test_tools_match_the_table() -> None:
 
 def test_invisible_characters_are_escaped() -> None:
     assert safe_text("a\u202eb\U000e0041c é") == "a\\u202eb\\udb40\\udc41c é"
+
+
+@needs_mcp
+def test_closed_standard_input_is_named(tmp_path: Path) -> None:
+    line = CommandLine(tmp_path)
+    command = ["sh", "-c", 'exec "$0" "$@" <&-', *line.command("mcp", "--demo")]
+    ran = subprocess.run(command, env=line.environ, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert ran.stderr.startswith("octavo: Could not serve the tools: standard input or output is closed.")

@@ -122,6 +122,9 @@ def test_show_in_a_terminal_uses_the_pager(demo: CommandLine) -> None:
         ("harbour-api:concepts/tim", 3, "Did you mean concepts/time?"),
         ("harbour-api/999", 3, "Could not find change request 999 in Harbour API."),
         ("harbour-api@t999", 3, "Could not find thread t999 in harbour-api."),
+        ("harbour-api@..", 3, "Could not find thread .. in harbour-api."),
+        ("../../etc", 3, "Could not find the space ../../etc."),
+        ("handbook/99999999999999999999", 3, "Could not find the space handbook/99999999999999999999."),
         ("7", 2, "a number needs a space"),
         ("@nobody-here", 3, "Could not find the user"),
     ],
@@ -257,3 +260,20 @@ def test_search_without_results_suggests_a_word(demo: CommandLine) -> None:
     assert (ran.code, ran.out) == (0, "")
     assert ran.err == "octavo: No results for “webhok”. Did you mean “webhooks”?\n"
     assert demo.run("search", "webhok", "--demo", "--json").out == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("search", " "), 2, "Could not search: there are no words."),
+        (("search", "x" * 513), 2, "Could not search: use at most 512 characters."),
+        (("diff", "harbour-api/7", "--against", ""), 2, "'' is no id of a revision."),
+        (("show", "harbour-api:concepts/time", "--revision", "../x"), 2, "'../x' is no id of a revision."),
+        (("pull", "handbook", "docs", "--revision", ".."), 2, "'..' is no id of a revision."),
+        (("changes", "--author", ""), 3, "Could not find the user ."),
+    ],
+)
+def test_impossible_value_is_refused(demo: CommandLine, arguments: tuple[str, ...], code: int, said: str) -> None:
+    ran = demo.run(*arguments, "--demo")
+    assert (ran.code, ran.out) == (code, "")
+    assert said in ran.err

@@ -6,6 +6,7 @@ the model is created. See safety.py.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -82,17 +83,22 @@ def string_form(
     return StringConstraints(pattern=pattern, min_length=min_length, max_length=max_length)
 
 
-_ID = r"[^/\x00-\x1f\x7f-\x9f]"
+# Reject `.` and `..`, because they mean another resource in a path, even if they are encoded.
+_ID = r"^(?:\.{3}|\.{0,2}[^./\x00-\x1f\x7f-\x9f])[^/\x00-\x1f\x7f-\x9f]*$"
+_LONGEST_ID = 256
 Id = Annotated[
     str,
     string_form(
-        # Reject `.` and `..`, because they mean another resource in a path, even if they are encoded.
-        rf"^(?:\.{{3}}|\.{{0,2}}[^./\x00-\x1f\x7f-\x9f]){_ID}*$",
-        "an ID of at most 256 characters, without / and control characters",
-        max_length=256,
+        _ID, f"an ID of at most {_LONGEST_ID} characters, without / and control characters", max_length=_LONGEST_ID
     ),
 ]
 """An id. In a path, it is percent-encoded."""
+
+
+def is_id(text: str) -> bool:
+    """Return whether a text is valid as an id."""
+    return len(text) <= _LONGEST_ID and re.fullmatch(_ID, text) is not None
+
 
 IdOrObject = Annotated[Id | None, BeforeValidator(lambda value: value.get("id") if isinstance(value, dict) else value)]
 """The id of a resource that the server may send as a whole object."""

@@ -17,6 +17,7 @@ from octavo.api.errors import ApiError, NotFound, RateLimited, Unauthorized
 from octavo.api.operation import ChangeRequestRef, ContentRef, Discussion
 from octavo.api.safety import safe_line
 from octavo.api.spaces import Space
+from octavo.api.text import is_id
 from octavo.api.users import User
 from octavo.cli.access import read_settings
 from octavo.cli.output import declare_fields
@@ -270,18 +271,18 @@ async def find_named(references: References, text: str) -> Target | FoundThread:
 async def thread_at(references: References, target: Target, thread_id: str) -> FoundThread:
     """Return a thread of a space or change request. Raises ApiError, or Failure if there is none."""
     try:
-        comment = await references.live.fetch(comments.Get(at=target.at, comment_id=thread_id, format="markdown"))
+        if is_id(thread_id):
+            get = comments.Get(at=target.at, comment_id=thread_id, format="markdown")
+            return FoundThread(target, await references.live.fetch(get))
     except NotFound:
-        raise Failure(
-            f"Could not find thread {safe_line(thread_id[:60])} in {target.ref.without_page}.", NOT_FOUND
-        ) from None
-    return FoundThread(target, comment)
+        pass
+    raise Failure(f"Could not find thread {safe_line(thread_id[:60])} in {target.ref.without_page}.", NOT_FOUND)
 
 
 async def _find_by_id(references: References, thread_id: str) -> FoundThread:
     """Search for a thread by its id: first in the cache, then on the server. Raises Failure if there is none, and
     ApiError if the search was not complete."""
-    live, discussions = references.live, await _find_discussions(references)
+    live, discussions = references.live, await _find_discussions(references) if is_id(thread_id) else {}
     for at in discussions:
         cached = live.cache.get(open_threads_of(at))
         if cached is not None and any(each.id == thread_id for each in cached[0].items):

@@ -30,6 +30,7 @@ from octavo.api.organizations import List as ListOrganizations
 from octavo.api.organizations import ListMembers, Organization
 from octavo.api.safety import safe_line
 from octavo.api.spaces import Space
+from octavo.api.text import is_id
 from octavo.api.users import Me
 from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure, is_terminal, tell
 from octavo.data.loaders import all_items
@@ -107,6 +108,13 @@ class Target:
         """Link to the page, else to the change request, else to the space. Empty if the server sends none."""
         owner = self.page or self.change_request or self.space
         return owner.urls.app or ""
+
+
+def revision_id(text: str) -> str:
+    """Return the value of an option that names a revision. Raises ArgumentTypeError."""
+    if not is_id(text):
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no id of a revision. Use an id that the server has sent.")
+    return text
 
 
 def parse_ref(text: str) -> Ref:
@@ -236,15 +244,15 @@ class References:
         return replace(target, page=page, ref=replace(own, page=page.path or page.id))
 
     async def _fetch_change_request(self, space: Space, space_name: str, number_or_id: str) -> ChangeRequest:
-        at = ChangeRequestRef(space_id=space.id, change_request_id=number_or_id)
         try:
-            change_request = await self.live.fetch(GetChangeRequest(at=at))
+            if is_id(number_or_id):
+                at = ChangeRequestRef(space_id=space.id, change_request_id=number_or_id)
+                return (await self.live.fetch(GetChangeRequest(at=at))).with_space(space.ref)
         except NotFound:
-            hint = f"For a list, run: octavo changes -s {space_name}"
-            raise Failure(
-                f"Could not find change request {number_or_id[:60]} in {space.title}. {hint}", NOT_FOUND
-            ) from None
-        return change_request.with_space(space.ref)
+            pass
+        hint = f"For a list, run: octavo changes -s {space_name}"
+        name = safe_line(number_or_id[:60])
+        raise Failure(f"Could not find change request {name} in {space.title}. {hint}", NOT_FOUND)
 
     async def page(self, target: Target, name: str) -> Page:
         """Return the page whose path, id or title is `name`, without its text. Raises ApiError or Failure."""

@@ -18,6 +18,7 @@ from octavo.api.errors import ApiError, Unauthorized
 from octavo.cli.access import home_of, read_account_and_key, read_settings
 from octavo.cli.arguments import add_command
 from octavo.cli.commands import Command
+from octavo.cli.connection import failure_of
 from octavo.cli.event_log import LOG
 from octavo.cli.output import Column, Output, add_output_options, declare_fields, start_browser
 from octavo.cli.standard_streams import (
@@ -134,7 +135,9 @@ def _run(options: argparse.Namespace) -> int:
         return actions[options.action](settings, options)
     except Unauthorized as error:
         raise Failure(str(error), NOT_SIGNED_IN, error="token-rejected") from error
-    except (ApiError, StoreUnavailable, ValueError, OSError) as error:
+    except ApiError as error:
+        raise failure_of(error, "sign in" if options.action == "login" else "replace the API key") from error
+    except (StoreUnavailable, ValueError, OSError) as error:
         raise Failure(in_words(error)) from error
 
 

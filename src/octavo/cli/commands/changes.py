@@ -120,8 +120,8 @@ class ChangeList:
             return
         columns = CHANGES_COLUMNS if self._space is not None else _SPACE_COLUMNS
         with Output(options, CHANGE_FIELDS, columns, empty="No change requests.") as output:
-            author = await references.user(options.author) if options.author else None
-            reviewer = await references.user(options.reviewer) if options.reviewer else None
+            author = await references.user(options.author) if options.author is not None else None
+            reviewer = await references.user(options.reviewer) if options.reviewer is not None else None
             batch: list[ChangeRequest] = []
             async for each in self._items(author, output):
                 batch.append(each)

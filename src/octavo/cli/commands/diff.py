@@ -16,7 +16,7 @@ from octavo.cli.comparisons import PageTexts, changed_items, find_versions, load
 from octavo.cli.connection import run_connected
 from octavo.cli.output import Field, Style, add_output_options, print_object, print_text, wanted_fields
 from octavo.cli.pulled_folders import file_failures, find_pulled_folder, has_pulled_folder, path_in
-from octavo.cli.refs import References, Target
+from octavo.cli.refs import References, Target, revision_id
 from octavo.cli.review_export import ExportOptions, export_review, export_texts
 from octavo.cli.standard_streams import USAGE, Failure, tell, write_out
 from octavo.documents.diff_text import source_diff
@@ -94,6 +94,7 @@ def declare(command: argparse.ArgumentParser) -> None:
     command.add_argument("page", nargs="?", metavar="PAGE", help="only this page, by its path, id or title")
     command.add_argument(
         "--against",
+        type=revision_id,
         default="base",
         metavar="base|main|my-review|REVISION",
         help="the version to compare with (default: base)",

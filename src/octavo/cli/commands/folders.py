@@ -28,7 +28,7 @@ from octavo.cli.pulled_folders import (
     report_progress,
     tell_first,
 )
-from octavo.cli.refs import Ref, References, parse_ref, short_name
+from octavo.cli.refs import Ref, References, parse_ref, revision_id, short_name
 from octavo.cli.standard_streams import BLOCKED, FAILED, NOT_FOUND, UNKNOWN, USAGE, Failure, tell, write_out
 from octavo.documents.folders.folder import fingerprint
 from octavo.documents.folders.layout import encode_like
@@ -56,7 +56,9 @@ _START_FILES = ("SUMMARY.md", ".gitbook.yaml")
 def _declare_pull(command: argparse.ArgumentParser) -> None:
     command.add_argument("ref", nargs="?", metavar="SPACE", help="the space; without SPACE, the folder is updated")
     command.add_argument("directory", nargs="?", metavar="DIR", help="the folder (default: named after the space)")
-    command.add_argument("--revision", metavar="ID", help="the revision to write (default: the current one)")
+    command.add_argument(
+        "--revision", type=revision_id, metavar="ID", help="the revision to write (default: the current one)"
+    )
     add_output_options(command, prints_rows=False)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,10 @@ def declare(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     if find_spec("mcp") is None:
         raise Failure(MISSING, FAILED)
+    if sys.stdin is None or sys.stdout is None:
+        raise Failure(
+            "Could not serve the tools: standard input or output is closed. An agent must start octavo mcp.", FAILED
+        )
     names = [each.strip() for each in (options.space or os.environ.get("OCTAVO_SPACE", "")).split(",") if each.strip()]
     options.space = None
     # The variable may list several spaces, but `References` and programs that Octavo starts expect one name.

@@ -28,7 +28,7 @@ from octavo.cli.connection import (
     text_option,
 )
 from octavo.cli.output import add_output_options, declare_fields, print_object, wanted_fields
-from octavo.cli.refs import References, Target
+from octavo.cli.refs import References, Target, revision_id
 from octavo.cli.review_export import ExportOptions, change_request_ref, export_review, page_paths, proposed_row
 from octavo.cli.review_import import (
     REPORT_FORMATS,
@@ -184,7 +184,10 @@ def declare(command: argparse.ArgumentParser) -> None:
     command.add_argument("--changed-only", action="store_true", help="with --json: leave out unchanged blocks")
     add_text_options(command)
     command.add_argument(
-        "--revision", metavar="ID", help="with a verdict: the revision that you reviewed (default: the one shown last)"
+        "--revision",
+        type=revision_id,
+        metavar="ID",
+        help="with a verdict: the revision that you reviewed (default: the one shown last)",
     )
     add_sending_options(command)
     add_output_options(command, prints_rows=False)

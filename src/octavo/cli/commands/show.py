@@ -28,7 +28,7 @@ from octavo.cli.output import (
     print_text,
     wanted_fields,
 )
-from octavo.cli.refs import References, Target
+from octavo.cli.refs import References, Target, revision_id
 from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure, write_out
 from octavo.documents.page_trees import changed_pages
 from octavo.documents.source_reader import parse
@@ -60,7 +60,7 @@ def declare(command: argparse.ArgumentParser) -> None:
     forms.add_argument("--raw", action="store_true", help="print the Markdown")
     forms.add_argument("--threads", action="store_true", help="print the threads")
     forms.add_argument("--outline", action="store_true", help="print the headings of a page, or the pages of a space")
-    command.add_argument("--revision", metavar="ID", help="print the page as it is in a revision")
+    command.add_argument("--revision", type=revision_id, metavar="ID", help="print the page as it is in a revision")
     command.add_argument("--width", type=int, metavar="N", help="wrap text after N columns")
     add_web_option(command)
     add_output_options(command, prints_rows=False)
