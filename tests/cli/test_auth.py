@@ -85,6 +85,11 @@ def test_logout_deletes_the_key_and_keeps_drafts(octavo: Octavo, server_url: str
     state.close()
 
 
+def test_logout_without_an_account_ends_as_not_signed_in(octavo: Octavo) -> None:
+    ran = octavo("auth", "logout")
+    assert (ran.code, ran.out, ran.err) == (4, "", "octavo: You are not signed in. Run: octavo auth login\n")
+
+
 @pytest.mark.usefixtures("key_on_stdin")
 @pytest.mark.parametrize("more", [(), ("--drafts",)])
 def test_logout_keeps_and_counts_unsent_writes(

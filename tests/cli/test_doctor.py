@@ -365,4 +365,4 @@ def test_bundle_has_checks_log_and_names_of_settings_but_no_values(home: Command
     assert str(home.folder) in at_the_root.read_text()
     again = home.run("doctor", "--bundle", str(path), environ=account)
     assert again.code == 1
-    assert "File exists" in again.err or "file exists" in again.err
+    assert "file exists. Check the file or folder, then try again." in again.err

@@ -28,7 +28,7 @@ def file_failures(action: str) -> Iterator[None]:
     except FolderInUse as error:
         raise Failure(str(error)) from error
     except OSError as error:
-        raise Failure(f"Could not {action}: {in_words(error)}") from error
+        raise Failure(f"Could not {action}: {in_words(error, is_own=False)}") from error
 
 
 def find_pulled_folder() -> PulledFolder:

@@ -111,13 +111,14 @@ class SetValue:
     """The environment variable, or the file and line."""
 
 
-def in_words(error: Exception) -> str:
-    """Return the message of an error. For a file or folder of Octavo that cannot be used, it also says what to do."""
+def in_words(error: Exception, *, is_own: bool = True) -> str:
+    """Return the message of an error. For a file or folder that cannot be used, it also says what to do. `is_own` is False
+    for a file or folder that the user named, and True for those of Octavo."""
     if not isinstance(error, OSError) or error.errno is None or not error.strerror:
         return str(error)
     named = f"Could not use {error.filename}: " if error.filename else ""
     step = "Check the file or folder, then try again."
-    if error.errno in _NOT_WRITABLE:
+    if is_own and error.errno in _NOT_WRITABLE:
         step = (
             "Make the folder writable, or set OCTAVO_CONFIG_DIR, OCTAVO_DATA_DIR, OCTAVO_STATE_DIR, and OCTAVO_CACHE_DIR "
             "to writable folders."

@@ -240,7 +240,11 @@ def _refresh(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def _logout(settings: Settings, options: argparse.Namespace) -> int:
-    signed_out = signing_in.logout(home_of(settings).with_longer_timeout(tell), options.profile)
+    home = home_of(settings).with_longer_timeout(tell)
+    try:
+        signed_out = signing_in.logout(home, options.profile)
+    except ValueError as error:
+        raise Failure(str(error), _code_without_profile(home)) from error
     accounts = AccountNames(settings.state_folder)
     name = accounts.name_of(Access(signed_out.profile.origin, signed_out.profile, signed_out.profile.store))
     remains: LocalRemains = _sign_out(settings, name, *accounts.earlier_names_of(name), drafts=options.drafts)
@@ -255,6 +259,12 @@ def _logout(settings: Settings, options: argparse.Namespace) -> int:
     if signed_out.key_left:
         raise Failure(signed_out.key_left)
     return 0
+
+
+def _code_without_profile(home: signing_in.Home) -> int:
+    """Return the exit code of a command that has not found its profile."""
+    saved = home.read()
+    return FAILED if saved.problem else NOT_FOUND if saved.entries else NOT_SIGNED_IN
 
 
 @dataclass(frozen=True)
@@ -344,9 +354,7 @@ def _switch(settings: Settings, options: argparse.Namespace) -> int:
     try:
         profile = signing_in.switch(home, options.name)
     except ValueError as error:
-        saved = home.read()
-        code = FAILED if saved.problem else NOT_FOUND if saved.entries else NOT_SIGNED_IN
-        raise Failure(str(error), code) from error
+        raise Failure(str(error), _code_without_profile(home)) from error
     _say(f"The current profile is now {profile.name} ({profile.origin}).")
     return 0
 

@@ -48,7 +48,7 @@ def _run_doctor(options: argparse.Namespace) -> int:
         try:
             write_bundle(options.bundle, checks, settings)
         except OSError as error:
-            raise Failure(f"Could not write the file for a bug report: {in_words(error)}") from error
+            raise Failure(f"Could not write the file for a bug report: {in_words(error, is_own=False)}") from error
     return FAILED if any(each.status == "error" for each in checks) else 0
 
 
