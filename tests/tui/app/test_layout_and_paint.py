@@ -53,7 +53,6 @@ class CountingKeyBar(KeyBar):
 KEYS: Commands[OneKeyApp] = Commands(
     "keys",
     (Command("act", "a", "Act", "Act", run=lambda _, app: None, why_not=lambda _, app: app.disabled_reason()),),
-    find=lambda app: app,
 )
 
 

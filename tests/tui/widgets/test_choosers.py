@@ -29,7 +29,6 @@ PAGE: Commands[ReviewPage] = Commands(
                 why_not=lambda _, page: "Merging needs the create role; you have review."),
         Command("thread", "t,T", "Next thread", "Go to the next open thread", run=lambda _, page: page.done.append("thread")),
     ),
-    find=lambda page: page,
 )  # fmt: skip
 
 

@@ -48,7 +48,6 @@ PAGE: Commands[PageWithCommands] = Commands(
                 applies=lambda _, page: page.has_thread),
         Command("down", "j", "Down", "Down", run=lambda _, page: page.done.append("down"), shown=False),
     ),
-    find=lambda page: page,
 )  # fmt: skip
 
 

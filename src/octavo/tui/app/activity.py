@@ -107,7 +107,6 @@ ACTIVITY: Commands[ActivityScreen] = Commands(
                 run=lambda _, view: view.discard(), why_not=_why_not_discarded, applies=_can_discard),
         Command("close", "escape,q,exclamation_mark", "Close", "Close the activity list", run=lambda _, view: view.dismiss(None)),
     ),
-    find=lambda view: view,
 )  # fmt: skip
 
 

@@ -290,5 +290,4 @@ ACCOUNT: Commands[Shell] = Commands(
                 run=_sign_out, why_not=_why_not_sign_out, is_available=_is_signed_in,
                 offered_on_failure=_needs_api_key),
     ),
-    find=lambda app: app,
 )  # fmt: skip

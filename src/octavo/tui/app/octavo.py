@@ -177,7 +177,6 @@ ANYWHERE: Commands[Octavo] = Commands(
         Command("quit", "ctrl+q", "Quit", "Quit Octavo", run=lambda app, _: app.action_quit(), shown=False, priority=True),
         Command("suspend", "ctrl+z", "Suspend", "Suspend Octavo and return to the shell", run=lambda app, _: app.action_suspend_process(), shown=False),
     ),
-    find=lambda app: app,
 )  # fmt: skip
 """The commands that work everywhere except in dialogs."""
 MISTAKES_SECONDS = 15.0

@@ -109,7 +109,6 @@ UNSAVED: Commands[UnsavedDrafts] = Commands(
         Command("copy", "c", "Copy", "Copy the drafts to the clipboard", run=lambda _, dialog: dialog.copy()),
         Command("write", "w", "Write to a file", "Write the drafts to a file", run=lambda _, dialog: dialog.write()),
     ),
-    find=lambda dialog: dialog,
 )
 
 

@@ -40,7 +40,6 @@ SIGN_IN: Commands[SignInScreen] = Commands(
         # In an input, `?` is typed as a character, so the help has another key there.
         Command("help", "f1", "Help", "Show help for this screen", run=lambda app, _: app.show_help(), is_available=lambda _, view: isinstance(view.focused, Input)),
     ),
-    find=lambda view: view,
 )  # fmt: skip
 
 

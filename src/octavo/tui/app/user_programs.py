@@ -290,7 +290,7 @@ def add_custom_commands(app: Shell) -> tuple[str, ...]:
     keys, problems = usable_keys(app.settings, app.keys_of_user, type(app))
     runner = _Runner(app)
     commands = tuple(runner.command(each, keys[each.name]) for each in app.settings.commands)
-    add_commands(app, Commands("custom", commands, find=lambda place: place))
+    add_commands(app, Commands("custom", commands))
     return problems
 
 

@@ -44,7 +44,6 @@ _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 AUTOCOMPLETE: Commands[Autocomplete[Any]] = Commands(
     "chooser",
     (Command("take", "tab", "Insert", "Insert the selected item", run=lambda _, view: view.choose(), shown=False, priority=True),),
-    find=lambda view: view,
 )  # fmt: skip
 
 

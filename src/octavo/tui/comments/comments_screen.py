@@ -68,7 +68,6 @@ THREADS: Commands[CommentsScreen] = Commands(
         Command("previous", "K,T", "Previous thread", "Go to the previous thread", run=lambda app, view: view.rows.move(-1), shown=False),
         Command("list", "escape", "Back", "Go back to the list or clear the filters", run=lambda app, view: view.back_to_list(), shown=False),
     ),
-    find=lambda view: view,
 )  # fmt: skip
 """Commands for the list of threads."""
 

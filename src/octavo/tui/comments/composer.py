@@ -70,7 +70,6 @@ COMPOSER: Commands[Composer] = Commands(
                 is_available=lambda _, composer: bool(composer.replies), priority=True, shown=False),
         Command("close", "escape", "Close", "Close and keep the text as a draft", run=lambda _, composer: composer.close_keeping_draft(), priority=True),
     ),
-    find=lambda view: view,
 )  # fmt: skip
 
 

@@ -39,7 +39,6 @@ THREAD_DIALOG: Commands[ThreadDialog] = Commands(
                 run=lambda app, _: app.go(ToActivity()), key_display="!", shown=False),
         Command("help", "question_mark", "Help", "Show help for this thread", run=lambda app, _: app.show_help(), shown=False),
     ),
-    find=lambda view: view,
 )  # fmt: skip
 
 

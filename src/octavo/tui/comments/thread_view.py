@@ -93,7 +93,6 @@ SUGGESTION: Commands[ThreadView] = Commands(
                 why_not=lambda app, view: app.why_not_apply(view.at, view.comment, view.message, True),
                 is_available=lambda app, view: _has_suggestion(view)),
     ),
-    find=lambda view: view,
 )  # fmt: skip
 MESSAGES: Commands[ThreadView] = Commands(
     "thread",
@@ -106,7 +105,6 @@ MESSAGES: Commands[ThreadView] = Commands(
         Command("page_down", "ctrl+d,pagedown,space", "Page down", "Scroll down", run=lambda app, view: view.scroll_by_page(1), shown=False),
         Command("page_up", "ctrl+u,pageup,b", "Page up", "Scroll up", run=lambda app, view: view.scroll_by_page(-1), shown=False),
     ),
-    find=lambda view: view,
 )  # fmt: skip
 
 

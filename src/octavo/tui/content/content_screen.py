@@ -250,7 +250,6 @@ CONTENT: Commands[ContentScreen] = Commands(
         Command("zoom", "z", "Zoom", "Show only the page, or show all panes", run=_zoom, why_not=_why_no_page, shown=False,
                 title_now=lambda _, view: "Show all panes" if view.has_class("-zoomed") else None),
     ),
-    find=lambda view: view,
 )  # fmt: skip
 
 

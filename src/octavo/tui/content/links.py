@@ -130,7 +130,6 @@ LINK: Commands[LinkLocation] = Commands(
 LINKS: Commands[LinksScreen] = Commands(
     "links",
     (Command("up", "escape", "Back", "Go back", run=lambda _, view: view.go_up_or_back(), shown=False),),
-    find=lambda view: view,
 )
 
 
@@ -385,7 +384,6 @@ FILES: Commands[FilesScreen] = Commands(
         Command("sort", "S", "Sort", "Sort files", run=lambda _, view: view.choose_list_order("Sort files"), id="file.sort"),
         Command("up", "escape", "Back", "Go back", run=lambda _, view: view.go_up_or_back(), shown=False),
     ),
-    find=lambda view: view,
 )  # fmt: skip
 
 

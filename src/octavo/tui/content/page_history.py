@@ -200,7 +200,6 @@ HISTORY: Commands[PageHistoryScreen] = Commands(
         Command("newer", "K", "Newer", "Go to the next newer revision", run=lambda _, view: view.rows.move(-1), shown=False),
         Command("up", "escape", "Back", "Go back", run=lambda _, view: view.go_up_or_back(), shown=False),
     ),
-    find=lambda view: view,
 )  # fmt: skip
 
 

@@ -100,7 +100,6 @@ SEARCH: Commands[SearchScreen] = Commands(
                 run=_open_in_browser, why_not=_why_no_link, shown=False, priority=True),
         Command("close", "escape", "Close", "Close the search", run=lambda _, view: view.dismiss(None), priority=True),
     ),
-    find=lambda view: view,
 )  # fmt: skip
 
 

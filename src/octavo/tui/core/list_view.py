@@ -212,7 +212,6 @@ TAB_COMMANDS: Commands[ListView[Any]] = Commands(
                 run=lambda _, view: view.sections.switch(-1)),
         Command("next_section", "right_square_bracket", "Next tab", "Go to the next tab", key_display="]", run=lambda _, view: view.sections.switch(1)),
     ),
-    find=lambda view: view,
 )  # fmt: skip
 """Commands that switch between the tabs of a list."""
 PREVIEW_COMMANDS: Commands[Preview] = Commands(

@@ -156,7 +156,6 @@ LIST_COMMANDS: Commands[InboxScreen] = Commands(
                 run=lambda _, view: view.choose_list_order("Sort the inbox")),
         Command("list", "escape", "Back", "Go back to the list, or clear the filter", run=lambda _, view: view.back_to_list(), shown=False),
     ),
-    find=lambda view: view,
 )  # fmt: skip
 """Commands for the list."""
 

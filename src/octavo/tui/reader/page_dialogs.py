@@ -52,7 +52,6 @@ NOTE: Commands[TextDialog] = Commands(
         Command("close", "escape,q", "Close", "Close the dialog", run=lambda _, dialog: dialog.dismiss(None)),
         Command("help", "question_mark", "Help", "Show the keyboard shortcuts for this dialog", run=lambda app, _: app.show_help(), shown=False),
     ),
-    find=lambda view: view,
 )  # fmt: skip
 
 
@@ -151,7 +150,6 @@ ROW: Commands[TableRowDialog] = Commands(
         Command("close", "escape,q", "Close", "Go back to the page", run=lambda _, dialog: dialog.close()),
         Command("help", "question_mark", "Help", "Show the help for this row", run=lambda app, _: app.show_help(), shown=False),
     ),
-    find=lambda view: view,
 )  # fmt: skip
 
 
@@ -304,7 +302,6 @@ PICTURE: Commands[ImageScreen] = Commands(
         Command("again", "r", "Retry", "Reload the image", run=lambda _, screen: screen.reload(), shown=False),
         Command("close", "escape,q", "Close", "Go back to the page", run=lambda _, screen: screen.dismiss(None)),
     ),
-    find=lambda view: view,
 )  # fmt: skip
 
 

@@ -177,7 +177,6 @@ WIDTH: Commands[PageView] = Commands(
         Command("wrap", "W", "Width", "Change the text width",
                 run=lambda _, page: page.switch_line_width(), why_not=_why_no_width, shown=False),
     ),
-    find=lambda view: view,
 )  # fmt: skip
 
 

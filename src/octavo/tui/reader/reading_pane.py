@@ -405,7 +405,6 @@ READ_ON: Commands[Reader] = Commands(
     (
         Command("read_on", "space", "Scroll", "Scroll down; at the end, go to the next page", run=_read_on, shown=False),
     ),
-    find=lambda view: view,
 )  # fmt: skip
 MOTIONS: Commands[Reader] = Commands(
     "page",
@@ -420,7 +419,6 @@ MOTIONS: Commands[Reader] = Commands(
         Command("prev_block", "left_parenthesis", "Previous block", "Select the previous block", run=lambda _, pane: pane.select_block(-1), shown=False),
         Command("next_block", "right_parenthesis", "Next block", "Select the next block", run=lambda _, pane: pane.select_block(1), shown=False),
     ),
-    find=lambda view: view,
 )  # fmt: skip
 
 

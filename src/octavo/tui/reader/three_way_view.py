@@ -225,7 +225,6 @@ CONFLICTS: Commands[ThreeWayView] = Commands(
         Command("previous", "N", "Previous conflict", "Go to the previous conflict", run=lambda _, view: view.go_to_conflict(-1), shown=False),
         Command("unfold", "equals_sign,enter", "Context", "Show or hide unchanged text", run=lambda _, view: view.toggle_context(), shown=False),
     ),
-    find=lambda view: view,
 )  # fmt: skip
 
 

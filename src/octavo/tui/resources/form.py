@@ -69,7 +69,6 @@ FORM_COMMANDS: Commands[FormDialog] = Commands(
         Command("next", "tab", "Next", "Go to the next field", run=lambda _, form: form.focus_next(), shown=False),
         Command("previous", "shift+tab", "Previous", "Go to the previous field", run=lambda _, form: form.focus_previous(), shown=False),
     ),
-    find=lambda form: form,
 )  # fmt: skip
 
 

@@ -161,7 +161,6 @@ TABLE_COMMANDS: Commands[BrowserScreen] = Commands(
         Command("previous", "K", "Previous", "Go to the previous item", run=lambda _, view: view.rows.move(-1), shown=False),
         Command("up", "escape", "Back", "Go up one level", run=lambda _, view: view.go_up(), shown=False),
     ),
-    find=lambda view: view,
 )  # fmt: skip
 """Commands of the tables."""
 

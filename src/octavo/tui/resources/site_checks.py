@@ -333,7 +333,6 @@ TEST_COMMANDS: Commands[ConditionTest] = Commands(
         Command("close", "escape", "Close", "Close the dialog and keep the claims", run=lambda _, view: view.save_and_close(), priority=True),
         Command("next", "tab", "Next", "Switch between the condition and the claims", run=lambda _, view: view.focus_next(), shown=False),
     ),
-    find=lambda view: view,
 )  # fmt: skip
 
 

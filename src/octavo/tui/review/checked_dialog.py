@@ -81,7 +81,6 @@ CHECKED_COMMANDS: Commands[CheckedDialog[Any]] = Commands(
         Command("archive", "L", "Archive", "Archive the change request instead", run=lambda _, dialog: dialog.archive(),
                 is_available=lambda _, dialog: dialog.content is not None and dialog.content.archive is not None),
     ),
-    find=lambda dialog: dialog,
 )  # fmt: skip
 
 

@@ -361,7 +361,6 @@ PREVIEW_COMMANDS: Commands[MergedPreviewScreen] = Commands(
         Command("send", "ctrl+s", "Save", "Save this page", writes=True, run=lambda _, screen: screen.send(),
                 why_not=lambda _, screen: screen.why_not_send()),
     ),
-    find=lambda view: view,
 )  # fmt: skip
 
 

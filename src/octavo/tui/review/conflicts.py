@@ -103,7 +103,6 @@ CONFLICT_COMMANDS: Commands[ConflictsScreen] = Commands(
         Command("browser", "o", "Open in browser", "Open the change request in the browser", run=_open_outside, why_not=_why_not_outside, shown=False),
         Command("up", "escape", "Back", "Go back and keep your choices", run=lambda _, view: view.go_up_or_back(), shown=False),
     ),
-    find=lambda view: view,
 )  # fmt: skip
 _ON_CONFLICT = frozenset(f"conflict.{name}" for name in ("main", "this", "both", "words", "edit", "follow"))
 """Commands on the selected conflict. They wait while its page is loading."""

@@ -335,7 +335,6 @@ ORDER_COMMANDS: Commands[MergeSeveralDialog] = Commands(
         Command("earlier", "K", "Move up", "Move this change request up in the merge order",
                 run=lambda _, dialog: dialog.move(-1), why_not=lambda _, dialog: dialog.why_not_moved(-1)),
     ),
-    find=lambda dialog: dialog,
 )  # fmt: skip
 
 

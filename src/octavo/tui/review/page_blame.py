@@ -85,7 +85,6 @@ BLAME: Commands[BlameScreen] = Commands(
                 run=lambda _, view: view.load_older(), why_not=_why_no_older, applies=lambda _, view: view.blame.has_older),
         Command("up", "escape", "Back", "Go back", run=lambda _, view: view.go_up_or_back(), shown=False),
     ),
-    find=lambda view: view,
 )  # fmt: skip
 
 

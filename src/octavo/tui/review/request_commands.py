@@ -63,7 +63,6 @@ REVIEWER_COMMANDS: Commands[ReviewersScreen] = Commands(
         Command("ask", "ctrl+s", "Request", "Request reviews from the selected people", priority=True,
                 writes=True, run=lambda _, dialog: dialog.submit(), why_not=lambda _, dialog: dialog.why_not_submit()),
     ),
-    find=lambda dialog: dialog,
 )  # fmt: skip
 
 

@@ -230,7 +230,6 @@ LIST_COMMANDS: Commands[RequestListScreen] = Commands(
         Command("mine", "at", "Mine", "Switch between your change requests and all change requests", key_display="@", shown=False, id="list.mine",
                 run=_toggle_mine),
     ),
-    find=lambda view: view,
 )  # fmt: skip
 
 

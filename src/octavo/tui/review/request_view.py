@@ -322,7 +322,6 @@ VIEW_COMMANDS: Commands[ChangeRequestScreen] = Commands(
         Command("export", "ctrl+e", "Export", "Export the change request or the selected page", run=_export, shown=False),
         Command("up", "escape", "Back", "Go back to the pages, then to the list", run=lambda _, view: view.go_up_or_back(), shown=False),
     ),
-    find=lambda view: view,
 )  # fmt: skip
 
 

@@ -315,7 +315,6 @@ LIST_COMMANDS: Commands[PendingCommentsScreen] = Commands(
                 writes=True, run=lambda _, dialog: dialog.send_all(), why_not=lambda _, dialog: None if dialog.pending else _EMPTY_TEXT),
         Command("close", "escape,q,H", "Close", "Close the list and keep the comments pending", run=lambda _, dialog: dialog.close()),
     ),
-    find=lambda dialog: dialog,
 )  # fmt: skip
 
 

@@ -48,7 +48,6 @@ PREVIEW_COMMANDS: Commands[SuggestionPreviewScreen] = Commands(
         Command("next", "t", "Next suggestion", "Go to the next suggestion", run=lambda _, screen: screen.go_to_suggestion(1)),
         Command("previous", "T", "Previous suggestion", "Go to the previous suggestion", run=lambda _, screen: screen.go_to_suggestion(-1), shown=False),
     ),
-    find=lambda view: view,
 )  # fmt: skip
 
 

@@ -316,7 +316,6 @@ TERM_PLACES: Commands[TermScreen] = Commands(
         Command("up", "escape", "Back", "Go back to the change request", run=lambda _, view: view.go_up_or_back(), shown=False),
     ),
     context="places with an old term",
-    find=lambda view: view,
 )  # fmt: skip
 """Commands on the places with an old term."""
 

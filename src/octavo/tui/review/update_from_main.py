@@ -326,7 +326,6 @@ INCOMING_COMMANDS: Commands[IncomingChanges] = Commands(
         Command("previous_page", "K", "Previous page", "Go to the previous changed page", run=lambda _, view: view.rows.move(-1), shown=False),
         Command("close", "escape,d", "Back", "Go back to the update", run=lambda _, view: view.close()),
     ),
-    find=lambda view: view,
 )  # fmt: skip
 
 

@@ -87,7 +87,6 @@ CHOOSER: Commands[Chooser[Any, Any]] = Commands(
         Command("choose", "enter", "Choose", "Choose the selected item", run=lambda _, chooser: chooser.choose_after_typing(), priority=True),
         Command("close", "escape", "Close", "Close without choosing", run=lambda _, chooser: chooser.cancel(), priority=True),
     ),
-    find=lambda chooser: chooser,
 )  # fmt: skip
 
 

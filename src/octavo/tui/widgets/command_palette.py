@@ -199,7 +199,6 @@ HELP_TOPICS: Commands[HelpScreen] = Commands(
         Command("topics", "f1", "Help topics", "Read about keys, settings, commands, and troubleshooting",
                 run=lambda _, screen: screen.show_topics(), priority=True),
     ),
-    find=lambda screen: screen,
 )  # fmt: skip
 
 

@@ -122,7 +122,8 @@ class Commands(Generic[T]):
     """Heading in the help topic “keys” and in the key map. Empty: the name of the widget, screen or app."""
     no_target: str | Callable[[Any], str] = "This command is not available here."
     """The reason that is shown while there is no target: a sentence, or a function of the widget, screen or app."""
-    find: Callable[[Any], T | None] = lambda place: None
+    find: Callable[[Any], T | None] = lambda place: place
+    """Returns the target in the widget, screen or app, or None. By default, the widget, screen or app is the target."""
 
     def for_target(self, find: Callable[[Any], T | None], **changes: Any) -> Commands[T]:
         """Return these commands for the target that `find` returns. `changes` are other fields to replace."""

@@ -86,7 +86,6 @@ CONFIRM: Commands[ConfirmDialog] = Commands(
         Command("check", "r", "Check again", "Reload the checks", run=lambda _, dialog: dialog.check_again and dialog.check_again(),
                 is_available=lambda _, dialog: dialog.check_again is not None and dialog.is_open),
     ),
-    find=lambda dialog: dialog,
 )  # fmt: skip
 
 

@@ -138,7 +138,6 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
 BUTTON: Commands[TextButton] = Commands(
     "button",
     (Command("press", "enter,space", "Press", "Press the button", run=lambda _, button: button.press(), shown=False),),
-    find=lambda button: button,
 )
 
 

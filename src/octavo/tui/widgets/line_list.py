@@ -69,7 +69,6 @@ LIST: Commands[LineList] = Commands(
         Command("clear", "escape", "Clear", "Clear the filter, or the selection if no filter is set", run=lambda _, lines: lines.clear_filter(),
                 is_available=lambda _, lines: lines.has_filter, shown=False),
     ),
-    find=lambda lines: lines,
 )  # fmt: skip
 
 

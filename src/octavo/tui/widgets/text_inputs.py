@@ -272,7 +272,6 @@ def extract_token(pasted: str) -> str:
 SECRET: Commands[SecretInput] = Commands(
     "secret",
     (Command("clear", "ctrl+l", "Clear", "Clear the field", run=lambda _, line: line.clear(), shown=False),),
-    find=lambda line: line,
 )
 
 
@@ -362,7 +361,6 @@ FILTER: Commands[FilterInput] = Commands(
         Command("leave", "escape", "Clear", "Clear the filter, or close an empty filter line", run=lambda _, line: line.leave()),
         Command("to_list", "down", "Go to list", "Go to the list", run=_keep, shown=False),
     ),
-    find=lambda line: line,
 )  # fmt: skip
 
 

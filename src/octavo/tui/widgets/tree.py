@@ -175,7 +175,6 @@ TREE: Commands[Tree] = Commands(
         Command("fold", "minus", "Collapse all", "Collapse the item and everything in it", run=lambda _, tree: tree.collapsed.set_branch_collapsed(True),
                 is_available=lambda _, tree: tree.has_collapse_all_keys, shown=False),
     ),
-    find=lambda tree: tree,
 )  # fmt: skip
 
 
