@@ -345,16 +345,15 @@ class ActivityScreen(Dialog[None]):
             offline_copies.confirm_remove(self.shell, space)
 
     def _ask_to_discard(self, chosen: Sequence[OutboxEntry]) -> None:
-        def discard(answer: Confirmed | None) -> None:
-            if answer is not None:
-                self.rows.selection.clear()
-                self.shell.background(discard_entries(self.shell, self.shell.session.outbox, chosen))
+        def discard(answer: Confirmed) -> None:
+            self.rows.selection.clear()
+            self.shell.background(discard_entries(self.shell, self.shell.session.outbox, chosen))
 
         named = "\n".join(f"{each.action}  {self._context_of(each)}".rstrip() for each in chosen[:_MOST_NAMED])
         more = f"\nand {len(chosen) - _MOST_NAMED} more" if len(chosen) > _MOST_NAMED else ""
         title = f"Discard {len(chosen)} changes?" if len(chosen) > 1 else "Discard this change?"
         after = discard_consequences(chosen)
-        self.app.push_screen(ConfirmDialog(title, verb="Discard", intro=named + more, after=after), discard)
+        self.shell.ask(ConfirmDialog(title, verb="Discard", intro=named + more, after=after), discard)
 
 
 def _heading(item: OutboxEntry | InvalidSetting | UnsentFile | OfflineSpace | Activity) -> str:

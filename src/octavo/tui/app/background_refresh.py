@@ -233,12 +233,8 @@ def _switch(app: Shell, _: object) -> None:
         app.explain("No other account is saved on this computer. Press f3 to sign in to another account.")
         return
 
-    def switch(name: str | None) -> None:
-        if name is not None:
-            reopen(app, lambda: methods.switch_account(name))
-
     choices = [_choice(each.name, each.name, detail=each.user, right=each.host) for each in others]
-    app.push_screen(_picker("Switch account", choices), switch)
+    app.ask(_picker("Switch account", choices), lambda name: reopen(app, lambda: methods.switch_account(name)))
 
 
 def _why_not_sign_out(app: Shell, _: object) -> str | None:
@@ -254,12 +250,11 @@ def _sign_out(app: Shell, _: object) -> None:
     if (account := app.session.account) is None:
         return
 
-    def sign_out(answer: Confirmed | None) -> None:
-        if answer is not None:
-            app.say(f"Signing out of {account.name}…")
-            app.background(_delete_account(app, account))
+    def sign_out(answer: Confirmed) -> None:
+        app.say(f"Signing out of {account.name}…")
+        app.background(_delete_account(app, account))
 
-    app.push_screen(
+    app.ask(
         _confirm_dialog(
             f"Sign out of {account.name} at {account.host}?",
             verb="Sign out",

@@ -12,7 +12,6 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from octavo.api import system
-from octavo.api.errors import ApiError
 from octavo.api.labels import label
 from octavo.api.operation import ListPage, Operation, OrganizationRef
 from octavo.api.organizations import GetMember, Member, Organization
@@ -30,7 +29,7 @@ from octavo.tui.content.links import FilesScreen, LinksScreen
 from octavo.tui.content.page_history import PageHistoryScreen
 from octavo.tui.content.space_panes import SpacesPane
 from octavo.tui.core.connection import Subscriptions
-from octavo.tui.core.shell import Shell, shell_of
+from octavo.tui.core.shell import Shell, explained, shell_of
 from octavo.tui.core.view import View
 from octavo.tui.inbox.inbox_screen import InboxScreen
 from octavo.tui.reader.diff_view import DiffView
@@ -157,11 +156,7 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
 def choose_organization(app: Shell) -> None:
     """Show the menu of organizations, and switch to the chosen organization."""
 
-    def switch(organization: Organization | None) -> None:
-        if organization is not None:
-            app.workspace.switch_organization(organization)
-
-    app.push_screen(OrganizationMenu(), switch)
+    app.ask(OrganizationMenu(), app.workspace.switch_organization)
 
 
 def choose_demo_user(app: Shell) -> None:
@@ -171,34 +166,30 @@ def choose_demo_user(app: Shell) -> None:
         return
     choices = [Choice(role, role.capitalize(), right=f"can {_PERMISSIONS[role]}") for role in roles.roles]
 
-    def switch(role: str | None) -> None:
-        if role is not None and role != roles.current:
+    def switch(role: str) -> None:
+        if role != roles.current:
             reopen(app, lambda: (app.sign_in_methods, roles.open_session(role)))
 
-    app.push_screen(Picker("Switch demo user", choices, initial=roles.current), switch)
+    app.ask(Picker("Switch demo user", choices, initial=roles.current), switch)
 
 
 def choose_topic(app: Shell) -> None:
     """Show the menu of help topics, then the chosen topic."""
 
-    def show(topic: str | None) -> None:
-        if topic is not None:
-            blocks = parse(text_of(topic)).blocks
-            app.push_screen(TextDialog(Block("note", children=blocks, key=topic), DeferredContent(), f"Help: {topic}"))
+    def show(topic: str) -> None:
+        blocks = parse(text_of(topic)).blocks
+        app.push_screen(TextDialog(Block("note", children=blocks, key=topic), DeferredContent(), f"Help: {topic}"))
 
-    app.push_screen(Picker("Help topics", [Choice(name, name, detail=about) for name, about in TOPICS.items()]), show)
+    app.ask(Picker("Help topics", [Choice(name, name, detail=about) for name, about in TOPICS.items()]), show)
 
 
 def show_server_version(app: Shell) -> None:
     """Load the version of the server, and show it as a notification."""
 
     async def ask() -> None:
-        try:
+        with explained("Could not load the server version"):
             service = await app.session.live.send(system.Get())
-        except ApiError as error:
-            app.say(f"Could not load the server version: {error}", tone="failed")
-        else:
-            app.say(f"Server version {service.version}{f', build {service.build}' if service.build else ''}.")
+        app.say(f"Server version {service.version}{f', build {service.build}' if service.build else ''}.")
 
     app.background(ask())
 

@@ -73,10 +73,6 @@ def _quit(app: Shell) -> None:
         app.background(app.action_quit())
         return
 
-    def quit_app(answer: Confirmed | None) -> None:
-        if answer is not None:
-            app.background(app.action_quit())
-
     actions = Counter(entry.action for entry in entries)
     named = [each if times == 1 else f"{each} ({times} times)" for each, times in actions.most_common(MOST_NAMED)]
     more = f" · and {len(actions) - MOST_NAMED} more" if len(actions) > MOST_NAMED else ""
@@ -94,7 +90,7 @@ def _quit(app: Shell) -> None:
     elif pending:
         after += f" {plural(pending, 'pending comment')} will stay in your review."
     title = f"Quit with {plural(len(entries), 'unsent change')}?"
-    app.push_screen(ConfirmDialog(title, verb="Quit", intro=intro, after=after), quit_app)
+    app.ask(ConfirmDialog(title, verb="Quit", intro=intro, after=after), lambda _: app.background(app.action_quit()))
 
 
 def ask_about_unsaved(app: Shell, on_answer: Callable[[Confirmed | None], None]) -> None:
@@ -252,15 +248,14 @@ def open_in_editor(app: Shell, file: UnsentFile) -> None:
 def confirm_and_delete(app: Shell, file: UnsentFile) -> None:
     """Delete the file after a confirmation."""
 
-    def delete(answer: Confirmed | None) -> None:
-        if answer is not None:
-            try:
-                delete_file(file.path)
-            except OSError as error:
-                app.say(f"Could not delete {file.path}: {error.strerror}.", tone="failed")
+    def delete(answer: Confirmed) -> None:
+        try:
+            delete_file(file.path)
+        except OSError as error:
+            app.say(f"Could not delete {file.path}: {error.strerror}.", tone="failed")
 
     intro = "The text that you wrote in the editor will be lost. You cannot undo this."
-    app.push_screen(ConfirmDialog(f"Discard your draft “{file.note.title}”?", verb="Discard", intro=intro), delete)
+    app.ask(ConfirmDialog(f"Discard your draft “{file.note.title}”?", verb="Discard", intro=intro), delete)
 
 
 async def recover_drafts(app: Shell) -> None:

@@ -383,13 +383,13 @@ class _Runner:
             self._start(custom, target)
             return
 
-        def on_closed(answer: Confirmed | None) -> None:
-            if answer is not None and custom.name not in self._running:
+        def start(_: Confirmed) -> None:
+            if custom.name not in self._running:
                 self._start(custom, target)
 
         title = f"{target.ref} {target.title}".strip()
         intro = f"Runs {custom.command[0]} on {title}. Octavo cannot undo what the program does."
-        self._app.push_screen(ConfirmDialog(f"Run {custom.name}?", verb="Run", intro=intro), on_closed)
+        self._app.ask(ConfirmDialog(f"Run {custom.name}?", verb="Run", intro=intro), start)
 
     def _start(self, custom: CustomCommand, target: CommandTarget) -> None:
         task = self._app.background(self._run_and_show(custom, target))

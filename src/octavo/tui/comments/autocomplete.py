@@ -416,12 +416,11 @@ def choose_emoji(
         for code in codes
     ]
 
-    def on_picked(code: str | None) -> None:
-        if code is not None:
-            remember_emoji(state, code)
-            on_chosen(server_codes.get(code, code))
+    def on_picked(code: str) -> None:
+        remember_emoji(state, code)
+        on_chosen(server_codes.get(code, code))
 
-    app.push_screen(ReactionPicker(title, choices), on_picked)
+    app.ask(ReactionPicker(title, choices), on_picked)
 
 
 def _reaction_label(code: str, common: dict[str, str]) -> str:

@@ -274,11 +274,8 @@ def delete(app: Shell, at: Discussion, comment: Comment, message: Comment | Repl
         )
         op = comments.Delete(at=at, comment_id=comment.id)
 
-    def on_decided(answer: Confirmed | None) -> None:
-        if answer is not None:
-            app.writes.queue(
-                NewWrite(op, f"delete the {kind}", context=thread_label(comment)), message=f"Deleting {kind}…"
-            )
+    def on_decided(answer: Confirmed) -> None:
+        app.writes.queue(NewWrite(op, f"delete the {kind}", context=thread_label(comment)), message=f"Deleting {kind}…")
 
     quote = f"“{quote_excerpt(one_line_text(message.body.text))}”"
     seconds = plural(max(1, round(app.settings.undo_seconds)), "second")
@@ -289,7 +286,7 @@ def delete(app: Shell, at: Discussion, comment: Comment, message: Comment | Repl
         intro=quote,
         after=f"{object_name[:1].upper()}{object_name[1:]} will be deleted for everyone. {undo}",
     )
-    app.push_screen(dialog, on_decided)
+    app.ask(dialog, on_decided)
 
 
 def _compose(
@@ -426,19 +423,16 @@ def remove_pending(app: Shell, entry: OutboxEntry) -> None:
     async def remove() -> bool:
         return await app.session.outbox.discard(entry.id) is not None
 
-    def on_decided(answer: Confirmed | None) -> None:
-        if answer is not None:
-            change = LocalChange("remove the comment", remove)
-            app.writes.change(change, message="Removed the comment from the review and kept it as a draft.")
+    def on_decided(answer: Confirmed) -> None:
+        change = LocalChange("remove the comment", remove)
+        app.writes.change(change, message="Removed the comment from the review and kept it as a draft.")
 
     quote = f"“{shorten(' '.join(entry.facts.text.split()), 240)}”"
     after = (
         "No one else has seen this comment, because it has not been sent. Its text will be kept as a draft: "
         "to continue writing, press c in the same place."
     )
-    app.push_screen(
-        _confirm_dialog("Remove this pending comment?", verb="Remove", intro=quote, after=after), on_decided
-    )
+    app.ask(_confirm_dialog("Remove this pending comment?", verb="Remove", intro=quote, after=after), on_decided)
 
 
 def send_pending(app: Shell, at: ChangeRequestRef, name: str) -> None:

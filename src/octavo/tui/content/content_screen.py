@@ -420,7 +420,7 @@ class ContentScreen(View, CopiesWhenReady):
 
     @on(PageView.TableRowRequested)
     def _on_row_requested(self, message: PageView.TableRowRequested) -> None:
-        _open_row(self.app, message)
+        _open_row(self.shell, message)
 
     @on(TextCopied)
     def _on_copied(self, message: TextCopied) -> None:

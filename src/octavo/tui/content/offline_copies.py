@@ -9,7 +9,7 @@ from octavo.api.spaces import Space
 from octavo.tui.core.item_labels import format_megabytes, offline_mark, offline_summary
 from octavo.tui.core.routes import ToPage
 from octavo.tui.widgets.chooser import Choice, Picker
-from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
+from octavo.tui.widgets.confirm import ConfirmDialog
 from octavo.tui.widgets.short_texts import as_clause, plural
 
 if TYPE_CHECKING:
@@ -46,18 +46,14 @@ async def _ask_and_download(app: Shell, space: Space) -> None:
         start()
         return
 
-    def on_decided(answer: Confirmed | None) -> None:
-        if answer is not None:
-            start()
-
-    app.push_screen(
+    app.ask(
         ConfirmDialog(
             f"Make {title} available offline?",
             verb="Download",
             intro=f"Octavo will download {size.pages:,} pages (about {format_megabytes(size.bytes)}), their threads, and the open change requests.",
             after="The download will run in the background. If you quit Octavo, the download will continue when you start Octavo again.",
         ),
-        on_decided,
+        lambda _: start(),
     )
 
 
@@ -73,16 +69,12 @@ def confirm_remove(app: Shell, copy: OfflineSpace) -> None:
     """Delete the offline copy of a space after a confirmation, because it cannot be downloaded again without the
     server."""
 
-    def on_decided(answer: Confirmed | None) -> None:
-        if answer is not None:
-            remove(app, copy.id)
-
     after = "Your drafts and queued changes will be kept."
-    app.push_screen(
+    app.ask(
         ConfirmDialog(
             f"Remove the offline copy of {copy.title}?", verb="Remove", intro=f"{offline_summary(copy)}.", after=after
         ),
-        on_decided,
+        lambda _: remove(app, copy.id),
     )
 
 
@@ -99,12 +91,8 @@ def show_offline_spaces(app: Shell) -> None:
         for each in copy.failed
     ]
 
-    def on_chosen(space: str | None) -> None:
-        if space is not None:
-            app.go(ToPage(space))
-
     empty_text = (
         "No spaces are available offline. To add a space, press 2 to go to Content, select the space, press :, and choose "
         "Make available offline."
     )
-    app.push_screen(Picker("Offline spaces", choices, empty=empty_text), on_chosen)
+    app.ask(Picker("Offline spaces", choices, empty=empty_text), lambda space: app.go(ToPage(space)))

@@ -456,7 +456,7 @@ class PageHistoryScreen(View):
 
     @on(PageView.TableRowRequested)
     def _on_row_requested(self, message: PageView.TableRowRequested) -> None:
-        open_row(self.app, message)
+        open_row(self.shell, message)
 
     @on(TextCopied)
     def _on_copied(self, message: TextCopied) -> None:

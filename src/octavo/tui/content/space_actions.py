@@ -19,6 +19,7 @@ from octavo.tui.content import space_changes, space_target
 from octavo.tui.content.space_target import SpaceOrCollection, title_of
 from octavo.tui.core.external_links import copy_text
 from octavo.tui.core.routes import ToChangeRequest, ToPage
+from octavo.tui.core.shell import Shell, explained
 from octavo.tui.core.write_queue import DirectUndo, show_progress
 from octavo.tui.editing import target_request
 from octavo.tui.editing.target_request import TargetRequest
@@ -33,7 +34,6 @@ from octavo.tui.widgets.short_texts import Fact, long_age, plural
 
 if TYPE_CHECKING:
     from octavo.tui.content.space_target import SpaceTarget
-    from octavo.tui.core.shell import Shell
 
 Action = Callable[[], object]
 
@@ -51,12 +51,7 @@ def create(app: Shell, target: SpaceTarget) -> None:
             titled_resource = replace(resource, create_title=f"New {resource.singular} {location}")
             open_create_form = partial(resource_forms.open_create_form, app, titled_resource, values, target.on_created)
             choices.append(Choice(open_create_form, titled_resource.create_title, disabled_reason=disabled_reason))
-    app.push_screen(Picker("Create", choices), _run)
-
-
-def _run(action: Action | None) -> None:
-    if action is not None:
-        action()
+    app.ask(Picker("Create", choices), lambda action: action())
 
 
 def edit_settings(app: Shell, target: SpaceTarget) -> None:
@@ -102,7 +97,7 @@ def show_actions(app: Shell, target: SpaceTarget) -> None:
     choices.append(
         Choice(partial(space_changes.show_trash, app, target), "Trash", "restore spaces deleted in the last 7 days")
     )
-    app.push_screen(Picker(title_of(item) if item is not None else target.organization.title, choices), _run)
+    app.ask(Picker(title_of(item) if item is not None else target.organization.title, choices), lambda action: action())
 
 
 # Duplicate
@@ -146,11 +141,9 @@ def _choose_organization(app: Shell, target: SpaceTarget, item: SpaceOrCollectio
         for each in others
     ]
 
-    def on_chosen(destination: Organization | None) -> None:
-        if destination is not None:
-            _transfer(app, target, item, destination)
-
-    app.push_screen(Picker(f"Move {title_of(item)} to…", choices), on_chosen)
+    app.ask(
+        Picker(f"Move {title_of(item)} to…", choices), lambda destination: _transfer(app, target, item, destination)
+    )
 
 
 def _transfer(app: Shell, target: SpaceTarget, item: SpaceOrCollection, destination: Organization) -> None:
@@ -168,9 +161,7 @@ def _transfer(app: Shell, target: SpaceTarget, item: SpaceOrCollection, destinat
             )
         return sent
 
-    def on_decided(answer: Confirmed | None) -> None:
-        if answer is None:
-            return
+    def on_decided(answer: Confirmed) -> None:
         undo = DirectUndo(f"move {name} back", undo_transfer, f"Moved {name} back to {organization.title}.")
         app.writes.send(
             f"move {name} to {destination.title}",
@@ -192,7 +183,7 @@ def _transfer(app: Shell, target: SpaceTarget, item: SpaceOrCollection, destinat
             f"{name} will be moved to the top level of {destination.title}. Spaces that are on a site or shared with teams cannot be moved.",
         ),
     ]
-    app.push_screen(
+    app.ask(
         ConfirmDialog(
             f"Move {name} to {destination.title}?",
             verb="Move",
@@ -306,15 +297,13 @@ async def _open_imported(app: Shell, space: Space, existing_page_ids: set[str]) 
 
 
 async def _show_git_info(app: Shell, space: Space) -> None:
-    try:
-        with show_progress(app, f"Loading Git Sync for {title_of(space)}…"):
+    title = title_of(space)
+    with show_progress(app, f"Loading Git Sync for {title}…"), explained(f"Could not load Git Sync for {title}"):
+        try:
             git_info = await app.session.live.fetch(spaces.GetGitInfo(at=space.ref))
-    except NotFound:
-        app.say(f"{title_of(space)} is not connected to a Git repository.")
-        return
-    except ApiError as error:
-        app.say(f"Could not load Git Sync for {title_of(space)}: {error}", tone="failed")
-        return
+        except NotFound:
+            app.say(f"{title} is not connected to a Git repository.")
+            return
     facts = (
         ("repository", git_info.repo_name),
         ("provider", label(git_info.installation_provider or "")),
@@ -324,10 +313,5 @@ async def _show_git_info(app: Shell, space: Space) -> None:
     )
     choices = [Choice(value, name, detail=value) for name, value in facts if value]
 
-    def on_chosen(value: str | None) -> None:
-        if value is not None:
-            copy_text(app, value, "Copied the value.")
-
-    app.push_screen(
-        Picker(f"Git Sync for {title_of(space)}", choices, empty="The server returned no details."), on_chosen
-    )
+    picker = Picker(f"Git Sync for {title}", choices, empty="The server returned no details.")
+    app.ask(picker, lambda value: copy_text(app, value, "Copied the value."))

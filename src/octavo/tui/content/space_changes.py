@@ -21,6 +21,7 @@ from octavo.tui.content import space_target
 from octavo.tui.content.space_target import SpaceOrCollection, SpacePosition, title_of
 from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.core.permissions import why_no_permission
+from octavo.tui.core.shell import Shell, explained
 from octavo.tui.core.write_queue import DirectUndo, show_progress
 from octavo.tui.resources import resource_forms
 from octavo.tui.resources.organization_resources import COLLECTIONS
@@ -34,7 +35,6 @@ from octavo.tui.widgets.short_texts import Fact, plural
 
 if TYPE_CHECKING:
     from octavo.tui.content.space_target import SpaceTarget
-    from octavo.tui.core.shell import Shell
 
 
 def move_by(app: Shell, target: SpaceTarget, step: int) -> None:
@@ -65,21 +65,17 @@ def choose_parent(app: Shell, target: SpaceTarget) -> None:
         for parent_id, title, reason in parents
     ]
 
-    def on_chosen(parent: str | None) -> None:
-        if parent is not None:
-            _choose_position(app, target, item, parent or None)
-
-    app.push_screen(Picker(f"Move {title_of(item)} to…", choices, initial=current), on_chosen)
+    picker = Picker(f"Move {title_of(item)} to…", choices, initial=current)
+    app.ask(picker, lambda parent: _choose_position(app, target, item, parent or None))
 
 
 def _choose_position(app: Shell, target: SpaceTarget, item: SpaceOrCollection, parent: str | None) -> None:
     others = [each for each in _same_kind(target, item) if each.parent == parent and each.id != item.id]
     parent_title = next((title_of(each) for each in target.collections if each.id == parent), "the top level")
 
-    def on_chosen(position: SpacePosition | None) -> None:
-        if position is not None:
-            destination = f"to {parent_title}" if parent else "to the top level"
-            _move(app, target, item, position, f"Moved {title_of(item)} {destination}.")
+    def on_chosen(position: SpacePosition) -> None:
+        destination = f"to {parent_title}" if parent else "to the top level"
+        _move(app, target, item, position, f"Moved {title_of(item)} {destination}.")
 
     if not others:
         on_chosen(SpacePosition(parent))
@@ -89,9 +85,7 @@ def _choose_position(app: Shell, target: SpaceTarget, item: SpaceOrCollection, p
         Choice(SpacePosition(parent, before=others[0].id), "First"),
         *(Choice(SpacePosition(parent, after=each.id), f"After {title_of(each)}") for each in others[:-1]),
     ]
-    app.push_screen(
-        Picker(f"Position of {title_of(item)} {'in' if parent else 'at'} {parent_title}", choices), on_chosen
-    )
+    app.ask(Picker(f"Position of {title_of(item)} {'in' if parent else 'at'} {parent_title}", choices), on_chosen)
 
 
 def _same_kind(target: SpaceTarget, item: SpaceOrCollection) -> Any:
@@ -144,9 +138,7 @@ def delete(app: Shell, target: SpaceTarget) -> None:
     undo = resource_forms.undo_of_deletion(live, resource, arguments, (item,))
     typed = text_to_type("delete", resource, (item,))
 
-    def on_decided(response: Confirmed | None) -> None:
-        if response is None:
-            return
+    def on_decided(response: Confirmed) -> None:
         app.writes.send(
             f"delete {name}",
             resource_forms.delete_items(live, resource, arguments, (item,)),
@@ -171,7 +163,7 @@ def delete(app: Shell, target: SpaceTarget) -> None:
         word=typed,
         word_reason=f"Type {typed} to confirm.",
     )
-    app.push_screen(dialog, on_decided)
+    app.ask(dialog, on_decided)
     if isinstance(item, Space):
         app.background(_show_effects(live, at, item, effects, dialog))
 
@@ -265,12 +257,8 @@ def show_trash(app: Shell, target: SpaceTarget) -> None:
 async def _show_trash(app: Shell, target: SpaceTarget) -> None:
     live, no_writes = app.session.live, app.session.read_only
     remembered = [each for each in _remembered_spaces(app) if each["organization"] == target.organization.id]
-    try:
-        with show_progress(app, "Loading the trash…"):
-            deleted = await asyncio.gather(*(_find_deleted(live, each["id"]) for each in remembered))
-    except ApiError as error:
-        app.say(f"Could not load the trash: {error}", tone="failed")
-        return
+    with show_progress(app, "Loading the trash…"), explained("Could not load the trash"):
+        deleted = await asyncio.gather(*(_find_deleted(live, each["id"]) for each in remembered))
     choices: list[Choice[str]] = []
     for space in deleted:
         if space is None or space.deleted_at is None:
@@ -291,13 +279,13 @@ async def _show_trash(app: Shell, target: SpaceTarget) -> None:
     choices.append(Choice("", "Restore by ID", detail=hint, disabled_reason=no_writes))
     titles = {space.id: title_of(space) for space in deleted if space is not None}
 
-    def on_chosen(space_id: str | None) -> None:
+    def on_chosen(space_id: str) -> None:
         if space_id:
             restore(app, target, space_id, titles[space_id])
-        elif space_id is not None:
+        else:
             _ask_id(app, target)
 
-    app.push_screen(Picker("Trash", choices), on_chosen)
+    app.ask(Picker("Trash", choices), on_chosen)
 
 
 async def _find_deleted(live: Live, space_id: str) -> Space | None:
@@ -319,13 +307,12 @@ def _ask_id(app: Shell, target: SpaceTarget) -> None:
     )
     intro = "The ID is part of the link to the space. You can also paste the whole link."
 
-    def on_decided(response: Confirmed | None) -> None:
-        if response is not None:
-            draft.delete()
-            space_id = space_id_in(response.text)
-            restore(app, target, space_id, f"space {space_id}")
+    def on_decided(response: Confirmed) -> None:
+        draft.delete()
+        space_id = space_id_in(response.text)
+        restore(app, target, space_id, f"space {space_id}")
 
-    app.push_screen(ConfirmDialog("Restore a deleted space?", verb="Restore", intro=intro, field=field), on_decided)
+    app.ask(ConfirmDialog("Restore a deleted space?", verb="Restore", intro=intro, field=field), on_decided)
 
 
 def space_id_in(text: str) -> str:

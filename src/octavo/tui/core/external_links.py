@@ -60,9 +60,7 @@ def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> 
     browser: Browser | str = problem or _find_browser(target.url, os.environ)
     is_mail = target.url.startswith("mailto:")
 
-    def on_answer(result: Confirmed | None) -> None:
-        if result is None:
-            return
+    def on_answer(result: Confirmed) -> None:
         if not isinstance(browser, str):
             _start_browser(app, browser, target.url)
         else:
@@ -85,7 +83,7 @@ def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> 
         verb, warnings = "Copy link", [f"{browser} Copy the link instead.", *warnings]
     title = f"Email {target.host}?" if is_mail else f"Open {target.host}?"
     after = "\n".join(filter(None, warnings))
-    app.push_screen(_confirm_dialog(title, verb=verb, intro=_highlight_host(target), after=after), on_answer)
+    app.ask(_confirm_dialog(title, verb=verb, intro=_highlight_host(target), after=after), on_answer)
 
 
 def page_url(page: Page | None) -> str:

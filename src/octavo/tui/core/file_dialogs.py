@@ -274,10 +274,10 @@ def choose_export(app: Shell, at: SpaceRef | ChangeRequestRef, title: str, page:
     )
     exports[f"{scope} as PDF"] = Export(title, f"{slug(title)}.pdf", lambda: _pdf_chunks(app, pdf.Get(at=at)))
 
-    def on_chosen(choice: Export | RunningExport | None) -> None:
+    def on_chosen(choice: Export | RunningExport) -> None:
         if isinstance(choice, RunningExport):
             choice.task.cancel()
-        elif choice is not None:
+        else:
             ask_for_path(app, choice)
 
     choices: list[Choice[Export | RunningExport]] = [
@@ -285,7 +285,7 @@ def choose_export(app: Shell, at: SpaceRef | ChangeRequestRef, title: str, page:
         for each in _running.get(app, ())
     ]
     choices += [Choice(export, name, detail=export.title) for name, export in exports.items()]
-    app.push_screen(Picker("Export", choices), on_chosen)
+    app.ask(Picker("Export", choices), on_chosen)  # type: ignore[misc]  # mypy infers no union
 
 
 def slug(title: str) -> str:
@@ -335,13 +335,8 @@ def ask_for_path(app: Shell, export: Export, *, path_text: str = "", problem: st
     label = "Save to a new folder" if export.files else "Save to a file or folder"
     field = DialogField(label, initial, required_error="Enter a path.", is_path=True)
 
-    def on_answer(result: Confirmed | None) -> None:
-        if result is not None:
-            _start_saving(app, export, result.text)
-
-    app.push_screen(
-        ConfirmDialog(f"Save {export.title}?", verb="Save", intro=export.intro, after=problem, field=field), on_answer
-    )
+    dialog = ConfirmDialog(f"Save {export.title}?", verb="Save", intro=export.intro, after=problem, field=field)
+    app.ask(dialog, lambda result: _start_saving(app, export, result.text))
 
 
 def _ask_to_replace(app: Shell, export: Export, path: Path) -> None:
@@ -427,17 +422,12 @@ def ask_for_file(
     folder = app.session.state.get_fact(_UPLOAD_FOLDER)
     initial = path_text or (isinstance(folder, str) and folder) or "~/"
 
-    def on_answer(result: Confirmed | None) -> None:
-        if result is not None:
-            app.background(_check_upload(app, title, kind, on_path, result.text))
-
     field = DialogField(
         "Path (press tab to complete)", initial, required_error="Enter the path to a file.", is_path=True
     )
     hint = _UPLOAD_HINTS.get(kind, "")
-    app.push_screen(
-        ConfirmDialog(f"{title}: choose a file", verb="Choose", intro=hint, after=problem, field=field), on_answer
-    )
+    dialog = ConfirmDialog(f"{title}: choose a file", verb="Choose", intro=hint, after=problem, field=field)
+    app.ask(dialog, lambda result: app.background(_check_upload(app, title, kind, on_path, result.text)))
 
 
 async def _check_upload(app: Shell, title: str, kind: str, on_path: Callable[[str], None], path_text: str) -> None:

@@ -63,14 +63,14 @@ class ActiveFilters(Generic[N]):
         if save is not None:
             choices.append(Choice(save, "Save this filter as a tab", group="SAVE"))
 
-        def on_chosen(choice: N | Callable[[], None] | None) -> None:
+        def on_chosen(choice: N | Callable[[], None]) -> None:
             if callable(choice):
                 choice()
-            elif choice is not None:
+            else:
                 others = (each for each in current if each.kind != choice.kind)
                 self.replace(*others, *(() if choice in current else (choice,)))
 
-        self._view.app.push_screen(Picker(title, choices, empty="You cannot filter this list."), on_chosen)
+        self._view.shell.ask(Picker(title, choices, empty="You cannot filter this list."), on_chosen)  # type: ignore[misc]  # mypy infers no union
 
 
 class Preview:
@@ -178,17 +178,16 @@ class ListView(View, Generic[T]):
     def choose_list_order(self, title: str) -> None:
         """Ask for the sort order."""
 
-        def on_chosen(key: str | None) -> None:
-            if key is not None:
-                self.list_order = key
-                self.shell.session.state.set_fact(self.ORDER_FACT, key)
-                self.redraw_list()
+        def on_chosen(key: str) -> None:
+            self.list_order = key
+            self.shell.session.state.set_fact(self.ORDER_FACT, key)
+            self.redraw_list()
 
         choices = [
             Choice(key, name, right="current" if key == self.list_order else "")
             for key, name in self.LIST_ORDERS.items()
         ]
-        self.app.push_screen(Picker(title, choices, initial=self.list_order), on_chosen)
+        self.shell.ask(Picker(title, choices, initial=self.list_order), on_chosen)
 
     def go_up(self) -> bool:
         """Move the focus from the preview to the list. Return False if the preview has no focus."""

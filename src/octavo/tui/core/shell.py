@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from contextlib import ExitStack
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from textual.app import App
@@ -139,6 +139,16 @@ class Shell(HostApp[int]):
     def undo(self) -> None:
         if self._session is not None:
             self.writes.undo()
+
+
+@contextmanager
+def explained(failure: str) -> Iterator[None]:
+    """Raise an ApiError of the `with` block again, with the sentence `failure` before its message. Used in background
+    tasks, whose error the app shows."""
+    try:
+        yield
+    except ApiError as error:
+        raise ApiError(f"{failure}: {error}", error.trace) from error
 
 
 def _screens_of(app: App[Any], mode: str) -> list[Screen[Any]]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from octavo.api import change_requests, spaces
 from octavo.api.change_requests import ChangeRequest
@@ -40,6 +40,7 @@ from octavo.tui.core.permissions import (
     why_not_in_discussion,
     why_not_in_space,
 )
+from octavo.tui.core.shell import Shell, explained
 from octavo.tui.core.write_queue import DirectUndo, show_progress
 from octavo.tui.editing import target_request
 from octavo.tui.editing.page_drafts import (
@@ -58,9 +59,6 @@ from octavo.tui.terminal.external_editor import FileNote, NotEdited, edit_text
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.short_texts import long_age, plural
-
-if TYPE_CHECKING:
-    from octavo.tui.core.shell import Shell
 
 DRAFT_HINT = "Your text is saved as a draft. Press e on the page to continue."
 
@@ -137,11 +135,7 @@ class PageEdit:
         note = "the draft will be kept" if len(drafts) == 1 else "the drafts will be kept"
         choices.append(Choice(self._start_new_edit, "Start a new edit", f"from the current page ({note})", group="Or"))
 
-        def on_chosen(act: Callable[[], Coroutine[Any, Any, None]] | None) -> None:
-            if act is not None:
-                self.app.background(act())
-
-        self.app.push_screen(Picker(self.title, choices), on_chosen)
+        self.app.ask(Picker(self.title, choices), lambda act: self.app.background(act()))
 
     async def _target_title(self, key: PageDraftKey) -> str:
         """Return the title of the change request of a draft, or a phrase such as “a change request” if there is no
@@ -155,12 +149,10 @@ class PageEdit:
         return TargetRequest(self.space, change_request=change_request).title
 
     async def _continue(self, draft: PageDraft) -> None:
-        if (target := await self._load_target(draft.key)) is not None:
-            await self._edit(draft.key, target, draft.text)
+        await self._edit(draft.key, await self._load_target(draft.key), draft.text)
 
     async def _send_draft(self, draft: PageDraft) -> None:
-        if (target := await self._load_target(draft.key)) is not None:
-            self._send_unless_refused(draft.key, target, draft.text)
+        self._send_unless_refused(draft.key, await self._load_target(draft.key), draft.text)
 
     async def _discard(self, draft: PageDraft) -> None:
         async def discard() -> None:
@@ -170,25 +162,17 @@ class PageEdit:
                 self.app.say(f"Could not discard your draft: {error}", tone="failed")
             self.on_end(None)
 
-        def on_decided(result: Confirmed | None) -> None:
-            if result is not None:
-                self.app.background(discard())
-
         warning = f"Your draft from {long_age(draft.saved_at)} will be lost. You cannot undo this. The page {self.title} itself will not change."
-        self.app.push_screen(
-            ConfirmDialog(f"Discard your draft of {self.title}?", verb="Discard", intro=warning), on_decided
-        )
+        dialog = ConfirmDialog(f"Discard your draft of {self.title}?", verb="Discard", intro=warning)
+        self.app.ask(dialog, lambda _: self.app.background(discard()))
 
-    async def _load_target(self, key: PageDraftKey) -> TargetRequest | None:
-        """Return the target of a draft, or None after showing the error if it cannot be loaded."""
+    async def _load_target(self, key: PageDraftKey) -> TargetRequest:
+        """Return the target of a draft. Raises ApiError."""
         new = target_request.new_request_target(self.space, f"Edit {self.title}")
         if not key.change_request:
             return new
-        try:
+        with explained("Could not load the change request for this draft"):
             change_request = await self.app.session.live.fetch(change_requests.Get(at=key.request_ref))
-        except ApiError as error:
-            self.app.say(f"Could not load the change request for this draft: {error}", tone="failed")
-            return None
         if change_request.status not in UNDECIDED:
             self.app.say(
                 f"#{change_request.number} is now {change_request.status}. Your text will be saved to a new change request.",
@@ -201,17 +185,13 @@ class PageEdit:
 
     async def _open_current(self, target: TargetRequest, change: Callable[[str], str] = lambda text: text) -> None:
         """Load the current text of the page, apply `change` to it, and open the result in the editor."""
-        try:
-            with show_progress(self.app, f"Opening {self.title}…"):
-                revision = await self._current_revision(target)
-                target_id = target.change_request.id if target.change_request is not None else ""
-                key = unused_key(
-                    self.app.session.drafts, PageDraftKey(self.space.space_id, self.page, revision or "", target_id)
-                )
-                text = await page_source(self.app.session.live, key.base_ref, self.page) if revision else None
-        except ApiError as error:
-            self.app.say(f"Could not open {self.title}: {error}", tone="failed")
-            return
+        with show_progress(self.app, f"Opening {self.title}…"), explained(f"Could not open {self.title}"):
+            revision = await self._current_revision(target)
+            target_id = target.change_request.id if target.change_request is not None else ""
+            key = unused_key(
+                self.app.session.drafts, PageDraftKey(self.space.space_id, self.page, revision or "", target_id)
+            )
+            text = await page_source(self.app.session.live, key.base_ref, self.page) if revision else None
         if text is None:
             target_name = target.title if target.change_request is not None else "main"
             self.app.say(
@@ -343,8 +323,7 @@ class PageEdit:
         self.app.go(ToConflicts(key, self.title, change_request, partial(self.send, key, target)))
 
     async def _resolve_draft(self, draft: PageDraft) -> None:
-        if (target := await self._load_target(draft.key)) is None:
-            return
+        target = await self._load_target(draft.key)
         if target.change_request is not None:
             self._resolve_conflicts(draft.key, target.change_request)
         else:  # The conflict view needs a change request, and a new one does not exist yet.
@@ -481,17 +460,11 @@ def send_suggestions(app: Shell, at: ChangeRequestRef, send: Sending, action: st
 
 def _offer_editor(app: Shell, at: ChangeRequestRef, title: str, suggested: SuggestedText) -> None:
     async def open_editor() -> None:
-        try:
+        with explained(f"Could not open {title}"):
             change_request = await app.session.live.fetch(change_requests.Get(at=at))
-        except ApiError as error:
-            app.say(f"Could not open {title}: {error}", tone="failed")
-            return
         edit = PageEdit(app, at.space, suggested.page, title, change_request)
         await edit.open_changed(lambda page: with_conflict_markers(page, suggested.block_key, suggested.text))
 
-    def on_decided(result: Confirmed | None) -> None:
-        if result is not None:
-            app.background(open_editor())
-
     intro = "The block changed after the suggestion was made. Your editor shows both versions between conflict markers."
-    app.push_screen(ConfirmDialog(f"Resolve the conflict in {title}?", verb="Open editor", intro=intro), on_decided)
+    dialog = ConfirmDialog(f"Resolve the conflict in {title}?", verb="Open editor", intro=intro)
+    app.ask(dialog, lambda _: app.background(open_editor()))

@@ -5,20 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from octavo.api import change_requests
 from octavo.api.change_requests import ChangeRequest
-from octavo.api.errors import ApiError, Forbidden, NotFound
+from octavo.api.errors import Forbidden, NotFound
 from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.data.queries import UNDECIDED
 from octavo.data.writes.change_request_writes import create
+from octavo.tui.core.shell import Shell, explained
 from octavo.tui.core.write_queue import show_progress
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.short_texts import long_age, shorten
-
-if TYPE_CHECKING:
-    from octavo.tui.core.shell import Shell
 
 _MAX_SUBJECT_LENGTH = 100
 
@@ -54,12 +52,8 @@ async def choose_target(
     """Ask for the change request that receives an edit, then call `on_choice`. If the user has no open change request, take
     a new one without asking. Return when the dialog is open or `on_choice` is done."""
     new_target = new_request_target(space, subject)
-    try:
-        with show_progress(app, "Loading your change requests…"):
-            own, last = await asyncio.gather(_own_undecided_requests(app, space), _last_used(app, space))
-    except ApiError as error:
-        app.say(f"Could not load your change requests: {error}", tone="failed")
-        return
+    with show_progress(app, "Loading your change requests…"), explained("Could not load your change requests"):
+        own, last = await asyncio.gather(_own_undecided_requests(app, space), _last_used(app, space))
     others = [each for each in own if last is None or each.id != last.id]
     if last is None and not others:
         await on_choice(new_target)
@@ -76,11 +70,7 @@ async def choose_target(
     choices.append(Choice(new_target, "New change request", f"“{new_target.subject}”", group=group))
     choices += [choice(each, group) for each in others]
 
-    def on_chosen(target: TargetRequest | None) -> None:
-        if target is not None:
-            app.background(on_choice(target))
-
-    app.push_screen(Picker("Choose a change request", choices), on_chosen)
+    app.ask(Picker("Choose a change request", choices), lambda target: app.background(on_choice(target)))
 
 
 async def _last_used(app: Shell, space: SpaceRef) -> ChangeRequest | None:

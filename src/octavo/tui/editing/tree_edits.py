@@ -7,15 +7,15 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from octavo.api import change_requests, content
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import ContentEdit, DeletePage, DocumentBody, InsertPage, Page, PageTree, UpdatePage
-from octavo.api.errors import ApiError
 from octavo.api.operation import ContentRef, SpaceRef
 from octavo.data.writes.content_writes import NO_OPERATION, edit
 from octavo.tui.core.dialog_draft import DRAFT_SAVED, DialogDraft
+from octavo.tui.core.shell import Shell, explained
 from octavo.tui.core.write_queue import show_progress
 from octavo.tui.editing import page_form, target_request
 from octavo.tui.editing.page_form import PageForm
@@ -24,8 +24,6 @@ from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
 from octavo.tui.widgets.short_texts import plural
 
-if TYPE_CHECKING:
-    from octavo.tui.core.shell import Shell
 MenuAction = Callable[[], Coroutine[Any, Any, None]]
 
 
@@ -72,11 +70,7 @@ class TreeEdit:
             Choice(self.delete, "Delete", "delete the page and all its subpages"),
         ]
 
-        def on_chosen(act: MenuAction | None) -> None:
-            if act is not None:
-                self.app.background(act())
-
-        self.app.push_screen(Picker(self.title, choices), on_chosen)
+        self.app.ask(Picker(self.title, choices), lambda act: self.app.background(act()))
 
     async def rename(self) -> None:
         """Ask for a new title, then rename the page."""
@@ -109,12 +103,9 @@ class TreeEdit:
     async def _load_tree(self, on_loaded: Callable[[LoadedTree], None], target: TargetRequest) -> None:
         live = self.app.session.live
         at: ContentRef = target.ref or self.space
-        try:
+        with explained(f"Could not load the pages of {target.title}"):
             head = (await live.fetch(change_requests.Get(at=target.ref))).revision if target.ref is not None else None
             tree = await live.fetch(content.ListPages(at=at))
-        except ApiError as error:
-            self.app.say(f"Could not load the pages of {target.title}: {error}", tone="failed")
-            return
         if self.page and tree.find(self.page) is None:
             self.app.say(f"{target.title} does not contain the page {self.title}.", tone="care")
             return
@@ -156,9 +147,7 @@ class TreeEdit:
             refused=errors,
         )
 
-        def on_decided(result: Confirmed | None) -> None:
-            if result is None:
-                return
+        def on_decided(result: Confirmed) -> None:
             change = page_form.page_update(page, form.confirmed_values)
             if change is None:
                 self.app.say("You made no changes, so nothing was sent.")
@@ -184,14 +173,10 @@ class TreeEdit:
                 self._write(loaded, change, "change the page details", message, draft, show_refusal=show_refusal)
             )
 
-        self.app.push_screen(form, on_decided)
+        self.app.ask(form, on_decided)
 
     def _insert(self, loaded: LoadedTree) -> None:
         draft = DialogDraft(self.app, f"title {self.space.space_id}")
-
-        def on_position(position: PagePosition | None) -> None:
-            if position is not None:
-                self._ask_title("Title of the new page", "Add", draft, partial(on_title, position))
 
         def on_title(position: PagePosition, title: str) -> None:
             arguments = (
@@ -215,22 +200,22 @@ class TreeEdit:
             )
 
         positions = new_page_positions(loaded.tree, self.page)
-        self.app.push_screen(Picker("Position of the new page", positions), on_position)
+        self.app.ask(
+            Picker("Position of the new page", positions),
+            lambda position: self._ask_title("Title of the new page", "Add", draft, partial(on_title, position)),
+        )
 
     def _move(self, loaded: LoadedTree) -> None:
-        def on_parent_chosen(parent: str | None) -> None:
-            if parent is None:
-                return
+        def on_parent_chosen(parent: str) -> None:
             choices = position_choices(loaded.tree, self.page, parent)
             if len(choices) == 1:
                 on_position(choices[0].value)
             else:
-                self.app.push_screen(Picker(f"Position of {self.title}", choices), on_position)
+                self.app.ask(Picker(f"Position of {self.title}", choices), on_position)
 
-        def on_position(position: PagePosition | None) -> None:
-            if position is not None:
-                change = UpdatePage(page=self.page, into=position.parent, at=position.index)
-                self.app.background(self._write(loaded, change, f"move {self.title}", f"Moved {self.title}"))
+        def on_position(position: PagePosition) -> None:
+            change = UpdatePage(page=self.page, into=position.parent, at=position.index)
+            self.app.background(self._write(loaded, change, f"move {self.title}", f"Moved {self.title}"))
 
         page = loaded.tree.find(self.page)
         if page is not None and page.type == "group":
@@ -238,7 +223,7 @@ class TreeEdit:
         else:
             trail = loaded.tree.path_to(self.page)
             current_parent = trail[-2].id if len(trail) > 1 else ""
-            self.app.push_screen(
+            self.app.ask(
                 Picker(f"Move {self.title} under…", parent_choices(loaded.tree, self.page), initial=current_parent),
                 on_parent_chosen,
             )
@@ -247,18 +232,17 @@ class TreeEdit:
         page = loaded.tree.find(self.page)
         subpages = sum(1 for _ in page.walk()) - 1 if page is not None else 0
 
-        def on_decided(result: Confirmed | None) -> None:
-            if result is not None:
-                self.app.background(
-                    self._write(loaded, DeletePage(page=self.page), f"delete {self.title}", f"Deleted {self.title}")
-                )
+        def on_decided(result: Confirmed) -> None:
+            self.app.background(
+                self._write(loaded, DeletePage(page=self.page), f"delete {self.title}", f"Deleted {self.title}")
+            )
 
         intro = (
             "Readers will still see the page until the change request is merged. "
             "To revert the deletion, open the change request, select the page, and press Q."
         )
         subpages_note = f"Its {plural(subpages, 'subpage')} will also be deleted."
-        self.app.push_screen(
+        self.app.ask(
             ConfirmDialog(
                 f"Delete {self.title}?",
                 verb="Delete",
@@ -280,11 +264,7 @@ class TreeEdit:
             save_draft_now=draft.autosave_now,
         )
 
-        def on_decided(result: Confirmed | None) -> None:
-            if result is not None:
-                on_title(result.text)
-
-        self.app.push_screen(ConfirmDialog(title, verb=verb, field=field), on_decided)
+        self.app.ask(ConfirmDialog(title, verb=verb, field=field), lambda result: on_title(result.text))
 
     # Sending
 

@@ -84,16 +84,16 @@ def snooze(app: Shell, selected: SelectedRows) -> None:
     if selected.is_removed:
         choices.append(Choice("back", "Move back to the inbox now"))
 
-    def on_chosen(until: SnoozeEnd | None) -> None:
+    def on_chosen(until: SnoozeEnd) -> None:
         if until == "back":
             _move_back(app, selected)
-        elif until is not None:
+        else:
             _snooze_until(app, selected, end_times.get(until))
 
     row = selected.rows[0]
     noun = "this thread" if isinstance(row.target, ThreadRef) else row.title
     title = f"Snooze {plural(len(selected.rows), 'item') if len(selected.rows) > 1 else noun}"
-    app.push_screen(Picker(title, choices), on_chosen)
+    app.ask(Picker(title, choices), on_chosen)  # type: ignore[misc]  # mypy infers no union
 
 
 def _snooze_until(app: Shell, selected: SelectedRows, until: datetime | None) -> None:
@@ -230,14 +230,13 @@ def discard(app: Shell, selected: SelectedRows) -> None:
     if drafts:
         consequence = f"{consequence} {plural(len(drafts), 'unsent draft')} will also be discarded. You can press u afterward to restore discarded drafts."
 
-    def on_decided(answer: Confirmed | None) -> None:
-        if answer is not None:
-            selected.before_removal()
-            app.background(discard_entries(app, app.session.outbox, entries))
-            discard_drafts()
+    def on_decided(answer: Confirmed) -> None:
+        selected.before_removal()
+        app.background(discard_entries(app, app.session.outbox, entries))
+        discard_drafts()
 
     title = f"Discard {plural(len(entries), 'change')}?" if len(entries) > 1 else "Discard this change?"
-    app.push_screen(ConfirmDialog(title, verb="Discard", intro="\n".join(titles), after=consequence), on_decided)
+    app.ask(ConfirmDialog(title, verb="Discard", intro="\n".join(titles), after=consequence), on_decided)
 
 
 READ_DELAY = 1.0

@@ -23,6 +23,7 @@ from octavo.lazy_import import lazy
 from octavo.tui.core.external_links import confirm_link, copy_text, missing_link_reason, open_link, page_url
 from octavo.tui.core.item_labels import file_summary
 from octavo.tui.core.routes import ToChangeRequest, ToCollection, ToPage, ToSearch
+from octavo.tui.core.shell import Shell, explained
 from octavo.tui.render.deferred import (
     NOT_AVAILABLE_OFFLINE,
     AsyncCache,
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from octavo.documents.blocks import Block
     from octavo.documents.openapi import Specification
     from octavo.tui.core.session import Session
-    from octavo.tui.core.shell import Shell
     from octavo.tui.reader.page_view import PageView
     from octavo.tui.render.deferred import DeferredContent
     from octavo.tui.render.layout import CopyUrlRequested, LinkFollowed
@@ -413,11 +413,8 @@ def _resolve(shown: ShownPage, href: str) -> links.Target:
 
 
 async def _save_file(app: Shell, at: ContentRef, target: links.FileLink) -> None:
-    try:
+    with explained(f"Could not save {target.name}"):
         file = await file_of(app.session.live, at, target)
-    except ApiError as error:
-        app.say(f"Could not save {target.name}: {error}", tone="failed")
-        return
     if file is None:
         app.say(f"This link is broken. There is no file {target.name} in this space.", tone="care")
     else:
@@ -435,11 +432,8 @@ async def show_reusable_content(
     file. Views of page source use this, because the source does not contain the text."""
     screen = app.screen
     for operation in pages:
-        try:
+        with explained(f"Could not load the reusable content {target.path}"):
             page = await find_page(app.session.live, operation)
-        except ApiError as error:
-            app.say(f"Could not load the reusable content {target.path}: {error}", tone="failed")
-            return
         found = await asyncio.to_thread(_find_include, parse(page_markdown(page)).walk(), deferred.targets, target)
         if app.screen is not screen:
             return  # The user has opened another screen.
@@ -472,11 +466,7 @@ async def _open_site(app: Shell, target: links.SiteLink) -> None:
 def _show_text_dialog(
     app: Shell, deferred: DeferredContent, content: Block, follow: Callable[[LinkFollowed], None], name: str = ""
 ) -> None:
-    def follow_result(followed: LinkFollowed | None) -> None:
-        if followed is not None:
-            follow(followed)
-
-    app.push_screen(_text_dialog(content, deferred, name), follow_result)
+    app.ask(_text_dialog(content, deferred, name), follow)
 
 
 def _show_note(app: Shell, view: PageView, label: str, follow: Callable[[LinkFollowed], None]) -> None:

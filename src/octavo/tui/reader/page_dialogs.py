@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from rich.segment import Segment
 from textual import on
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 from textual.events import Resize
@@ -103,7 +103,7 @@ class TextDialog(Dialog[LinkFollowed | None]):
 
     @on(PageView.TableRowRequested)
     def _open_row(self, message: PageView.TableRowRequested) -> None:
-        open_row(self.app, message)
+        open_row(shell_of(self), message)
 
 
 _TITLE = 60
@@ -121,21 +121,19 @@ class TableRowResult(NamedTuple):
     comment: bool = False
 
 
-def open_row(app: App[Any], wanted: PageView.TableRowRequested) -> None:
+def open_row(app: HostApp[Any], wanted: PageView.TableRowRequested) -> None:
     """Show a table row in a dialog over its page."""
     page = wanted.view
 
-    def on_closed(result: TableRowResult | None) -> None:
+    def on_closed(result: TableRowResult) -> None:
         """Select the row that the dialog showed last, then open the requested link or comment."""
-        if result is None:
-            return
         page.navigation.go_to_block(result.row.key, "near")
         if result.opened is not None:
             page.links.open(result.opened, outside=result.outside, text=result.text)
         elif result.comment:
             page.post_message(Reader.CommentRequested(result.row))
 
-    app.push_screen(TableRowDialog(wanted.table, wanted.row, page), on_closed)
+    app.ask(TableRowDialog(wanted.table, wanted.row, page), on_closed)
 
 
 def _why_no_other_row(_: object, dialog: TableRowDialog) -> str | None:
@@ -153,7 +151,7 @@ ROW: Commands[TableRowDialog] = Commands(
 )  # fmt: skip
 
 
-class TableRowDialog(Dialog[TableRowResult]):
+class TableRowDialog(Dialog[TableRowResult | None]):
     """Dialog for a table row, with one or more lines per field. `J` and `K` go to the next and the previous row."""
 
     CSS_PATH = dialog_styles(__file__, "page_dialogs.tcss")

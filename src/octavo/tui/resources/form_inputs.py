@@ -362,15 +362,16 @@ class FormPickers:
         if field.is_nullable:
             special_choices.append(Choice(_NULL, *null_choice(field, self._state.form.operation)))
 
-        def on_chosen(answer: str | None) -> None:
-            if answer is not None:
-                self._set_text(field, None if answer == _NULL else answer)
-
         state.choices = lambda: [*special_choices, *state.options.choices]
-        self._show(field, state, on_chosen, _NULL if text is None else text)
+        self._show(
+            field,
+            state,
+            lambda answer: self._set_text(field, None if answer == _NULL else answer),
+            _NULL if text is None else text,
+        )
 
     def _show(
-        self, field: FormField, state: _PickerState, on_chosen: Callable[[str | None], None], selected: str | None
+        self, field: FormField, state: _PickerState, on_chosen: Callable[[str], None], selected: str | None
     ) -> None:
         state.picker = Picker(
             state.title(field),
@@ -379,7 +380,7 @@ class FormPickers:
             find_more=state.search,
             is_loading=state.is_loading,
         )
-        self._shell.push_screen(state.picker, on_chosen)
+        self._shell.ask(state.picker, on_chosen)
 
     def _choose_several(self, field: FormField, state: _PickerState, cursor_value: str | None = None) -> None:
         """Let the user add and remove items until the picker is closed."""
@@ -407,9 +408,7 @@ class FormPickers:
         # Values that replace all items of the list.
         exclusive = field.choices if field.kind == "list" else ()
 
-        def on_chosen(value: str | None) -> None:
-            if value is None:
-                return
+        def on_chosen(value: str) -> None:
             if value in selected:
                 new_values = [each for each in selected if each != value]
             elif value in exclusive:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from octavo.api import collections, fonts, invites, openapi, organizations, spaces, sso, subdomains, teams, translations
-from octavo.api.errors import ApiError
 from octavo.api.labels import label
 from octavo.api.operation import CollectionRef, Operation
 from octavo.api.organizations import Organization
 from octavo.data.live import Live
 from octavo.documents.blocks import Block
 from octavo.documents.source_reader import parse
+from octavo.tui.core.shell import Shell, explained
 from octavo.tui.core.write_queue import show_progress
 from octavo.tui.reader.page_dialogs import TextDialog
 from octavo.tui.render.layout import deferred_content
@@ -32,10 +32,6 @@ from octavo.tui.resources.resource import (
 from octavo.tui.resources.resource_browser import BrowserScreen
 from octavo.tui.resources.space_resources import ACCESS_TABLES, EDIT_IN_TREE, MEMBER_SPACES, SPACES, space_arguments
 from octavo.tui.widgets.short_texts import long_age, plural
-
-if TYPE_CHECKING:
-    from octavo.tui.core.shell import Shell
-
 
 STATUS_INTERVAL = 1.0
 """Seconds between two status requests after an upload."""
@@ -64,7 +60,7 @@ async def report_processing(shell: Shell, arguments: Arguments, sent: Operation[
     live = shell.session.live
     slug = getattr(response, "slug", "") or getattr(sent, "slug", "") or arguments.get("spec_slug", "")
     request = openapi.Get(at=arguments["at"], spec_slug=slug)
-    try:
+    with explained(f"Could not check whether {slug} was processed"):
         with show_progress(shell, f"Processing {slug}…"):
             current = await live.fetch(request)
             for _ in range(STATUS_REQUESTS):
@@ -85,8 +81,6 @@ async def report_processing(shell: Shell, arguments: Arguments, sent: Operation[
                 await live.fetch(list_operation)
             live.specifications_parsed += 1
             shell.say(f"Processed {slug}: {_operation_count(text)}. Pages that show its operations are up to date.")
-    except ApiError as error:
-        shell.say(f"Could not check whether {slug} was processed: {error}", tone="failed")
 
 
 def _operation_count(text: openapi.VersionContent) -> str:
@@ -108,17 +102,13 @@ def open_version(shell: Shell, arguments: Arguments, version: openapi.Version) -
 async def _show_version(shell: Shell, arguments: Arguments, version: openapi.Version) -> None:
     request = {"at": arguments["at"], "spec_slug": arguments["spec_slug"]}
     screen = shell.screen
-    try:
-        with show_progress(shell, f"Loading {arguments['spec_slug']}…"):
-            latest = await shell.session.live.send(openapi.GetLatestVersion(**request))
-            if latest.id != version.id:
-                message = "Octavo can show only the latest version. Press Y to copy a link to this version."
-                shell.say(message, tone="care")
-                return
-            content = await shell.session.live.fetch(openapi.GetLatestContent(**request))
-    except ApiError as error:
-        shell.say(f"Could not load the specification: {error}", tone="failed")
-        return
+    with show_progress(shell, f"Loading {arguments['spec_slug']}…"), explained("Could not load the specification"):
+        latest = await shell.session.live.send(openapi.GetLatestVersion(**request))
+        if latest.id != version.id:
+            message = "Octavo can show only the latest version. Press Y to copy a link to this version."
+            shell.say(message, tone="care")
+            return
+        content = await shell.session.live.fetch(openapi.GetLatestContent(**request))
     text, note = await asyncio.to_thread(_as_text, content.filesystem), "\n"
     if len(text) > MAX_SHOWN:
         note = f"\n\nOnly the first {MAX_SHOWN:,} of {len(text):,} characters are shown.\n"

@@ -146,9 +146,7 @@ def _delete(app: Shell, selection: Selection) -> None:
         titles = first_titles([resource.title(each) for each in items], "more")
         facts = [*(Fact("note", "", text) for text in titles), *facts]
 
-    def on_decided(answer: Confirmed | None) -> None:
-        if answer is None:
-            return
+    def on_decided(answer: Confirmed) -> None:
         selection.clear()
         app.writes.send(
             title,
@@ -157,7 +155,7 @@ def _delete(app: Shell, selection: Selection) -> None:
             make_undo=None if undo is None else lambda _: undo,
         )
 
-    app.push_screen(
+    app.ask(
         ConfirmDialog(
             f"{title[:1].upper()}{title[1:]}?",
             verb=button,
@@ -280,13 +278,13 @@ def _choose_action(app: Shell, selection: Selection) -> None:
         for each in selection.resource.actions
     ]
 
-    def on_chosen(action: Action[Any] | None) -> None:
-        if action is not None and action.run is not None:
+    def on_chosen(action: Action[Any]) -> None:
+        if action.run is not None:
             action.run(app, selection)
-        elif action is not None:
+        else:
             _confirm_action(app, selection, action)
 
-    app.push_screen(Picker(selection.resource.title(selection.first_item), choices), on_chosen)
+    app.ask(Picker(selection.resource.title(selection.first_item), choices), on_chosen)
 
 
 def open_first_action(app: Shell, selection: Selection) -> None:
@@ -301,16 +299,15 @@ def _confirm_action(app: Shell, selection: Selection, action: Action[Any]) -> No
     send_undo = partial(resource_forms.send_action, live, action, resource, arguments, item, is_undo=True)
     undo = DirectUndo(f"undo “{action.name}” for {title}", send_undo, f"Undid “{action.name}” for {title}.")
 
-    def on_decided(answer: Confirmed | None) -> None:
-        if answer is not None:
-            app.writes.send(
-                f"{action.name.lower()} {title}",
-                resource_forms.send_action(live, action, resource, arguments, item),
-                message=f"{title} {action.done_text}.",
-                make_undo=None if action.undo_operation is None else lambda _: undo,
-            )
+    def on_decided(answer: Confirmed) -> None:
+        app.writes.send(
+            f"{action.name.lower()} {title}",
+            resource_forms.send_action(live, action, resource, arguments, item),
+            message=f"{title} {action.done_text}.",
+            make_undo=None if action.undo_operation is None else lambda _: undo,
+        )
 
-    app.push_screen(ConfirmDialog(f"{action.name} {title}?", verb=action.name, intro=action.help), on_decided)
+    app.ask(ConfirmDialog(f"{action.name} {title}?", verb=action.name, intro=action.help), on_decided)
 
 
 # Copying and opening
@@ -389,14 +386,11 @@ def choose_sort_column(app: Shell, table: TableState, on_change: Callable[[], No
     ]
     choices.append(Choice(default_order, default_order, right="" if table.sort_column is not None else "current"))
 
-    def on_chosen(column: ResourceColumn[Any] | str | None) -> None:
-        if column is not None:
-            table.sort_by(None if isinstance(column, str) else column)
-            on_change()
+    def on_chosen(column: ResourceColumn[Any] | str) -> None:
+        table.sort_by(None if isinstance(column, str) else column)
+        on_change()
 
-    app.push_screen(
-        Picker(f"Sort {table.resource.plural}", choices, initial=table.sort_column or default_order), on_chosen
-    )
+    app.ask(Picker(f"Sort {table.resource.plural}", choices, initial=table.sort_column or default_order), on_chosen)  # type: ignore[misc]  # mypy infers no union
 
 
 def _column_label(column: ResourceColumn[Any]) -> str:
@@ -410,13 +404,12 @@ def choose_columns(
     columns, visible_columns = table.resource.columns, table.columns
     choices = [Choice(each, _column_label(each), right="shown" if each in visible_columns else "") for each in columns]
 
-    def on_chosen(column: ResourceColumn[Any] | None) -> None:
-        if column is not None:
-            table.toggle_column(column)
-            on_change()
-            choose_columns(app, table, on_change, column)
+    def on_chosen(column: ResourceColumn[Any]) -> None:
+        table.toggle_column(column)
+        on_change()
+        choose_columns(app, table, on_change, column)
 
-    app.push_screen(Picker(f"Choose columns for {table.resource.plural}", choices, initial=selected), on_chosen)
+    app.ask(Picker(f"Choose columns for {table.resource.plural}", choices, initial=selected), on_chosen)
 
 
 def export(app: Shell, table: TableState, items: Sequence[Any], name_of: NameOf) -> None:
@@ -428,10 +421,10 @@ def export(app: Shell, table: TableState, items: Sequence[Any], name_of: NameOf)
         text = await asyncio.to_thread(FORMATS[ending][1], table.columns, items, name_of, resource.secret_fields)
         yield text.encode("utf-8", "replace")
 
-    def on_chosen(ending: str | None) -> None:
-        if ending is not None:
-            ask_for_path(app, Export(title, f"{slug(resource.plural)}.{ending}", partial(content, ending)))
-
     details = {"json": "all fields", "csv": "the visible columns", "md": "a table with the visible columns"}
     choices = [Choice(ending, name, detail=details[ending]) for ending, (name, _) in FORMATS.items()]
-    app.push_screen(Picker(f"Export {title}", choices), on_chosen)
+    name = slug(resource.plural)
+    app.ask(
+        Picker(f"Export {title}", choices),
+        lambda ending: ask_for_path(app, Export(title, f"{name}.{ending}", partial(content, ending))),
+    )

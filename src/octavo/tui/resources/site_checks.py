@@ -37,14 +37,14 @@ from octavo.documents.site_rules import (
 from octavo.documents.yaml_values import YamlError
 from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.core.routes import ToPage
-from octavo.tui.core.shell import Shell
+from octavo.tui.core.shell import Shell, explained
 from octavo.tui.core.write_queue import show_progress
 from octavo.tui.resources import site_tree
 from octavo.tui.resources.resource import PAGE_SIZE, Arguments, DetailFacts
 from octavo.tui.resources.resource_commands import CreateTarget
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
+from octavo.tui.widgets.confirm import ConfirmDialog, DialogField
 from octavo.tui.widgets.dialog import Dialog, DialogFrame, TextButton, dialog_styles
 from octavo.tui.widgets.short_texts import AnyText, Fact, plural, safe_lines
 from octavo.tui.widgets.text_inputs import DraftClock, LineInput, TextEditor
@@ -244,15 +244,10 @@ MAX_SPACES = 100
 def open_link_test(app: Shell, target: CreateTarget, link: str = "", facts: tuple[Fact, ...] = ()) -> None:
     """Ask for a link and show where it leads, until the dialog is closed."""
 
-    def on_decided(answer: Confirmed | None) -> None:
-        if answer is not None:
-            app.background(_show_result(app, target, answer.text))
-
     field = DialogField("Link", link, placeholder="/old/page", required_error="Type a link or a path on the site.")
     intro = "" if facts else "Octavo follows the redirects on the site, as a browser would."
-    app.push_screen(
-        ConfirmDialog("Test a link", verb="Test", cancel="Close", intro=intro, facts=facts, field=field), on_decided
-    )
+    dialog = ConfirmDialog("Test a link", verb="Test", cancel="Close", intro=intro, facts=facts, field=field)
+    app.ask(dialog, lambda answer: app.background(_show_result(app, target, answer.text)))
 
 
 async def _show_result(app: Shell, target: CreateTarget, link: str) -> None:
@@ -288,23 +283,16 @@ def result_facts(result: LinkTestResult) -> tuple[Fact, ...]:
 def open_site_search(app: Shell, target: CreateTarget) -> None:
     """Ask for a query, list the pages of the site that match, and open the chosen page."""
 
-    def on_decided(answer: Confirmed | None) -> None:
-        if answer is not None:
-            app.background(_show_results(app, target, answer.text))
-
     field = DialogField("Search words", required_error="Type the words to search for.", max_length=MAX_QUERY_LENGTH)
-    app.push_screen(ConfirmDialog("Search the site", verb="Search", cancel="Close", field=field), on_decided)
+    dialog = ConfirmDialog("Search the site", verb="Search", cancel="Close", field=field)
+    app.ask(dialog, lambda answer: app.background(_show_results(app, target, answer.text)))
 
 
 async def _show_results(app: Shell, target: CreateTarget, query: str) -> None:
     op = search.InSite(at=target.arguments["at"], query=query, scope=search.AllScope(), limit=MAX_SPACES)
     screen = app.screen
-    try:
-        with show_progress(app, f"Searching for “{query}”…"):
-            results = await app.session.live.send(op)
-    except ApiError as error:
-        app.say(f"Could not search the site: {error}", tone="failed")
-        return
+    with show_progress(app, f"Searching for “{query}”…"), explained("Could not search the site"):
+        results = await app.session.live.send(op)
     choices = [
         Choice(
             ToPage(hit.id, page.id),
@@ -316,15 +304,11 @@ async def _show_results(app: Shell, target: CreateTarget, query: str) -> None:
         for page in hit.pages
     ]
 
-    def on_chosen(route: ToPage | None) -> None:
-        if route is not None:
-            app.go(route)
-
     more = "first " if results.next is not None else ""
     title = f"“{query}”: {more}{plural(len(choices), 'page')}"
     if app.screen is screen:
         empty = "No pages contain these words. To search for other words, press esc, then t."
-        app.push_screen(Picker(title, choices, empty=empty), on_chosen)
+        app.ask(Picker(title, choices, empty=empty), app.go)
 
 
 TEST_COMMANDS: Commands[ConditionTest] = Commands(

@@ -307,13 +307,10 @@ def _choose_parent(app: Shell, target: StructureTarget) -> None:
         title = f"{'  ' * move_target.depth}{move_target.title}"
         choices.append(Choice(move_target, title, right=right, disabled_reason=disabled_reason))
 
-    def on_chosen(destination: MoveTarget | None) -> None:
-        if destination is not None:
-            _choose_position(app, target, structure, part, destination)
-
     selected = next((choice.value for choice in choices if choice.value.id == current_parent), None)
     empty_text = "This site has no other sections or groups."
-    app.push_screen(Picker(f"Move {title_of(part)} to", choices, empty=empty_text, initial=selected), on_chosen)
+    picker = Picker(f"Move {title_of(part)} to", choices, empty=empty_text, initial=selected)
+    app.ask(picker, lambda destination: _choose_position(app, target, structure, part, destination))
 
 
 def _choose_position(
@@ -327,11 +324,8 @@ def _choose_position(
     ]
     where = f"in {destination.title}" if destination.id is not None else "at the top level of the site"
 
-    def on_chosen(position: Position | None) -> None:
-        if position is not None:
-            _move(app, target, structure, part, position, f"Moved {title_of(part)}.")
-
-    app.push_screen(Picker(f"Choose a position for {title_of(part)} {where}", choices), on_chosen)
+    picker = Picker(f"Choose a position for {title_of(part)} {where}", choices)
+    app.ask(picker, lambda position: _move(app, target, structure, part, position, f"Moved {title_of(part)}."))
 
 
 def _move(
@@ -437,11 +431,7 @@ def choose_new_part(app: Shell, target: CreateTarget) -> None:
     else:
         offer("group", "Section group", "a group of sections under one title")
 
-    def on_chosen(make: Callable[[], object] | None) -> None:
-        if make is not None:
-            make()
-
-    app.push_screen(Picker("Add to the site", choices), on_chosen)
+    app.ask(Picker("Add to the site", choices), lambda make: make())
 
 
 def _containers(structure: SiteStructure, part: Part | None) -> tuple[SiteSection | None, SectionGroup | None]:

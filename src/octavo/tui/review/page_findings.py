@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from octavo.api.bodies import Markdown
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Create
 from octavo.api.content import ContentEdit, DocumentBody, RevertPage, UpdatePage
-from octavo.api.errors import ApiError
 from octavo.api.operation import ChangeRequestRef
 from octavo.data.queries import UNDECIDED
 from octavo.data.writes.content_writes import page_source, restore_pages
@@ -20,6 +18,7 @@ from octavo.documents.checks.references import AddedFinding
 from octavo.documents.page_trees import ChangedPage
 from octavo.documents.suggestions import UnknownBlock, revert_blocks
 from octavo.tui.core.permissions import why_no_editing, why_not_in_change_request, why_not_in_discussion
+from octavo.tui.core.shell import Shell, explained
 from octavo.tui.core.view import View
 from octavo.tui.core.write_queue import LocalChange, show_progress
 from octavo.tui.editing import target_request
@@ -29,11 +28,8 @@ from octavo.tui.review.changed_tree import ChangedTree, diff_of
 from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.review.request_findings import RequestFindings
 from octavo.tui.widgets.commands import Command, Commands, StillLoading
-from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
+from octavo.tui.widgets.confirm import ConfirmDialog
 from octavo.tui.widgets.short_texts import plural, shorten
-
-if TYPE_CHECKING:
-    from octavo.tui.core.shell import Shell
 
 
 class PageFindings:
@@ -236,12 +232,9 @@ def _ask_to_revert(app: Shell, selected: SelectedChange) -> None:
 
 async def _ask_to_revert_block(app: Shell, revert: PageRevert, block: Block) -> None:
     screen = app.screen
-    try:
+    with explained(f"Could not load {revert.title}"):
         refs = [revert.at.revision_ref(each) for each in (revert.base, revert.head)]
         old, new = await asyncio.gather(*(page_source(app.session.live, each, revert.page) for each in refs))
-    except ApiError as error:
-        app.say(f"Could not load {revert.title}: {error}", tone="failed")
-        return
     if new is None:
         app.say(f"{revert.title} has no text to revert.", tone="care")
         return
@@ -290,11 +283,8 @@ def _ask_to_revert_page(app: Shell, revert: PageRevert, selected: SelectedChange
 def _confirm_revert(
     app: Shell, title: str, intro: str, text_below: str, revert: PageRevert, change: ContentEdit
 ) -> None:
-    def on_answer(answer: Confirmed | None) -> None:
-        if answer is not None:
-            app.background(_revert(app, revert, change))
-
-    app.push_screen(ConfirmDialog(title, verb="Revert", intro=intro, after=text_below), on_answer)
+    dialog = ConfirmDialog(title, verb="Revert", intro=intro, after=text_below)
+    app.ask(dialog, lambda _: app.background(_revert(app, revert, change)))
 
 
 async def _revert(app: Shell, revert: PageRevert, change: ContentEdit) -> None:

@@ -144,16 +144,15 @@ async def _choose_reviewers(app: Shell, target: RequestTarget) -> None:
     recent = tuple(app.session.state.get_fact(_RECENT, ()))
     choices = reviewer_choices(people, requests, reviews_given.items, change_request, recent)
 
-    def on_answer(chosen: frozenset[str] | None) -> None:
-        if chosen is not None:
-            names = {choice.value: choice.title for choice in choices}
-            for user_id in sorted(requests.keys() - chosen):
-                _withdraw(app, target, user_id, names[user_id])
-            if added := [choice.value for choice in choices if choice.value in chosen - requests.keys()]:
-                app.session.state.set_fact(_RECENT, list(dict.fromkeys([*added, *recent]))[:_MAX_RECENT])
-                _request_reviews(app, target, added, [names[each] for each in added])
+    def on_answer(chosen: frozenset[str]) -> None:
+        names = {choice.value: choice.title for choice in choices}
+        for user_id in sorted(requests.keys() - chosen):
+            _withdraw(app, target, user_id, names[user_id])
+        if added := [choice.value for choice in choices if choice.value in chosen - requests.keys()]:
+            app.session.state.set_fact(_RECENT, list(dict.fromkeys([*added, *recent]))[:_MAX_RECENT])
+            _request_reviews(app, target, added, [names[each] for each in added])
 
-    app.push_screen(ReviewersScreen(f"Request reviews of {target.name}", choices, frozenset(requests)), on_answer)
+    app.ask(ReviewersScreen(f"Request reviews of {target.name}", choices, frozenset(requests)), on_answer)
 
 
 async def _choose_for_several(app: Shell, target: RequestTarget) -> None:
@@ -172,12 +171,12 @@ async def _choose_for_several(app: Shell, target: RequestTarget) -> None:
     recent = tuple(app.session.state.get_fact(_RECENT, ()))
     choices = reviewer_choices(people, {}, (), first.model_copy(update={"created_by": None}), recent)
 
-    def on_answer(chosen: frozenset[str] | None) -> None:
+    def on_answer(chosen: frozenset[str]) -> None:
         if chosen:
             request_several(app, target, [(each.value, each.title) for each in choices if each.value in chosen])
 
     count = plural(len(target.selected), "change request")
-    app.push_screen(ReviewersScreen(f"Request reviews of {count}", choices, frozenset()), on_answer)
+    app.ask(ReviewersScreen(f"Request reviews of {count}", choices, frozenset()), on_answer)
 
 
 def _request_reviews(app: Shell, target: RequestTarget, people: list[str], names: list[str]) -> None:
@@ -324,9 +323,7 @@ def _edit_details(app: Shell, target: RequestTarget) -> None:
     subject = DialogDraft(app, f"subject {draft_key}", change_request.subject)
     description = DialogDraft(app, f"description {draft_key}", text or "")
 
-    def on_answer(answer: Confirmed | None) -> None:
-        if answer is None:
-            return
+    def on_answer(answer: Confirmed) -> None:
         changes: dict[str, Any] = {}
         if answer.text != change_request.subject:
             changes["subject"] = answer.text
@@ -351,7 +348,7 @@ def _edit_details(app: Shell, target: RequestTarget) -> None:
         field=_subject_field(subject),
         second_field=description_field if text is not None else None,
     )
-    app.push_screen(dialog, on_answer)
+    app.ask(dialog, on_answer)
 
 
 def _send_details(app: Shell, target: RequestTarget, changes: dict[str, Any], drafts: tuple[DialogDraft, ...]) -> None:
@@ -438,15 +435,14 @@ def _create(app: Shell, space: SpaceRef) -> None:
         app.say(f"Created #{change_request.number} {change_request.title}")
         app.go(ToChangeRequest(change_request.ref(space), change_request))
 
-    def on_answer(answer: Confirmed | None) -> None:
-        if answer is not None:
-            creation = create(app.session.live, space, answer.text)
-            app.writes.send(
-                "create the change request", creation, on_success=on_created, failure_hint=dialog_draft.DRAFT_SAVED
-            )
+    def on_answer(answer: Confirmed) -> None:
+        creation = create(app.session.live, space, answer.text)
+        app.writes.send(
+            "create the change request", creation, on_success=on_created, failure_hint=dialog_draft.DRAFT_SAVED
+        )
 
     title = f"New change request in {loaded_space.title if loaded_space else 'this space'}"
-    app.push_screen(ConfirmDialog(title, verb="Create", field=_subject_field(draft)), on_answer)
+    app.ask(ConfirmDialog(title, verb="Create", field=_subject_field(draft)), on_answer)
 
 
 def _subject_field(draft: DialogDraft) -> DialogField:

@@ -410,13 +410,13 @@ class Comparison:
             Choice("main", "Main", detail="the current content of main"),
         ]  # fmt: skip
 
-        def on_choice(base: Base | None) -> None:
-            if base is not None and base != self._base:
+        def on_choice(base: Base) -> None:
+            if base != self._base:
                 self._is_base_chosen, self._is_opening = True, False
                 self._set_base(base)
                 self._find_changes()
 
-        self._view.app.push_screen(Picker("Compare with", choices, initial=self._base), on_choice)
+        self._view.shell.ask(Picker("Compare with", choices, initial=self._base), on_choice)  # type: ignore[misc]  # mypy infers no union
 
 
 COMPARISON_COMMANDS: Commands[Comparison] = Commands(

@@ -12,7 +12,6 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from octavo.api.errors import ApiError
 from octavo.api.operation import ChangeRequestRef
 from octavo.data.proposed_notes import Accepted, ProposedNote
 from octavo.data.queries import UNDECIDED, reviews_of
@@ -25,7 +24,7 @@ from octavo.tui.comments.thread_actions import describe_pending
 from octavo.tui.core import dialog_draft
 from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.core.routes import ToChangeRequest
-from octavo.tui.core.shell import Shell, shell_of
+from octavo.tui.core.shell import Shell, explained, shell_of
 from octavo.tui.core.write_queue import LocalChange
 from octavo.tui.review.status_changes import RequestTarget, has_status, why_not_allowed
 from octavo.tui.widgets.commands import Command, Commands
@@ -152,15 +151,15 @@ def open_pending_comments(app: Shell, target: RequestTarget) -> None:
     """List the pending comments and the proposed notes, and show the chosen one on its page. If the view cannot show it,
     open the change request."""
 
-    def on_answer(chosen: ListedComment | None) -> None:
+    def on_answer(chosen: ListedComment) -> None:
         if isinstance(chosen, ProposedNote) and target.show_block is not None:
             target.show_block(chosen.page, chosen.block)
         elif isinstance(chosen, OutboxEntry) and target.show_pending_comment is not None:
             target.show_pending_comment(chosen)
-        elif chosen is not None:
+        else:
             app.go(ToChangeRequest(target.at, target.change_request))
 
-    app.push_screen(PendingCommentsScreen(target.at, target.name, target.titles(), target.pending_note), on_answer)
+    app.ask(PendingCommentsScreen(target.at, target.name, target.titles(), target.pending_note), on_answer)  # type: ignore[misc]  # mypy infers no union
 
 
 def open_withdraw_dialog(app: Shell, target: RequestTarget) -> None:
@@ -170,31 +169,26 @@ def open_withdraw_dialog(app: Shell, target: RequestTarget) -> None:
 
 async def _open_withdraw_dialog(app: Shell, target: RequestTarget) -> None:
     at, name, live = target.at, target.name, app.session.live
-    try:
+    with explained(f"Could not load your review of {name}"):
         reviews = (await live.fetch(reviews_of(at))).items
-    except ApiError as error:
-        app.say(f"Could not load your review of {name}: {error}", tone="failed")
-        return
     if app.screen is not target.view:
         return  # The user left the view while the reviews loaded.
     if (mine := _my_review(app, reviews)) is None:
         app.say(f"You have not reviewed {name}, or your review is outdated.", tone="care")
         return
 
-    def on_answer(answer: Confirmed | None) -> None:
-        if answer is not None:
-            app.writes.send(
-                f"withdraw your review of {name}",
-                withdraw_review_by_request(live, at, mine),
-                message=f"Withdrew your review of {name}",
-                on_success=lambda _: target.view.refresh_data(),
-            )
+    def on_answer(answer: Confirmed) -> None:
+        app.writes.send(
+            f"withdraw your review of {name}",
+            withdraw_review_by_request(live, at, mine),
+            message=f"Withdrew your review of {name}",
+            on_success=lambda _: target.view.refresh_data(),
+        )
 
     summary = f"You approved {name}." if mine.status == "approved" else f"You requested changes on {name}."
     note = f" {mine.requested_by.name}’s review request will stay open." if mine.requested_by is not None else ""
     after = f"Your review will be marked as outdated. Others can still see the review and its comments.{note}"
-    dialog = ConfirmDialog(f"Withdraw your review of {name}?", verb="Withdraw", intro=summary, after=after)
-    app.push_screen(dialog, on_answer)
+    app.ask(ConfirmDialog(f"Withdraw your review of {name}?", verb="Withdraw", intro=summary, after=after), on_answer)
 
 
 def open_review_dialog(app: Shell, target: RequestTarget, status: Verdict) -> None:
@@ -219,11 +213,7 @@ def open_review_dialog(app: Shell, target: RequestTarget, status: Verdict) -> No
         intro="\n".join([*describe_pending(pending, target.titles(), target.pending_note), *_describe_proposed(app, target)]),
     )  # fmt: skip
 
-    def on_answer(answer: Confirmed | None) -> None:
-        if answer is not None:
-            _submit(app, target, status, answer.text, draft)
-
-    app.push_screen(dialog, on_answer)
+    app.ask(dialog, lambda answer: _submit(app, target, status, answer.text, draft))
 
 
 def _submit(app: Shell, target: RequestTarget, status: Verdict, comment: str, draft: DialogDraft) -> None:

@@ -75,19 +75,15 @@ def offer_to_mark_ready(app: Shell, change_request: ChangeRequest) -> None:
     if change_request.status != "draft" or not app.session.live.has_draft_status:
         return
 
-    def on_answer(answer: Confirmed | None) -> None:
-        if answer is not None:
-            toggle_drafts(app, [change_request])
-
     intro = "You requested reviews, but this change request is still a draft. You can press ~ later to mark it as ready for review."
-    app.push_screen(
+    app.ask(
         ConfirmDialog(
             f"Mark #{change_request.number} {change_request.title} as ready for review?",
             verb="Mark as ready",
             cancel="Keep as draft",
             intro=intro,
         ),
-        on_answer,
+        lambda _: toggle_drafts(app, [change_request]),
     )
 
 
@@ -146,18 +142,17 @@ def open_archive_dialog(app: Shell, at: ChangeRequestRef, change_request: Change
     verb, done, status = ("Reopen", "Reopened", "open") if archived else ("Archive", "Archived", "archived")
     op = change_requests.Update(at=at, status=status)
 
-    def on_answer(answer: Confirmed | None) -> None:
-        if answer is not None:
-            action = f"{verb.lower()} #{change_request.number}"
-            sending = send_unchecked(app.session.live, op, f"Could not {action}")
-            app.writes.send(action, sending, message=f"{done} #{change_request.number}", is_visible=True)
+    def on_answer(answer: Confirmed) -> None:
+        action = f"{verb.lower()} #{change_request.number}"
+        sending = send_unchecked(app.session.live, op, f"Could not {action}")
+        app.writes.send(action, sending, message=f"{done} #{change_request.number}", is_visible=True)
 
     intro = (
         "The change request will move back to the “Open” tab."
         if archived
         else "The change request will move to the “Archived” tab. You can reopen the change request there."
     )
-    app.push_screen(
+    app.ask(
         ConfirmDialog(f"{verb} #{change_request.number} {change_request.title}?", verb=verb, intro=intro), on_answer
     )
 
@@ -442,10 +437,6 @@ async def _plan_and_ask(app: Shell, target: RequestTarget, action: BulkAction) -
     sent = [each for each in planned if each.send is not None]
     skipped = len(planned) - len(sent)
 
-    def on_answer(answer: Confirmed | None) -> None:
-        if answer is not None:
-            _send(app, target, action, sent)
-
     dialog = ConfirmDialog(
         f"{action.verb} {plural(len(sent), 'change request')}?" if sent else f"{action.verb} change requests",
         verb=f"{action.verb} {len(sent)}" if sent else action.verb,
@@ -454,7 +445,7 @@ async def _plan_and_ask(app: Shell, target: RequestTarget, action: BulkAction) -
         after=f"{plural(skipped, 'change request')} will not change." if skipped and sent else "",
         blocked="" if sent else "None of the selected change requests can change.",
     )
-    app.push_screen(dialog, on_answer)
+    app.ask(dialog, lambda _: _send(app, target, action, sent))
 
 
 async def _plan(app: Shell, request: ChangeRequest, action: BulkAction) -> PlannedWrite:

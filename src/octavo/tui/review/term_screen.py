@@ -43,7 +43,7 @@ from octavo.tui.review.page_findings import pending_comment
 from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Command, Commands, StillLoading
-from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
+from octavo.tui.widgets.confirm import ConfirmDialog
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowHeading, RowList
 from octavo.tui.widgets.short_texts import fit, plural
@@ -150,10 +150,6 @@ def open_replace_dialog(app: Shell, source: TermSource, rows: Sequence[TermRow],
     """List the edits and ask for confirmation, then replace the places and call `on_done`."""
     pages = _by_page(rows)
 
-    def on_answer(answer: Confirmed | None) -> None:
-        if answer is not None:
-            _replace(app, source, pages, on_done)
-
     lines: list[Content] = []
     listed = 0
     for page_matches, matches in pages:
@@ -171,7 +167,7 @@ def open_replace_dialog(app: Shell, source: TermSource, rows: Sequence[TermRow],
         verb="Replace",
         intro=Content("\n").join([Content(intro), Content(after), Content(""), *lines]),
     )
-    app.push_screen(dialog, on_answer)
+    app.ask(dialog, lambda _: _replace(app, source, pages, on_done))
 
 
 def _replace(
@@ -565,12 +561,8 @@ class PageTerms:
             self._ask(app, terms[:MAX_CHOICES])
 
     def _ask(self, app: Shell, terms: tuple[TermChange, ...]) -> None:
-        def on_chosen(term: TermChange | None) -> None:
-            if term is not None:
-                self._show(app, term)
-
         choices = [Choice(term, term.old, f"is now {term.new}", "code" if term.is_code else "") for term in terms]
-        app.push_screen(Picker("Find which old term?", choices), on_chosen)
+        app.ask(Picker("Find which old term?", choices), lambda term: self._show(app, term))
 
     def _show(self, app: Shell, term: TermChange) -> None:
         request = self._comparison.change_request

@@ -24,6 +24,7 @@ from octavo.data.writes.change_request_kinds import MergeBasis, changes_since
 from octavo.data.writes.change_request_writes import create, update
 from octavo.documents.page_trees import ChangedPage, changed_pages, changes_between
 from octavo.tui.core.routes import ToChangeRequest
+from octavo.tui.core.shell import Shell, explained
 from octavo.tui.core.view import View
 from octavo.tui.core.write_queue import show_progress
 from octavo.tui.reader.diff_view import DiffView
@@ -38,14 +39,13 @@ from octavo.tui.review.diff_layouts import with_settings
 from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, ARCHIVE_HINT
 from octavo.tui.review.status_changes import RequestTarget, offer_to_archive
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
+from octavo.tui.widgets.confirm import ConfirmDialog
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowList
 from octavo.tui.widgets.short_texts import Fact, plural, safe
 
 if TYPE_CHECKING:
     from octavo.data.live import Live
-    from octavo.tui.core.shell import Shell
 
 
 @dataclass(frozen=True)
@@ -264,14 +264,11 @@ async def _resolve_merged(app: Shell, target: RequestTarget) -> None:
         app.say(f"The server did not return the revision created by merging {target.name}.", tone="care")
         return
     revision = space.revision_ref(merged.revision_merged)
-    try:
+    with explained(f"Could not check {target.name} for conflicts"):
         request = await _find_resolving_request(app, merged, space)
         if request is None:
             changed = await live.cached_or_fetch(content.ListChanges(at=revision, limit=1000))
             conflicts = await find_conflicts(live, space, None, changed, None)
-    except ApiError as error:
-        app.say(f"Could not check {target.name} for conflicts: {error}", tone="failed")
-        return
     if app.screen is not target.view:
         return  # The user left the view while the conflicts loaded.
     if request is not None:
@@ -284,12 +281,9 @@ async def _resolve_merged(app: Shell, target: RequestTarget) -> None:
     pages = ", ".join(page.title for page in conflicts.pages[:3])
     more = f", and {len(conflicts.pages) - 3} more" if len(conflicts.pages) > 3 else ""
 
-    def on_answer(answer: Confirmed | None) -> None:
-        if answer is not None:
-            app.background(_create_and_open(app, target, subject))
-
     intro = f"Readers see both versions of each conflict on {pages}{more}. Octavo will create a change request in which you can resolve the conflicts."
-    app.push_screen(ConfirmDialog(f"{subject}?", verb="Create", intro=intro), on_answer)
+    dialog = ConfirmDialog(f"{subject}?", verb="Create", intro=intro)
+    app.ask(dialog, lambda _: app.background(_create_and_open(app, target, subject)))
 
 
 async def _find_resolving_request(app: Shell, merged: ChangeRequest, space: SpaceRef) -> ChangeRequest | None:

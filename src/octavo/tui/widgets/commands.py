@@ -285,6 +285,16 @@ class HostApp(HasCommands, App[R]):
         else:
             self.notify(message, severity=SEVERITIES[tone], markup=False)
 
+    def ask(self, dialog: Screen[T | None], act: Callable[[T], object]) -> None:
+        """Open a dialog, and call `act` with its result. If the dialog is canceled, its result is None, and `act` is not
+        called."""
+
+        def on_closed(result: T | None) -> None:
+            if result is not None:
+                act(result)
+
+        self.push_screen(dialog, on_closed)
+
     @property
     def why_no_writes(self) -> str:
         """Sentence that says why the app sends no changes to the server. Empty if it sends changes."""
