@@ -17,9 +17,9 @@ from octavo.tui.comments.autocomplete import Autocomplete, MentionCandidates, em
 from octavo.tui.comments.composer import Composer
 from octavo.tui.reader.page_view import PageView, preview
 from octavo.tui.render.threads import keep_quoted_lines
+from octavo.tui.widgets.delay import DraftDelay
 from octavo.tui.widgets.long_text import WrappedRows
 from octavo.tui.widgets.short_texts import safe_lines
-from octavo.tui.widgets.text_inputs import DraftClock
 from tests.call_counter import CallCounter
 from tests.tui.widgets.scratch import HOSTILE, Scratch, check_picture, harmless, lines, shown, until
 
@@ -434,7 +434,7 @@ async def test_pasted_and_quoted_control_characters_are_shown_as_text() -> None:
 
 
 def test_drafts_are_saved_soon_after_the_last_key() -> None:
-    clock = DraftClock()
+    clock = DraftDelay(Widget())
     assert clock.seconds_until_save(10.0) == pytest.approx(0.3)
     assert clock.seconds_until_save(10.2) == pytest.approx(0.3)
     assert clock.seconds_until_save(10.9) == pytest.approx(0.1)

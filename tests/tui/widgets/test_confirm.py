@@ -7,8 +7,9 @@ from textual.content import Content
 from textual.events import Paste
 
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
+from octavo.tui.widgets.delay import DraftDelay
 from octavo.tui.widgets.short_texts import Fact
-from octavo.tui.widgets.text_inputs import DraftClock, LineInput
+from octavo.tui.widgets.text_inputs import LineInput
 from octavo.tui.widgets.text_widgets import FactList
 from tests.tui.widgets.scratch import HOSTILE, Scratch, check_picture, harmless, lines, shown, until, wait_idle
 
@@ -206,8 +207,8 @@ async def test_hostile_facts_are_shown_as_text() -> None:
 
 
 async def test_typed_text_is_saved_if_navigation_closes_the_dialog(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(DraftClock, "AFTER_LAST", 3600)
-    monkeypatch.setattr(DraftClock, "AT_MOST", 3600)
+    monkeypatch.setattr(DraftDelay, "AFTER_LAST", 3600)
+    monkeypatch.setattr(DraftDelay, "AT_MOST", 3600)
     saved: list[str] = []
     app = ConfirmApp()
     async with app.run_test(size=(90, 24)) as pilot:

@@ -13,11 +13,11 @@ from textual.events import Event, Key, MouseDown, MouseEvent, MouseMove, MouseUp
 from textual.geometry import Offset
 from textual.message_pump import MessagePump
 from textual.screen import Screen
-from textual.timer import Timer
 from textual.widget import Widget
 
 from octavo.tui.terminal.textual_internals import is_whole, nodes_with_priority
 from octavo.tui.widgets.commands import HostApp
+from octavo.tui.widgets.delay import Delay
 
 UserInput: TypeAlias = Key | Paste | MouseEvent
 """A key, a paste, or an event of the mouse."""
@@ -47,12 +47,12 @@ class TypedText:
         """True if the last letter went into an input."""
         self._is_lost = False
         """True if the widget for the typed text was refused or removed."""
-        self._pause: Timer | None = None
+        self._pause = Delay(app)
 
     def ignore(self) -> None:
         """Ignore typed keys until the next pause, because the input for them could not be opened."""
         self._is_lost, self._has_input = True, False
-        self._wait_for_pause()
+        self._pause.start(PAUSE, self._reset)
 
     @property
     def is_ignored(self) -> bool:
@@ -63,11 +63,6 @@ class TypedText:
     def _is_input_focused(self) -> bool:
         # All text inputs have this attribute.
         return bool(self._app.screen_stack) and hasattr(self._app.focused, "cursor_blink")
-
-    def _wait_for_pause(self) -> None:
-        if self._pause is not None:
-            self._pause.stop()
-        self._pause = self._app.set_timer(PAUSE, self._reset)
 
     def _reset(self) -> None:
         self._is_lost = self._has_input = False
@@ -86,12 +81,12 @@ class TypedText:
             self._is_lost = True
         if self._is_lost and not is_focused:
             self._has_input = False
-            self._wait_for_pause()
+            self._pause.start(PAUSE, self._reset)
             return True
         self._is_lost = False
         self._has_input = is_focused and isinstance(event, Key) and event.is_printable
         if self._has_input:
-            self._wait_for_pause()
+            self._pause.start(PAUSE, self._reset)
         return False
 
 

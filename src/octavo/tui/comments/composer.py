@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
@@ -12,7 +11,6 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.events import AppBlur, Key, ScreenSuspend
-from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
@@ -36,9 +34,10 @@ from octavo.tui.render.threads import quote_excerpt
 from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Command, Commands, HostApp
+from octavo.tui.widgets.delay import DraftDelay
 from octavo.tui.widgets.dialog import Dialog, DialogFrame, dialog_styles
 from octavo.tui.widgets.short_texts import plural, safe
-from octavo.tui.widgets.text_inputs import MAX_BRACKET_SEARCH, DraftClock, TextEditor
+from octavo.tui.widgets.text_inputs import MAX_BRACKET_SEARCH, TextEditor
 from octavo.tui.widgets.text_widgets import ChangingText
 
 if TYPE_CHECKING:
@@ -136,8 +135,7 @@ class Composer(Dialog[str | None]):
         """True if the user added the comment to the pending review instead of sending it."""
         self._saving_text: str | None = None
         """Newest text that is being saved. None if no save is running."""
-        self._clock = DraftClock()
-        self._timer: Timer | None = None
+        self._draft_delay = DraftDelay(self)
         self._is_sending = self._is_closed = False
         self._queued_keys: list[Key] = []
         """Keys that were pressed while the text was being saved. The screen below gets them."""
@@ -189,7 +187,7 @@ class Composer(Dialog[str | None]):
 
     def save_now(self) -> None:
         """Save the text as a draft before returning, because the app may be ending or may be suspended."""
-        self._stop_timer()
+        self._draft_delay.mark_saved()
         if not self._is_closed and self._current_text != self._saved_text:
             try:
                 self._save_draft_now(self._current_text)
@@ -200,7 +198,7 @@ class Composer(Dialog[str | None]):
             self._show_status(_SAVED_MESSAGE)
 
     def _save_in_background(self, text: str) -> None:
-        self._stop_timer()
+        self._draft_delay.mark_saved()
         self._saving_text = text
         # The app runs this, because the save must outlive the dialog.
         self.app.run_worker(self._finish_saving(text, self._save_draft(text)))
@@ -224,19 +222,13 @@ class Composer(Dialog[str | None]):
 
     def _retry_saving(self) -> None:
         """Save again after a failure, to find out whether saving works again."""
-        if self._is_sending or self._is_closed or self._timer is not None:
+        if self._is_sending or self._is_closed or self._draft_delay.is_waiting:
             return
         save_error = self._save_error()
         if self._saving_text is not None:
             self._show_status(save_error, "$error")
         elif save_error or self._current_text != self._saved_text:
             self._save_in_background(self._current_text)
-
-    def _stop_timer(self) -> None:
-        self._clock.mark_saved()
-        if self._timer is not None:
-            self._timer.stop()
-            self._timer = None
 
     @property
     def _current_text(self) -> str:
@@ -281,12 +273,10 @@ class Composer(Dialog[str | None]):
         typed = self.text_area.text  # Read once, because TextArea joins all lines at each access.
         text = self._last_text = self._mentions.to_markdown(typed)
         self._show_count(len(text))
-        if self._timer is not None:
-            self._timer.stop()
-            self._timer = None
+        self._draft_delay.stop()
         if text != self._saved_text:
             self._show_status("")
-            self._timer = self.set_timer(self._clock.seconds_until_save(monotonic()), self.start_saving)
+            self._draft_delay.save_soon(self.start_saving)
         is_one_letter, self._length = len(typed) == self._length + 1, len(typed)
         self._offer_emoji(is_one_letter)
 
@@ -334,7 +324,7 @@ class Composer(Dialog[str | None]):
         """Save the draft, then close with the text as the result."""
         if not self._is_closed and not self._is_sending:
             self._is_sending = self.text_area.read_only = True
-            self._stop_timer()
+            self._draft_delay.mark_saved()
             self.app.run_worker(self._send(self.text, self._save_draft(self.text)))
 
     def insert_suggestion(self) -> None:

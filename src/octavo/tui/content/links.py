@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 from textual import on
 from textual.containers import Vertical
 from textual.content import Content
-from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -32,6 +31,7 @@ from octavo.tui.render.deferred import LinkContext, LinkTargets
 from octavo.tui.review.request_preview import SELECTION_DELAY
 from octavo.tui.widgets.bars import Section, SectionTabs
 from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.delay import Delay
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Column, Row, RowHeading, RowList
 from octavo.tui.widgets.short_texts import as_clause, join_texts, plural
@@ -415,7 +415,7 @@ class FilesScreen(ListView[File]):
         self._use_counts: Counter[str] | None = None
         """Number of uses of each file. None until all links of the space are loaded."""
         self._page_trails: dict[str, str] = {}
-        self._timer: Timer | None = None
+        self._selection_delay = Delay(self)
 
     def body(self) -> Iterable[Widget]:
         files: RowList[File] = RowList(
@@ -531,11 +531,10 @@ class FilesScreen(ListView[File]):
         self.follow("uses", None)
         self.uses.show(())
         self.query_one("#uses-title", Static).update("USED ON")
-        if self._timer is not None:
-            self._timer.stop()
+        self._selection_delay.stop()
         if self.rows.item is not None:
             self.uses.state.show_loading("the pages that use this file")
-            self._timer = self.set_timer(SELECTION_DELAY, self._load_uses)
+            self._selection_delay.start(SELECTION_DELAY, self._load_uses)
 
     def _load_uses(self) -> None:
         if (file := self.rows.item) is not None:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from textual import on
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -42,6 +41,7 @@ from octavo.tui.render.deferred import LinkContext, LinkTargets
 from octavo.tui.render.layout import CopyUrlRequested, LinkFollowed
 from octavo.tui.review.request_preview import SELECTION_DELAY
 from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.delay import Delay
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowList
 from octavo.tui.widgets.short_texts import join_texts, long_age, plural, short_age
@@ -227,7 +227,7 @@ class PageHistoryScreen(View):
         self._is_loading = False
         self._tree: PageTree | None = None
         self._compared_with: ComparedWith = ""
-        self._timer: Timer | None = None
+        self._selection_delay = Delay(self)
         self._newest_id = ""
         """ID of the newest revision that changed the page. Empty until it is loaded."""
 
@@ -337,10 +337,8 @@ class PageHistoryScreen(View):
 
     @on(LineList.Highlighted, "#versions")
     def _on_version_selected(self) -> None:
-        if self._timer is not None:
-            self._timer.stop()
         self._draw_banner()
-        self._timer = self.set_timer(SELECTION_DELAY, self._show_version)
+        self._selection_delay.start(SELECTION_DELAY, self._show_version)
         self.refresh_bindings()
 
     def _show_version(self) -> None:

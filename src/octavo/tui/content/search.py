@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.content import Content
-from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from octavo.api import search, urls
@@ -47,6 +46,7 @@ from octavo.tui.core.routes import ToChangeRequest, ToCollection, ToPage, ToThre
 from octavo.tui.core.shell import shell_of
 from octavo.tui.terminal.textual_internals import is_being_removed
 from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.delay import Delay
 from octavo.tui.widgets.dialog import Dialog, DialogFrame, dialog_styles
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowHeading, RowList
@@ -137,7 +137,7 @@ class SearchScreen(Dialog[None]):
         self._is_searching = self._search_again = False
         self._requested_text = ""
         """The last search text that was sent to the server."""
-        self._timer: Timer | None = None
+        self._search_delay = Delay(self)
         self._is_moved = False
         self._opens_first_result = False
         """True if the user pressed enter before there were results for the text. Then the first result is opened when all
@@ -233,9 +233,7 @@ class SearchScreen(Dialog[None]):
 
     @on(Input.Changed)
     def _on_text_changed(self) -> None:
-        if self._timer is not None:
-            self._timer.stop()
-        self._timer = self.set_timer(SEARCH_DELAY, self._search_server)
+        self._search_delay.start(SEARCH_DELAY, self._search_server)
         self._is_moved = self._opens_first_result = False
         self._search_locally()
         self._show_results()

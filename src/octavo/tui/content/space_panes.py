@@ -31,14 +31,13 @@ from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_position import ReadingPosition, ReadingPositions
 from octavo.tui.terminal.textual_internals import is_being_removed
 from octavo.tui.widgets.commands import Command, Commands, HasCommands, StillLoading
+from octavo.tui.widgets.delay import Delay
 from octavo.tui.widgets.row_list import Row, RowList
 from octavo.tui.widgets.short_texts import long_age, short_age
 from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.tree import Tree
 
 if TYPE_CHECKING:
-    from textual.timer import Timer
-
     from octavo.data.block_origins import PageBlame
     from octavo.tui.core.shell import Shell
 
@@ -303,7 +302,7 @@ class ReadingHistory:
     def __init__(self, screen: View) -> None:
         """Create the history of the `PageView` in `screen`."""
         self._screen = screen
-        self._timer: Timer | None = None
+        self._save_delay = Delay(screen)
 
     @cached_property
     def positions(self) -> ReadingPositions:
@@ -317,14 +316,11 @@ class ReadingHistory:
 
     def save_soon(self) -> None:
         """Save the reading position after `SAVE_DELAY` seconds."""
-        if self._timer is None:
-            self._timer = self._screen.set_timer(SAVE_DELAY, self.save)
+        self._save_delay.start_once(SAVE_DELAY, self.save)
 
     def save(self) -> None:
         """Save the reading position now. Does nothing while the view is being removed."""
-        if self._timer is not None:
-            self._timer.stop()
-            self._timer = None
+        self._save_delay.stop()
         if not is_being_removed(self._screen) and self._view.document is not None:
             self.positions.remember(self._view.key, self._view.navigation.history_position)
 

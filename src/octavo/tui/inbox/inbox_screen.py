@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 from textual import on
 from textual.content import Content
-from textual.timer import Timer
 from textual.widget import Widget
 
 from octavo.api.comments import Comment
@@ -38,6 +37,7 @@ from octavo.tui.review.status_changes import RequestTarget
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.bars import Section, SectionTabs
 from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.delay import Delay
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.notices import Notices
 from octavo.tui.widgets.row_list import RowList
@@ -195,7 +195,7 @@ class InboxScreen(ListView[InboxRow]):
         self.narrowing: ActiveFilters[RowFilter] = ActiveFilters(self, self.redraw_list)
         self.statuses = StatusLoader(self, self._redraw_status)
         self._row_renderer = RowRenderer(partial(_open_thread_count, self))
-        self._preview_timer: Timer | None = None
+        self._preview_delay = Delay(self)
         self.pending_selection: ThreadRef | str | None = None
         """Thread or key of a row to select once it is in the list. None if there is none."""
 
@@ -429,9 +429,7 @@ class InboxScreen(ListView[InboxRow]):
     @on(LineList.Highlighted, "#inbox")
     def _show_preview(self) -> None:
         self.row_preview.show(self.rows.item)
-        if self._preview_timer is not None:
-            self._preview_timer.stop()
-        self._preview_timer = self.set_timer(SELECTION_DELAY, self._load_preview)
+        self._preview_delay.start(SELECTION_DELAY, self._load_preview)
         self.refresh_bindings()
 
     def _load_preview(self) -> None:
@@ -444,7 +442,7 @@ class InboxScreen(ListView[InboxRow]):
             self.statuses.follow_visible([request])
         self.row_preview.reload_thread()
         mark_read = partial(row_commands.mark_read, self.shell, self.feed, row)
-        self._preview_timer = self.set_timer(row_commands.READ_DELAY, mark_read)
+        self._preview_delay.start(row_commands.READ_DELAY, mark_read)
 
     def _redraw_status(self, request_id: str) -> None:
         if is_whole(self):

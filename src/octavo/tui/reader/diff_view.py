@@ -26,11 +26,10 @@ from octavo.tui.render.diff_units import PageHeading
 from octavo.tui.render.layout import LinkFollowed
 from octavo.tui.render.styled_lines import ClickableSpan
 from octavo.tui.widgets.commands import Commands
+from octavo.tui.widgets.delay import Delay
 from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
-    from textual.timer import Timer
-
     from octavo.tui.reader.reading_position import ReadingPosition
     from octavo.tui.render.threads import ThreadSummary
     from octavo.tui.render.virtual_lines import LaidUnits
@@ -114,14 +113,14 @@ class DiffLoadingState(LoadingState):
         self.pane = pane
         self._next_subject = ""
         """Name of the page that is loading while the previous page is visible."""
-        self._clear_timer: Timer | None = None
+        self._clear_delay = Delay(pane)
 
     def show_loading(self, subject: str) -> None:
         """Show that `subject` is loading."""
         super().show_loading(subject)
         self._next_subject = subject
-        if self.pane.contents.has_content and self._clear_timer is None:
-            self._clear_timer = self.pane.set_timer(CLEAR_AFTER, self._clear_and_wait)
+        if self.pane.contents.has_content:
+            self._clear_delay.start_once(CLEAR_AFTER, self._clear_and_wait)
 
     def _clear_and_wait(self) -> None:
         self.pane.clear()
@@ -135,9 +134,7 @@ class DiffLoadingState(LoadingState):
 
     def clear(self) -> None:
         super().clear()
-        if self._clear_timer is not None:
-            self._clear_timer.stop()
-            self._clear_timer = None
+        self._clear_delay.stop()
 
 
 class DiffView(Reader):

@@ -28,11 +28,10 @@ from octavo.tui.render.painting import paint_line
 from octavo.tui.render.styled_lines import ClickableSpan, Line
 from octavo.tui.render.tables import copied_text
 from octavo.tui.widgets.commands import Command, Commands, StillLoading
+from octavo.tui.widgets.delay import Delay
 from octavo.tui.widgets.text_widgets import LoadingMessage, ScrollWidget, empty_lines, failure_lines
 
 if TYPE_CHECKING:
-    from textual.timer import Timer
-
     from octavo.tui.reader.reading_position import ReadingPosition
     from octavo.tui.render.virtual_lines import LaidUnits
 
@@ -156,7 +155,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
         self.selection = TextSelection(self.viewport)
         self.state = LoadingState(self)
         self.painter = LinePainter(self)
-        self._resize_timer: Timer | None = None
+        self._resize_delay = Delay(self)
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
@@ -197,11 +196,10 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
             viewport.layout_changed()
         elif not viewport.layout_width or not len(viewport.virtual_lines):
             self.reset_lines()
-        elif self._resize_timer is None:
-            self._resize_timer = self.set_timer(0.04, self._finish_resize)
+        else:
+            self._resize_delay.start_once(0.04, self._finish_resize)
 
     def _finish_resize(self) -> None:
-        self._resize_timer = None
         if self.viewport.pane_width != self.viewport.layout_width:
             self.reset_lines()
 

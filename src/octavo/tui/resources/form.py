@@ -10,7 +10,6 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 from textual.events import DescendantFocus
-from textual.timer import Timer
 from textual.widgets import Input, Static, TextArea
 
 from octavo.tui.core.dialog_draft import save_error
@@ -28,9 +27,9 @@ from octavo.tui.resources.form_state import (
 from octavo.tui.resources.form_values import FORM, FormResult
 from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
 from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.delay import Delay, DraftDelay
 from octavo.tui.widgets.dialog import Dialog, DialogFrame, TextButton, dialog_styles
 from octavo.tui.widgets.short_texts import plural, safe, safe_lines
-from octavo.tui.widgets.text_inputs import DraftClock
 from octavo.tui.widgets.text_widgets import ChangingText
 
 _CHOICE_HINTS = {
@@ -99,9 +98,8 @@ class FormDialog(Dialog[None]):
         self._message = self._progress = ""
         self._send_task: asyncio.Task[None] | None = None
         self._result = state.parse()
-        self._clock = DraftClock()
-        self._draft_timer: Timer | None = None
-        self._validation_timer: Timer | None = None
+        self._draft_delay = DraftDelay(self)
+        self._validation_delay = Delay(self)
 
     def body(self) -> ComposeResult:
         with DialogFrame() as frame:
@@ -138,7 +136,7 @@ class FormDialog(Dialog[None]):
 
     def on_screen_suspend(self) -> None:
         """Save the draft now, because navigation may close the form."""
-        if self._clock.has_unsaved:
+        if self._draft_delay.has_unsaved:
             self._save_draft()
 
     def on_unmount(self) -> None:
@@ -177,18 +175,16 @@ class FormDialog(Dialog[None]):
             if name in self._rows and not self.state.texts[name]:
                 self.state.set_text(name, value)
         self._message = ""
-        self._schedule_save()
-        if self._validation_timer is not None:
-            self._validation_timer.stop()
-            self._validation_timer = None
+        self._draft_delay.save_soon(self._save_draft)
         if sum(len(each or "") for each in self.state.texts.values()) > _LONG_FORM:
-            self._validation_timer = self.set_timer(0.3, self._validate_form)
+            self._validation_delay.start(0.3, self._validate_form)
         else:
             self._validate_form()
 
     def _validate_form(self) -> None:
         """Validate the form. Show its errors, and the fields that belong to the current choices."""
-        state, self._validation_timer = self.state, None
+        state = self.state
+        self._validation_delay.stop()
         if not self.query(".form--buttons"):
             return
         result = self._result = state.parse()
@@ -351,16 +347,8 @@ class FormDialog(Dialog[None]):
 
     # Draft, sending, closing
 
-    def _schedule_save(self) -> None:
-        if self._draft_timer is not None:
-            self._draft_timer.stop()
-        self._draft_timer = self.set_timer(self._clock.seconds_until_save(monotonic()), self._save_draft)
-
     def _save_draft(self) -> None:
-        if self._draft_timer is not None:
-            self._draft_timer.stop()
-            self._draft_timer = None
-        self._clock.mark_saved()
+        self._draft_delay.mark_saved()
         self.state.save_draft()
 
     def why_not_edit(self) -> str | None:
@@ -410,7 +398,7 @@ class FormDialog(Dialog[None]):
                 self.set_focus(focused, from_app_focus=True)  # does not select the text
         form = self.state.form
         if isinstance(outcome, SubmittedForm):
-            self._clock.mark_saved()
+            self._draft_delay.mark_saved()
             self.dismiss(None)
             form.on_sent(outcome)
         elif self not in self.app.screen_stack:

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 from textual import on
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -27,6 +26,7 @@ from octavo.tui.resources import resource_commands, site_tree
 from octavo.tui.resources.resource import NO_VALID_ID, Arguments, Resource, build_largest_list_operation, names_by_id
 from octavo.tui.resources.table import DetailLoader, Details, TableState
 from octavo.tui.widgets.commands import Command, Commands, StillLoading
+from octavo.tui.widgets.delay import Delay
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowList
 from octavo.tui.widgets.short_texts import as_clause, plural, short_age
@@ -219,7 +219,7 @@ class BrowserScreen(ListView[Any]):
         self._names: dict[str, str] = {}
         """Names of items by ID, from the responses so far."""
         self._detail_loader = DetailLoader(self, lambda: self.live, self._show_details)
-        self._load_timer: Timer | None = None
+        self._load_delay = Delay(self)
         self._new_key = ""
         """Key of a new item, until the item is in the list."""
         self.pending = PendingNavigation(self)
@@ -335,8 +335,7 @@ class BrowserScreen(ListView[Any]):
         self.rows.set_filter("")
         self.rows.returning_key = None
         self.rows.columns = self.table.headings()
-        if self._load_timer is not None:
-            self._load_timer.stop()
+        self._load_delay.stop()
         if self._unavailable_reason(resource) and not (
             force and resource.unavailable_reason(self.level.parent) is None
         ):
@@ -346,7 +345,7 @@ class BrowserScreen(ListView[Any]):
         self._show_details()
         self._update_status()
         if delay:
-            self._load_timer = self.set_timer(delay, self._load)
+            self._load_delay.start(delay, self._load)
         else:
             self._load()
 

@@ -6,7 +6,6 @@ import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from time import monotonic
 from typing import Any, ClassVar
 from urllib.parse import quote
 
@@ -15,7 +14,6 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
-from textual.timer import Timer
 from textual.widgets import Input, Static, TextArea
 
 from octavo.api import content, redirects, search, site_structure, sites
@@ -45,9 +43,10 @@ from octavo.tui.resources.resource_commands import CreateTarget
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, DialogField
+from octavo.tui.widgets.delay import DraftDelay
 from octavo.tui.widgets.dialog import Dialog, DialogFrame, TextButton, dialog_styles
 from octavo.tui.widgets.short_texts import AnyText, Fact, plural, safe_lines
-from octavo.tui.widgets.text_inputs import DraftClock, LineInput, TextEditor
+from octavo.tui.widgets.text_inputs import LineInput, TextEditor
 from octavo.tui.widgets.text_widgets import ChangingText
 
 PROBLEM_LABELS = {"loop": ("↻ loop", "$warning"), "dead end": ("✗ missing target", "$error")}
@@ -341,8 +340,7 @@ class ConditionTest(Dialog[None]):
         super().__init__()
         self._shell, self._condition = shell, condition
         self._draft = DialogDraft(shell, f"claims tried {site}")
-        self._clock = DraftClock()
-        self._timer: Timer | None = None
+        self._draft_delay = DraftDelay(self)
 
     def body(self) -> ComposeResult:
         with DialogFrame() as frame:
@@ -365,7 +363,7 @@ class ConditionTest(Dialog[None]):
 
     def on_screen_suspend(self) -> None:
         """Save the claims now, because navigation may close the dialog."""
-        if self._clock.has_unsaved:
+        if self._draft_delay.has_unsaved:
             self._save_claims()
 
     def on_unmount(self) -> None:
@@ -375,9 +373,7 @@ class ConditionTest(Dialog[None]):
     @on(TextArea.Changed)
     def _handle_typing(self) -> None:
         self._update_outcome()
-        if self._timer is not None:
-            self._timer.stop()
-        self._timer = self.set_timer(self._clock.seconds_until_save(monotonic()), self._save_claims)
+        self._draft_delay.save_soon(self._save_claims)
 
     def _update_outcome(self) -> None:
         self.query_one("#outcome", ChangingText).update(safe_lines(self.outcome))
@@ -407,7 +403,7 @@ class ConditionTest(Dialog[None]):
         return self.query_one("#claims", TextEditor).text
 
     def _save_claims(self) -> None:
-        self._clock.mark_saved()
+        self._draft_delay.mark_saved()
         self._draft.autosave(self._claims)
 
     def _save_claims_now(self) -> None:

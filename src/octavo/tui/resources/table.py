@@ -16,7 +16,6 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.events import Resize
-from textual.timer import Timer
 from textual.widgets import Static
 from textual.worker import Worker
 
@@ -29,6 +28,7 @@ from octavo.tui.core.item_info import field_details
 from octavo.tui.core.view import View
 from octavo.tui.resources.resource import NO_VALID_ID, Arguments, DetailFacts, NameOf, Resource, ResourceColumn
 from octavo.tui.widgets import row_list
+from octavo.tui.widgets.delay import Delay
 from octavo.tui.widgets.row_list import Row
 from octavo.tui.widgets.short_texts import Fact
 from octavo.tui.widgets.text_widgets import ChangingText, FactList
@@ -194,7 +194,7 @@ class DetailLoader:
         self._view, self._live, self._on_loaded = view, get_live, on_loaded
         self._facts: dict[tuple[str, str], DetailFacts] = {}
         self._key: tuple[str, str] | None = None
-        self._timer: Timer | None = None
+        self._load_delay = Delay(view)
         self._worker: Worker[None] | None = None
 
     def clear(self) -> None:
@@ -213,13 +213,12 @@ class DetailLoader:
         if key != self._key:
             self._stop()
             self._key = key
-            self._timer = self._view.set_timer(LOAD_DELAY, lambda: self._start(resource, arguments, item, key))
+            self._load_delay.start(LOAD_DELAY, lambda: self._start(resource, arguments, item, key))
         return LOADING
 
     def _stop(self) -> None:
         self._key = None
-        if self._timer is not None:
-            self._timer.stop()
+        self._load_delay.stop()
         if self._worker is not None:
             self._worker.cancel()
 

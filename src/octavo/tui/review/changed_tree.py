@@ -9,7 +9,6 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from textual.content import Content
-from textual.timer import Timer
 
 from octavo.api.errors import ApiError
 from octavo.data.drafts import UnsentText
@@ -31,6 +30,7 @@ from octavo.tui.review.changed_pages import (
 from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.review.request_findings import RequestFindings
 from octavo.tui.widgets.commands import Command, Commands, StillLoading
+from octavo.tui.widgets.delay import Delay
 from octavo.tui.widgets.short_texts import plural
 from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.tree import Tree
@@ -78,7 +78,7 @@ class ChangedTree:
         self._shows_all_pages = False
         self._unsent: Mapping[str, Sequence[UnsentText]] = {}
         """Unsent drafts by page key."""
-        self._save_timer: Timer | None = None
+        self._save_delay = Delay(view)
 
     @property
     def widget(self) -> Tree:
@@ -303,12 +303,7 @@ class ChangedTree:
         """Store the reading position after `SAVE_DELAY` seconds."""
         if self.widget.key is not None:
             self.marks.last_page = self.key
-        if self._save_timer is None:
-            self._save_timer = self._view.set_timer(SAVE_DELAY, self._save_position)
-
-    def _save_position(self) -> None:
-        self._save_timer = None
-        self.marks.save_position()
+        self._save_delay.start_once(SAVE_DELAY, lambda: self.marks.save_position())
 
 
 TREE_COMMANDS: Commands[ChangedTree] = Commands(

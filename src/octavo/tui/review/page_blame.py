@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import on
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.timer import Timer
 from textual.widget import Widget
 
 from octavo.api.change_requests import ChangeRequest
@@ -26,6 +25,7 @@ from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.editing.page_drafts import pages_with_drafts
 from octavo.tui.review.request_preview import SELECTION_DELAY
 from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.delay import Delay
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowHeading, RowList
 from octavo.tui.widgets.short_texts import as_clause, join_texts, long_age, plural, short_age
@@ -113,7 +113,7 @@ class BlameScreen(ListView[BlamedBlock]):
         selection."""
         self._people: dict[str, RequestPeople | ApiError] = {}
         """The editors and approvers, or the error if they could not be loaded, by change request ID."""
-        self._timer: Timer | None = None
+        self._selection_delay = Delay(self)
 
     def body(self) -> Iterable[Widget]:
         rows: RowList[BlamedBlock] = RowList(
@@ -301,9 +301,7 @@ class BlameScreen(ListView[BlamedBlock]):
 
     def _load_people_soon(self) -> None:
         """Load the people of the selected change request after `SELECTION_DELAY` seconds."""
-        if self._timer is not None:
-            self._timer.stop()
-        self._timer = self.set_timer(SELECTION_DELAY, self._load_people)
+        self._selection_delay.start(SELECTION_DELAY, self._load_people)
 
     def _load_people(self) -> None:
         request = self.rows.item.change_request if self.rows.item is not None else None

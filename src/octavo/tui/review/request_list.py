@@ -11,7 +11,6 @@ from typing import Any, ClassVar, TypeAlias, get_args
 
 from textual import on
 from textual.content import Content
-from textual.timer import Timer
 from textual.widget import Widget
 
 from octavo.api.change_requests import ChangeRequest, ListOfOrganization, Status
@@ -36,6 +35,7 @@ from octavo.tui.review.status_changes import RequestTarget, why_not_single
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.bars import Section, SectionTabs
 from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.delay import Delay
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import ListFilter, Row, RowHeading, RowList
 from octavo.tui.widgets.short_texts import plural, short_age
@@ -269,8 +269,8 @@ class RequestListScreen(ListView[ChangeRequest]):
         self._progress = ""
         """Part of the status line: how many change requests the filters still have to check."""
         self.statuses = StatusLoader(self, self._on_status_changed)
-        self._follow_timer: Timer | None = None
-        self._redraw_timer: Timer | None = None
+        self._follow_delay = Delay(self)
+        self._redraw_delay = Delay(self)
 
     def body(self) -> Iterable[Widget]:
         rows: RowList[ChangeRequest] = RowList(
@@ -408,9 +408,7 @@ class RequestListScreen(ListView[ChangeRequest]):
 
     def _follow_visible_rows_later(self) -> None:
         """Follow the status of the visible rows once the list stops scrolling."""
-        if self._follow_timer is not None:
-            self._follow_timer.stop()
-        self._follow_timer = self.set_timer(SELECTION_DELAY, self._follow_visible_rows)
+        self._follow_delay.start(SELECTION_DELAY, self._follow_visible_rows)
 
     def _follow_visible_rows(self) -> None:
         if not self.is_current:
@@ -431,12 +429,8 @@ class RequestListScreen(ListView[ChangeRequest]):
             return
         self.rows.redraw(request_id)
         self.query_one(RequestPreview).status_changed(request_id)
-        if (self.filters.filters or self.list_order == "threads") and self._redraw_timer is None:
-            self._redraw_timer = self.set_timer(SELECTION_DELAY, self._redraw)
-
-    def _redraw(self) -> None:
-        self._redraw_timer = None
-        self.redraw_list()
+        if self.filters.filters or self.list_order == "threads":
+            self._redraw_delay.start_once(SELECTION_DELAY, self.redraw_list)
 
     def _load_facts(self, undecided: Sequence[ChangeRequest]) -> None:
         """Load the facts that the filters need about the `undecided` change requests, and show the progress."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.timer import Timer
 
 from octavo.api import content
 from octavo.api.change_requests import ChangeRequest
@@ -20,6 +19,7 @@ from octavo.documents.page_trees import title_of
 from octavo.documents.suggestions import one_line_text
 from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, ARCHIVE_HINT, count_unlisted, sign_of
 from octavo.tui.review.request_status import RequestStatus, StatusFact, merged_by
+from octavo.tui.widgets.delay import Delay
 from octavo.tui.widgets.short_texts import long_age, plural
 from octavo.tui.widgets.text_widgets import ChangingText
 
@@ -56,7 +56,7 @@ class RequestPreview(VerticalScroll, can_focus=False):
         self._changes: Snapshot[content.Changes] = Snapshot()
         self._reviews: Snapshot[ListPage[Review]] = Snapshot()
         self._requested: Snapshot[ListPage[RequestedReviewer]] = Snapshot()
-        self._timer: Timer | None = None
+        self._selection_delay = Delay(self)
 
     def compose(self) -> ComposeResult:
         yield ChangingText()
@@ -73,16 +73,13 @@ class RequestPreview(VerticalScroll, can_focus=False):
             self._requested = Snapshot(loading=True)
             for slot in ("summary changes", "summary reviews", "summary requested"):
                 self.view.follow(slot, None)
-            if self._timer is not None:
-                self._timer.stop()
-            self._timer = self.set_timer(SELECTION_DELAY, self._load)
+            self._selection_delay.start(SELECTION_DELAY, self._load)
         self._change_request, self._space = change_request, space
         self._draw()
 
     def clear(self) -> None:
         """Show an empty preview, because no change request is selected."""
-        if self._timer is not None:
-            self._timer.stop()
+        self._selection_delay.stop()
         self._change_request = None
         self._draw()
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
 from textual.containers import Horizontal, Vertical
-from textual.timer import Timer
 from textual.widget import Widget
 
 from octavo.api import change_requests
@@ -55,6 +54,7 @@ from octavo.tui.review.suggestion_preview import SUGGESTION_COMMANDS, Suggestion
 from octavo.tui.review.term_screen import TERM_COMMANDS, PageTerms
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.delay import Delay
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.short_texts import plural
 from octavo.tui.widgets.text_widgets import ChangingText
@@ -398,7 +398,7 @@ class ChangeRequestScreen(View):
         self.suggestion_review = SuggestionReview(self.page_diff, self.diff_threads)
         self.page_terms = PageTerms(self, self.comparison, self.changed_tree, self.page_diff)
         self.authoring = PageEditing(self, self.page_diff)
-        self._draw_timer: Timer | None = None
+        self._draw_delay = Delay(self)
 
     def body(self) -> Iterable[Widget]:
         yield ChangingText("", id="head")
@@ -523,11 +523,9 @@ class ChangeRequestScreen(View):
             self._draw_sizes_soon()
 
     def _draw_sizes_soon(self) -> None:
-        if self._draw_timer is None:
-            self._draw_timer = self.set_timer(DRAW_DELAY, self._draw_sizes)
+        self._draw_delay.start_once(DRAW_DELAY, self._draw_sizes)
 
     def _draw_sizes(self) -> None:
-        self._draw_timer = None
         if current_view(self.shell) is self:
             self.show_changed_pages()
             self.request_head.draw()

@@ -14,10 +14,10 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.screen import ScreenResultType
-from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.delay import Delay
 from octavo.tui.widgets.dialog import Dialog, DialogFrame, dialog_styles
 from octavo.tui.widgets.row_list import FuzzyMatch, Row, RowHeading, RowList, match
 from octavo.tui.widgets.short_texts import AnyText, fit, safe
@@ -341,7 +341,7 @@ class Picker(Chooser[T | None, T]):
         the choices to `show_loaded` later."""
         super().__init__(title, choices, empty=empty, is_loading=is_loading)
         self._on_preview, self._initial, self._find_more = on_preview, initial, find_more
-        self._search_timer: Timer | None = None
+        self._search_delay = Delay(self)
         widths = [
             (safe(choice.title).cell_length, safe(choice.disabled_reason or choice.detail).cell_length)
             for choice in choices
@@ -392,12 +392,10 @@ class Picker(Chooser[T | None, T]):
         self._search_later(message.value.strip())
 
     def _search_later(self, query: str) -> None:
-        if self._search_timer is not None:
-            self._search_timer.stop()
-            self._search_timer = None
+        self._search_delay.stop()
         if self._find_more is not None and query:
             search = partial(self._add_found, self._find_more, query)
-            self._search_timer = self.set_timer(SEARCH_DELAY, lambda: self.run_worker(search(), exclusive=True))
+            self._search_delay.start(SEARCH_DELAY, lambda: self.run_worker(search(), exclusive=True))
 
     async def _add_found(self, find_more: Callable[[str], Awaitable[Sequence[Choice[T]]]], text: str) -> None:
         values = await find_more(text)

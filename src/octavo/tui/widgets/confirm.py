@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from time import monotonic
 from typing import Any, ClassVar
 
 from textual import on
@@ -13,15 +12,15 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, VerticalScroll
 from textual.events import Key
-from textual.timer import Timer
 from textual.widgets import Input, Static, TextArea
 
 from octavo.tui.terminal.textual_internals import is_being_removed
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.commands import Command, Commands, HostApp
+from octavo.tui.widgets.delay import Delay, DraftDelay
 from octavo.tui.widgets.dialog import Dialog, DialogFrame, TextButton, dialog_styles
 from octavo.tui.widgets.short_texts import AnyText, Fact, safe, safe_lines
-from octavo.tui.widgets.text_inputs import DraftClock, LineInput, PathInput, TextEditor
+from octavo.tui.widgets.text_inputs import LineInput, PathInput, TextEditor
 from octavo.tui.widgets.text_widgets import ChangingText, FactList
 
 READ_SECONDS = 0.5
@@ -140,9 +139,8 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         self._is_composed = False
         self._content_time: datetime | None = None
         """Time when new content was shown. None if the user has had enough time to read it."""
-        self._reading_timer: Timer | None = None
-        self._draft_clock = DraftClock()
-        self._draft_timer: Timer | None = None
+        self._reading_delay = Delay(self)
+        self._draft_delay = DraftDelay(self)
 
     def body(self) -> ComposeResult:
         with DialogFrame() as frame:
@@ -227,10 +225,8 @@ class ConfirmDialog(Dialog[Confirmed | None]):
     def require_reading(self) -> None:
         """Disable the confirm key for `READ_SECONDS`, because new content was shown just now. A dialog with a word to type
         is not delayed."""
-        if self._reading_timer is not None:
-            self._reading_timer.stop()
         self._content_time = short_texts.clock()
-        self._reading_timer = self.set_timer(READ_SECONDS, self._finish_reading)
+        self._reading_delay.start(READ_SECONDS, self._finish_reading)
 
     def _finish_reading(self) -> None:
         self._content_time = None
@@ -341,14 +337,10 @@ class ConfirmDialog(Dialog[Confirmed | None]):
     def _text_changed(self) -> None:
         self._show_state()
         if any(field.save_draft is not None for field in self._fields.values()):
-            if self._draft_timer is not None:
-                self._draft_timer.stop()
-            self._draft_timer = self.set_timer(self._draft_clock.seconds_until_save(monotonic()), self._save_drafts)
+            self._draft_delay.save_soon(self._save_drafts)
 
     def _save_drafts(self) -> None:
-        if self._draft_timer is not None:
-            self._draft_timer.stop()
-        self._draft_clock.mark_saved()
+        self._draft_delay.mark_saved()
         for name, field in self._fields.items():
             if field.save_draft is not None and self.query(f"#{name}"):
                 field.save_draft(self._field_text(name))
@@ -360,7 +352,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
 
     def on_screen_suspend(self) -> None:
         """Save the drafts now, because navigation may close the dialog."""
-        if self._draft_clock.has_unsaved and not self._is_answered:
+        if self._draft_delay.has_unsaved and not self._is_answered:
             self._save_drafts()
 
     def on_unmount(self) -> None:

@@ -1,6 +1,4 @@
-"""Inputs for one line, for longer texts, for file paths and for access tokens, and the filter line above a list. `DraftClock`
-computes when a draft is saved.
-"""
+"""Inputs for one line, for longer texts, for file paths and for access tokens, and the filter line above a list."""
 
 from __future__ import annotations
 
@@ -220,31 +218,6 @@ def complete_path(path: str) -> str | None:
             return None if completed == path else completed
     except (OSError, ValueError):
         return None
-
-
-class DraftClock:
-    """Computes when to save a draft: 0.3 seconds after the last key, and at most 1 second after the first unsaved key."""
-
-    AFTER_LAST = 0.3
-    AT_MOST = 1.0
-
-    def __init__(self) -> None:
-        self._first_unsaved: float | None = None
-
-    @property
-    def has_unsaved(self) -> bool:
-        """True if text was typed that is not saved."""
-        return self._first_unsaved is not None
-
-    def seconds_until_save(self, now: float) -> float:
-        """Return how many seconds to wait before saving if no other key follows. The result is never 0."""
-        if self._first_unsaved is None:
-            self._first_unsaved = now
-        return max(0.01, min(self.AFTER_LAST, self._first_unsaved + self.AT_MOST - now))
-
-    def mark_saved(self) -> None:
-        """Note that all typed text is saved."""
-        self._first_unsaved = None
 
 
 _REFUSED = "With {name}, any API key that you type is logged. Restart Octavo without {name}, then enter the API key."

@@ -1,0 +1,75 @@
+"""Calls that wait for a pause of the user, such as saving a draft or loading the details of the selected row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+
+from textual.message_pump import MessagePump
+from textual.timer import Timer
+
+
+class Delay:
+    """A call that waits. At most one waits at a time."""
+
+    def __init__(self, pump: MessagePump) -> None:
+        """`pump` is the widget, screen or app that makes the call. After its removal, nothing is called."""
+        self._pump = pump
+        self._timer: Timer | None = None
+
+    @property
+    def is_waiting(self) -> bool:
+        """True if a call waits."""
+        return self._timer is not None
+
+    def start(self, seconds: float, call: Callable[[], object]) -> None:
+        """Call `call` after `seconds`. It replaces a call that still waits."""
+
+        def run() -> object:
+            self._timer = None
+            return call()
+
+        self.stop()
+        self._timer = self._pump.set_timer(seconds, run)
+
+    def start_once(self, seconds: float, call: Callable[[], object]) -> None:
+        """Call `call` after `seconds`, unless a call waits already."""
+        if self._timer is None:
+            self.start(seconds, call)
+
+    def stop(self) -> None:
+        """Drop the call that waits."""
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+
+
+class DraftDelay(Delay):
+    """Saves a draft 0.3 seconds after the last key, and at most 1 second after the first unsaved key."""
+
+    AFTER_LAST = 0.3
+    AT_MOST = 1.0
+
+    def __init__(self, pump: MessagePump) -> None:
+        super().__init__(pump)
+        self._first_unsaved: float | None = None
+
+    @property
+    def has_unsaved(self) -> bool:
+        """True if text was typed that is not saved."""
+        return self._first_unsaved is not None
+
+    def seconds_until_save(self, now: float) -> float:
+        """Return how many seconds to wait before saving if no other key follows. The result is never 0."""
+        if self._first_unsaved is None:
+            self._first_unsaved = now
+        return max(0.01, min(self.AFTER_LAST, self._first_unsaved + self.AT_MOST - now))
+
+    def save_soon(self, save: Callable[[], object]) -> None:
+        """Call `save` when the user pauses. Called after each key."""
+        self.start(self.seconds_until_save(monotonic()), save)
+
+    def mark_saved(self) -> None:
+        """Note that all typed text is saved."""
+        self._first_unsaved = None
+        self.stop()
