@@ -22,7 +22,7 @@ from octavo.tui.app.quitting import UnsentFile, confirm_and_delete, open_in_edit
 from octavo.tui.comments.thread_actions import short_quote
 from octavo.tui.content import offline_copies
 from octavo.tui.core.item_labels import format_megabytes, offline_mark, offline_summary
-from octavo.tui.core.shell import Shell, shell_of
+from octavo.tui.core.shell import HasShell, Shell
 from octavo.tui.core.workspace import MAY_BE_SENT
 from octavo.tui.core.write_queue import discard_consequences, discard_entries
 from octavo.tui.widgets.commands import Command, Commands
@@ -127,7 +127,7 @@ def _mark(item: OutboxEntry | InvalidSetting | UnsentFile | OfflineSpace | Activ
     return Content(f"{item.method} {item.attempts}x" if item.attempts > 1 else item.method)
 
 
-class ActivityScreen(Dialog[None]):
+class ActivityScreen(HasShell, Dialog[None]):
     """The dialog with the activity list."""
 
     CSS_PATH = dialog_styles(__file__, "activity.tcss")
@@ -143,12 +143,8 @@ class ActivityScreen(Dialog[None]):
     _unsent_files: tuple[UnsentFile, ...] = ()
     """Drafts from editors that were not sent, when the folder was last read."""
 
-    @property
-    def shell(self) -> Shell:
-        return shell_of(self)
-
     def body(self) -> ComposeResult:
-        rows: RowList[Line] = RowList(
+        self.rows: RowList[Line] = RowList(
             self._draw,
             key=lambda line: line[0],
             groups=lambda line: [RowHeading(_heading(line[1]))],
@@ -160,12 +156,8 @@ class ActivityScreen(Dialog[None]):
         )
         with DialogFrame() as frame:
             frame.set_border_texts("Activity")
-            yield rows
+            yield self.rows
             yield Static("", id="why")
-
-    @property
-    def rows(self) -> RowList[Line]:
-        return self.query_one("#lines", RowList)
 
     def on_mount(self) -> None:
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self._show())

@@ -29,7 +29,7 @@ from octavo.tui.content.links import FilesScreen, LinksScreen
 from octavo.tui.content.page_history import PageHistoryScreen
 from octavo.tui.content.space_panes import SpacesPane
 from octavo.tui.core.connection import Subscriptions
-from octavo.tui.core.shell import Shell, explained, shell_of
+from octavo.tui.core.shell import HasShell, Shell, explained
 from octavo.tui.core.view import View
 from octavo.tui.inbox.inbox_screen import InboxScreen
 from octavo.tui.reader.diff_view import DiffView
@@ -62,7 +62,7 @@ _PERMISSIONS = {
 """Permissions of each demo user, by role."""
 
 
-class OrganizationMenu(Chooser[Organization | None, Organization]):
+class OrganizationMenu(HasShell, Chooser[Organization | None, Organization]):
     """The menu of organizations, with the user's role and the numbers of open items in each."""
 
     def __init__(self) -> None:
@@ -72,10 +72,6 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
         """Spaces by the id of their organization, as far as they are loaded."""
         self._failed: dict[str, str] = {}
         """Reason why the spaces could not be loaded, by organization id."""
-
-    @property
-    def shell(self) -> Shell:
-        return shell_of(self)
 
     @cached_property
     def _subscriptions(self) -> Subscriptions:

@@ -17,7 +17,7 @@ from textual.widgets import Input, Static
 from octavo.api.errors import ApiError
 from octavo.settings import in_words
 from octavo.tui.core.session import Session, SignInResult
-from octavo.tui.core.shell import Shell, shell_of
+from octavo.tui.core.shell import HasShell
 from octavo.tui.terminal.textual_internals import is_being_removed
 from octavo.tui.widgets.bars import KeyBar
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
@@ -43,7 +43,7 @@ SIGN_IN: Commands[SignInScreen] = Commands(
 )  # fmt: skip
 
 
-class SignInScreen(HasCommands, Screen[None]):
+class SignInScreen(HasShell, HasCommands, Screen[None]):
     """The screen on which the user pastes an API key, tries the demo, or opens a folder."""
 
     CSS_PATH = "sign_in.tcss"
@@ -61,10 +61,6 @@ class SignInScreen(HasCommands, Screen[None]):
         """Checks an API key. None before the first check."""
         self._opening: asyncio.Task[None] | None = None
         """Opens the session that replaces this screen. None before the user has chosen a session."""
-
-    @property
-    def shell(self) -> Shell:
-        return shell_of(self)
 
     def go_back(self) -> None:
         """Open the session from which the user came to this screen."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from textual import on
 from textual.app import ComposeResult
@@ -18,14 +18,10 @@ from octavo.data.queries import all_threads_of
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.core.connection import Subscriptions
 from octavo.tui.core.routes import ToActivity
-from octavo.tui.core.shell import shell_of
+from octavo.tui.core.shell import HasShell
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import Dialog, DialogFrame, dialog_styles
-
-if TYPE_CHECKING:
-    from octavo.tui.core.shell import Shell
-
 
 THREAD_DIALOG: Commands[ThreadDialog] = Commands(
     "thread",
@@ -73,7 +69,7 @@ def placement_for(screen: Size, pane: Region, text_width: int) -> Placement:
     return Placement(Region(left_edge, pane.bottom - height, screen.width - left_edge, height), height)
 
 
-class ThreadDialog(Dialog[None]):
+class ThreadDialog(HasShell, Dialog[None]):
     """A dialog that shows a thread and never covers its block. `t` and `T` go to the next and the previous thread, and
     scroll the page to its block."""
 
@@ -105,10 +101,6 @@ class ThreadDialog(Dialog[None]):
         self._order = list(self._threads)
         self._current_id = comment_id
         self._outdated_note = outdated_note
-
-    @property
-    def shell(self) -> Shell:
-        return shell_of(self)
 
     @cached_property
     def _subscriptions(self) -> Subscriptions:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
@@ -27,7 +27,7 @@ from octavo.documents.suggestions import find_suggestions
 from octavo.tui.comments.diff_threads import SuggestionDiffs
 from octavo.tui.comments.thread_commands import NO_THREAD, THREAD, UNSENT, ThreadTarget, is_own_comment
 from octavo.tui.core.connection import Subscriptions
-from octavo.tui.core.shell import shell_of
+from octavo.tui.core.shell import HasShell
 from octavo.tui.core.workspace import PENDING
 from octavo.tui.render.layout import lay_out
 from octavo.tui.render.styled_lines import Line, Piece, truncate, wrap
@@ -37,9 +37,6 @@ from octavo.tui.terminal.textual_internals import is_being_removed, is_whole
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.short_texts import as_clause, long_age, plural
 from octavo.tui.widgets.text_widgets import ScrollWidget
-
-if TYPE_CHECKING:
-    from octavo.tui.core.shell import Shell
 
 _BLOCK_DELETED = "Outdated: the block was deleted from the page."
 _MAX_DRAFT_LINES = 4
@@ -108,7 +105,7 @@ MESSAGES: Commands[ThreadView] = Commands(
 )  # fmt: skip
 
 
-class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
+class ThreadView(HasShell, ScrollWidget, can_focus=True, inherit_bindings=False):
     """A pane with one thread. The cursor moves by message. The keys act on the thread or the selected message."""
 
     CONTEXT: ClassVar[str] = "threads"
@@ -156,10 +153,6 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._draft_lines: list[Line] = []
         """The lines of unsent drafts below the last message."""
         self._suggestions = SuggestionDiffs(lambda: self.shell, self._lay_out)
-
-    @property
-    def shell(self) -> Shell:
-        return shell_of(self)
 
     @cached_property
     def _subscriptions(self) -> Subscriptions:

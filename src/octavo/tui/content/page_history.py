@@ -232,7 +232,7 @@ class PageHistoryScreen(View):
         """ID of the newest revision that changed the page. Empty until it is loaded."""
 
     def body(self) -> Iterable[Widget]:
-        rows: RowList[PageVersion] = RowList(
+        self.rows: RowList[PageVersion] = RowList(
             self._draw,
             key=lambda version: version.revision,
             search=lambda version: f"{version.name} {version.author} {version.changes_label}",
@@ -243,15 +243,11 @@ class PageHistoryScreen(View):
         )
         with Horizontal():
             with Vertical(classes="hairline", id="left"):
-                yield rows
+                yield self.rows
             with Vertical(id="version"):
                 yield Static("", id="banner")
                 yield PageView(ascii=self.shell.settings.ascii, id="page")
                 yield DiffView(ascii=self.shell.settings.ascii, id="diff")
-
-    @property
-    def rows(self) -> RowList[PageVersion]:
-        return self.query_one("#versions", RowList)
 
     @property
     def is_at_current(self) -> bool:

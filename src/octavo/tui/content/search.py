@@ -43,7 +43,7 @@ from octavo.tui.content.search_results import (
 from octavo.tui.core.connection import Subscriptions
 from octavo.tui.core.external_links import confirm_link, missing_link_reason
 from octavo.tui.core.routes import ToChangeRequest, ToCollection, ToPage, ToThread
-from octavo.tui.core.shell import shell_of
+from octavo.tui.core.shell import HasShell, Shell
 from octavo.tui.terminal.textual_internals import is_being_removed
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.delay import Delay
@@ -56,7 +56,6 @@ from octavo.tui.widgets.text_widgets import ChangingText
 
 if TYPE_CHECKING:
     from octavo.data import search_index
-    from octavo.tui.core.shell import Shell
 
 SEARCH_DELAY = 0.15
 """Seconds after the last keystroke before the server is searched."""
@@ -103,7 +102,7 @@ SEARCH: Commands[SearchScreen] = Commands(
 )  # fmt: skip
 
 
-class SearchScreen(Dialog[None]):
+class SearchScreen(HasShell, Dialog[None]):
     """Search dialog: an input line, and the matching pages, threads, change requests and spaces below it."""
 
     CSS_PATH = dialog_styles(__file__, "search.tcss")
@@ -145,16 +144,12 @@ class SearchScreen(Dialog[None]):
         self._shown_counts: dict[str, str] = {}
         """Text such as `8 of 35` by kind of result. Empty if all results of a kind are shown."""
 
-    @property
-    def shell(self) -> Shell:
-        return shell_of(self)
-
     @cached_property
     def _subscriptions(self) -> Subscriptions:
         return Subscriptions(self, self.shell.workspace.connection)
 
     def body(self) -> ComposeResult:
-        rows: RowList[SearchResult] = RowList(
+        self.rows: RowList[SearchResult] = RowList(
             self._row_of,
             key=lambda hit: hit.key,
             groups=lambda hit: [RowHeading(_KIND_HEADINGS[hit.kind], self._shown_counts.get(hit.kind, ""))],
@@ -162,8 +157,8 @@ class SearchScreen(Dialog[None]):
             empty="Type to search.",
             id="hits",
         )
-        rows.can_focus = False
-        rows.is_always_lit = True
+        self.rows.can_focus = False
+        self.rows.is_always_lit = True
         with DialogFrame() as frame:
             frame.set_border_texts("Search everywhere", self._keys_label)
             yield LineInput(
@@ -171,11 +166,7 @@ class SearchScreen(Dialog[None]):
             )
             yield ChangingText("", id="scope")
             yield ChangingText("", id="note")
-            yield rows
-
-    @property
-    def rows(self) -> RowList[SearchResult]:
-        return self.query_one("#hits", RowList)
+            yield self.rows
 
     @property
     def last_space(self) -> SpaceRef | None:

@@ -24,7 +24,7 @@ from octavo.documents.suggestions import one_line_text
 from octavo.lazy_import import lazy, load
 from octavo.tui.content.space_target import SpaceTarget, position_at_step, title_of
 from octavo.tui.core.session import with_unsent_mark
-from octavo.tui.core.shell import shell_of
+from octavo.tui.core.shell import HasShell, Shell
 from octavo.tui.core.view import View
 from octavo.tui.reader.link_opening import ShownPage
 from octavo.tui.reader.page_view import PageView
@@ -39,7 +39,6 @@ from octavo.tui.widgets.tree import Tree
 
 if TYPE_CHECKING:
     from octavo.data.block_origins import PageBlame
-    from octavo.tui.core.shell import Shell
 
 _move_by = lazy("octavo.tui.content.space_changes:move_by")
 
@@ -50,7 +49,7 @@ MAX_HEADING_LEVEL = 3
 """The level of the deepest headings in an outline."""
 
 
-class SidePanel(Vertical):
+class SidePanel(HasShell, Vertical):
     """The right column of a page. Its two lists send `LineList.Opened`: `#outline` with an anchor, `#threads` with a
     comment ID."""
 
@@ -76,30 +75,22 @@ class SidePanel(Vertical):
         """Anchor to select in the outline for the anchor of each heading. A deep heading has that of a heading above."""
 
     def compose(self) -> ComposeResult:
-        outline: RowList[Heading] = RowList(
+        self.outline: RowList[Heading] = RowList(
             self._draw_heading,
             key=lambda heading: heading.anchor,
             search=lambda heading: heading.title,
             empty="",
             id="outline",
         )
-        threads: RowList[Comment] = RowList(
+        self.threads: RowList[Comment] = RowList(
             self._draw_thread, key=lambda comment: comment.id, two_lines=True, empty="", id="threads"
         )
-        threads.can_focus = False  # Tab skips an empty list: it can have the focus only when it has rows.
+        self.threads.can_focus = False  # Tab skips an empty list: it can have the focus only when it has rows.
         yield Static("OUTLINE", classes="pane-title")
-        yield outline
+        yield self.outline
         yield ChangingText("THREADS", classes="pane-title", id="threads-title")
-        yield threads
+        yield self.threads
         yield ChangingText("", id="facts")
-
-    @property
-    def outline(self) -> RowList[Heading]:
-        return self.query_one("#outline", RowList)
-
-    @property
-    def threads(self) -> RowList[Comment]:
-        return self.query_one("#threads", RowList)
 
     def show(
         self,
@@ -189,7 +180,7 @@ class SidePanel(Vertical):
         return Row(text="  " * max(0, heading.level - 2) + heading.title, dim=heading.level > 2)
 
     def _draw_thread(self, thread: Comment) -> Row:
-        age = shell_of(self).workspace.sending_status(thread.id) or short_age(thread.posted_at)
+        age = self.shell.workspace.sending_status(thread.id) or short_age(thread.posted_at)
         text = one_line_text(thread.body.text)
         replies = f" ↳{thread.replies}" if thread.replies else ""
         return Row(
@@ -395,12 +386,12 @@ class Navigation(Vertical):
     def compose(self) -> ComposeResult:
         yield ChangingText("", id="nav-title", classes="pane-title")
         # Each tree has its own container, because its filter line is mounted above it.
-        spaces = Tree(
+        self.spaces_tree = Tree(
             id="spaces",
             empty="You do not have access to any spaces.",
             hint="Press ctrl+n to create a space, or ctrl+o to switch to another organization.",
         )
-        spaces.set_context(
+        self.spaces_tree.set_context(
             "spaces and collections",
             _SPACES_HELP,
             "list.open",
@@ -410,25 +401,17 @@ class Navigation(Vertical):
             "spaces.act",
             "list.filter",
         )
-        yield SpacesPane(spaces)
-        pages = Tree(
+        yield SpacesPane(self.spaces_tree)
+        self.pages_tree = Tree(
             id="pages",
             collapse_depth=2,
             empty="This space has no pages yet.",
             hint="Press esc to go back to the spaces.",
         )
-        pages.set_context(
+        self.pages_tree.set_context(
             "table of contents", _PAGES_HELP, "list.open", "page.edit", "comment.page", "page.history", "content.up"
         )
-        yield Vertical(pages)
-
-    @property
-    def spaces_tree(self) -> Tree:
-        return self.query_one("#spaces", Tree)
-
-    @property
-    def pages_tree(self) -> Tree:
-        return self.query_one("#pages", Tree)
+        yield Vertical(self.pages_tree)
 
     @property
     def has_focus_on(self) -> TreeName | None:

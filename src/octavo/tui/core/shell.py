@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, cast
 
 from textual.app import App
 from textual.dom import DOMNode
@@ -159,8 +159,12 @@ def _screens_of(app: App[Any], mode: str) -> list[Screen[Any]]:
         return []
 
 
-def shell_of(node: DOMNode) -> Shell:
-    """Return the app of a widget or screen."""
-    app = node.app
-    assert isinstance(app, Shell), "Views run only in the app"
-    return app
+class HasShell:
+    """Mixin for a widget or screen of the app."""
+
+    @property
+    def shell(self) -> Shell:
+        """The app."""
+        app = cast("DOMNode", self).app
+        assert isinstance(app, Shell), "Views run only in the app"
+        return app

@@ -22,7 +22,7 @@ from octavo.api.errors import NotSent
 from octavo.api.operation import Model, Operation
 from octavo.data.live import Live, Snapshot
 from octavo.tui.core.connection import Subscriptions
-from octavo.tui.core.shell import Shell, shell_of
+from octavo.tui.core.shell import HasShell, Shell
 from octavo.tui.widgets.bars import KeyBar, SectionTabs
 from octavo.tui.widgets.commands import HasCommands
 from octavo.tui.widgets.dialog import prepare_screen
@@ -67,15 +67,11 @@ _PATH_SEPARATOR, _MIN_NAME_WIDTH = " › ", 4
 TextPiece = str | tuple[str, str]
 
 
-class _Bar(Widget):
+class _Bar(HasShell, Widget):
     """A bar of one line, which is painted again only if its text has changed."""
 
     _painted = Content("")
     _needs_paint = False
-
-    @property
-    def shell(self) -> Shell:
-        return shell_of(self)
 
     def _repaint_if_changed(self) -> None:
         # On a hidden screen, do not compute the text now: `render` does so when the screen is shown.
@@ -194,17 +190,13 @@ class TopBar(_Bar):
                 self.post_message(self.ViewRequested(view))
 
 
-class TourStrip(Widget):
+class TourStrip(HasShell, Widget):
     """Line below the top bar with the next step of the tour. Hidden while no tour is active."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
     TourStrip { height: 1; dock: top; margin-top: 2; padding: 0 1; background: $panel; color: $foreground; display: none; }
     """
-
-    @property
-    def shell(self) -> Shell:
-        return shell_of(self)
 
     def on_mount(self) -> None:
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self._repaint_if_changed())
@@ -317,7 +309,7 @@ def current_view(app: Shell) -> View | None:
     return next((screen for screen in reversed(app.screen_stack) if isinstance(screen, View)), None)
 
 
-class View(HasCommands, Screen[None]):
+class View(HasShell, HasCommands, Screen[None]):
     """A screen inside the frame, with a top bar, a body, a status bar and a key bar."""
 
     HELP: ClassVar[str] = ""
@@ -364,10 +356,6 @@ class View(HasCommands, Screen[None]):
         """The selected item, followed by its parents. The details dialog shows all of them. Other commands use the
         first."""
         return ()
-
-    @property
-    def shell(self) -> Shell:
-        return shell_of(self)
 
     @cached_property
     def subscriptions(self) -> Subscriptions:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from rich.cells import cell_len
 from textual.app import ComposeResult
@@ -28,16 +28,13 @@ from octavo.local_time import localize
 from octavo.settings import LONGEST_NAME
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.core.connection import Subscriptions
-from octavo.tui.core.shell import shell_of
+from octavo.tui.core.shell import HasShell
 from octavo.tui.inbox.row_commands import snooze_end_label
 from octavo.tui.review.request_preview import RequestPreview
 from octavo.tui.review.request_status import RequestStatus
 from octavo.tui.widgets.row_list import ListFilter, Row, RowHeading
 from octavo.tui.widgets.short_texts import fit, long_age, plural, safe, short_age, spread
 from octavo.tui.widgets.text_widgets import ChangingText
-
-if TYPE_CHECKING:
-    from octavo.tui.core.shell import Shell
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 REASON_TABS: Mapping[str, tuple[str, tuple[Reason, ...]]] = MappingProxyType(
@@ -266,7 +263,7 @@ class TextPane(VerticalScroll, can_focus=False):
         return not at_end
 
 
-class RowPreview(Vertical):
+class RowPreview(HasShell, Vertical):
     """Preview of a row, with one of three panes visible: change request, thread, or text."""
 
     DEFAULT_CSS: ClassVar[str] = """
@@ -289,10 +286,6 @@ class RowPreview(Vertical):
             ThreadView(id="thread"),
             TextPane(),
         )
-
-    @property
-    def shell(self) -> Shell:
-        return shell_of(self)
 
     @cached_property
     def _subscriptions(self) -> Subscriptions:

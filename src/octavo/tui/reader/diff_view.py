@@ -361,11 +361,8 @@ class DiffPreviewScreen(View):
 
     def body(self) -> Iterable[Widget]:
         yield Static("", id="banner")
-        yield DiffView(merge_preview=True, ascii=self.shell.settings.ascii, id="outcome")
-
-    @property
-    def view(self) -> DiffView:
-        return self.query_one(DiffView)
+        self.view = DiffView(merge_preview=True, ascii=self.shell.settings.ascii, id="outcome")
+        yield self.view
 
     def on_mount(self) -> None:
         self.view.focus()

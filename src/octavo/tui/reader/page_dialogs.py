@@ -21,7 +21,7 @@ from octavo.documents.blocks import Block, Document, plain_text
 from octavo.tui.core.external_links import confirm_link
 from octavo.tui.core.file_dialogs import Export, ask_for_path
 from octavo.tui.core.item_labels import format_name, format_size
-from octavo.tui.core.shell import Shell, shell_of
+from octavo.tui.core.shell import HasShell, Shell
 from octavo.tui.reader.find_bar import TextCopied
 from octavo.tui.reader.linked_files import (
     ImageLocation,
@@ -61,7 +61,7 @@ def _fit_height(view: PageView, least: int) -> None:
     view.styles.height = max(least, view.viewport.virtual_lines.total)
 
 
-class TextDialog(Dialog[LinkFollowed | None]):
+class TextDialog(HasShell, Dialog[LinkFollowed | None]):
     """Dialog with text, such as a footnote. Its result is the link that the user opened in it, or None."""
 
     CSS_PATH = dialog_styles(__file__, "page_dialogs.tcss")
@@ -78,20 +78,16 @@ class TextDialog(Dialog[LinkFollowed | None]):
         self._title = name or f"Footnote {note.attrs.get('label') or ''}".strip()
 
     def body(self) -> ComposeResult:
-        view = PageView(excerpt=ExcerptSettings(("page.open", "page.link_hints", "page.yank")), id="note")
-        view.contents.deferred = self._deferred
+        self._view = PageView(excerpt=ExcerptSettings(("page.open", "page.link_hints", "page.yank")), id="note")
+        self._view.contents.deferred = self._deferred
         with DialogFrame() as frame:
             frame.set_border_texts(self._title)
-            yield view
+            yield self._view
 
     def on_mount(self) -> None:
         self._view.focus()
         self._view.show(Document("", self._note.children, ""), key=self._note.key)
         self.call_after_refresh(_fit_height, self._view, 1)
-
-    @property
-    def _view(self) -> PageView:
-        return self.query_one(PageView)
 
     def on_resize(self) -> None:
         self.call_after_refresh(_fit_height, self._view, 1)
@@ -103,7 +99,7 @@ class TextDialog(Dialog[LinkFollowed | None]):
 
     @on(PageView.TableRowRequested)
     def _open_row(self, message: PageView.TableRowRequested) -> None:
-        open_row(shell_of(self), message)
+        open_row(self.shell, message)
 
 
 _TITLE = 60
@@ -303,7 +299,7 @@ PICTURE: Commands[ImageScreen] = Commands(
 )  # fmt: skip
 
 
-class ImageScreen(Dialog[None]):
+class ImageScreen(HasShell, Dialog[None]):
     """Shows an image of a page. Keys go to the next and previous image of the page."""
 
     CSS_PATH = dialog_styles(__file__, "image_screen.tcss")
@@ -324,10 +320,6 @@ class ImageScreen(Dialog[None]):
         """True until the user allows Octavo to load the external image."""
 
     @property
-    def shell(self) -> Shell:
-        return shell_of(self)
-
-    @property
     def picture(self) -> ImageReference:
         """The image that is shown."""
         return self.pictures[self.index]
@@ -340,7 +332,8 @@ class ImageScreen(Dialog[None]):
     def body(self) -> ComposeResult:
         with DialogFrame():
             with Vertical(id="room"):
-                yield ImageCanvas()
+                self.canvas = ImageCanvas()
+                yield self.canvas
             with Vertical(id="about"):
                 yield ChangingText("", id="facts")
                 yield ChangingText("", id="alt")
@@ -352,10 +345,6 @@ class ImageScreen(Dialog[None]):
     def on_resize(self, event: Resize) -> None:
         if self._data is not None:
             self.set_timer(RESIZE_DELAY, self._draw_again)
-
-    @property
-    def canvas(self) -> ImageCanvas:
-        return self.query_one(ImageCanvas)
 
     # Showing
 

@@ -147,15 +147,8 @@ class FormDialog(Dialog[None]):
 
     def _limit_height(self) -> None:
         """Limit the height of the fields, so that the message and the buttons stay visible on a low screen."""
-        if not self.query(".form--body"):
-            return
-        frame, fields_container = self.query_one(DialogFrame), self.query_one(".form--body")
-        other_height = sum(
-            child.outer_size.height + child.styles.margin.height
-            for child in frame.children
-            if child is not fields_container and child.display
-        )
-        fields_container.styles.max_height = max(3, self.size.height - other_height - 4)
+        for fields_container in self.query(".form--body"):
+            self.limit_height(fields_container)
 
     # Text of the fields
 

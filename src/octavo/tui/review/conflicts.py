@@ -139,7 +139,7 @@ class ConflictsScreen(View):
         self._is_sending = False
 
     def body(self) -> Iterable[Widget]:
-        rows: RowList[ConflictedPage | TreeConflict] = RowList(
+        self.rows: RowList[ConflictedPage | TreeConflict] = RowList(
             lambda item: conflict_row(item, self._choices.by_name),
             key=_key_of,
             groups=lambda each: (_PAGES,) if isinstance(each, ConflictedPage) else (_OTHERS,),
@@ -151,17 +151,10 @@ class ConflictsScreen(View):
         yield ChangingText("", id="head")
         with Horizontal():
             with Vertical(id="left", classes="hairline"):
-                yield rows
+                yield self.rows
                 yield ChangingText("", id="foot")
-            yield ThreeWayView(ascii=self.shell.settings.ascii, id="three-way")
-
-    @property
-    def rows(self) -> RowList[ConflictedPage | TreeConflict]:
-        return self.query_one("#conflicts", RowList)
-
-    @property
-    def view(self) -> ThreeWayView:
-        return self.query_one(ThreeWayView)
+            self.view = ThreeWayView(ascii=self.shell.settings.ascii, id="three-way")
+            yield self.view
 
     @property
     def main_pane(self) -> Widget:

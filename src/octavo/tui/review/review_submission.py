@@ -24,7 +24,7 @@ from octavo.tui.comments.thread_actions import describe_pending
 from octavo.tui.core import dialog_draft
 from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.core.routes import ToChangeRequest
-from octavo.tui.core.shell import Shell, explained, shell_of
+from octavo.tui.core.shell import HasShell, Shell, explained
 from octavo.tui.core.write_queue import LocalChange
 from octavo.tui.review.status_changes import RequestTarget, has_status, why_not_allowed
 from octavo.tui.widgets.commands import Command, Commands
@@ -308,7 +308,7 @@ LIST_COMMANDS: Commands[PendingCommentsScreen] = Commands(
 )  # fmt: skip
 
 
-class PendingCommentsScreen(Dialog["ListedComment | None"]):
+class PendingCommentsScreen(HasShell, Dialog["ListedComment | None"]):
     """Dialog with the pending comments in the order of sending, and below them the proposed notes. Its result is the
     comment to show on its page."""
 
@@ -335,12 +335,8 @@ class PendingCommentsScreen(Dialog["ListedComment | None"]):
         self._at, self._request_name, self._titles, self._pending_note = at, name, titles, pending_note
         self._unobserve: Callable[[], None] = lambda: None
 
-    @property
-    def shell(self) -> Shell:
-        return shell_of(self)
-
     def body(self) -> ComposeResult:
-        rows: RowList[ListedComment] = RowList(
+        self.rows: RowList[ListedComment] = RowList(
             self._draw,
             key=lambda chosen: chosen.id,
             columns=(Column("", 22), Column("", min_width=20), Column("", 6, right=True, drop_order=1)),
@@ -348,13 +344,9 @@ class PendingCommentsScreen(Dialog["ListedComment | None"]):
             id="held",
         )
         with DialogFrame():
-            yield rows
+            yield self.rows
             with VerticalScroll(id="words", can_focus=False):
                 yield Static()
-
-    @property
-    def rows(self) -> RowList[ListedComment]:
-        return self.query_one("#held", RowList)
 
     def on_mount(self) -> None:
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self._show())

@@ -352,22 +352,15 @@ class IncomingChanges(View):
         self._pages = changed_pages(changes)
 
     def body(self) -> Iterable[Widget]:
-        rows: RowList[ChangedPage] = RowList(
+        self.rows: RowList[ChangedPage] = RowList(
             self._row, key=lambda page: page.key, search=lambda page: page.title, empty="No changes.", id="incoming"
         )
         yield Static(self._head(), id="head")
         with Horizontal():
             with Vertical(id="left", classes="hairline"):
-                yield rows
-            yield DiffView(ascii=self.shell.settings.ascii, id="diff")
-
-    @property
-    def rows(self) -> RowList[ChangedPage]:
-        return self.query_one("#incoming", RowList)
-
-    @property
-    def view(self) -> DiffView:
-        return self.query_one(DiffView)
+                yield self.rows
+            self.view = DiffView(ascii=self.shell.settings.ascii, id="diff")
+            yield self.view
 
     @property
     def main_pane(self) -> Widget:

@@ -133,7 +133,10 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
                 yield Static(Content("❯"), classes="chooser--sign")
                 yield FilterInput(placeholder=self.PLACEHOLDER)
                 yield ChangingText(classes="chooser--count")
-            yield RowList(self.draw, key=lambda matched: matched.number, groups=self._headings, empty=self._empty)
+            self.rows: RowList[MatchedChoice[T]] = RowList(
+                self.draw, key=lambda matched: matched.number, groups=self._headings, empty=self._empty
+            )
+            yield self.rows
             if self.shows_explanation:
                 yield ChangingText(classes="chooser--whole")
 
@@ -197,11 +200,6 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
 
     def select_initial(self) -> None:
         """Place the cursor on the initial choice, if it is not the first."""
-
-    @property
-    def rows(self) -> RowList[MatchedChoice[T]]:
-        """The list of matching choices."""
-        return self.query_one(RowList)
 
     def show_choices(self, choices: Sequence[Choice[T]]) -> None:
         """Replace the choices. The query and the selected choice stay."""

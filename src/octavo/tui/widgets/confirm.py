@@ -247,12 +247,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         """Limit the height of the body to the screen, so that the buttons stay visible."""
         if not self._is_active:
             return  # the dialog was closed before this refresh
-        frame = self.query_one(DialogFrame)
-        body = self.query_one(".confirm--body")
-        others = sum(
-            child.outer_size.height + child.styles.margin.height for child in frame.children if child is not body
-        )
-        body.styles.max_height = max(3, self.size.height - others - 4)
+        self.limit_height(self.query_one(".confirm--body"))
         self.call_after_refresh(self.refresh_bindings)  # whether the body scrolls is known only after the layout
 
     @property
