@@ -135,7 +135,7 @@ def _title_contradictions(run: Run, server: RandomServer, rows: RowList[Any], op
 
 def _search_contradictions(run: Run, screen: SearchScreen) -> Iterator[str]:
     for slot in ("pages", "pages of a space"):
-        op = screen._subscriptions.operation(slot)
+        op = screen.subscriptions.operation(slot)
         value = run.app.session.live.peek(op).value if op is not None else None
         if value is None or screen._requested_text != screen.search_text:
             continue

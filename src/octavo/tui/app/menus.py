@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, cast
 
 from textual.screen import Screen
@@ -28,8 +28,7 @@ from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.content.links import FilesScreen, LinksScreen
 from octavo.tui.content.page_history import PageHistoryScreen
 from octavo.tui.content.space_panes import SpacesPane
-from octavo.tui.core.connection import Subscriptions
-from octavo.tui.core.shell import HasShell, Shell, explained
+from octavo.tui.core.shell import FollowsResponses, Shell, explained
 from octavo.tui.core.view import View
 from octavo.tui.inbox.inbox_screen import InboxScreen
 from octavo.tui.reader.diff_view import DiffView
@@ -62,7 +61,7 @@ _PERMISSIONS = {
 """Permissions of each demo user, by role."""
 
 
-class OrganizationMenu(HasShell, Chooser[Organization | None, Organization]):
+class OrganizationMenu(FollowsResponses, Chooser[Organization | None, Organization]):
     """The menu of organizations, with the user's role and the numbers of open items in each."""
 
     def __init__(self) -> None:
@@ -73,25 +72,18 @@ class OrganizationMenu(HasShell, Chooser[Organization | None, Organization]):
         self._failed: dict[str, str] = {}
         """Reason why the spaces could not be loaded, by organization id."""
 
-    @cached_property
-    def _subscriptions(self) -> Subscriptions:
-        return Subscriptions(self, self.shell.workspace.connection)
-
     def select_initial(self) -> None:
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self._show())
         for organization in self._organizations[:MOST_COUNTED]:
             at = OrganizationRef(organization_id=organization.id)
             spaces = spaces_of(organization.id)
-            self._subscriptions.follow(f"spaces {at.organization_id}", spaces, partial(self._show_spaces, organization))
+            self.subscriptions.follow(f"spaces {at.organization_id}", spaces, partial(self._show_spaces, organization))
             if (me := self.shell.workspace.me) is not None:
                 member = GetMember(at=at, user_id=me.id)
-                self._subscriptions.follow(
+                self.subscriptions.follow(
                     f"member {at.organization_id}", member, partial(self._show_role, organization)
                 )
         self._show()
-
-    def on_unmount(self) -> None:
-        self._subscriptions.stop()
 
     @property
     def _organizations(self) -> tuple[Organization, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 from textual import on
@@ -16,9 +15,8 @@ from octavo.api.operation import Discussion, ListPage
 from octavo.data.live import Snapshot
 from octavo.data.queries import all_threads_of
 from octavo.tui.comments.thread_view import ThreadView
-from octavo.tui.core.connection import Subscriptions
 from octavo.tui.core.routes import ToActivity
-from octavo.tui.core.shell import HasShell
+from octavo.tui.core.shell import FollowsResponses
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import Dialog, DialogFrame, dialog_styles
@@ -69,7 +67,7 @@ def placement_for(screen: Size, pane: Region, text_width: int) -> Placement:
     return Placement(Region(left_edge, pane.bottom - height, screen.width - left_edge, height), height)
 
 
-class ThreadDialog(HasShell, Dialog[None]):
+class ThreadDialog(FollowsResponses, Dialog[None]):
     """A dialog that shows a thread and never covers its block. `t` and `T` go to the next and the previous thread, and
     scroll the page to its block."""
 
@@ -102,10 +100,6 @@ class ThreadDialog(HasShell, Dialog[None]):
         self._current_id = comment_id
         self._outdated_note = outdated_note
 
-    @cached_property
-    def _subscriptions(self) -> Subscriptions:
-        return Subscriptions(self, self.shell.workspace.connection)
-
     def body(self) -> ComposeResult:
         with DialogFrame():
             yield ThreadView(id="thread")
@@ -113,12 +107,11 @@ class ThreadDialog(HasShell, Dialog[None]):
     def on_mount(self) -> None:
         self.query_one(ThreadView).focus()
         op = all_threads_of(self._at)
-        self._subscriptions.follow_whole("threads", op, self._show_threads)
+        self.subscriptions.follow_whole("threads", op, self._show_threads)
         self._place_beside_block()
         self._draw()
 
     def on_unmount(self) -> None:
-        self._subscriptions.stop()
         self._pane.viewport.cover(0)
 
     def on_resize(self, event: Resize) -> None:
@@ -200,5 +193,5 @@ class ThreadDialog(HasShell, Dialog[None]):
     def refresh_thread(self) -> None:
         """Refresh the thread and its replies from the server."""
         self.query_one(ThreadView).refresh_replies()
-        for op in self._subscriptions.operations():
+        for op in self.subscriptions.operations():
             self.shell.background(self.shell.session.live.refresh(op))

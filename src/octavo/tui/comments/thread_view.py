@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 from rich.segment import Segment
@@ -26,8 +25,7 @@ from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import find_suggestions
 from octavo.tui.comments.diff_threads import SuggestionDiffs
 from octavo.tui.comments.thread_commands import NO_THREAD, THREAD, UNSENT, ThreadTarget, is_own_comment
-from octavo.tui.core.connection import Subscriptions
-from octavo.tui.core.shell import HasShell
+from octavo.tui.core.shell import FollowsResponses
 from octavo.tui.core.workspace import PENDING
 from octavo.tui.render.layout import lay_out
 from octavo.tui.render.styled_lines import Line, Piece, truncate, wrap
@@ -105,7 +103,7 @@ MESSAGES: Commands[ThreadView] = Commands(
 )  # fmt: skip
 
 
-class ThreadView(HasShell, ScrollWidget, can_focus=True, inherit_bindings=False):
+class ThreadView(FollowsResponses, ScrollWidget, can_focus=True, inherit_bindings=False):
     """A pane with one thread. The cursor moves by message. The keys act on the thread or the selected message."""
 
     CONTEXT: ClassVar[str] = "threads"
@@ -154,10 +152,6 @@ class ThreadView(HasShell, ScrollWidget, can_focus=True, inherit_bindings=False)
         """The lines of unsent drafts below the last message."""
         self._suggestions = SuggestionDiffs(lambda: self.shell, self._lay_out)
 
-    @cached_property
-    def _subscriptions(self) -> Subscriptions:
-        return Subscriptions(self, self.shell.workspace.connection)
-
     @property
     def drafts_in_selection(self) -> Sequence[UnsentText]:
         """Your unsent drafts in this thread."""
@@ -191,26 +185,26 @@ class ThreadView(HasShell, ScrollWidget, can_focus=True, inherit_bindings=False)
         self.at, self.comment, self._title, self._is_page_visible = at, comment, title, is_page_visible
         self._outdated_note = outdated_note or _BLOCK_DELETED
         if comment.id.startswith("pending-"):
-            self._subscriptions.follow("replies", None)
+            self.subscriptions.follow("replies", None)
             self._replies = Snapshot()
         else:
-            self._subscriptions.follow("replies", replies_of(at, comment.id), self._show_replies)
+            self.subscriptions.follow("replies", replies_of(at, comment.id), self._show_replies)
         page, page_op = comment.target.page, None
         if page is not None and isinstance(at, ChangeRequestRef) and find_suggestions(comment.body.text):
             page_op = content.GetPage(at=at, page_id=page.id, format="markdown")
-        if page_op != self._subscriptions.operation("page"):
+        if page_op != self.subscriptions.operation("page"):
             self._suggestions.set_page_text("")  # It was the text of another page.
-        self._subscriptions.follow("page", page_op, self._show_page)
+        self.subscriptions.follow("page", page_op, self._show_page)
         self._lay_out()
 
     def refresh_replies(self) -> None:
         """Refresh the replies from the server."""
-        for op in self._subscriptions.operations():
+        for op in self.subscriptions.operations():
             self.shell.background(self.shell.session.live.refresh(op))
 
     def clear(self) -> None:
         """Show no thread."""
-        self._subscriptions.stop()
+        self.subscriptions.stop()
         self.comment, self._messages = None, []
         self._lay_out()
 
@@ -225,9 +219,6 @@ class ThreadView(HasShell, ScrollWidget, can_focus=True, inherit_bindings=False)
     def _show_page(self, snapshot: Snapshot[Page]) -> None:
         if snapshot.value is not None:
             self._suggestions.set_page_text(snapshot.value.markdown or "")
-
-    def on_unmount(self) -> None:
-        self._subscriptions.stop()
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
@@ -451,7 +442,7 @@ class ThreadView(HasShell, ScrollWidget, can_focus=True, inherit_bindings=False)
             step > 1
             and self._replies.value
             and self._replies.value.next
-            and (op := self._subscriptions.operation("replies"))
+            and (op := self.subscriptions.operation("replies"))
         ):
             self.shell.background(self.shell.session.live.fetch_next_page(op))  # type: ignore[arg-type]  # the slot holds a listing
 

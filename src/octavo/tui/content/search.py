@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
@@ -40,10 +39,9 @@ from octavo.tui.content.search_results import (
     space_results,
     thread_results,
 )
-from octavo.tui.core.connection import Subscriptions
 from octavo.tui.core.external_links import confirm_link, missing_link_reason
 from octavo.tui.core.routes import ToChangeRequest, ToCollection, ToPage, ToThread
-from octavo.tui.core.shell import HasShell, Shell
+from octavo.tui.core.shell import FollowsResponses, Shell
 from octavo.tui.terminal.textual_internals import is_being_removed
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.delay import Delay
@@ -102,7 +100,7 @@ SEARCH: Commands[SearchScreen] = Commands(
 )  # fmt: skip
 
 
-class SearchScreen(HasShell, Dialog[None]):
+class SearchScreen(FollowsResponses, Dialog[None]):
     """Search dialog: an input line, and the matching pages, threads, change requests and spaces below it."""
 
     CSS_PATH = dialog_styles(__file__, "search.tcss")
@@ -143,10 +141,6 @@ class SearchScreen(HasShell, Dialog[None]):
         have arrived, because those of the server come before those of this machine."""
         self._shown_counts: dict[str, str] = {}
         """Text such as `8 of 35` by kind of result. Empty if all results of a kind are shown."""
-
-    @cached_property
-    def _subscriptions(self) -> Subscriptions:
-        return Subscriptions(self, self.shell.workspace.connection)
 
     def body(self) -> ComposeResult:
         self.rows: RowList[SearchResult] = RowList(
@@ -194,7 +188,7 @@ class SearchScreen(HasShell, Dialog[None]):
         self._show_scope()
         if self._initial_text:
             self._search_locally()
-        self._subscriptions.follow("organizations", ListOrganizations(), self._show_organizations)
+        self.subscriptions.follow("organizations", ListOrganizations(), self._show_organizations)
         self.shell.workspace.call_with_organization(self._set_organization)
 
     def _show_organizations(self, snapshot: Snapshot[ListPage[Organization]]) -> None:
@@ -215,12 +209,9 @@ class SearchScreen(HasShell, Dialog[None]):
                 if self.search_text:
                     self._show_results()
 
-            self._subscriptions.follow(status, op, show)
+            self.subscriptions.follow(status, op, show)
         if self.search_text:
             self._search_server()
-
-    def on_unmount(self) -> None:
-        self._subscriptions.stop()
 
     @on(Input.Changed)
     def _on_text_changed(self) -> None:
@@ -287,21 +278,21 @@ class SearchScreen(HasShell, Dialog[None]):
         text = self._requested_text = self.search_text
         link = urls.GetContent(url=text) if text.startswith(("https://", "http://")) else None
         self._link_content = Snapshot()
-        self._subscriptions.follow("link", link, self._show_link_content)
+        self.subscriptions.follow("link", link, self._show_link_content)
         if not text or link is not None:
-            self._subscriptions.follow("pages", None)
-            self._subscriptions.follow("pages of a space", None)
+            self.subscriptions.follow("pages", None)
+            self.subscriptions.follow("pages of a space", None)
             self._pages, self._space_pages = Snapshot(), Snapshot()
         elif self._only_space is not None:
-            self._subscriptions.follow("pages", None)
+            self.subscriptions.follow("pages", None)
             self._pages = Snapshot()
             op = search.InSpace(at=self._only_space, query=text, limit=30)
-            self._subscriptions.follow("pages of a space", op, self._show_space_pages)
+            self.subscriptions.follow("pages of a space", op, self._show_space_pages)
         elif self._organization is not None:
-            self._subscriptions.follow("pages of a space", None)
+            self.subscriptions.follow("pages of a space", None)
             self._space_pages = Snapshot()
             at = OrganizationRef(organization_id=self._organization.id)
-            self._subscriptions.follow("pages", search.InOrganization(at=at, query=text, limit=30), self._show_pages)
+            self.subscriptions.follow("pages", search.InOrganization(at=at, query=text, limit=30), self._show_pages)
         self._show_results()
 
     def _show_pages(self, snapshot: Snapshot[ListPage[search.SpaceHit]]) -> None:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from typing import Any, cast
 
 from textual.app import App
 from textual.dom import DOMNode
 from textual.screen import Screen
-from textual.widget import AwaitMount
+from textual.widget import AwaitMount, Widget
 
 from octavo.api.comments import Comment, Reply
 from octavo.api.errors import ApiError
 from octavo.api.operation import Discussion
 from octavo.settings import Settings
+from octavo.tui.core.connection import Subscriptions
 from octavo.tui.core.routes import NavigationHistory, Route
 from octavo.tui.core.session import Session, SignInMethods, SignInState
 from octavo.tui.core.workspace import Workspace
@@ -168,3 +170,15 @@ class HasShell:
         app = cast("DOMNode", self).app
         assert isinstance(app, Shell), "Views run only in the app"
         return app
+
+
+class FollowsResponses(HasShell):
+    """Mixin for a widget or screen that shows API responses."""
+
+    @cached_property
+    def subscriptions(self) -> Subscriptions:
+        """The API responses that this widget or screen shows."""
+        return Subscriptions(cast("Widget", self), self.shell.workspace.connection)
+
+    def on_unmount(self) -> None:
+        self.subscriptions.stop()

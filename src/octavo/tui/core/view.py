@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from rich.cells import cell_len
@@ -21,8 +20,7 @@ from textual.widget import Widget
 from octavo.api.errors import NotSent
 from octavo.api.operation import Model, Operation
 from octavo.data.live import Live, Snapshot
-from octavo.tui.core.connection import Subscriptions
-from octavo.tui.core.shell import HasShell, Shell
+from octavo.tui.core.shell import FollowsResponses, HasShell, Shell
 from octavo.tui.widgets.bars import KeyBar, SectionTabs
 from octavo.tui.widgets.commands import HasCommands
 from octavo.tui.widgets.dialog import prepare_screen
@@ -309,7 +307,7 @@ def current_view(app: Shell) -> View | None:
     return next((screen for screen in reversed(app.screen_stack) if isinstance(screen, View)), None)
 
 
-class View(HasShell, HasCommands, Screen[None]):
+class View(FollowsResponses, HasCommands, Screen[None]):
     """A screen inside the frame, with a top bar, a body, a status bar and a key bar."""
 
     HELP: ClassVar[str] = ""
@@ -357,11 +355,6 @@ class View(HasShell, HasCommands, Screen[None]):
         first."""
         return ()
 
-    @cached_property
-    def subscriptions(self) -> Subscriptions:
-        """The API responses that this view shows."""
-        return Subscriptions(self, self.shell.workspace.connection)
-
     @property
     def live(self) -> Live:
         return self.shell.session.live
@@ -393,9 +386,6 @@ class View(HasShell, HasCommands, Screen[None]):
         )
         # Only narrow layouts have styles for this class. Wide layouts do not need the style update.
         self.set_class(on_left, "-on-left", update=self.has_class("-tiny") or self.has_class("-narrow"))
-
-    def on_unmount(self) -> None:
-        self.subscriptions.stop()
 
     def go_up(self) -> bool:
         """Go up one level inside this view, such as from a page to its list. Return False if this is the top level."""

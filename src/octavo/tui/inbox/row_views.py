@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
 from types import MappingProxyType
 from typing import ClassVar
 
@@ -27,8 +26,7 @@ from octavo.data.live import Snapshot
 from octavo.local_time import localize
 from octavo.settings import LONGEST_NAME
 from octavo.tui.comments.thread_view import ThreadView
-from octavo.tui.core.connection import Subscriptions
-from octavo.tui.core.shell import HasShell
+from octavo.tui.core.shell import FollowsResponses
 from octavo.tui.inbox.row_commands import snooze_end_label
 from octavo.tui.review.request_preview import RequestPreview
 from octavo.tui.review.request_status import RequestStatus
@@ -263,7 +261,7 @@ class TextPane(VerticalScroll, can_focus=False):
         return not at_end
 
 
-class RowPreview(HasShell, Vertical):
+class RowPreview(FollowsResponses, Vertical):
     """Preview of a row, with one of three panes visible: change request, thread, or text."""
 
     DEFAULT_CSS: ClassVar[str] = """
@@ -286,13 +284,6 @@ class RowPreview(HasShell, Vertical):
             ThreadView(id="thread"),
             TextPane(),
         )
-
-    @cached_property
-    def _subscriptions(self) -> Subscriptions:
-        return Subscriptions(self, self.shell.workspace.connection)
-
-    def on_unmount(self) -> None:
-        self._subscriptions.stop()
 
     def compose(self) -> ComposeResult:
         yield ChangingText(id="why")
@@ -325,7 +316,7 @@ class RowPreview(HasShell, Vertical):
         operation = None
         if row is not None and isinstance(row.target, ThreadRef):
             operation = comments.Get(at=row.target.at, comment_id=row.target.comment_id, format="markdown")
-        self._subscriptions.follow("thread", operation, self._show_thread)
+        self.subscriptions.follow("thread", operation, self._show_thread)
 
     def _show_thread(self, snapshot: Snapshot[Comment]) -> None:
         row, value = self._row, snapshot.value
