@@ -10,18 +10,18 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 
 from octavo.tui.reader.diff_view import DiffView
-from octavo.tui.reader.page_dialogs import open_row
-from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.layout import LinkFollowed
 from octavo.tui.widgets.commands import HostApp
+from octavo.tui.widgets.notices import Tone
 from octavo.tui.widgets.themes import themes
 
 P = TypeVar("P", bound=Reader)
 
 
 class PaneApp(HostApp[None], Generic[P]):
-    """An app with one pane. It records the messages of the pane and the explanations."""
+    """An app with one pane. It records the messages and notifications of the pane, and the
+    explanations."""
 
     def __init__(self, pane: P, *beside: Widget) -> None:
         super().__init__()
@@ -29,6 +29,7 @@ class PaneApp(HostApp[None], Generic[P]):
         self.beside = beside
         self.said: list[Message] = []
         self.explained: list[str] = []
+        self.notified: list[str] = []
         for theme in themes():
             self.register_theme(theme)
         self.theme = themes()[0].name
@@ -43,11 +44,11 @@ class PaneApp(HostApp[None], Generic[P]):
     def explain(self, sentence: str) -> None:
         self.explained.append(sentence)
 
+    def say(self, message: str, *, tone: Tone = "done", seconds: float | None = None, undo: bool = False) -> None:
+        self.notified.append(message)
+
     def keep(self, message: Message) -> None:
         self.said.append(message)
-
-    def on_page_view_table_row_requested(self, message: PageView.TableRowRequested) -> None:
-        open_row(self, message)
 
     on_copy_url_requested = keep
     on_link_followed = keep
@@ -55,7 +56,6 @@ class PaneApp(HostApp[None], Generic[P]):
     on_reader_comment_requested = keep
     on_reader_thread_requested = keep
     on_reader_next_page_requested = keep
-    on_text_copied = keep
 
 
 def screen(pane: Reader) -> str:

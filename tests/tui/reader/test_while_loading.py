@@ -20,7 +20,7 @@ from octavo.documents.source_reader import parse
 from octavo.tui.reader import diff_contents, page_loading
 from octavo.tui.reader.diff_contents import DiffBuilder
 from octavo.tui.reader.diff_view import DiffView
-from octavo.tui.reader.find_bar import CopiesWhenReady, CopyPending, SelectionCollector, TextCopied
+from octavo.tui.reader.find_bar import CopiesWhenReady, CopyPending, SelectionCollector
 from octavo.tui.reader.page_loading import PageLoad, PageLoaded, PageLoader
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_position import START, ReadingPosition, rows_from
@@ -375,7 +375,8 @@ async def test_selection_of_loading_page_is_copied_when_parsed() -> None:
         await until(pilot, lambda: len(app.said) == 2)
         assert app.clipboard.startswith("Long\n")
         assert [int(words) for words in re.findall(r"Paragraph (\d+) says", app.clipboard)] == [*range(80)]
-        assert [type(each) for each in app.said] == [PageLoaded, TextCopied]
+        assert [type(each) for each in app.said] == [PageLoaded]
+        assert app.notified == ["Copied the selection."]
 
 
 async def test_copy_of_page_loaded_again_is_complete() -> None:

@@ -17,7 +17,6 @@ from octavo.api.organizations import Organization
 from octavo.data.drafts import UnsentText
 from octavo.data.live import Snapshot
 from octavo.data.queries import collections_of
-from octavo.lazy_import import lazy
 from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE, PageDiscussion
 from octavo.tui.comments.thread_commands import UNSENT
 from octavo.tui.content.cursor_target import PAGE, ROW, SPACE
@@ -28,7 +27,7 @@ from octavo.tui.core.item_labels import adjacent_page, offline_mark, space_nodes
 from octavo.tui.core.routes import ToPage
 from octavo.tui.core.view import View, focus_if
 from octavo.tui.editing.page_commands import PAGE_COMMANDS, PageEditing
-from octavo.tui.reader.find_bar import CopiesWhenReady, TextCopied
+from octavo.tui.reader.find_bar import CopiesWhenReady
 from octavo.tui.reader.link_opening import (
     PageRequested,
     copy_url,
@@ -47,8 +46,6 @@ from octavo.tui.widgets.notices import Notices
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
-
-_open_row = lazy("octavo.tui.reader.page_dialogs:open_row")
 
 
 class SpaceList:
@@ -417,14 +414,6 @@ class ContentScreen(View, CopiesWhenReady):
     @on(Reader.ThreadRequested)
     def _on_thread_requested(self, message: Reader.ThreadRequested) -> None:
         self.page_discussion.open_block_thread(message.block)
-
-    @on(PageView.TableRowRequested)
-    def _on_row_requested(self, message: PageView.TableRowRequested) -> None:
-        _open_row(self.shell, message)
-
-    @on(TextCopied)
-    def _on_copied(self, message: TextCopied) -> None:
-        self.shell.say(f"Copied the {message.content_kind}.")
 
     @on(PageLoaded)
     def _on_page_loaded(self) -> None:

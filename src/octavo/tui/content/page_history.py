@@ -31,8 +31,6 @@ from octavo.tui.core.routes import ToPage
 from octavo.tui.core.view import View, focus_if
 from octavo.tui.reader import link_opening
 from octavo.tui.reader.diff_view import DiffView
-from octavo.tui.reader.find_bar import TextCopied
-from octavo.tui.reader.page_dialogs import open_row
 from octavo.tui.reader.page_view import PageView, show_page
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.viewport import PaneMoved
@@ -447,14 +445,6 @@ class PageHistoryScreen(View):
     @on(Reader.NextPageRequested)
     def _on_next_page_requested(self) -> None:
         self.rows.move(1)
-
-    @on(PageView.TableRowRequested)
-    def _on_row_requested(self, message: PageView.TableRowRequested) -> None:
-        open_row(self.shell, message)
-
-    @on(TextCopied)
-    def _on_copied(self, message: TextCopied) -> None:
-        self.shell.say(f"Copied the {message.content_kind}.")
 
     # Actions
 

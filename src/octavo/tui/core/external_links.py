@@ -6,7 +6,7 @@ import os
 import subprocess
 import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual.content import Content
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from octavo.api.content import Page
     from octavo.tui.core.shell import Shell
     from octavo.tui.terminal.external_editor import Browser
+    from octavo.tui.widgets.commands import HostApp
     from octavo.tui.widgets.confirm import Confirmed
 
 _find_browser = lazy("octavo.tui.terminal.external_editor:find_browser")
@@ -28,14 +29,14 @@ COPIED_BYTES = 74_000
 """Longest text that is copied, in bytes. Terminals cut longer texts, or hang."""
 
 
-def copy_text(app: Shell, text: str, message: str) -> None:
+def copy_text(app: HostApp[Any], text: str, message: str) -> None:
     """Copy a text to the clipboard and show `message`, or show that the text is too long."""
     if fits_clipboard(app, text):
         app.copy_to_clipboard(text)
         app.say(message)
 
 
-def fits_clipboard(app: Shell, text: str) -> bool:
+def fits_clipboard(app: HostApp[Any], text: str) -> bool:
     """Return True if a text is short enough to be copied. If not, show a notification."""
     if is_too_long_to_copy(text):
         app.say("Could not copy: the text is too long for the terminal's clipboard.", tone="care")

@@ -13,16 +13,15 @@ from operator import attrgetter
 from rich.style import Style
 from textual.actions import SkipAction
 from textual.events import Key
-from textual.message import Message
 from textual.screen import Screen
 from textual.selection import Selection
 from textual.strip import Strip
 
 from octavo.api.safety import safe_line
-from octavo.tui.core.external_links import COPIED_BYTES
+from octavo.tui.core.external_links import COPIED_BYTES, is_too_long_to_copy
 from octavo.tui.reader.block_cursor import BlockCursor
 from octavo.tui.reader.reading_position import START, LinePosition, Lines
-from octavo.tui.reader.viewport import PanePart, Viewport, explain
+from octavo.tui.reader.viewport import PanePart, Viewport, explain, host_of
 from octavo.tui.render.block_slices import whole_block
 from octavo.tui.render.painting import (
     MOST_MATCHES,
@@ -447,15 +446,6 @@ class SelectionCollector:
         return self._last >= len(self.virtual_lines) and self._size <= COPIED_BYTES
 
 
-class TextCopied(Message):
-    """Text was copied to the clipboard. `content_kind` says what was copied, for example “code” or “paragraph”."""
-
-    def __init__(self, text: str, content_kind: str) -> None:
-        super().__init__()
-        self.text = text
-        self.content_kind = content_kind
-
-
 class TextSelection(PanePart):
     """Selected text of a pane."""
 
@@ -513,8 +503,8 @@ class TextSelection(PanePart):
         elif self._collect(selection, seconds):
             text = self._collector.text
             self.viewport.widget.screen.action_copy_text()
-            if len(text.encode("utf-8", "replace")) <= COPIED_BYTES:
-                self.viewport.widget.post_message(TextCopied(text, "selection"))
+            if not is_too_long_to_copy(text):
+                host_of(self.viewport.widget).say("Copied the selection.")
 
 
 def _highlight(strip: Strip, selection: Selection, y: int, style: Style) -> Strip:

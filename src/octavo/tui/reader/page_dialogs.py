@@ -22,7 +22,6 @@ from octavo.tui.core.external_links import confirm_link
 from octavo.tui.core.file_dialogs import Export, ask_for_path
 from octavo.tui.core.item_labels import format_name, format_size
 from octavo.tui.core.shell import HasShell, Shell
-from octavo.tui.reader.find_bar import TextCopied
 from octavo.tui.reader.linked_files import (
     ImageLocation,
     ImageUnavailable,
@@ -33,7 +32,7 @@ from octavo.tui.reader.linked_files import (
 )
 from octavo.tui.reader.page_view import ExcerptSettings, PageView
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.reader.viewport import explain
+from octavo.tui.reader.viewport import explain, host_of
 from octavo.tui.render.deferred import DeferredContent, LinkTargets
 from octavo.tui.render.embeds import ImageReference, file_name, page_images, render_half_blocks
 from octavo.tui.render.layout import LinkFollowed
@@ -41,7 +40,7 @@ from octavo.tui.render.styled_lines import ClickableSpan
 from octavo.tui.render.tables import document_of_row
 from octavo.tui.terminal import display
 from octavo.tui.terminal.display import ScaledPicture
-from octavo.tui.widgets.commands import Command, Commands, HostApp, StillLoading
+from octavo.tui.widgets.commands import Command, Commands, StillLoading
 from octavo.tui.widgets.dialog import Dialog, DialogFrame, dialog_styles
 from octavo.tui.widgets.short_texts import safe, safe_lines
 from octavo.tui.widgets.text_widgets import ChangingText
@@ -61,7 +60,7 @@ def _fit_height(view: PageView, least: int) -> None:
     view.styles.height = max(least, view.viewport.virtual_lines.total)
 
 
-class TextDialog(HasShell, Dialog[LinkFollowed | None]):
+class TextDialog(Dialog[LinkFollowed | None]):
     """Dialog with text, such as a footnote. Its result is the link that the user opened in it, or None."""
 
     CSS_PATH = dialog_styles(__file__, "page_dialogs.tcss")
@@ -97,10 +96,6 @@ class TextDialog(HasShell, Dialog[LinkFollowed | None]):
         message.stop()
         self.dismiss(message)
 
-    @on(PageView.TableRowRequested)
-    def _open_row(self, message: PageView.TableRowRequested) -> None:
-        open_row(self.shell, message)
-
 
 _TITLE = 60
 
@@ -117,9 +112,8 @@ class TableRowResult(NamedTuple):
     comment: bool = False
 
 
-def open_row(app: HostApp[Any], wanted: PageView.TableRowRequested) -> None:
+def open_row(page: PageView, table: Block, row: Block) -> None:
     """Show a table row in a dialog over its page."""
-    page = wanted.view
 
     def on_closed(result: TableRowResult) -> None:
         """Select the row that the dialog showed last, then open the requested link or comment."""
@@ -129,7 +123,7 @@ def open_row(app: HostApp[Any], wanted: PageView.TableRowRequested) -> None:
         elif result.comment:
             page.post_message(Reader.CommentRequested(result.row))
 
-    app.ask(TableRowDialog(wanted.table, wanted.row, page), on_closed)
+    host_of(page).ask(TableRowDialog(table, row, page), on_closed)
 
 
 def _why_no_other_row(_: object, dialog: TableRowDialog) -> str | None:
@@ -167,6 +161,7 @@ class TableRowDialog(Dialog[TableRowResult | None]):
         )
         self._view = PageView(ascii=page.viewport.text_styles.ascii, excerpt=excerpt)
         self._view.contents.deferred = page.contents.deferred
+        self._view.block_commands.kind_name = "field"
 
     def body(self) -> ComposeResult:
         with DialogFrame():
@@ -197,11 +192,6 @@ class TableRowDialog(Dialog[TableRowResult | None]):
     @on(Reader.ThreadRequested)
     def _explain_missing_link(self) -> None:
         explain(self._view, "This field has no link to open.")
-
-    @on(TextCopied)
-    def _notify_copied(self) -> None:
-        if isinstance(self.app, HostApp):
-            self.app.notices.say("Copied the field.")
 
     @on(Reader.CommentRequested)
     def _close_with_comment(self, message: Reader.CommentRequested) -> None:

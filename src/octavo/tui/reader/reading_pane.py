@@ -18,10 +18,11 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block
+from octavo.tui.core.external_links import copy_text
 from octavo.tui.reader.block_cursor import BlockCursor, Clickables
-from octavo.tui.reader.find_bar import FindBar, TextCopied, TextSelection
+from octavo.tui.reader.find_bar import FindBar, TextSelection
 from octavo.tui.reader.reading_position import BlockSpan, LinePosition, rows_from
-from octavo.tui.reader.viewport import MARK_WIDTH, Viewport
+from octavo.tui.reader.viewport import MARK_WIDTH, Viewport, host_of
 from octavo.tui.render.block_slices import render_failed_block, run_guarded
 from octavo.tui.render.layout_context import NARROWEST
 from octavo.tui.render.painting import paint_line
@@ -444,6 +445,8 @@ class BlockCommands:
         self.why_no_comment_here: Callable[[], str | None] = lambda: None
         """Returns why comments are disabled on this screen, for example because of the user's role. None if comments
         are allowed."""
+        self.kind_name = ""
+        """Name of every block in notifications. If it is empty, a block has the name of its kind."""
 
     def open(self) -> None:
         """Open the thread on the block, else its link. If it has several links, show hints. If it has neither, post
@@ -461,7 +464,8 @@ class BlockCommands:
     def copy(self) -> None:
         """Copy the text of the block to the clipboard."""
         if (span := self.pane.cursor.current()) is not None:
-            self.copy_as(self.text_of(span), _KIND_NAMES.get(span.block.kind, span.block.kind))
+            kind = self.kind_name or _KIND_NAMES.get(span.block.kind, span.block.kind)
+            self.copy_as(self.text_of(span), kind)
 
     def text_of(self, span: BlockSpan) -> str:
         """Return the text that is copied for a block."""
@@ -469,8 +473,7 @@ class BlockCommands:
 
     def copy_as(self, text: str, content_kind: str) -> None:
         """Copy `text` to the clipboard. `content_kind` names it in the notification."""
-        self.pane.app.copy_to_clipboard(text)
-        self.pane.post_message(TextCopied(text, content_kind))
+        copy_text(host_of(self.pane), text, f"Copied the {content_kind}.")
 
     def comment(self) -> None:
         """Post `CommentRequested` for the block."""

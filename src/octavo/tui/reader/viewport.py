@@ -227,10 +227,15 @@ class PanePart:
         """Continue a search or a copy for a number of seconds."""
 
 
-def explain(widget: Widget, sentence: str) -> None:
+def host_of(pane: Widget) -> HostApp[Any]:
+    """Return the app of a pane."""
+    assert isinstance(pane.app, HostApp), "panes need an app with notifications"
+    return pane.app
+
+
+def explain(pane: Widget, sentence: str) -> None:
     """Tell the user why an action is not possible."""
-    if isinstance(widget.app, HostApp):
-        widget.app.explain(sentence)
+    host_of(pane).explain(sentence)
 
 
 class Viewport:

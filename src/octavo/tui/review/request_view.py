@@ -35,7 +35,6 @@ from octavo.tui.core.view import View, current_view, focus_if
 from octavo.tui.editing.page_commands import PAGE_COMMANDS, PageEditing, why_no_page_edit
 from octavo.tui.reader.diff_navigation import OtherThreadRequested
 from octavo.tui.reader.diff_view import DiffView
-from octavo.tui.reader.find_bar import TextCopied
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.viewport import PaneMoved
 from octavo.tui.render.comparison import PageComparison
@@ -562,10 +561,6 @@ class ChangeRequestScreen(View):
     @on(Reader.ThreadRequested)
     def _on_thread_requested(self, message: Reader.ThreadRequested) -> None:
         self.page_discussion.open_block_thread(message.block)
-
-    @on(TextCopied)
-    def _on_copied(self, message: TextCopied) -> None:
-        self.shell.say(f"Copied the {message.content_kind}.")
 
     @on(Reader.NextPageRequested)
     def _on_next_page_requested(self) -> None:
