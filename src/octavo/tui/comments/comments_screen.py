@@ -20,7 +20,7 @@ from octavo.tui.comments.thread_commands import THREAD, UNSENT, ThreadTarget
 from octavo.tui.comments.thread_filters import Thread, ThreadFilter, ThreadSearchText
 from octavo.tui.comments.thread_loader import PageWords, ThreadLoader
 from octavo.tui.comments.thread_view import ThreadView
-from octavo.tui.core.list_view import PREVIEW_COMMANDS, TAB_COMMANDS, ActiveFilters, ListView
+from octavo.tui.core.list_view import PREVIEW_COMMANDS, TAB_COMMANDS, ActiveFilters, ListView, browse_commands
 from octavo.tui.core.routes import ToChangeRequest, ToPage
 from octavo.tui.core.session import with_unsent_mark
 from octavo.tui.core.shell import Shell
@@ -56,19 +56,16 @@ def _choose_filter(app: Shell, view: CommentsScreen) -> None:
 THREADS: Commands[CommentsScreen] = Commands(
     "comments",
     (
-        Command("read_on", "space", "Scroll", "Scroll down; at the end, go to the next thread", run=lambda app, view: view.scroll_thread(1), shown=False),
-        Command("read_back", "b", "Scroll back", "Scroll up; at the top, go to the previous thread", run=lambda app, view: view.scroll_thread(-1), shown=False),
+        *browse_commands("thread"),
         Command("narrow", "F", "Filter by…", "Filter threads by author, space, age, or status",
                 run=_choose_filter, why_not=_why_no_filter, shown=False),
         Command("order", "S", "Sort", "Sort threads",
                 run=lambda app, view: view.choose_list_order("Sort threads"), shown=False),
         Command("mine", "at", "Mine", "Switch between your threads and all open threads", key_display="@", shown=False, id="list.mine",
             run=lambda app, view: view.toggle_mine()),
-        Command("next", "J,t", "Next thread", "Go to the next thread", run=lambda app, view: view.rows.move(1), shown=False),
-        Command("previous", "K,T", "Previous thread", "Go to the previous thread", run=lambda app, view: view.rows.move(-1), shown=False),
         Command("list", "escape", "Back", "Go back to the list or clear the filters", run=lambda app, view: view.back_to_list(), shown=False),
     ),
-)  # fmt: skip
+).with_changed("next", keys="J,t", title="Next thread").with_changed("previous", keys="K,T", title="Previous thread")  # fmt: skip
 """Commands for the list of threads."""
 
 
@@ -94,6 +91,7 @@ class CommentsScreen(ListView[Thread]):
     )
 
     thread: ThreadView
+    narrowing: ActiveFilters[ThreadFilter]
 
     def __init__(self) -> None:
         super().__init__()
@@ -386,14 +384,3 @@ class CommentsScreen(ListView[Thread]):
     def toggle_mine(self) -> None:
         """Switch between the tabs of your threads and of open threads."""
         self.sections.choose("open" if self.sections.current == "mine" else "mine")
-
-    def scroll_thread(self, step: int) -> None:
-        """Scroll the thread down, or up if `step` is -1. At its end, go to the next thread."""
-        if self.has_class("-tiny") or not self.thread.scroll_by_page(step):
-            self.rows.move(step)
-
-    def back_to_list(self) -> None:
-        """Focus the list, or clear its filters if it has the focus."""
-        if self.rows.has_focus and self.narrowing.filters:
-            self.narrowing.replace()
-        self.rows.focus()

@@ -34,7 +34,7 @@ from octavo.tui.render.threads import keep_quoted_lines
 from octavo.tui.terminal.textual_internals import is_being_removed, is_whole
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.short_texts import as_clause, long_age, plural
-from octavo.tui.widgets.text_widgets import ScrollWidget
+from octavo.tui.widgets.text_widgets import ScrollWidget, scroll_by_page
 
 _BLOCK_DELETED = "Outdated: the block was deleted from the page."
 _MAX_DRAFT_LINES = 4
@@ -97,8 +97,8 @@ MESSAGES: Commands[ThreadView] = Commands(
         Command("up", "k,up", "Previous", "Go to the previous comment", run=lambda app, view: view.move(-1), shown=False),
         Command("top", "g,home", "Top", "Go to the first comment", run=lambda app, view: view.move(-999), shown=False),
         Command("bottom", "G,end", "Bottom", "Go to the last comment", run=lambda app, view: view.move(999), shown=False),
-        Command("page_down", "ctrl+d,pagedown,space", "Page down", "Scroll down", run=lambda app, view: view.scroll_by_page(1), shown=False),
-        Command("page_up", "ctrl+u,pageup,b", "Page up", "Scroll up", run=lambda app, view: view.scroll_by_page(-1), shown=False),
+        Command("page_down", "ctrl+d,pagedown,space", "Page down", "Scroll down", run=lambda app, view: scroll_by_page(view, 1), shown=False),
+        Command("page_up", "ctrl+u,pageup,b", "Page up", "Scroll up", run=lambda app, view: scroll_by_page(view, -1), shown=False),
     ),
 )  # fmt: skip
 
@@ -445,11 +445,3 @@ class ThreadView(FollowsResponses, ScrollWidget, can_focus=True, inherit_binding
             and (op := self.subscriptions.operation("replies"))
         ):
             self.shell.background(self.shell.session.live.fetch_next_page(op))  # type: ignore[arg-type]  # the slot holds a listing
-
-    def scroll_by_page(self, direction: int) -> bool:
-        """Scroll one page. Return False if the thread cannot scroll further in this direction."""
-        offset = self.scroll_offset.y
-        if offset >= self.max_scroll_y if direction > 0 else offset <= 0:
-            return False
-        self.scroll_relative(y=direction * max(1, self.size.height - 2), animate=False)
-        return True

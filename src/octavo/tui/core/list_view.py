@@ -18,13 +18,14 @@ from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.tui.core.external_links import confirm_link, copy_text, missing_link_reason
 from octavo.tui.core.shell import Shell
-from octavo.tui.core.view import View
+from octavo.tui.core.view import View, is_covered
 from octavo.tui.widgets.bars import Section, SectionTabs
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import STILL_LOADING
 from octavo.tui.widgets.row_list import ListFilter, RowList
 from octavo.tui.widgets.short_texts import as_clause
+from octavo.tui.widgets.text_widgets import scroll_by_page
 
 T = TypeVar("T")
 
@@ -77,12 +78,12 @@ class Preview:
     """Preview panes of a list. The user can hide them, move them below the list, or zoom them."""
 
     def __init__(self, view: View, rows: Widget, panes: Sequence[Widget]) -> None:
-        self.view, self._rows, self._panes = view, rows, panes
+        self.view, self._rows, self.panes = view, rows, panes
 
     @property
     def has_focus(self) -> bool:
         """True if the focus is in the preview."""
-        return any(each.has_focus_within for each in self._panes)
+        return any(each.has_focus_within for each in self.panes)
 
     def toggle(self) -> None:
         """Show or hide the preview."""
@@ -116,6 +117,8 @@ class ListView(View, Generic[T]):
     rows: RowList[T]
     sections: SectionTabs
     preview: Preview
+    narrowing: ActiveFilters[Any]
+    """The filters of the list, if it has filters of its own."""
 
     def list_with_preview(
         self, rows: RowList[T], *panes: Widget, sections: tuple[Section, ...] = (), initial_tab: str = ""
@@ -189,6 +192,22 @@ class ListView(View, Generic[T]):
         ]
         self.shell.ask(Picker(title, choices, initial=self.list_order), on_chosen)
 
+    @property
+    def scrolled_pane(self) -> Widget:
+        """The pane that the keys of the list scroll."""
+        return self.preview.panes[0]
+
+    def scroll_preview(self, step: int) -> None:
+        """Scroll the preview by one page. At its end, or if it is hidden, move the cursor of the list."""
+        if is_covered(self, self.scrolled_pane) or not scroll_by_page(self.scrolled_pane, step):
+            self.rows.move(step)
+
+    def back_to_list(self) -> None:
+        """Focus the list. If the list has the focus already, clear its filters."""
+        if self.rows.has_focus and self.narrowing.filters:
+            self.narrowing.replace()
+        self.rows.focus()
+
     def go_up(self) -> bool:
         """Move the focus from the preview to the list. Return False if the preview has no focus."""
         if not self.preview.has_focus:
@@ -213,6 +232,18 @@ TAB_COMMANDS: Commands[ListView[Any]] = Commands(
     ),
 )  # fmt: skip
 """Commands that switch between the tabs of a list."""
+
+
+def browse_commands(noun: str) -> tuple[Command[Any], ...]:
+    """Return the commands that go through a list and its preview. `noun` names an item."""
+    return (
+        Command("read_on", "space", "Scroll", f"Scroll down; at the end, go to the next {noun}", run=lambda _, view: view.scroll_preview(1), shown=False),
+        Command("read_back", "b", "Scroll back", f"Scroll up; at the top, go to the previous {noun}", run=lambda _, view: view.scroll_preview(-1), shown=False),
+        Command("next", "J", "Next", f"Go to the next {noun}", run=lambda _, view: view.rows.move(1), shown=False),
+        Command("previous", "K", "Previous", f"Go to the previous {noun}", run=lambda _, view: view.rows.move(-1), shown=False),
+    )  # fmt: skip
+
+
 PREVIEW_COMMANDS: Commands[Preview] = Commands(
     "pane",
     (

@@ -24,7 +24,14 @@ from octavo.tui.comments.thread_filters import Thread
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.core.external_links import copy_text
 from octavo.tui.core.file_dialogs import short_path
-from octavo.tui.core.list_view import LINK_COMMANDS, PREVIEW_COMMANDS, TAB_COMMANDS, ActiveFilters, ListView
+from octavo.tui.core.list_view import (
+    LINK_COMMANDS,
+    PREVIEW_COMMANDS,
+    TAB_COMMANDS,
+    ActiveFilters,
+    ListView,
+    browse_commands,
+)
 from octavo.tui.core.session import InboxFeed
 from octavo.tui.core.shell import Shell
 from octavo.tui.inbox import row_commands, row_views
@@ -85,11 +92,6 @@ def _open_thread_count(view: InboxScreen, row: InboxRow) -> int:
     return view.shell.workspace.open_thread_count(request) if request is not None else 0
 
 
-def _scroll_preview(view: InboxScreen, step: int) -> None:
-    if not view.row_preview.scroll_by_page(step):
-        view.rows.move(step)
-
-
 def _choose_filter(_: Shell, view: InboxScreen) -> None:
     rows = view.rows_of_tab(view.sections.current)
     available = row_views.available_filters(rows, view.narrowing.filters, view.marked_rows.unread, view.space_title)
@@ -146,11 +148,7 @@ ROW_COMMANDS: Commands[row_commands.SelectedRows] = Commands(
 LIST_COMMANDS: Commands[InboxScreen] = Commands(
     "inbox",
     (
-        Command("read_on", "space", "Scroll", "Scroll down; at the end, go to the next item", run=lambda _, view: _scroll_preview(view, 1)),
-        Command("read_back", "b", "Scroll back", "Scroll up; at the top, go to the previous item", shown=False,
-                run=lambda _, view: _scroll_preview(view, -1)),
-        Command("next", "J", "Next", "Go to the next item", run=lambda _, view: view.rows.move(1), shown=False),
-        Command("previous", "K", "Previous", "Go to the previous item", run=lambda _, view: view.rows.move(-1), shown=False),
+        *browse_commands("item"),
         Command("narrow", "F", "Filter by…", "Filter the items, or save the filter as a tab", run=_choose_filter, shown=False),
         Command("order", "S", "Sort", "Sort items", shown=False,
                 run=lambda _, view: view.choose_list_order("Sort the inbox")),
@@ -187,12 +185,13 @@ class InboxScreen(ListView[InboxRow]):
     )
 
     row_preview: RowPreview
+    narrowing: ActiveFilters[RowFilter]
 
     def __init__(self) -> None:
         super().__init__()
         self.marked_rows = MarkedRows()
         """The rows of the inbox, divided into active, snoozed and done rows."""
-        self.narrowing: ActiveFilters[RowFilter] = ActiveFilters(self, self.redraw_list)
+        self.narrowing = ActiveFilters(self, self.redraw_list)
         self.statuses = StatusLoader(self, self._redraw_status)
         self._row_renderer = RowRenderer(partial(_open_thread_count, self))
         self._preview_delay = Delay(self)
@@ -491,8 +490,6 @@ class InboxScreen(ListView[InboxRow]):
                 self.feed.marks.reload()
             self.shell.background(self.feed.loader.refresh())
 
-    def back_to_list(self) -> None:
-        """Focus the list. If the list has the focus already, clear its filters."""
-        if self.rows.has_focus and self.narrowing.filters:
-            self.narrowing.replace()
-        self.rows.focus()
+    @property
+    def scrolled_pane(self) -> Widget:
+        return self.row_preview.visible_pane

@@ -14,6 +14,7 @@ from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
+from textual.widget import Widget
 
 from octavo.api import comments
 from octavo.api.change_requests import ChangeRequest
@@ -253,13 +254,6 @@ class TextPane(VerticalScroll, can_focus=False):
     def show(self, text: Content) -> None:
         self.query_one(ChangingText).update(text)
 
-    def scroll_by_page(self, direction: int) -> bool:
-        """Scroll by one page. Return False if the view cannot scroll any further in this direction."""
-        at_end = self.scroll_y >= self.max_scroll_y if direction > 0 else self.scroll_y <= 0
-        if not at_end:
-            self.scroll_relative(y=direction * max(1, self.size.height - 2), animate=False)
-        return not at_end
-
 
 class RowPreview(FollowsResponses, Vertical):
     """Preview of a row, with one of three panes visible: change request, thread, or text."""
@@ -362,13 +356,11 @@ class RowPreview(FollowsResponses, Vertical):
         self.summary.clear()
         self.thread.clear()
 
-    def scroll_by_page(self, direction: int) -> bool:
-        """Scroll the visible pane by one page. Return False if it cannot scroll further, or if the preview is
-        hidden."""
-        if not self.display:
-            return False
-        pane = next((each for each in (self.summary, self.thread, self.text_pane) if each.display), None)
-        return pane is not None and pane.scroll_by_page(direction)
+    @property
+    def visible_pane(self) -> Widget:
+        """The pane that is visible. If there is none, the preview itself."""
+        panes = (self.summary, self.thread, self.text_pane)
+        return next((each for each in panes if each.display and self.display), self)
 
     def _show_pane(self, row: InboxRow, pane: str) -> None:
         self._switch_pane(pane)

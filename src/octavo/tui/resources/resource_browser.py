@@ -18,7 +18,7 @@ from octavo.api.organizations import Organization
 from octavo.api.wire import url_path
 from octavo.data.live import Snapshot
 from octavo.tui.core.item_info import show_info
-from octavo.tui.core.list_view import PREVIEW_COMMANDS, ListView, Preview
+from octavo.tui.core.list_view import PREVIEW_COMMANDS, ListView, Preview, browse_commands
 from octavo.tui.core.routes import Route, ToPage
 from octavo.tui.core.shell import Shell
 from octavo.tui.core.view import focus_if, is_covered
@@ -80,11 +80,6 @@ class BrowserLevel:
 
 def _move_to_table(step: int) -> Callable[[Shell, BrowserScreen], None]:
     return lambda _, view: view.table_list.move(step) if view.levels else view.pending.move(step)
-
-
-def _scroll_details(view: BrowserScreen, step: int) -> None:
-    if not view.query_one(Details).read_on(step):
-        view.rows.move(step)
 
 
 def _why_no_table(app: Shell, view: BrowserScreen) -> str | None:
@@ -153,12 +148,7 @@ TABLE_COMMANDS: Commands[BrowserScreen] = Commands(
         Command("export", "ctrl+e", "Export", "Export the list as CSV, JSON, or Markdown", shown=False,
                 run=lambda app, view: resource_commands.export(app, view.table, view.selected_rows or tuple(view.rows.items), view.name_of),
                 why_not=lambda _, view: None if view.rows.items else "This list has no items to export."),
-        Command("read_on", "space", "Scroll", "Scroll down; at the end, go to the next item", shown=False,
-                run=lambda _, view: _scroll_details(view, 1)),
-        Command("read_back", "b", "Scroll back", "Scroll up; at the top, go to the previous item", shown=False,
-                run=lambda _, view: _scroll_details(view, -1)),
-        Command("next", "J", "Next", "Go to the next item", run=lambda _, view: view.rows.move(1), shown=False),
-        Command("previous", "K", "Previous", "Go to the previous item", run=lambda _, view: view.rows.move(-1), shown=False),
+        *browse_commands("item"),
         Command("up", "escape", "Back", "Go up one level", run=lambda _, view: view.go_up(), shown=False),
     ),
 )  # fmt: skip

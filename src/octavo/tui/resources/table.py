@@ -246,7 +246,7 @@ LITERAL_FACTS = frozenset({"ID", "path", "slug", "URL name", "host name", "subdo
 
 
 class Details(VerticalScroll, can_focus=False):
-    """Facts about one item. The table keeps the focus, and its keys scroll the details with `read_on`."""
+    """Facts about one item. The table keeps the focus, and its keys scroll the details."""
 
     DEFAULT_CSS: ClassVar[str] = """
     Details {
@@ -293,12 +293,6 @@ class Details(VerticalScroll, can_focus=False):
         for facts, shown_facts in ((left_list, self._facts[:half]), (right_list, self._facts[half:])):
             if tuple(shown_facts) != facts.facts:
                 facts.facts = shown_facts
-
-    def read_on(self, pages: int) -> bool:
-        """Scroll by a number of pages. Return False if the view cannot scroll any further in this direction."""
-        previous = self.scroll_offset.y
-        self.scroll_relative(y=pages * max(1, self.size.height - 1), animate=False, immediate=True)
-        return self.scroll_offset.y != previous
 
 
 def facts_of(resource: Resource[Any], item: Any | None, name_of: NameOf) -> list[tuple[str, Any]]:

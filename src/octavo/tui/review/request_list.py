@@ -22,7 +22,14 @@ from octavo.data.drafts import UnsentText
 from octavo.data.live import Snapshot
 from octavo.data.queries import change_requests_of
 from octavo.tui.comments.thread_commands import UNSENT
-from octavo.tui.core.list_view import LINK_COMMANDS, PREVIEW_COMMANDS, TAB_COMMANDS, ActiveFilters, ListView
+from octavo.tui.core.list_view import (
+    LINK_COMMANDS,
+    PREVIEW_COMMANDS,
+    TAB_COMMANDS,
+    ActiveFilters,
+    ListView,
+    browse_commands,
+)
 from octavo.tui.core.permissions import CANNOT_DELETE, unknown_space_sentence
 from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.core.session import with_unsent_mark
@@ -195,11 +202,6 @@ def _why_no_single_request(view: RequestListScreen) -> str:
 _ADDRESS = LINK_COMMANDS.for_target(_single_request, no_target=_why_no_single_request)
 
 
-def _scroll_or_move(view: RequestListScreen, step: int) -> None:
-    if not view.query_one(RequestPreview).scroll_by_page(step):
-        view.rows.move(step)
-
-
 def _choose_filter(_: Shell, view: RequestListScreen) -> None:
     offered = offered_filters(view.unfiltered_requests, view.filters.filters, view.space_title, view.statuses.status_of)
     choices = [(each, f"{matches} so far" if unknown else str(matches)) for each, matches, unknown in offered]
@@ -214,12 +216,7 @@ def _toggle_mine(_: Shell, view: RequestListScreen) -> None:
 LIST_COMMANDS: Commands[RequestListScreen] = Commands(
     "changes",
     (
-        Command("read_on", "space", "Scroll", "Scroll down; at the end, go to the next change request", shown=False,
-                run=lambda _, view: _scroll_or_move(view, 1)),
-        Command("read_back", "b", "Scroll back", "Scroll up; at the top, go to the previous change request", shown=False,
-                run=lambda _, view: _scroll_or_move(view, -1)),
-        Command("next", "J", "Next", "Go to the next change request", run=lambda _, view: view.rows.move(1), shown=False),
-        Command("previous", "K", "Previous", "Go to the previous change request", run=lambda _, view: view.rows.move(-1), shown=False),
+        *browse_commands("change request"),
         Command("narrow", "F", "Filter by…", "Filter by review, status, conflicts, space, or author", shown=False,
                 run=_choose_filter),
         Command("order", "S", "Sort", "Sort change requests", shown=False,

@@ -37,8 +37,7 @@ SELECTION_DELAY = 0.12
 
 
 class RequestPreview(VerticalScroll, can_focus=False):
-    """Preview of the selected change request. The list keeps the focus, and its keys scroll the preview with
-    `scroll_by_page`."""
+    """Preview of the selected change request. The list keeps the focus, and its keys scroll the preview."""
 
     DEFAULT_CSS: ClassVar[str] = """
     RequestPreview {
@@ -107,14 +106,6 @@ class RequestPreview(VerticalScroll, can_focus=False):
         """Draw the preview again if it shows the change request with this ID."""
         if self._change_request is not None and self._change_request.id == request_id:
             self._draw()
-
-    def scroll_by_page(self, direction: int) -> bool:
-        """Scroll by one page. Return False if the preview is hidden or already at that end."""
-        at_end = self.scroll_y >= self.max_scroll_y if direction > 0 else self.scroll_y <= 0
-        if at_end or not self.display:
-            return False
-        self.scroll_relative(y=direction * max(1, self.size.height - 2), animate=False)
-        return True
 
     def _draw(self) -> None:
         self.query_one(ChangingText).update(self._content())

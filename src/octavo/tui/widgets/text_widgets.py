@@ -178,6 +178,15 @@ def _drawn_position(bar: ScrollBar, scroll_y: float) -> float:
     return (int(scroll_y * eighths / last) + 0.5) * last / eighths if eighths > 0 else scroll_y
 
 
+def scroll_by_page(pane: Widget, direction: int) -> bool:
+    """Scroll a pane by one page. Return False if it is hidden, or cannot scroll any further in this direction."""
+    at_end = pane.scroll_y >= pane.max_scroll_y if direction > 0 else pane.scroll_y <= 0
+    if at_end or not pane.display:
+        return False
+    pane.scroll_relative(y=direction * max(1, pane.size.height - 2), animate=False)
+    return True
+
+
 SKELETON_AFTER = 0.15
 MESSAGE_AFTER = 1.0
 _SKELETON = (19, 11, 15)
