@@ -260,9 +260,7 @@ class PageForm(ConfirmDialog):
         self._show_state()
 
     def _save_drafts(self) -> None:
-        if self._draft_timer is not None:
-            self._draft_timer.stop()
-        self._draft_clock.mark_saved()
+        self._draft_delay.mark_saved()
         self._keep_values(self.values)
 
     def _save_drafts_now(self) -> None:

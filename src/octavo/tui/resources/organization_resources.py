@@ -223,7 +223,6 @@ TEAMS: Resource[teams.Team] = Resource(
     "team", "teams", teams.List,
     description="Groups of members. A role assigned to a team applies to all its members.",
     get=teams.Get, create=teams.Create, update=teams.Update, delete=teams.Delete,
-    title=lambda item: item.title or item.id,
     ids=id_argument("team_id"),
     columns=(
         ResourceColumn("TEAM", "title"),
@@ -260,7 +259,6 @@ INVITE_LINKS: Resource[invites.InviteLink] = Resource(
 COLLECTION_SPACES: Resource[spaces.Space] = Resource(
     "space", "spaces", collections.ListSpaces,
     description="Spaces directly in this collection.",
-    title=lambda item: item.title,
     ids=lambda arguments, item: space_arguments(arguments, item.id),
     columns=(
         ResourceColumn("SPACE", "title"),
@@ -269,13 +267,11 @@ COLLECTION_SPACES: Resource[spaces.Space] = Resource(
     ),
     read_only_reason=EDIT_IN_TREE,
     children=ACCESS_TABLES,
-    permissions=RequiredPermissions("", "", ""),
 )  # fmt: skip
 COLLECTIONS: Resource[collections.Collection] = Resource(
     "collection", "collections", collections.List,
     description="Collections contain spaces and other collections.",
     get=collections.Get, create=collections.Create, update=collections.Update, delete=collections.Delete,
-    title=lambda item: item.title or item.id,
     ids=lambda arguments, item: {"at": CollectionRef(collection_id=item.id), "organization_id": arguments["at"].organization_id},
     columns=(
         ResourceColumn("COLLECTION", "title"),
@@ -312,7 +308,6 @@ SSO_LINKS: Resource[sso.Login] = Resource(
     columns=(ResourceColumn("PROVIDER", "label"), ResourceColumn("LINK", "start_url")),
     url_of=lambda item: item.start_url,
     read_only_reason="Sign-in links belong to SAML providers, so you cannot change them here. Change the SAML provider instead.",
-    permissions=RequiredPermissions("", "", ""),
 )  # fmt: skip
 VERSIONS: Resource[openapi.Version] = Resource(
     "version", "versions", openapi.ListVersions,
@@ -322,7 +317,6 @@ VERSIONS: Resource[openapi.Version] = Resource(
     open_dialog=open_version,
     read_only_reason="To upload a new version, press esc twice, select the specification, and press a.",
     url_of=lambda item: item.url,
-    permissions=RequiredPermissions("", "", ""),
 )  # fmt: skip
 SPECIFICATIONS: Resource[openapi.OpenApiSpec] = Resource(
     "OpenAPI specification", "OpenAPI specifications", openapi.List,
@@ -382,7 +376,6 @@ SETTINGS: Resource[Organization] = Resource(
     "organization", "settings", organizations.Get,
     items=lambda response: (response,),
     update=organizations.Update,
-    title=lambda item: item.title,
     columns=(
         ResourceColumn("ORGANIZATION", "title"),
         ResourceColumn("PLAN", "plan", 12),
@@ -397,15 +390,12 @@ SUBDOMAIN: Resource[subdomains.Subdomain] = Resource(
     title=lambda item: item.subdomain,
     key=lambda item: item.subdomain,
     columns=(ResourceColumn("SUBDOMAIN", "subdomain"), ResourceColumn("ORGANIZATION", "target.organization", is_id=True), ResourceColumn("ACTIVE", "is_active", 6)),
-    permissions=RequiredPermissions("", "", ""),
 )  # fmt: skip
 DOMAIN_ORGANIZATIONS: Resource[Organization] = Resource(
     "organization", "domain organizations", organizations.ListByEmailDomain, required_argument="email_domain",
     description="Organizations that use the same email domain as this organization (the first domain if there are several).",
     items=lambda response: response.organizations,
-    title=lambda item: item.title,
     columns=(ResourceColumn("ORGANIZATION", "title"), ResourceColumn("PLAN", "plan", 12), ResourceColumn("CREATED", "created_at", 7, align_right=True)),
-    permissions=RequiredPermissions("", "", ""),
 )  # fmt: skip
 
 TABLES = (

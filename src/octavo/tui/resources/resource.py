@@ -202,7 +202,7 @@ class Resource(Generic[M]):
     list: type[Operation[Any]]
     """Operation that lists the items. `items` returns the items in its response."""
     columns: tuple[ResourceColumn[M], ...]
-    title: Callable[[M], str]
+    title: Callable[[M], str] = lambda item: getattr(item, "title", "") or str(getattr(item, "id", ""))
     """Returns the title of an item, for sentences and breadcrumbs."""
     ids: Callable[[Arguments, M], Arguments] = lambda arguments, item: {}
     """Returns the arguments that identify an item in operations on the item and on its children."""

@@ -83,7 +83,6 @@ SECTIONS: Resource[site_structure.SiteSection] = Resource(
     "section", "sections", site_structure.ListSections,
     description="Sections of the site. Visitors can switch between sections.",
     create=site_structure.CreateSection, update=site_structure.UpdateSection, delete=site_structure.DeleteSection,
-    title=lambda item: item.title or item.id,
     ids=id_argument("site_section_id"),
     columns=(
         ResourceColumn("SECTION", "title"),
@@ -105,7 +104,6 @@ GROUPS: Resource[site_structure.SectionGroup] = Resource(
     "section group", "section groups", site_structure.ListGroups,
     description="Groups of sections in the site navigation.",
     create=site_structure.CreateGroup, update=site_structure.UpdateGroup, delete=site_structure.DeleteGroup,
-    title=lambda item: item.title or item.id,
     ids=id_argument("site_section_group_id"),
     columns=(
         ResourceColumn("GROUP", "title"),
@@ -251,7 +249,6 @@ CONDITIONS: Resource[adaptive_schema.TemplateCondition] = Resource(
     open_dialog=site_checks.open_condition,
     empty_text="No conditions. Conditions come from the adaptive schema.",
     read_only_reason="Conditions come from the adaptive schema, so you cannot change them here. Change the adaptive schema instead.",
-    permissions=RequiredPermissions("", "", ""),
 )  # fmt: skip
 ADAPTIVE_SCHEMA: Resource[adaptive_schema.AdaptiveSchema] = Resource(
     "adaptive schema", "adaptive schema", adaptive_schema.Get, page_size=0, is_single=True,
@@ -264,7 +261,6 @@ ADAPTIVE_SCHEMA: Resource[adaptive_schema.AdaptiveSchema] = Resource(
              ResourceColumn("UPDATED", "updated_at", 7, align_right=True)),
     details=lambda item: [("json schema", json.dumps(item.json_schema, ensure_ascii=False, indent=2))],
     empty_text="No adaptive schema. Press ctrl+n to create an adaptive schema.",
-    permissions=RequiredPermissions("admin", "admin", ""),
 )  # fmt: skip
 SITE_MEMBERS: Resource[sites.SitePermission] = Resource(
     "member", "members with access", sites.ListPermissions,
@@ -278,7 +274,6 @@ SITE_MEMBERS: Resource[sites.SitePermission] = Resource(
         ResourceColumn("EMAIL", "user.email", drop_rank=1),
     ),
     read_only_reason="To change roles, go to Admin (press 6) or to the spaces on the site.",
-    permissions=RequiredPermissions("", "", ""),
 )  # fmt: skip
 PUBLISHED_CONTENT: Resource[site_tree.PartRow] = Resource(
     "part", "published content", sites.GetPublished,
@@ -291,7 +286,6 @@ PUBLISHED_CONTENT: Resource[site_tree.PartRow] = Resource(
     read_only_reason="Published content comes from the site structure, so you cannot change it here. Change the structure instead.",
     title=lambda row: site_tree.title_of(row.part),
     columns=(*_PART_COLUMNS[:3], ResourceColumn("PATH ON SITE", lambda row: urlsplit(_published_url(row.part)).path), _PART_COLUMNS[-1]),
-    permissions=RequiredPermissions("", "", ""),
     empty_text="No published content. To publish content, add a space in Structure.",
 )  # fmt: skip
 
@@ -300,7 +294,6 @@ SITES: Resource[sites.Site] = Resource(
     "site", "sites", sites.List,
     description="A site publishes spaces on the web.",
     get=sites.Get, create=sites.Create, update=sites.Update, delete=sites.Delete,
-    title=lambda item: item.title or item.id,
     ids=lambda arguments, item: {"at": SiteRef(organization_id=arguments["at"].organization_id, site_id=item.id)},
     columns=(
         ResourceColumn("SITE", "title"),

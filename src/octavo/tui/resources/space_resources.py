@@ -218,7 +218,6 @@ EVERYONE_WITH_ACCESS: Resource[permissions.UserPermission] = Resource(
     load_details=role_facts_of_member,
     empty_text="No one has a role here. To assign a role, go to Members or Teams.",
     read_only_reason="To change roles, press ] to go to Members or Teams.",
-    permissions=RequiredPermissions("", "", ""),
 )  # fmt: skip
 MEMBERS_WHO_MERGE: Resource[permissions.UserPermission] = replace(
     EVERYONE_WITH_ACCESS,
@@ -245,7 +244,6 @@ EDIT_IN_TREE = (
 SPACES: Resource[spaces.Space] = Resource(
     "space", "spaces", spaces.List,
     description="Spaces in the organization. Press enter to see who has access.",
-    title=lambda item: item.title or item.id,
     ids=lambda arguments, item: space_arguments(arguments, item.id),
     columns=(
         ResourceColumn("SPACE", lambda item: item.title or item.id),
@@ -256,7 +254,6 @@ SPACES: Resource[spaces.Space] = Resource(
     ),
     read_only_reason=EDIT_IN_TREE,
     children=ACCESS_TABLES,
-    permissions=RequiredPermissions("", "", ""),
 )  # fmt: skip
 MEMBER_SPACES: Resource[permissions.SpacePermission] = Resource(
     "space", "spaces", permissions.ListOfMember,
@@ -274,7 +271,6 @@ MEMBER_SPACES: Resource[permissions.SpacePermission] = Resource(
     read_only_reason="To change the role, press enter to open the space, then go to Members.",
     permission_source=lambda item: item.space,
     children=ACCESS_TABLES,
-    permissions=RequiredPermissions("", "", ""),
 )  # fmt: skip
 
 
