@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from octavo.api import content
@@ -166,23 +165,47 @@ class DiffThreads:
         word_change: Callable[[Comment], WordChange],
         moved_to: Callable[[Comment], str],
     ) -> dict[str, list[ThreadSummary]]:
-        """Return the summaries of threads, by the key of their block."""
-        shell = self._view.shell
-        index = shell.workspace.unsent.index
+        """Return the summaries of threads, by the key of their block. Threads on no block have the key "".
 
-        def unsent(thread: Comment) -> str:
-            return unsent_mark(each for each in index.of_thread(self._at, thread.id) if not each.starts_a_thread).plain
+        `moved_to` returns the title of the page to which the words of a thread have moved, or "".
+        """
+        return {
+            key: [self._summary(thread, key, word_change(thread), moved_to(thread)) for thread in in_block]
+            for key, in_block in threads_by_block.items()
+        }
 
-        suggestion_diffs = partial(self._suggestions.diffs, self._at)
-        return thread_summaries(
-            threads_by_block,
-            shell.workspace.sending_status,
-            self._replies,
-            word_change,
-            unsent,
-            suggestion_diffs,
-            moved_to,
+    def _summary(self, thread: Comment, key: str, word_change: WordChange, moved_to: str) -> ThreadSummary:
+        workspace = self._view.shell.workspace
+        replies, target = self._replies.get(thread.id, ()), thread.target
+        is_block_missing = not key and target.node is not None
+        drafts = workspace.unsent.index.of_thread(self._at, thread.id)
+        return ThreadSummary(
+            author=thread.posted_by.name,
+            age=self._age(thread),
+            text=thread.body.text,
+            reply_count=max(thread.replies, len(replies)),
+            is_open=thread.is_open_thread,
+            is_review=thread.is_open and thread.is_review,
+            is_pending=workspace.sending_status(thread.id) == PENDING,
+            shown_replies=tuple(
+                ThreadReply(
+                    reply.posted_by.name,
+                    self._age(reply),
+                    reply.body.text,
+                    self._suggestions.diffs(self._at, thread, reply),
+                )
+                for reply in replies[-MAX_REPLIES:]
+            ),
+            key=thread.id,
+            word_change="gone" if is_block_missing else word_change,
+            moved_to=moved_to,
+            unsent=unsent_mark(each for each in drafts if not each.starts_a_thread).plain,
+            suggestion_diffs=self._suggestions.diffs(self._at, thread, thread),
+            quote=" ".join((target.node.preview or "").split()) if is_block_missing and target.node is not None else "",
         )
+
+    def _age(self, message: Comment | Reply) -> str:
+        return self._view.shell.workspace.sending_status(message.id) or short_age(message.posted_at)
 
     def unsent_by_page(self) -> dict[str, list[UnsentText]]:
         """Return the unsent drafts by page ID. Drafts on no page have the key ""."""
@@ -220,54 +243,3 @@ class DiffThreads:
         if snapshot.value is not None and self._replies.get(key) != snapshot.value.items:
             self._replies[key] = snapshot.value.items
             self._redraw()
-
-
-def thread_summaries(
-    threads: Mapping[str, Sequence[Comment]],
-    sending_status: Callable[[str], str],
-    replies: Mapping[str, Sequence[Reply]] = MappingProxyType({}),
-    word_change: Callable[[Comment], WordChange] = lambda thread: "",
-    unsent: Callable[[Comment], str] = lambda thread: "",
-    suggestion_diffs: Callable[[Comment, Comment | Reply], tuple[PageComparison, ...]] = lambda thread, message: (),
-    moved_to: Callable[[Comment], str] = lambda thread: "",
-) -> dict[str, list[ThreadSummary]]:
-    """Return the summaries of threads, by the key of their block. Threads on no block have the key "".
-
-    `sending_status` returns the sending status of an unsent message by its ID. `unsent` returns the mark of unsent
-    drafts in a thread. `moved_to` returns the title of the page to which the words of a thread have moved. All return ""
-    if there is none.
-    """
-
-    def age(message: Comment | Reply) -> str:
-        return sending_status(message.id) or short_age(message.posted_at)
-
-    def summary(thread: Comment, key: str) -> ThreadSummary:
-        thread_replies = replies.get(thread.id, ())
-        target = thread.target
-        is_block_missing = not key and target.node is not None
-        return ThreadSummary(
-            author=thread.posted_by.name,
-            age=age(thread),
-            text=thread.body.text,
-            reply_count=max(thread.replies, len(thread_replies)),
-            is_open=thread.is_open_thread,
-            is_review=thread.is_open and thread.is_review,
-            is_pending=sending_status(thread.id) == PENDING,
-            shown_replies=tuple(
-                ThreadReply(
-                    thread_reply.posted_by.name,
-                    age(thread_reply),
-                    thread_reply.body.text,
-                    suggestion_diffs(thread, thread_reply),
-                )
-                for thread_reply in thread_replies[-MAX_REPLIES:]
-            ),
-            key=thread.id,
-            word_change="gone" if is_block_missing else word_change(thread),
-            moved_to=moved_to(thread),
-            unsent=unsent(thread),
-            suggestion_diffs=suggestion_diffs(thread, thread),
-            quote=" ".join((target.node.preview or "").split()) if is_block_missing and target.node is not None else "",
-        )
-
-    return {key: [summary(thread, key) for thread in in_block] for key, in_block in threads.items()}
