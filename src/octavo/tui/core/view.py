@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from rich.cells import cell_len
@@ -90,12 +91,11 @@ class TopBar(_Bar):
 
     DEFAULT_CSS = "TopBar { height: 2; dock: top; background: $background; color: $octavo-muted; border-bottom: solid $octavo-line; }"
 
+    @dataclass
     class ViewRequested(Message):
         """Posted when the user clicks a tab. The view `organization` means the organization switcher."""
 
-        def __init__(self, view: str) -> None:
-            super().__init__()
-            self.view = view
+        view: str
 
     def __init__(self, view: str) -> None:
         super().__init__()

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from textual.message import Message
@@ -82,12 +83,11 @@ NOT_BLOCKS = frozenset(("fold", "note", "change", "thread", "page"))
 """Kinds of selectable rows of a diff that are not blocks of the page."""
 
 
+@dataclass
 class OtherThreadRequested(Message):
     """The user wants to go to an open thread on a later page, or on an earlier page if `step` is -1."""
 
-    def __init__(self, step: int) -> None:
-        super().__init__()
-        self.step = step
+    step: int
 
 
 class DiffNavigation:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -179,12 +180,11 @@ class DiffView(Reader):
     MOVES: ClassVar[frozenset[str]] = Reader.MOVES | {"next_change", "prev_change"}
     contents: DiffContents
 
+    @dataclass
     class RepliesRequested(Message):
         """Visible threads have replies that are not loaded. `keys` are the ids of the threads."""
 
-        def __init__(self, keys: tuple[str, ...]) -> None:
-            super().__init__()
-            self.keys = keys
+        keys: tuple[str, ...]
 
     def __init__(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -205,13 +206,12 @@ async def _space(live: Live, target: links.SpaceLink) -> LinkTitle:
     return LinkTitle(page.title or "Untitled", to_emoji(page.emoji), f"{where} › {page.path}" if page.path else where)
 
 
+@dataclass
 class PageRequested(Message):
     """The user followed a link to another page of the open space."""
 
-    def __init__(self, page: str, anchor: str) -> None:
-        super().__init__()
-        self.page = page
-        self.anchor = anchor
+    page: str
+    anchor: str
 
 
 def follow_link(shown: ShownPage, message: LinkFollowed) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -132,19 +133,17 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
     class NextPageRequested(Message):
         """`space` was pressed at the end of the page: the user wants the next page."""
 
+    @dataclass
     class CommentRequested(Message):
         """The user wants to comment on a block."""
 
-        def __init__(self, block: Block) -> None:
-            super().__init__()
-            self.block = block
+        block: Block
 
+    @dataclass
     class ThreadRequested(Message):
         """The user wants to see the thread on a block."""
 
-        def __init__(self, block: Block) -> None:
-            super().__init__()
-            self.block = block
+        block: Block
 
     def __init__(self, *, ascii: bool = False, id: str | None = None) -> None:
         super().__init__(id=id)

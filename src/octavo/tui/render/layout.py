@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import NamedTuple
@@ -55,28 +56,26 @@ _MOST_EDGES = 4_000
 only at every n-th block."""
 
 
+@dataclass
 class LinkFollowed(Message):
     """The user opened a link, image, file or note, or pressed a button."""
 
-    def __init__(self, href: str, outside: bool, kind: str, text: str = "") -> None:
-        super().__init__()
-        self.href = href
-        """URL or path of a link, label of a note, or query of a button. Empty for the page itself."""
-        self.outside = outside
-        """True if the target is opened in the browser, not in Octavo."""
-        self.kind = kind
-        """One of link, image, file, note, ask, search and page."""
-        self.text = text
-        """Text of the link."""
+    href: str
+    """URL or path of a link, label of a note, or query of a button. Empty for the page itself."""
+    outside: bool
+    """True if the target is opened in the browser, not in Octavo."""
+    kind: str
+    """One of link, image, file, note, ask, search and page."""
+    text: str = ""
+    """Text of the link."""
 
 
+@dataclass
 class CopyUrlRequested(Message):
     """The user wants to copy the URL of a link, or of the page itself if `kind` is `page`."""
 
-    def __init__(self, href: str, kind: str) -> None:
-        super().__init__()
-        self.href = href
-        self.kind = kind
+    href: str
+    kind: str
 
 
 def source_blocks(source: str, blocks: Iterable[Block] = (), selected: Block | None = None) -> list[Block]:

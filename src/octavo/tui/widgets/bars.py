@@ -36,13 +36,12 @@ class SectionTabs(Widget):
     note: reactive[str] = reactive("")
     """Text at the right end, such as a filter or a hint."""
 
+    @dataclass
     class Switched(Message):
         """The user switched to another tab."""
 
-        def __init__(self, sections: SectionTabs, key: str) -> None:
-            super().__init__()
-            self.sections = sections
-            self.key = key
+        sections: SectionTabs
+        key: str
 
         @property
         def control(self) -> SectionTabs:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, ClassVar, Self
 
@@ -171,12 +172,11 @@ class TextButton(HasCommands, Widget, can_focus=True):
     key = reactive("", layout=True)
     label = reactive("", layout=True)
 
+    @dataclass
     class Pressed(Message):
         """The button was pressed or clicked."""
 
-        def __init__(self, button: TextButton) -> None:
-            super().__init__()
-            self.button = button
+        button: TextButton
 
         @property
         def control(self) -> TextButton:

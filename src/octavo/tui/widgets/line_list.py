@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App
@@ -112,30 +113,27 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (LIST,)
     MOVES: ClassVar[frozenset[str]] = frozenset(("open", "down", "up", "top", "bottom", "page_down", "page_up"))
 
+    @dataclass
     class ListMessage(Message):
         """Base of the messages of a list. `control` lets `on` handlers select the list."""
 
-        def __init__(self, lines: LineList) -> None:
-            super().__init__()
-            self.lines = lines
+        lines: LineList
 
         @property
         def control(self) -> LineList:
             return self.lines
 
+    @dataclass
     class Highlighted(ListMessage):
         """The cursor moved to another item. `key` is None if the list is empty."""
 
-        def __init__(self, lines: LineList, key: Hashable | None) -> None:
-            super().__init__(lines)
-            self.key = key
+        key: Hashable | None
 
+    @dataclass
     class Opened(ListMessage):
         """The user opened an item, with enter or a double click."""
 
-        def __init__(self, lines: LineList, key: Hashable) -> None:
-            super().__init__(lines)
-            self.key = key
+        key: Hashable
 
     class MoreRequested(ListMessage):
         """The cursor is near the end of the loaded items, and the server has more."""

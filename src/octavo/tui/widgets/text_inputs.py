@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, ClassVar
 
@@ -354,12 +355,11 @@ class FilterInput(LineInput):
     """
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (FILTER,)
 
+    @dataclass(kw_only=True)
     class Finished(Message):
         """The user left the filter line with enter, down or esc. `closed` is set if the line was empty."""
 
-        def __init__(self, *, closed: bool) -> None:
-            super().__init__()
-            self.closed = closed
+        closed: bool
 
     def keep(self) -> None:
         """Keep the filter, and return to the list."""
