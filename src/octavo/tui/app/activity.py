@@ -21,7 +21,7 @@ from octavo.data.writes.machine import OutboxEntry, blocked_by
 from octavo.tui.app.quitting import UnsentFile, confirm_and_delete, open_in_editor, unsent_files
 from octavo.tui.comments.thread_actions import short_quote
 from octavo.tui.content import offline_copies
-from octavo.tui.core.item_labels import format_megabytes, offline_mark, offline_summary
+from octavo.tui.core.item_labels import format_size, offline_mark, offline_summary
 from octavo.tui.core.shell import HasShell, Shell
 from octavo.tui.core.workspace import MAY_BE_SENT
 from octavo.tui.core.write_queue import discard_consequences, discard_entries
@@ -219,7 +219,7 @@ class ActivityScreen(HasShell, Dialog[None]):
                 cells=(
                     _mark(item),
                     Content.assemble(item.title, detail),
-                    format_megabytes(item.bytes),
+                    format_size(item.bytes),
                     short_age(item.read_at),
                 )
             )

@@ -129,9 +129,6 @@ class OrganizationMenu(FollowsResponses, Chooser[Organization | None, Organizati
             for each in self._organizations
         ]
 
-    def accept(self, choice: Choice[Organization]) -> None:
-        self.dismiss(choice.value)
-
     def _show(self) -> None:
         if is_being_removed(self):
             return

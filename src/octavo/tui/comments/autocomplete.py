@@ -141,9 +141,6 @@ class Autocomplete(Chooser["T | str", T]):
         if query and self.is_current and (answer := self._source.final_value(query)) is not None:
             self.dismiss(answer)
 
-    def accept(self, choice: Choice[T]) -> None:
-        self.dismiss(choice.value)
-
     def choose(self) -> None:
         if self.rows.item is None:
             self.cancel()
@@ -383,9 +380,6 @@ class ReactionPicker(Chooser[str | None, str]):
     async def _load(self) -> None:
         await self._emoji.load()
         self.show_choices(self._choices)
-
-    def accept(self, choice: Choice[str]) -> None:
-        self.dismiss(choice.value)
 
     def find_matches(self, query: str) -> list[MatchedChoice[str]]:
         common_matches = super().find_matches(query)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from octavo.api.errors import ApiError
 from octavo.api.spaces import Space
-from octavo.tui.core.item_labels import format_megabytes, offline_mark, offline_summary
+from octavo.tui.core.item_labels import format_size, offline_mark, offline_summary
 from octavo.tui.core.routes import ToPage
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog
@@ -37,7 +37,7 @@ async def _ask_and_download(app: Shell, space: Space) -> None:
 
     def start() -> None:
         offline.add(space)
-        pages = f"{plural(size.pages, 'page')} (about {format_megabytes(size.bytes)})"
+        pages = f"{plural(size.pages, 'page')} (about {format_size(size.bytes)})"
         app.say(
             f"Downloading {title}: {pages}, plus comment threads and open change requests. Press ! to see the progress."
         )
@@ -50,7 +50,7 @@ async def _ask_and_download(app: Shell, space: Space) -> None:
         ConfirmDialog(
             f"Make {title} available offline?",
             verb="Download",
-            intro=f"Octavo will download {size.pages:,} pages (about {format_megabytes(size.bytes)}), their threads, and the open change requests.",
+            intro=f"Octavo will download {size.pages:,} pages (about {format_size(size.bytes)}), their threads, and the open change requests.",
             after="The download will run in the background. If you quit Octavo, the download will continue when you start Octavo again.",
         ),
         lambda _: start(),
@@ -62,7 +62,7 @@ def remove(app: Shell, space_id: str) -> None:
     offline = app.session.offline
     if (copy := offline.get(space_id)) is not None:
         offline.remove(space_id)
-        app.say(f"Removed the offline copy of {copy.title} and freed {format_megabytes(copy.bytes)}.")
+        app.say(f"Removed the offline copy of {copy.title} and freed {format_size(copy.bytes)}.")
 
 
 def confirm_remove(app: Shell, copy: OfflineSpace) -> None:

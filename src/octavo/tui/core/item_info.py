@@ -234,15 +234,9 @@ def _organization_details(organization: Organization) -> Iterator[tuple[str, obj
 
 def show_info(view: View) -> None:
     """Open the Info dialog for the selected item of a view. `enter` copies a detail."""
-
-    def on_chosen(value: str | None) -> None:
-        if value:
-            copy_text(view.shell, value, "Copied.")
-
-    has_links = not view.shell.session.is_embedded
-    view.shell.push_screen(
-        InfoScreen(view.selected_items, view, view.shell.session.offline.get, has_links=has_links), on_chosen
-    )
+    shell = view.shell
+    dialog = InfoScreen(view.selected_items, view, shell.session.offline.get, has_links=not shell.session.is_embedded)
+    shell.ask(dialog, lambda value: copy_text(shell, value, "Copied."))
 
 
 class InfoScreen(Chooser[str | None, str]):
@@ -277,6 +271,3 @@ class InfoScreen(Chooser[str | None, str]):
                 name = f"{command.key}  {command.title}"
                 choices.append(Choice("", name, group="UNAVAILABLE SHORTCUTS", disabled_reason=command.reason))
         return choices
-
-    def accept(self, choice: Choice[str]) -> None:
-        self.dismiss(choice.value)

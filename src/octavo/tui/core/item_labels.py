@@ -106,7 +106,7 @@ def offline_mark(space: OfflineSpace) -> str:
 def offline_summary(space: OfflineSpace) -> str:
     """Return the offline status of a space with its size and age, such as `available offline, 12 MB, updated 3 minutes
     ago`."""
-    size, age = format_megabytes(space.bytes), long_age(space.read_at)
+    size, age = format_size(space.bytes), long_age(space.read_at)
     updated = f"updated {age}" if age else ""
     failed = f"{plural(len(space.failed), 'item')} could not be downloaded" if space.failed else ""
     match space.state:
@@ -119,17 +119,6 @@ def offline_summary(space: OfflineSpace) -> str:
         case _:
             parts = ["available offline", size, updated, space.why]
     return ", ".join(filter(None, (*parts, failed)))
-
-
-def format_megabytes(size: int) -> str:
-    """Return a size in MB or kB, such as `12 MB`, `1.2 MB` or `340 kB`."""
-    return (
-        f"{size / 1_000_000:.0f} MB"
-        if size >= 10_000_000
-        else f"{size / 1_000_000:.1f} MB"
-        if size >= 1_000_000
-        else f"{size / 1000:.0f} kB"
-    )
 
 
 MAX_DEPTH = 40

@@ -20,7 +20,7 @@ from octavo.data.live import Snapshot
 from octavo.data.queries import UNDECIDED, change_requests_of, spaces_of
 from octavo.data.state_db import StateDb
 from octavo.tui.core.connection import Connection
-from octavo.tui.core.item_labels import download_progress, format_megabytes, is_first_download
+from octavo.tui.core.item_labels import download_progress, format_size, is_first_download
 from octavo.tui.core.routes import NavigationHistory
 from octavo.tui.core.session import InboxFeed, Session, UnsentTexts
 from octavo.tui.widgets import short_texts
@@ -466,7 +466,7 @@ class Workspace:
                     if space.failed
                     else ""
                 )
-                message = f"{space.title} is available offline: {plural(space.pages, 'page')}, {format_megabytes(space.bytes)}.{left_out}"
+                message = f"{space.title} is available offline: {plural(space.pages, 'page')}, {format_size(space.bytes)}.{left_out}"
                 self._app.say(message, tone="care" if left_out else "done")
 
     def _report_unreadable(self, op: Operation[Any], parts: int) -> None:

@@ -103,8 +103,6 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     """True if the whole explanation of the selected choice is also shown below the list, because it often does not fit
     a row."""
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHOOSER,)
-    accept: Callable[[Choice[T]], None]
-    """Called with the selected choice when the user presses enter. Defined by each subclass."""
 
     def __init__(
         self,
@@ -285,6 +283,10 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         else:
             self.accept(selected.choice)
 
+    def accept(self, choice: Choice[T]) -> None:
+        """Act on the selected choice when the user presses enter. By default, its value is the result of the dialog."""
+        self.dismiss(choice.value)  # type: ignore[arg-type]  # Subclasses with other results define this method.
+
     def cancel(self) -> None:
         """Close without choosing."""
         self.dismiss(None)
@@ -381,9 +383,6 @@ class Picker(Chooser[T | None, T]):
     def preview(self, choice: Choice[T]) -> None:
         if self._on_preview is not None:
             self._on_preview(choice.value)
-
-    def accept(self, choice: Choice[T]) -> None:
-        self.dismiss(choice.value)
 
     @on(Input.Changed)
     def _search_typed(self, message: Input.Changed) -> None:
