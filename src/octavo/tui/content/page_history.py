@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from textual import on
-from textual.containers import Horizontal, Vertical
+from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -27,8 +27,8 @@ from octavo.documents import links
 from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE
 from octavo.tui.core.external_links import copy_text
 from octavo.tui.core.item_labels import REVISION_TYPES
+from octavo.tui.core.list_view import ListView
 from octavo.tui.core.routes import ToPage
-from octavo.tui.core.view import View, focus_if
 from octavo.tui.reader import link_opening
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView, show_page
@@ -201,7 +201,7 @@ HISTORY: Commands[PageHistoryScreen] = Commands(
 )  # fmt: skip
 
 
-class PageHistoryScreen(View):
+class PageHistoryScreen(ListView[PageVersion]):
     """The revisions that changed the page on the left, newest first; the page of the selected revision on the right."""
 
     MODE = "content"
@@ -230,7 +230,7 @@ class PageHistoryScreen(View):
         """ID of the newest revision that changed the page. Empty until it is loaded."""
 
     def body(self) -> Iterable[Widget]:
-        self.rows: RowList[PageVersion] = RowList(
+        rows: RowList[PageVersion] = RowList(
             self._draw,
             key=lambda version: version.revision,
             search=lambda version: f"{version.name} {version.author} {version.changes_label}",
@@ -239,13 +239,9 @@ class PageHistoryScreen(View):
             hint="Press m to load older revisions.",
             id="versions",
         )
-        with Horizontal():
-            with Vertical(classes="hairline", id="left"):
-                yield self.rows
-            with Vertical(id="version"):
-                yield Static("", id="banner")
-                yield PageView(ascii=self.shell.settings.ascii, id="page")
-                yield DiffView(ascii=self.shell.settings.ascii, id="diff")
+        page = PageView(ascii=self.shell.settings.ascii, id="page")
+        diff = DiffView(ascii=self.shell.settings.ascii, id="diff")
+        yield from self.list_with_preview(rows, Vertical(Static("", id="banner"), page, diff, id="version"))
 
     @property
     def is_at_current(self) -> bool:
@@ -479,6 +475,3 @@ class PageHistoryScreen(View):
         if not self._is_loading:
             self._finder = PageRevisionFinder(self.live, self.space, self.page_id)
             self.load_older()
-
-    def go_up(self) -> bool:
-        return focus_if(self.rows, condition=self.view.has_focus)

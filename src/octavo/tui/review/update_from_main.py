@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
-from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -23,9 +22,9 @@ from octavo.data.queries import UNDECIDED
 from octavo.data.writes.change_request_kinds import MergeBasis, changes_since
 from octavo.data.writes.change_request_writes import create, update
 from octavo.documents.page_trees import ChangedPage, changed_pages, changes_between
+from octavo.tui.core.list_view import ListView
 from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.core.shell import Shell, explained
-from octavo.tui.core.view import View
 from octavo.tui.core.write_queue import show_progress
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
@@ -323,7 +322,7 @@ INCOMING_COMMANDS: Commands[IncomingChanges] = Commands(
 )  # fmt: skip
 
 
-class IncomingChanges(View):
+class IncomingChanges(ListView[ChangedPage]):
     """The pages that main changed on the left, the diff of the selected page on the right."""
 
     MODE = "changes"
@@ -352,15 +351,12 @@ class IncomingChanges(View):
         self._pages = changed_pages(changes)
 
     def body(self) -> Iterable[Widget]:
-        self.rows: RowList[ChangedPage] = RowList(
+        rows: RowList[ChangedPage] = RowList(
             self._row, key=lambda page: page.key, search=lambda page: page.title, empty="No changes.", id="incoming"
         )
         yield Static(self._head(), id="head")
-        with Horizontal():
-            with Vertical(id="left", classes="hairline"):
-                yield self.rows
-            self.view = DiffView(ascii=self.shell.settings.ascii, id="diff")
-            yield self.view
+        self.view = DiffView(ascii=self.shell.settings.ascii, id="diff")
+        yield from self.list_with_preview(rows, self.view)
 
     @property
     def main_pane(self) -> Widget:
