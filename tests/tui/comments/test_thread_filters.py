@@ -13,11 +13,12 @@ from octavo.tui.comments.autocomplete import mention_markdown
 from octavo.tui.comments.thread_filters import (
     ORDERS,
     Thread,
-    available_filters,
-    filter_threads,
+    ThreadFilter,
+    all_filters,
     is_in_section,
     place_headings,
 )
+from octavo.tui.widgets.row_list import available_filters, filter_items
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 ADA, TOM = User(id="ada", display_name="Ada"), User(id="tom", display_name="Tom")
@@ -63,10 +64,12 @@ def keys(threads: list[Thread]) -> str:
     return "".join(each.comment.id for each in threads)
 
 
+def offered(*active: ThreadFilter) -> list[tuple[ThreadFilter, int]]:
+    return available_filters(all_filters(THREADS, NOW, "ada"), THREADS, active)
+
+
 def test_each_available_filter_counts_its_matches() -> None:
-    matches = {
-        each.name: keys(filter_threads(THREADS, [each])) for each, _ in available_filters(THREADS, (), NOW, "ada")
-    }
+    matches = {each.name: keys(filter_items(THREADS, [each])) for each, _ in offered()}
     assert matches == {
         "without replies": "bc",
         "with replies": "ad",
@@ -82,18 +85,18 @@ def test_each_available_filter_counts_its_matches() -> None:
         "in GUIDE": "ab",
         "in NEWS": "cd",
     }
-    assert all(count == len(matches[each.name]) for each, count in available_filters(THREADS, (), NOW, "ada"))
+    assert all(count == len(matches[each.name]) for each, count in offered())
 
 
 def test_active_filter_can_be_replaced_by_its_kind_or_combined() -> None:
-    by_tom = next(each for each, _ in available_filters(THREADS, (), NOW, "") if each.name == "by Tom")
-    more = {each.name: count for each, count in available_filters(THREADS, [by_tom], NOW, "")}
+    by_tom = next(each for each, _ in offered() if each.name == "by Tom")
+    more = {each.name: count for each, count in offered(by_tom)}
     assert more["in GUIDE"] == 1
     assert more["by Ada"] == 2
     assert "by Tom" not in more
     assert "with replies" not in more, "a filter that leaves no thread must not be offered"
-    in_news = next(each for each, _ in available_filters(THREADS, [by_tom], NOW, "") if each.name == "in NEWS")
-    assert keys(filter_threads(THREADS, [by_tom, in_news])) == "c"
+    in_news = next(each for each, _ in offered(by_tom) if each.name == "in NEWS")
+    assert keys(filter_items(THREADS, [by_tom, in_news])) == "c"
 
 
 def test_each_sort_order_sorts_the_threads() -> None:

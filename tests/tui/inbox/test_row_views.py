@@ -18,13 +18,14 @@ from octavo.tui.inbox.row_views import (
     REASON_TABS,
     RowFilter,
     RowRenderer,
-    available_filters,
+    all_filters,
     reason_filter,
     reason_lines,
     space_filter,
     tab_settings,
 )
 from octavo.tui.widgets import short_texts
+from octavo.tui.widgets.row_list import available_filters
 from tests.server.small_platform import START
 
 ROW = InboxRow(
@@ -94,7 +95,7 @@ def test_saved_tabs_have_unique_names() -> None:
 
 
 def test_filters_that_settings_cannot_express_are_named() -> None:
-    unread = RowFilter("Read", "unread", "unread")
+    unread = RowFilter("Read", "unread", lambda row: True)
     assert tab_settings((unread,), "", (), ()) == ("", ["unread"])
     lines, left_out = tab_settings((unread, reason_filter("mentioned")), "", (), ())
     assert left_out == ["unread"]
@@ -104,5 +105,5 @@ def test_filters_that_settings_cannot_express_are_named() -> None:
 def test_filter_of_change_requests_leaves_out_threads_and_drafts() -> None:
     thread = ThreadRef(SpaceRef(space_id="s"), "t")
     rows = [ROW, replace(ROW, key="t", target=thread), replace(ROW, key="d", target=DraftRef("page s p - r 1"))]
-    counts = {each.name: count for each, count in available_filters(rows, (), frozenset(), str)}
+    counts = {each.name: count for each, count in available_filters(all_filters(rows, frozenset(), str), rows, ())}
     assert (counts["change requests"], counts["threads"]) == (1, 1)

@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from octavo.api.comments import Comment
-from octavo.api.operation import ChangeRequestRef, Discussion, Model
+from octavo.api.operation import Discussion, Model
 from octavo.api.organizations import Organization
 from octavo.data.drafts import UnsentText
 from octavo.documents.suggestions import one_line_text
@@ -21,7 +21,6 @@ from octavo.tui.comments.thread_filters import Thread, ThreadFilter, ThreadSearc
 from octavo.tui.comments.thread_loader import PageWords, ThreadLoader
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.core.list_view import PREVIEW_COMMANDS, TAB_COMMANDS, ActiveFilters, ListView, browse_commands
-from octavo.tui.core.routes import ToChangeRequest, ToPage
 from octavo.tui.core.session import with_unsent_mark
 from octavo.tui.core.shell import Shell
 from octavo.tui.core.view import report_missing_parts
@@ -32,7 +31,7 @@ from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.bars import Section, SectionTabs
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
-from octavo.tui.widgets.row_list import Row, RowHeading, RowList
+from octavo.tui.widgets.row_list import Row, RowHeading, RowList, available_filters, filter_items
 from octavo.tui.widgets.short_texts import plural, short_age
 
 _LIST_KEYS = ("list.open", "comments.resolve", "comments.reply", "comments.read_on", "list.tick", "comments.narrow")
@@ -48,7 +47,8 @@ def _choose_filter(app: Shell, view: CommentsScreen) -> None:
     me, section = view.user_id, view.sections.current
     threads_of_section = [each for each in view.threads.loaded() if thread_filters.is_in_section(each, section, me)]
     threads_of_section.sort(key=thread_filters.ORDERS[view.list_order][1])
-    available = thread_filters.available_filters(threads_of_section, view.narrowing.filters, short_texts.clock(), me)
+    candidates = thread_filters.all_filters(threads_of_section, short_texts.clock(), me)
+    available = available_filters(candidates, threads_of_section, view.narrowing.filters)
     more = [(each, plural(remaining, "thread")) for each, remaining in available]
     view.narrowing.open_picker("Filter threads", more)
 
@@ -107,7 +107,7 @@ class CommentsScreen(ListView[Thread]):
         self._initial_row: Hashable = None
         """Row that was selected automatically while threads were loading. If the cursor is still on it, the user has
         not moved it."""
-        self.narrowing: ActiveFilters[ThreadFilter] = ActiveFilters(self, self.redraw_list)
+        self.narrowing = ActiveFilters(self, self.redraw_list)
         self._place_headings: Mapping[tuple[str, ...], RowHeading] = {}
         self.search_text = ThreadSearchText(self)
         self.page_words = PageWords(self, self.threads.loaded, self._redraw_threads)
@@ -223,7 +223,7 @@ class CommentsScreen(ListView[Thread]):
         )
         section_threads = [each for each in threads if thread_filters.is_in_section(each, sections.current, me)]
         self.section_count = len(section_threads)
-        visible_threads = thread_filters.filter_threads(section_threads, self.narrowing.filters)
+        visible_threads = filter_items(section_threads, self.narrowing.filters)
         self._place_headings = thread_filters.place_headings(visible_threads)
         self._set_empty_text()
         self._failed_writes = self.shell.workspace.failure_reasons
@@ -359,16 +359,8 @@ class CommentsScreen(ListView[Thread]):
 
     @on(ThreadView.PageRequested)
     def _on_page_requested(self) -> None:
-        item = self.rows.item
-        if item is None:
-            return
-        if isinstance(item.at, ChangeRequestRef):
-            self.shell.go(ToChangeRequest(item.at, thread=item.comment))
-        elif item.comment.target.page is not None:
-            node = item.comment.target.node
-            self.shell.go(ToPage(item.at.space_id, item.comment.target.page.id, node.id if node else ""))
-        else:
-            self.shell.go(ToPage(item.at.space_id))
+        if (item := self.rows.item) is not None:
+            thread_commands.open_on_page(self.shell, item.at, item.comment)
 
     @on(ThreadView.Updated)
     def _on_thread_updated(self) -> None:

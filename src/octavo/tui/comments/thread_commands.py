@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.comments import Comment, Reply
-from octavo.api.operation import Discussion
+from octavo.api.operation import ChangeRequestRef, Discussion
 from octavo.data.drafts import UnsentText
 from octavo.data.writes.machine import NewWrite
 from octavo.data.writes.outbox import Discarded
@@ -19,6 +19,7 @@ from octavo.lazy_import import lazy
 from octavo.tui.comments import thread_actions
 from octavo.tui.core.external_links import confirm_link, copy_text, missing_link_reason
 from octavo.tui.core.permissions import why_not_in_discussion
+from octavo.tui.core.routes import ToChangeRequest, ToPage
 from octavo.tui.core.write_queue import LocalChange
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.short_texts import plural
@@ -206,6 +207,17 @@ def copy(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) ->
     """Copy the text of all threads. The threads stay selected."""
     text = "\n\n".join(thread.comment.body.text for thread in selection.threads)
     copy_text(app, text, f"Copied the text of {plural(len(selection.threads), 'thread')}.")
+
+
+def open_on_page(app: Shell, at: Discussion, thread: Comment | None) -> None:
+    """Open the change request or the page of a thread. `thread` is None while it is not loaded."""
+    page, node = (thread.target.page, thread.target.node) if thread is not None else (None, None)
+    if isinstance(at, ChangeRequestRef):
+        app.go(ToChangeRequest(at, thread=thread))
+    elif page is not None:
+        app.go(ToPage(at.space_id, page.id, node.id if node else ""))
+    else:
+        app.go(ToPage(at.space_id))
 
 
 NO_THREAD = "No thread is selected."

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import islice
@@ -15,7 +15,7 @@ from octavo.api.folding import FoldedText, fold
 from octavo.api.operation import ChangeRequestRef, Discussion
 from octavo.documents.suggestions import mentions, one_line_text
 from octavo.tui.terminal.textual_internals import is_whole
-from octavo.tui.widgets.row_list import ListFilter, RowHeading
+from octavo.tui.widgets.row_list import ItemFilter, RowHeading
 from octavo.tui.widgets.short_texts import long_age, plural
 
 if TYPE_CHECKING:
@@ -76,11 +76,7 @@ class Thread:
         return self.comment.posted_at or _NEVER
 
 
-@dataclass(frozen=True)
-class ThreadFilter(ListFilter):
-    """A filter of threads. Only one filter of each `kind` applies at a time."""
-
-    matches: Callable[[Thread], bool] = field(compare=False)
+ThreadFilter = ItemFilter[Thread]
 
 
 def is_in_section(thread: Thread, section: str, me: str) -> bool:
@@ -98,21 +94,8 @@ def is_in_section(thread: Thread, section: str, me: str) -> bool:
     return True
 
 
-def available_filters(
-    threads: Sequence[Thread], active: Sequence[ThreadFilter], now: datetime, me: str
-) -> list[tuple[ThreadFilter, int]]:
-    """Return the filters that can be added to the `active` ones, each with the number of threads that would remain. A
-    filter is left out if all or none would remain. A new filter replaces the active one of its kind."""
-    filters = []
-    for candidate in _all_filters(threads, now, me):
-        others_applied = filter_threads(threads, [other for other in active if other.kind != candidate.kind])
-        remaining = sum(map(candidate.matches, others_applied))
-        if candidate not in active and 0 < remaining < len(others_applied):
-            filters.append((candidate, remaining))
-    return filters
-
-
-def _all_filters(threads: Sequence[Thread], now: datetime, me: str) -> list[ThreadFilter]:
+def all_filters(threads: Sequence[Thread], now: datetime, me: str) -> list[ThreadFilter]:
+    """Return the filters for a list of threads. `me` is the ID of the user."""
     filters = [
         ThreadFilter("Replies", "without replies", lambda thread: not thread.comment.replies),
         ThreadFilter("Replies", "with replies", lambda thread: bool(thread.comment.replies)),
@@ -142,11 +125,6 @@ def _is_by(user_id: str, thread: Thread) -> bool:
 
 def _is_in(location: str, thread: Thread) -> bool:
     return thread.location == location
-
-
-def filter_threads(threads: Iterable[Thread], filters: Collection[ThreadFilter]) -> list[Thread]:
-    """Return the threads that match all `filters`."""
-    return [thread for thread in threads if all(active.matches(thread) for active in filters)]
 
 
 def place_headings(threads: Iterable[Thread]) -> dict[tuple[str, ...], RowHeading]:

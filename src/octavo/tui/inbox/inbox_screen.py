@@ -47,7 +47,7 @@ from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.delay import Delay
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.notices import Notices
-from octavo.tui.widgets.row_list import RowList
+from octavo.tui.widgets.row_list import RowList, available_filters, filter_items
 from octavo.tui.widgets.short_texts import offline_since, plural, short_age
 
 _LIST_KEYBAR = (
@@ -94,7 +94,8 @@ def _open_thread_count(view: InboxScreen, row: InboxRow) -> int:
 
 def _choose_filter(_: Shell, view: InboxScreen) -> None:
     rows = view.rows_of_tab(view.sections.current)
-    available = row_views.available_filters(rows, view.narrowing.filters, view.marked_rows.unread, view.space_title)
+    candidates = row_views.all_filters(rows, view.marked_rows.unread, view.space_title)
+    available = available_filters(candidates, rows, view.narrowing.filters)
     choices = [(each, plural(count, "item")) for each, count in available]
     save = partial(_save_filter, view) if _is_filtered(view) else None
     view.narrowing.open_picker("Filter by…", choices, save)
@@ -275,7 +276,7 @@ class InboxScreen(ListView[InboxRow]):
             return
         tab_rows = self.rows_of_tab(self.sections.current)
         visible_rows = row_views.sort_rows(
-            row_views.filter_rows(tab_rows, self.narrowing.filters), self.list_order, self.space_title
+            filter_items(tab_rows, self.narrowing.filters), self.list_order, self.space_title
         )
         self._row_renderer.headings = row_views.headings(visible_rows, self.list_order, self.space_title)
         self._row_renderer.order = self.list_order

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
-from octavo.api.comments import Comment
 from octavo.api.operation import ChangeRequestRef
 from octavo.data.drafts import UnsentText, unsent_draft
 from octavo.data.inbox import DraftRef, InboxRow, ThreadRef, WriteRef
@@ -262,22 +261,11 @@ def open_row(app: Shell, feed: InboxFeed, row: InboxRow) -> None:
         case ChangeRequestRef() as at:
             app.go(ToChangeRequest(at, feed.change_request(row)))
         case ThreadRef() as ref:
-            _open_thread(app, ref, feed.comment(row))
+            thread_commands.open_on_page(app, ref.at, feed.comment(row))
         case DraftRef(draft_key=draft_key):
             _open_draft(app, draft_key)
         case WriteRef():
             app.go(ToActivity())
-
-
-def _open_thread(app: Shell, ref: ThreadRef, comment: Comment | None) -> None:
-    page = comment.target.page if comment is not None else None
-    if isinstance(ref.at, ChangeRequestRef):
-        app.go(ToChangeRequest(ref.at, thread=comment))
-    elif comment is not None and page is not None:
-        node = comment.target.node
-        app.go(ToPage(ref.at.space_id, page.id, node.id if node else ""))
-    else:
-        app.go(ToPage(ref.at.space_id))
 
 
 def _open_draft(app: Shell, draft_key: str) -> None:

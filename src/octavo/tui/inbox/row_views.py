@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import ClassVar
@@ -31,7 +31,7 @@ from octavo.tui.core.shell import FollowsResponses
 from octavo.tui.inbox.row_commands import snooze_end_label
 from octavo.tui.review.request_preview import RequestPreview
 from octavo.tui.review.request_status import RequestStatus
-from octavo.tui.widgets.row_list import ListFilter, Row, RowHeading
+from octavo.tui.widgets.row_list import ItemFilter, Row, RowHeading
 from octavo.tui.widgets.short_texts import fit, long_age, plural, safe, short_age, spread
 from octavo.tui.widgets.text_widgets import ChangingText
 
@@ -79,11 +79,11 @@ ORDERS: Mapping[str, str] = MappingProxyType({"reason": "by reason", "space": "b
 
 
 @dataclass(frozen=True)
-class RowFilter(ListFilter):
-    """A filter of the list. Only one filter of each `kind` is active."""
+class RowFilter(ItemFilter[InboxRow]):
+    """A filter of the list."""
 
     value: str = ""
-    matches: Callable[[InboxRow], bool] = field(default=lambda row: True, compare=False)
+    """The reason or the ID of the space. Empty for other filters."""
 
 
 def rows_of_tab(tab: str, rows: MarkedRows) -> Sequence[InboxRow]:
@@ -121,42 +121,23 @@ def headings(rows: Iterable[InboxRow], order: str, space_title: Callable[[str], 
     return {each: RowHeading(names[each], str(number), each) for each, number in counts.items()}
 
 
-def available_filters(
-    rows: Sequence[InboxRow], active: Sequence[RowFilter], unread: frozenset[str], space_title: Callable[[str], str]
-) -> list[tuple[RowFilter, int]]:
-    """Return the filters that can be added, each with the number of matching rows. Filters without effect are omitted."""
-    filters = []
-    for candidate in _all_filters(rows, unread, space_title):
-        others_applied = filter_rows(rows, [other for other in active if other.kind != candidate.kind])
-        count = sum(map(candidate.matches, others_applied))
-        if candidate not in active and 0 < count < len(others_applied):
-            filters.append((candidate, count))
-    return filters
-
-
-def filter_rows(rows: Iterable[InboxRow], filters: Sequence[RowFilter]) -> list[InboxRow]:
-    """Return the rows that match all filters."""
-    return [row for row in rows if all(active.matches(row) for active in filters)]
-
-
 def reason_filter(reason: Reason) -> RowFilter:
     """Return the filter for rows with a reason, even if it is not their main reason."""
-    return RowFilter("Reason", HEADINGS[reason].lower(), reason, lambda row: reason in (row.reason, *row.other_reasons))
+    return RowFilter("Reason", HEADINGS[reason].lower(), lambda row: reason in (row.reason, *row.other_reasons), reason)
 
 
 def space_filter(space_id: str, title: str) -> RowFilter:
     """Return the filter for rows of a space."""
-    return RowFilter("Space", f"in {title}", space_id, lambda row: row.space_id == space_id)
+    return RowFilter("Space", f"in {title}", lambda row: row.space_id == space_id, space_id)
 
 
-def _all_filters(
-    rows: Sequence[InboxRow], unread: frozenset[str], space_title: Callable[[str], str]
-) -> list[RowFilter]:
+def all_filters(rows: Sequence[InboxRow], unread: frozenset[str], space_title: Callable[[str], str]) -> list[RowFilter]:
+    """Return the filters for a list of rows. `unread` has the keys of the unread rows."""
     filters = [reason_filter(reason) for reason in REASONS]
     filters += [
-        RowFilter("Kind", "change requests", "requests", lambda row: isinstance(row.target, ChangeRequestRef)),
-        RowFilter("Kind", "threads", "threads", lambda row: isinstance(row.target, ThreadRef)),
-        RowFilter("Read", "unread", "unread", lambda row: row.key in unread),
+        RowFilter("Kind", "change requests", lambda row: isinstance(row.target, ChangeRequestRef)),
+        RowFilter("Kind", "threads", lambda row: isinstance(row.target, ThreadRef)),
+        RowFilter("Read", "unread", lambda row: row.key in unread),
     ]
     spaces = {row.space_id: space_title(row.space_id) for row in rows if row.space_id}
     filters += [space_filter(each, title) for each, title in sorted(spaces.items(), key=lambda pair: fold(pair[1]))]

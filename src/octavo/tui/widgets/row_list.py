@@ -4,8 +4,8 @@ which choosers use.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
@@ -169,6 +169,33 @@ class ListFilter:
 
     kind: str
     name: str
+
+
+@dataclass(frozen=True)
+class ItemFilter(ListFilter, Generic[T]):
+    """A filter of items that are loaded completely."""
+
+    matches: Callable[[T], bool] = field(compare=False)
+
+
+F = TypeVar("F", bound=ItemFilter[Any])
+
+
+def filter_items(items: Iterable[T], filters: Collection[ItemFilter[T]]) -> list[T]:
+    """Return the items that match all filters."""
+    return [item for item in items if all(each.matches(item) for each in filters)]
+
+
+def available_filters(candidates: Iterable[F], items: Sequence[Any], active: Sequence[F]) -> list[tuple[F, int]]:
+    """Return the candidates that can be added to the `active` filters, each with the number of items that would remain. A
+    filter is left out if all or none would remain. A new filter replaces the active one of its kind."""
+    filters = []
+    for candidate in candidates:
+        others_applied = filter_items(items, [other for other in active if other.kind != candidate.kind])
+        remaining = sum(map(candidate.matches, others_applied))
+        if candidate not in active and 0 < remaining < len(others_applied):
+            filters.append((candidate, remaining))
+    return filters
 
 
 @dataclass(frozen=True, slots=True)
