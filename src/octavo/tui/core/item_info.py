@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from types import MappingProxyType
@@ -129,13 +129,14 @@ def holds_codes(model: type[Model], name: str) -> bool:
     if name in ("language", "languages"):
         return True
     info = model.model_fields[name]
-    unchecked: list[object] = [*info.metadata, info.annotation]
-    while unchecked:
-        each = unchecked.pop()
-        if isinstance(each, KnownValues):
-            return True
-        unchecked += get_args(each)
-    return False
+    return any(isinstance(each, KnownValues) for each in annotation_parts((*info.metadata, info.annotation)))
+
+
+def annotation_parts(annotations: Iterable[Any]) -> Iterator[Any]:
+    """Yield annotations and all their arguments, however deeply nested."""
+    for annotation in annotations:
+        yield annotation
+        yield from annotation_parts(get_args(annotation))
 
 
 def _display_json_value(key: str, value: object) -> object:

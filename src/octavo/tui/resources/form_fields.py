@@ -26,6 +26,7 @@ from octavo.api.operation import SPECS, Operation, camel
 from octavo.api.storage import OfFile
 from octavo.api.text import COLOUR, FORMS, Id, KnownValues, Secret
 from octavo.documents import yaml_values
+from octavo.tui.core.item_info import annotation_parts
 from octavo.tui.widgets.short_texts import plural
 
 FieldKind = Literal[
@@ -124,6 +125,12 @@ class _Annotation:
     """All types of a union except `type`."""
     tag: str = ""
     """Name of the field that distinguishes the types of a union."""
+
+    @property
+    def models(self) -> list[type[BaseModel]]:
+        """The types that are models."""
+        kinds = (self.type, *self.other_types)
+        return [each for each in kinds if isinstance(each, type) and issubclass(each, BaseModel)]
 
 
 def fields_of(
@@ -248,11 +255,7 @@ def _list_field(field: FormField, annotation: _Annotation) -> FormField:
 
 def _nested_fields(field: FormField, annotation: _Annotation, outer: tuple[type, ...]) -> list[FormField] | None:
     """Return the fields of a nested model or a union of models. None if the value must be written as YAML."""
-    models = [
-        each
-        for each in (annotation.type, *annotation.other_types)
-        if isinstance(each, type) and issubclass(each, BaseModel)
-    ]
+    models = annotation.models
     if len(models) != 1 + len(annotation.other_types) or any(each in outer for each in models):
         return None
     if len(models) == 1:
@@ -320,11 +323,7 @@ def _simplify(field: FormField, nested: list[FormField] | None) -> list[FormFiel
 def _constants(
     json_path: tuple[str, ...], name: str, annotation: _Annotation, texts: Mapping[str, str | None]
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
-    models = [
-        each
-        for each in (annotation.type, *annotation.other_types)
-        if isinstance(each, type) and issubclass(each, BaseModel)
-    ]
+    models = annotation.models
     if len(models) > 1:
         tag = annotation.tag or _tag_of(models)
         chosen_tag = texts.get(f"{name}.{tag}")
@@ -444,25 +443,18 @@ def _is_id(annotation: _Annotation) -> bool:
 
 
 def _contains_secret(kinds: Sequence[Any]) -> bool:
-    pending = list(kinds)
-    while pending:
-        each = pending.pop()
-        if isinstance(each, Secret):
-            return True
-        pending += get_args(each)
-    return False
+    return any(isinstance(each, Secret) for each in annotation_parts(kinds))
 
 
 def upload_kind_of(kinds: Sequence[Any], *, deep: bool = True) -> str:
     """Return the kind of upload in an annotation, and with `deep` also in nested models. Empty if there is none."""
-    pending = list(kinds)
-    while pending:
-        each = pending.pop()
+    for each in annotation_parts(kinds):
         if isinstance(each, OfFile):
             return each.kind
-        pending += get_args(each)
         if deep and isinstance(each, type) and issubclass(each, BaseModel):
-            pending += [part for info in each.model_fields.values() for part in (info.annotation, *info.metadata)]
+            parts = [part for info in each.model_fields.values() for part in (info.annotation, *info.metadata)]
+            if kind := upload_kind_of(parts):
+                return kind
     return ""
 
 
