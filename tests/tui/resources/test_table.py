@@ -14,7 +14,6 @@ from octavo.api.users import User
 from octavo.data.state_db import StateDb
 from octavo.tui.resources.organization_resources import MEMBERS
 from octavo.tui.resources.resource import ResourceColumn
-from octavo.tui.resources.resource_commands import MAX_TITLES, first_titles
 from octavo.tui.resources.site_checks import MarkedRedirect
 from octavo.tui.resources.site_resources import REDIRECTS, SITES
 from octavo.tui.resources.table import TableState, as_csv, as_json, as_markdown
@@ -151,9 +150,3 @@ def test_first_column_keeps_its_minimum_width(state: StateDb) -> None:
     for width in (40, 50, 60, 76, 80, 116, 196):
         shown = ColumnLayout(table.headings()).row_line(table.render_row(site, str).cells, width, safe).plain
         assert title in shown, f"the title is cut at width {width}: {shown}"
-
-
-def test_titles_beyond_the_limit_are_counted() -> None:
-    names = [f"team {number}" for number in range(MAX_TITLES + 2)]
-    assert first_titles(names[:MAX_TITLES], "more effects") == names[:MAX_TITLES]
-    assert first_titles(names, "more effects") == [*names[:MAX_TITLES], "and 2 more effects"]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from textual.content import Content
 
 from octavo.tui.widgets.bars import Section, SectionTabs
-from octavo.tui.widgets.short_texts import Fact, fit, highlight, join_texts, safe, safe_lines, spread
+from octavo.tui.widgets.short_texts import Fact, first_few, fit, highlight, join_texts, safe, safe_lines, spread
 from octavo.tui.widgets.text_widgets import FactList
 from tests.tui.widgets.scratch import HOSTILE, Scratch, harmless, lines, wait_idle
 
@@ -85,3 +85,8 @@ async def test_note_beside_tabs_is_not_cut_if_its_letters_are_wide() -> None:
         tabs.note = "by 山田"
         await wait_idle(app)
         assert lines(app)[0].rstrip().endswith("by 山田")
+
+
+def test_texts_beyond_the_limit_are_counted() -> None:
+    assert first_few(["a", "b"], 2) == ["a", "b"]
+    assert first_few(["a", "b", "c", "d"], 2, "more effects") == ["a", "b", "and 2 more effects"]

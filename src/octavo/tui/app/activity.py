@@ -30,7 +30,7 @@ from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.dialog import Dialog, DialogFrame, dialog_styles
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Column, Row, RowHeading, RowList
-from octavo.tui.widgets.short_texts import as_clause, plural, short_age
+from octavo.tui.widgets.short_texts import as_clause, first_few, plural, short_age
 
 
 @dataclass(frozen=True)
@@ -341,11 +341,10 @@ class ActivityScreen(HasShell, Dialog[None]):
             self.rows.selection.clear()
             self.shell.background(discard_entries(self.shell, self.shell.session.outbox, chosen))
 
-        named = "\n".join(f"{each.action}  {self._context_of(each)}".rstrip() for each in chosen[:_MOST_NAMED])
-        more = f"\nand {len(chosen) - _MOST_NAMED} more" if len(chosen) > _MOST_NAMED else ""
+        named = first_few([f"{each.action}  {self._context_of(each)}".rstrip() for each in chosen], _MOST_NAMED)
         title = f"Discard {len(chosen)} changes?" if len(chosen) > 1 else "Discard this change?"
         after = discard_consequences(chosen)
-        self.shell.ask(ConfirmDialog(title, verb="Discard", intro=named + more, after=after), discard)
+        self.shell.ask(ConfirmDialog(title, verb="Discard", intro="\n".join(named), after=after), discard)
 
 
 def _heading(item: OutboxEntry | InvalidSetting | UnsentFile | OfflineSpace | Activity) -> str:

@@ -36,7 +36,7 @@ from octavo.tui.terminal.external_editor import (
 )
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog
-from octavo.tui.widgets.short_texts import Fact, plural
+from octavo.tui.widgets.short_texts import Fact, first_few, plural
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
@@ -74,9 +74,8 @@ def _quit(app: Shell) -> None:
         return
 
     actions = Counter(entry.action for entry in entries)
-    named = [each if times == 1 else f"{each} ({times} times)" for each, times in actions.most_common(MOST_NAMED)]
-    more = f" · and {len(actions) - MOST_NAMED} more" if len(actions) > MOST_NAMED else ""
-    intro = f"{' · '.join(named)}{more}"
+    named = [each if times == 1 else f"{each} ({times} times)" for each, times in actions.most_common()]
+    intro = " · ".join(first_few(named, MOST_NAMED))
     pending = sum(entry.state == "pending" for entry in entries)
     after = (
         "Octavo will try to send these changes now. Any changes that cannot be sent now will be sent the next time you "

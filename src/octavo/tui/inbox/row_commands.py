@@ -19,7 +19,7 @@ from octavo.tui.core.routes import ToActivity, ToChangeRequest, ToPage
 from octavo.tui.core.write_queue import LocalChange, discard_consequences, discard_entries
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
-from octavo.tui.widgets.short_texts import plural, shorten
+from octavo.tui.widgets.short_texts import first_few, plural, shorten
 
 if TYPE_CHECKING:
     from octavo.data.writes.machine import OutboxEntry
@@ -220,11 +220,7 @@ def discard(app: Shell, selected: SelectedRows) -> None:
         selected.before_removal()
         discard_drafts()
         return
-    titles = [
-        f"“{shorten(' '.join((each.facts.text or each.action).split()), _MAX_TEXT)}”" for each in entries[:_MAX_LISTED]
-    ]
-    if len(entries) > _MAX_LISTED:
-        titles.append(f"and {len(entries) - _MAX_LISTED} more")
+    titles = [f"“{shorten(' '.join((each.facts.text or each.action).split()), _MAX_TEXT)}”" for each in entries]
     consequence = discard_consequences(entries)
     if drafts:
         consequence = f"{consequence} {plural(len(drafts), 'unsent draft')} will also be discarded. You can press u afterward to restore discarded drafts."
@@ -235,7 +231,10 @@ def discard(app: Shell, selected: SelectedRows) -> None:
         discard_drafts()
 
     title = f"Discard {plural(len(entries), 'change')}?" if len(entries) > 1 else "Discard this change?"
-    app.ask(ConfirmDialog(title, verb="Discard", intro="\n".join(titles), after=consequence), on_decided)
+    app.ask(
+        ConfirmDialog(title, verb="Discard", intro="\n".join(first_few(titles, _MAX_LISTED)), after=consequence),
+        on_decided,
+    )
 
 
 READ_DELAY = 1.0

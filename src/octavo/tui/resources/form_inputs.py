@@ -25,7 +25,7 @@ from octavo.tui.resources.resource import OptionList, ReferenceList
 from octavo.tui.resources.roles import ROLES, actions
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.dialog import TextButton
-from octavo.tui.widgets.short_texts import safe, safe_lines
+from octavo.tui.widgets.short_texts import first_few, safe, safe_lines
 from octavo.tui.widgets.text_inputs import LineInput, PathInput, SecretInput, TextEditor
 from octavo.tui.widgets.text_widgets import ChangingText
 
@@ -264,8 +264,7 @@ class FormPickers:
             return self._empty_label(field)
         labels_by_id = self._labels.get(field.name, {})
         labels = [labels_by_id.get(each) or field.label_of(each) for each in text.splitlines() if each.strip()]
-        others = f" and {len(labels) - _MAX_LABELS} more" if len(labels) > _MAX_LABELS else ""
-        return ", ".join(labels[:_MAX_LABELS]) + others
+        return ", ".join(first_few(labels, _MAX_LABELS))
 
     def _empty_label(self, field: FormField) -> str:
         if field.is_required:

@@ -23,7 +23,7 @@ from octavo.tui.resources import site_tree
 from octavo.tui.resources.resource import PAGE_SIZE, Arguments, DetailFacts
 from octavo.tui.resources.resource_commands import Selection
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
-from octavo.tui.widgets.short_texts import Fact, plural
+from octavo.tui.widgets.short_texts import Fact, first_few, plural
 
 MAX_TITLES = 6
 """Maximum number of titles in a list. Further titles are only counted."""
@@ -221,8 +221,7 @@ def _contents(snapshot: SiteSnapshot) -> str:
 
 
 def _titles(parts: Sequence[Any]) -> str:
-    more = f" and {len(parts) - MAX_TITLES} more" if len(parts) > MAX_TITLES else ""
-    return f"{', '.join(site_tree.title_of(part) for part in parts[:MAX_TITLES])}{more}"
+    return ", ".join(first_few([site_tree.title_of(part) for part in parts], MAX_TITLES))
 
 
 def _start_page(snapshot: SiteSnapshot) -> str:

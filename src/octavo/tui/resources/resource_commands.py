@@ -21,7 +21,7 @@ from octavo.tui.resources.table import FORMATS, TableState
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
-from octavo.tui.widgets.short_texts import Fact, plural
+from octavo.tui.widgets.short_texts import Fact, first_few, plural
 
 MAX_TITLES = 12
 """Maximum number of titles in the confirmation of a deletion."""
@@ -141,9 +141,9 @@ def _delete(app: Shell, selection: Selection) -> None:
     undo = resource_forms.undo_of_deletion(live, resource, selection.arguments, items)
     confirmation = "" if undo is not None else text_to_type(button.lower(), resource, items)
     effects = list(dict.fromkeys(text for item in items for text in resource.delete_effects(item)))
-    facts = [Fact("care", "", text) for text in first_titles(effects, "more effects")]
+    facts = [Fact("care", "", text) for text in first_few(effects, MAX_TITLES, "more effects")]
     if len(items) > 1:
-        titles = first_titles([resource.title(each) for each in items], "more")
+        titles = first_few([resource.title(each) for each in items], MAX_TITLES)
         facts = [*(Fact("note", "", text) for text in titles), *facts]
 
     def on_decided(answer: Confirmed) -> None:
@@ -166,12 +166,6 @@ def _delete(app: Shell, selection: Selection) -> None:
         ),
         on_decided,
     )
-
-
-def first_titles(titles: Sequence[str], more: str) -> list[str]:
-    """Return the first names or sentences. If there are more, a last text has their number, followed by `more`."""
-    rest = len(titles) - MAX_TITLES
-    return [*titles[:MAX_TITLES], f"and {rest} {more}"] if rest > 0 else list(titles)
 
 
 def text_to_type(verb: str, resource: Resource[Any], items: Sequence[Any]) -> str:

@@ -432,15 +432,14 @@ def merged_text_facts(prediction: ConflictPrediction) -> list[Fact]:
 def same_name_facts(change_request: ChangeRequest, duplicates: tuple[DuplicatePage, ...]) -> tuple[Fact, ...]:
     """Return the row about pages that would get a sibling of the same name."""
     sentences = []
-    for each in duplicates[:3]:
+    for each in duplicates:
         own_page = f"the page in #{change_request.number}"
         other = "the page in main" if each.is_other_in_main else "the other page"
         conflict = f"two pages are called “{each.titles[0]}”"
         if fold(each.titles[0]) != fold(each.titles[1]):
             conflict = f"“{each.titles[0]}” and “{each.titles[1]}” have the same path"
         sentences.append(f"{conflict}: at {each.paths[0]} in {other}, and at {each.paths[1]} in {own_page}")
-    more = f"; and {len(duplicates) - 3} more" if len(duplicates) > 3 else ""
-    return (Fact("care", "names", "; ".join(sentences) + more),) if sentences else ()
+    return (Fact("care", "names", "; ".join(short_texts.first_few(sentences, 3))),) if sentences else ()
 
 
 def _approvals(change_request: ChangeRequest, reviews: tuple[Review, ...]) -> list[Fact]:
@@ -472,9 +471,8 @@ def _permission(space: Space) -> Fact:
 
 def change_line(changes: tuple[content.Change, ...]) -> str:
     """Return the changes in one line, such as `~ Webhooks  + Rotation  and 3 more`."""
-    changed = [f"{sign_of(change)} {title_of(change)}" for change in changes[:MAX_CHANGES_IN_LINE]]
-    more = len(changes) - len(changed)
-    return "   ".join([*changed, *([f"and {more} more"] if more else [])])
+    changed = [f"{sign_of(change)} {title_of(change)}" for change in changes]
+    return "   ".join(short_texts.first_few(changed, MAX_CHANGES_IN_LINE))
 
 
 def sign_of(change: content.Change) -> str:

@@ -354,7 +354,7 @@ def _is_redirected(path: str, sources: set[str]) -> bool:
 
 def list_first_names(names: Sequence[str]) -> str:
     """Return the first `MAX_NAMES` names and the number of the others."""
-    return ", ".join(names[:MAX_NAMES]) + (f", and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else "")
+    return ", ".join(short_texts.first_few(names, MAX_NAMES))
 
 
 def changed_page_ids(changes: Sequence[content.Change]) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, Dialog
 from octavo.tui.review.merge_effects import list_first_names
 from octavo.tui.review.status_changes import RequestTarget, why_not_allowed
 from octavo.tui.widgets import short_texts
-from octavo.tui.widgets.short_texts import Fact
+from octavo.tui.widgets.short_texts import Fact, first_few
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
@@ -93,16 +93,13 @@ def _dialog_content(checks: RevertChecks) -> DialogContent:
 
 def facts(planned: RevertPlan) -> tuple[Fact, ...]:
     """Return the rows of the dialog: the pages to revert, and the changes that cannot be reverted."""
-    lines = planned.lines
-    pages = "   ".join(lines[:MAX_LINES]) + (f"   and {len(lines) - MAX_LINES} more" if len(lines) > MAX_LINES else "")
+    pages = "   ".join(first_few(planned.lines, MAX_LINES))
     facts = [Fact("ok", "reverts", pages or "nothing")]
     if planned.edited_later:
         titles = list_first_names([page.title for page in planned.edited_later])
         text = f"{titles} · later edits will be kept, and conflicts will be marked in the text"
         facts.append(Fact("care", "edited later", text))
-    facts += [Fact("care", "not reverted", line) for line in planned.not_reverted[:MAX_LINES]]
-    if len(planned.not_reverted) > MAX_LINES:
-        facts.append(Fact("care", "not reverted", f"and {len(planned.not_reverted) - MAX_LINES} more"))
+    facts += [Fact("care", "not reverted", line) for line in first_few(planned.not_reverted, MAX_LINES)]
     return tuple(facts)
 
 

@@ -25,7 +25,7 @@ from octavo.concurrency import gather_bounded
 from octavo.data.live import Snapshot
 from octavo.data.queries import UNDECIDED, open_threads_of, requested_of, reviews_of
 from octavo.tui.review.merge_checks import ListPrediction, predict_for_list
-from octavo.tui.widgets.short_texts import long_age, plural, short_age
+from octavo.tui.widgets.short_texts import first_few, long_age, plural, short_age
 
 if TYPE_CHECKING:
     from octavo.tui.core.view import View
@@ -159,7 +159,7 @@ def status_facts(status: RequestStatus) -> list[tuple[tuple[str, str, str], str]
 
 
 def _join_names(names: Sequence[str]) -> str:
-    return ", ".join(names[:2]) + (f", and {len(names) - 2} more" if len(names) > 2 else "")
+    return ", ".join(first_few(names, 2))
 
 
 def _first_names(names: Sequence[str]) -> str:

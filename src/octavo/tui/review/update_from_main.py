@@ -41,7 +41,7 @@ from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowList
-from octavo.tui.widgets.short_texts import Fact, plural, safe
+from octavo.tui.widgets.short_texts import Fact, first_few, plural, safe
 
 if TYPE_CHECKING:
     from octavo.data.live import Live
@@ -277,10 +277,8 @@ async def _resolve_merged(app: Shell, target: RequestTarget) -> None:
         app.say(f"The merge of {target.name} left no conflicts in main.")
         return
     subject = f"Resolve the conflicts left by {target.name}"
-    pages = ", ".join(page.title for page in conflicts.pages[:3])
-    more = f", and {len(conflicts.pages) - 3} more" if len(conflicts.pages) > 3 else ""
-
-    intro = f"Readers see both versions of each conflict on {pages}{more}. Octavo will create a change request in which you can resolve the conflicts."
+    pages = ", ".join(first_few([page.title for page in conflicts.pages], 3))
+    intro = f"Readers see both versions of each conflict on {pages}. Octavo will create a change request in which you can resolve the conflicts."
     dialog = ConfirmDialog(f"{subject}?", verb="Create", intro=intro)
     app.ask(dialog, lambda _: app.background(_create_and_open(app, target, subject)))
 

@@ -5,7 +5,7 @@ Textual is imported only when a `Content` is built, because commands use this mo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -92,6 +92,12 @@ def highlight(content: Content, words: Iterable[str], style: str | Style) -> Con
 def shorten(text: str, length: int) -> str:
     """Return a text of at most `length` characters. If it is cut, it ends with “…”."""
     return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
+
+
+def first_few(texts: Sequence[str], most: int, more: str = "more") -> list[str]:
+    """Return the first texts. If there are others, the last text has their number, such as `and 3 more`."""
+    rest = len(texts) - most
+    return [*texts[:most], f"and {rest} {more}"] if rest > 0 else list(texts)
 
 
 def join_texts(pieces: Iterable[AnyText]) -> Content:
