@@ -286,7 +286,7 @@ async def test_comment_on_a_page_that_could_not_be_loaded_says_so(stage: Stage) 
         screen = await open_refused(run)
         await run.see("Could not load Time and time zones")
         # Drawing the sizes loads the page again, and it must not be loading when c is pressed.
-        await run.until(lambda: screen._draw_timer is None, "draw the sizes")
+        await run.until(lambda: not screen._draw_delay.is_waiting, "draw the sizes")
         await run.press("c")
         await run.hear("Time and time zones could not be loaded. Press r to retry.")
 

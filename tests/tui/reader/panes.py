@@ -10,6 +10,8 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 
 from octavo.tui.reader.diff_view import DiffView
+from octavo.tui.reader.page_dialogs import open_row
+from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.layout import LinkFollowed
 from octavo.tui.widgets.commands import HostApp
@@ -49,6 +51,9 @@ class PaneApp(HostApp[None], Generic[P]):
 
     def keep(self, message: Message) -> None:
         self.said.append(message)
+
+    def on_page_view_table_row_requested(self, message: PageView.TableRowRequested) -> None:
+        open_row(message.view, message.table, message.row)
 
     on_copy_url_requested = keep
     on_link_followed = keep

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Any, ClassVar
 
 from textual import on
@@ -22,7 +23,7 @@ from octavo.tui.app.quitting import UnsentFile, confirm_and_delete, open_in_edit
 from octavo.tui.comments.thread_actions import short_quote
 from octavo.tui.content import offline_copies
 from octavo.tui.core.item_labels import format_size, offline_mark, offline_summary
-from octavo.tui.core.shell import HasShell, Shell
+from octavo.tui.core.shell import Shell, shell_of
 from octavo.tui.core.workspace import MAY_BE_SENT
 from octavo.tui.core.write_queue import discard_consequences, discard_entries
 from octavo.tui.widgets.commands import Command, Commands
@@ -127,8 +128,10 @@ def _mark(item: OutboxEntry | InvalidSetting | UnsentFile | OfflineSpace | Activ
     return Content(f"{item.method} {item.attempts}x" if item.attempts > 1 else item.method)
 
 
-class ActivityScreen(HasShell, Dialog[None]):
+class ActivityScreen(Dialog[None]):
     """The dialog with the activity list."""
+
+    shell = cached_property(shell_of)
 
     CSS_PATH = dialog_styles(__file__, "activity.tcss")
     CONTEXT: ClassVar[str] = "activity"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, cast
 
 from textual.screen import Screen
@@ -28,7 +28,7 @@ from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.content.links import FilesScreen, LinksScreen
 from octavo.tui.content.page_history import PageHistoryScreen
 from octavo.tui.content.space_panes import SpacesPane
-from octavo.tui.core.shell import FollowsResponses, Shell, explained
+from octavo.tui.core.shell import Shell, explained, shell_of, stop_subscriptions, subscriptions_of
 from octavo.tui.core.view import View
 from octavo.tui.inbox.inbox_screen import InboxScreen
 from octavo.tui.reader.diff_view import DiffView
@@ -61,8 +61,12 @@ _PERMISSIONS = {
 """Permissions of each demo user, by role."""
 
 
-class OrganizationMenu(FollowsResponses, Chooser[Organization | None, Organization]):
+class OrganizationMenu(Chooser[Organization | None, Organization]):
     """The menu of organizations, with the user's role and the numbers of open items in each."""
+
+    shell = cached_property(shell_of)
+    subscriptions = cached_property(subscriptions_of)
+    on_unmount = stop_subscriptions
 
     def __init__(self) -> None:
         super().__init__("Switch organization")

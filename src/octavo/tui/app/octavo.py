@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from textual.filter import LineFilter
 
     from octavo.first_picture import FirstPicture
+    from octavo.tui.reader.page_view import PageView
     from octavo.tui.widgets.chooser import ThemePicker
     from octavo.tui.widgets.confirm import Confirmed
 
@@ -67,6 +68,7 @@ _help_screen = lazy("octavo.tui.widgets.command_palette:HelpScreen")
 _palette_screen = lazy("octavo.tui.widgets.command_palette:PaletteScreen")
 _palette_entries = lazy("octavo.tui.app.menus:palette_entries")
 _add_custom_commands = lazy("octavo.tui.app.user_programs:add_custom_commands")
+_open_table_row = lazy("octavo.tui.reader.page_dialogs:open_row")
 _theme_picker = lazy("octavo.tui.widgets.chooser:ThemePicker")
 
 
@@ -130,7 +132,8 @@ ANYWHERE: Commands[Octavo] = Commands(
         Command("topics", "f1", "Help topics", "Read about keyboard shortcuts, settings, and troubleshooting",
                 run=lambda app, _: _choose_topic(app), shown=False),
         Command("palette", "colon,ctrl+p", "Commands", "Open the command palette",
-                run=lambda app, _: app.show_palette(), is_available=_has_session, key_display=":", shown=False),
+                run=lambda app, _: app.push_screen(_palette_screen(app.screen, app.theme_picker, _palette_entries(app, app.screen))),
+                is_available=_has_session, key_display=":", shown=False),
         Command("search", "s,ctrl+k", "Search", "Search pages, change requests, and spaces", run=lambda app, _: app.go(ToSearch()), is_available=_has_session),
         Command("inbox", "1", "Inbox", "Go to the inbox",
                 run=lambda app, _: app.show_view("inbox"), is_available=_has_session, id="view.inbox", shown=False),
@@ -364,6 +367,9 @@ class Octavo(Shell):
     def go(self, route: Route) -> None:
         routes.go(self, route)
 
+    def on_page_view_table_row_requested(self, message: PageView.TableRowRequested) -> None:
+        _open_table_row(message.view, message.table, message.row)
+
     def note_page_shown(self, screen: Any) -> None:
         if self._recorder is not None:
             self._recorder.record_soon(screen)
@@ -394,9 +400,6 @@ class Octavo(Shell):
         about = "Press 1 to 6 to open the views. The header shows item counts. Press f1 to read about the symbols."
         about = f"You are {me.name}. {about}" if me is not None else ""
         self.push_screen(_help_screen(self.screen, partial(_choose_topic, self), about))
-
-    def show_palette(self) -> None:
-        self.push_screen(_palette_screen(self.screen, self.theme_picker, _palette_entries(self, self.screen)))
 
     def action_screenshot(self, filename: str | None = None, path: str | None = None) -> None:
         """Do nothing. Textual would write a file to a path that the caller chooses."""
@@ -503,6 +506,3 @@ class Octavo(Shell):
         _try_to_save_drafts(self)
         if self._session is not None and self._session.drafts.unsaved():
             self._unsaved_report = _write_unsaved(self._session, self.settings.state_folder)
-
-    def get_system_commands(self, screen: Screen[Any]) -> Iterable[Any]:
-        return ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
+from functools import cached_property
 from typing import Any, ClassVar
 
 from textual import on
@@ -17,7 +18,7 @@ from textual.widgets import Input, Static
 from octavo.api.errors import ApiError
 from octavo.settings import in_words
 from octavo.tui.core.session import Session, SignInResult
-from octavo.tui.core.shell import HasShell
+from octavo.tui.core.shell import Shell, shell_of
 from octavo.tui.terminal.textual_internals import is_being_removed
 from octavo.tui.widgets.bars import KeyBar
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
@@ -43,8 +44,10 @@ SIGN_IN: Commands[SignInScreen] = Commands(
 )  # fmt: skip
 
 
-class SignInScreen(HasShell, HasCommands, Screen[None]):
+class SignInScreen(HasCommands, Screen[None]):
     """The screen on which the user pastes an API key, tries the demo, or opens a folder."""
+
+    shell: cached_property[Shell] = cached_property(shell_of)
 
     CSS_PATH = "sign_in.tcss"
     CONTEXT = "sign in"

@@ -20,7 +20,14 @@ from octavo.tui.comments.thread_commands import THREAD, UNSENT, ThreadTarget
 from octavo.tui.comments.thread_filters import Thread, ThreadFilter, ThreadSearchText
 from octavo.tui.comments.thread_loader import PageWords, ThreadLoader
 from octavo.tui.comments.thread_view import ThreadView
-from octavo.tui.core.list_view import PREVIEW_COMMANDS, TAB_COMMANDS, ActiveFilters, ListView, browse_commands
+from octavo.tui.core.list_view import (
+    PREVIEW_COMMANDS,
+    TAB_COMMANDS,
+    ActiveFilters,
+    ListView,
+    back_to_list,
+    browse_commands,
+)
 from octavo.tui.core.session import with_unsent_mark
 from octavo.tui.core.shell import Shell
 from octavo.tui.core.view import report_missing_parts
@@ -53,6 +60,10 @@ def _choose_filter(app: Shell, view: CommentsScreen) -> None:
     view.narrowing.open_picker("Filter threads", more)
 
 
+def _toggle_mine(_: Shell, view: CommentsScreen) -> None:
+    view.sections.choose("open" if view.sections.current == "mine" else "mine")
+
+
 THREADS: Commands[CommentsScreen] = Commands(
     "comments",
     (
@@ -62,8 +73,8 @@ THREADS: Commands[CommentsScreen] = Commands(
         Command("order", "S", "Sort", "Sort threads",
                 run=lambda app, view: view.choose_list_order("Sort threads"), shown=False),
         Command("mine", "at", "Mine", "Switch between your threads and all open threads", key_display="@", shown=False, id="list.mine",
-            run=lambda app, view: view.toggle_mine()),
-        Command("list", "escape", "Back", "Go back to the list or clear the filters", run=lambda app, view: view.back_to_list(), shown=False),
+            run=_toggle_mine),
+        Command("list", "escape", "Back", "Go back to the list or clear the filters", run=back_to_list, shown=False),
     ),
 ).with_changed("next", keys="J,t", title="Next thread").with_changed("previous", keys="K,T", title="Previous thread")  # fmt: skip
 """Commands for the list of threads."""
@@ -372,7 +383,3 @@ class CommentsScreen(ListView[Thread]):
         self.page_words.clear()
         super().refresh_data()
         self.thread.refresh_replies()
-
-    def toggle_mine(self) -> None:
-        """Switch between the tabs of your threads and of open threads."""
-        self.sections.choose("open" if self.sections.current == "mine" else "mine")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 from textual import on
@@ -16,7 +17,7 @@ from octavo.data.live import Snapshot
 from octavo.data.queries import all_threads_of
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.core.routes import ToActivity
-from octavo.tui.core.shell import FollowsResponses
+from octavo.tui.core.shell import shell_of, subscriptions_of
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import Dialog, DialogFrame, dialog_styles
@@ -67,9 +68,12 @@ def placement_for(screen: Size, pane: Region, text_width: int) -> Placement:
     return Placement(Region(left_edge, pane.bottom - height, screen.width - left_edge, height), height)
 
 
-class ThreadDialog(FollowsResponses, Dialog[None]):
+class ThreadDialog(Dialog[None]):
     """A dialog that shows a thread and never covers its block. `t` and `T` go to the next and the previous thread, and
     scroll the page to its block."""
+
+    shell = cached_property(shell_of)
+    subscriptions = cached_property(subscriptions_of)
 
     CSS_PATH = dialog_styles(__file__, "thread_dialog.tcss")
     CONTEXT: ClassVar[str] = "thread dialog"
@@ -112,6 +116,7 @@ class ThreadDialog(FollowsResponses, Dialog[None]):
         self._draw()
 
     def on_unmount(self) -> None:
+        self.subscriptions.stop()
         self._pane.viewport.cover(0)
 
     def on_resize(self, event: Resize) -> None:

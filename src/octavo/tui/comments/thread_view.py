@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 from rich.segment import Segment
@@ -25,7 +26,7 @@ from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import find_suggestions
 from octavo.tui.comments.diff_threads import SuggestionDiffs
 from octavo.tui.comments.thread_commands import NO_THREAD, THREAD, UNSENT, ThreadTarget, is_own_comment
-from octavo.tui.core.shell import FollowsResponses
+from octavo.tui.core.shell import shell_of, stop_subscriptions, subscriptions_of
 from octavo.tui.core.workspace import PENDING
 from octavo.tui.render.layout import lay_out
 from octavo.tui.render.styled_lines import Line, Piece, truncate, wrap
@@ -103,8 +104,12 @@ MESSAGES: Commands[ThreadView] = Commands(
 )  # fmt: skip
 
 
-class ThreadView(FollowsResponses, ScrollWidget, can_focus=True, inherit_bindings=False):
+class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
     """A pane with one thread. The cursor moves by message. The keys act on the thread or the selected message."""
+
+    shell = cached_property(shell_of)
+    subscriptions = cached_property(subscriptions_of)
+    on_unmount = stop_subscriptions
 
     CONTEXT: ClassVar[str] = "threads"
     HELP: ClassVar[str] = (

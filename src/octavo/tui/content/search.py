@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
@@ -41,7 +42,7 @@ from octavo.tui.content.search_results import (
 )
 from octavo.tui.core.external_links import confirm_link, missing_link_reason
 from octavo.tui.core.routes import ToChangeRequest, ToCollection, ToPage, ToThread
-from octavo.tui.core.shell import FollowsResponses, Shell
+from octavo.tui.core.shell import Shell, shell_of, stop_subscriptions, subscriptions_of
 from octavo.tui.terminal.textual_internals import is_being_removed
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.delay import Delay
@@ -100,8 +101,12 @@ SEARCH: Commands[SearchScreen] = Commands(
 )  # fmt: skip
 
 
-class SearchScreen(FollowsResponses, Dialog[None]):
+class SearchScreen(Dialog[None]):
     """Search dialog: an input line, and the matching pages, threads, change requests and spaces below it."""
+
+    shell = cached_property(shell_of)
+    subscriptions = cached_property(subscriptions_of)
+    on_unmount = stop_subscriptions
 
     CSS_PATH = dialog_styles(__file__, "search.tcss")
     CONTEXT: ClassVar[str] = "search"

@@ -24,7 +24,7 @@ from octavo.documents.suggestions import one_line_text
 from octavo.lazy_import import lazy, load
 from octavo.tui.content.space_target import SpaceTarget, position_at_step, title_of
 from octavo.tui.core.session import with_unsent_mark
-from octavo.tui.core.shell import HasShell, Shell
+from octavo.tui.core.shell import Shell, shell_of
 from octavo.tui.core.view import View
 from octavo.tui.reader.link_opening import ShownPage
 from octavo.tui.reader.page_view import PageView
@@ -49,9 +49,11 @@ MAX_HEADING_LEVEL = 3
 """The level of the deepest headings in an outline."""
 
 
-class SidePanel(HasShell, Vertical):
+class SidePanel(Vertical):
     """The right column of a page. Its two lists send `LineList.Opened`: `#outline` with an anchor, `#threads` with a
     comment ID."""
+
+    shell = cached_property(shell_of)
 
     DEFAULT_CSS = """
     SidePanel {

@@ -78,12 +78,14 @@ class Preview:
     """Preview panes of a list. The user can hide them, move them below the list, or zoom them."""
 
     def __init__(self, view: View, rows: Widget, panes: Sequence[Widget]) -> None:
-        self.view, self._rows, self.panes = view, rows, panes
+        self.view, self._rows, self._panes = view, rows, panes
+        self.find_scrolled_pane: Callable[[], Widget] = lambda: panes[0]
+        """Returns the pane that the keys of the list scroll."""
 
     @property
     def has_focus(self) -> bool:
         """True if the focus is in the preview."""
-        return any(each.has_focus_within for each in self.panes)
+        return any(each.has_focus_within for each in self._panes)
 
     def toggle(self) -> None:
         """Show or hide the preview."""
@@ -192,22 +194,6 @@ class ListView(View, Generic[T]):
         ]
         self.shell.ask(Picker(title, choices, initial=self.list_order), on_chosen)
 
-    @property
-    def scrolled_pane(self) -> Widget:
-        """The pane that the keys of the list scroll."""
-        return self.preview.panes[0]
-
-    def scroll_preview(self, step: int) -> None:
-        """Scroll the preview by one page. At its end, or if it is hidden, move the cursor of the list."""
-        if is_covered(self, self.scrolled_pane) or not scroll_by_page(self.scrolled_pane, step):
-            self.rows.move(step)
-
-    def back_to_list(self) -> None:
-        """Focus the list. If the list has the focus already, clear its filters."""
-        if self.rows.has_focus and self.narrowing.filters:
-            self.narrowing.replace()
-        self.rows.focus()
-
     def go_up(self) -> bool:
         """Move the focus from the preview to the list. Return False if the preview has no focus."""
         if not self.preview.has_focus:
@@ -234,11 +220,25 @@ TAB_COMMANDS: Commands[ListView[Any]] = Commands(
 """Commands that switch between the tabs of a list."""
 
 
+def back_to_list(_: Shell, view: ListView[Any]) -> None:
+    """Focus the list. If the list has the focus already, clear its filters."""
+    if view.rows.has_focus and view.narrowing.filters:
+        view.narrowing.replace()
+    view.rows.focus()
+
+
+def _scroll_preview(view: ListView[Any], step: int) -> None:
+    """Scroll the preview by one page. At its end, or if it is hidden, move the cursor of the list."""
+    pane = view.preview.find_scrolled_pane()
+    if is_covered(view, pane) or not scroll_by_page(pane, step):
+        view.rows.move(step)
+
+
 def browse_commands(noun: str) -> tuple[Command[Any], ...]:
     """Return the commands that go through a list and its preview. `noun` names an item."""
     return (
-        Command("read_on", "space", "Scroll", f"Scroll down; at the end, go to the next {noun}", run=lambda _, view: view.scroll_preview(1), shown=False),
-        Command("read_back", "b", "Scroll back", f"Scroll up; at the top, go to the previous {noun}", run=lambda _, view: view.scroll_preview(-1), shown=False),
+        Command("read_on", "space", "Scroll", f"Scroll down; at the end, go to the next {noun}", run=lambda _, view: _scroll_preview(view, 1), shown=False),
+        Command("read_back", "b", "Scroll back", f"Scroll up; at the top, go to the previous {noun}", run=lambda _, view: _scroll_preview(view, -1), shown=False),
         Command("next", "J", "Next", f"Go to the next {noun}", run=lambda _, view: view.rows.move(1), shown=False),
         Command("previous", "K", "Previous", f"Go to the previous {noun}", run=lambda _, view: view.rows.move(-1), shown=False),
     )  # fmt: skip

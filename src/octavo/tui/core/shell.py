@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 from textual.app import App
 from textual.dom import DOMNode
@@ -161,24 +160,17 @@ def _screens_of(app: App[Any], mode: str) -> list[Screen[Any]]:
         return []
 
 
-class HasShell:
-    """Mixin for a widget or screen of the app."""
-
-    @property
-    def shell(self) -> Shell:
-        """The app."""
-        app = cast("DOMNode", self).app
-        assert isinstance(app, Shell), "Views run only in the app"
-        return app
+def shell_of(node: DOMNode) -> Shell:
+    """Return the app of a widget or screen."""
+    assert isinstance(node.app, Shell), "Views run only in the app"
+    return node.app
 
 
-class FollowsResponses(HasShell):
-    """Mixin for a widget or screen that shows API responses."""
+def subscriptions_of(widget: Widget) -> Subscriptions:
+    """Return an object that follows the API responses that a widget or screen shows."""
+    return Subscriptions(widget, shell_of(widget).workspace.connection)
 
-    @cached_property
-    def subscriptions(self) -> Subscriptions:
-        """The API responses that this widget or screen shows."""
-        return Subscriptions(cast("Widget", self), self.shell.workspace.connection)
 
-    def on_unmount(self) -> None:
-        self.subscriptions.stop()
+def stop_subscriptions(widget: Any) -> None:
+    """Stop the `subscriptions` of a widget or screen. This is its handler of the event `Unmount`."""
+    widget.subscriptions.stop()

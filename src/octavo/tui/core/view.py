@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from rich.cells import cell_len
@@ -21,7 +22,7 @@ from textual.widget import Widget
 from octavo.api.errors import NotSent
 from octavo.api.operation import Model, Operation
 from octavo.data.live import Live, Snapshot
-from octavo.tui.core.shell import FollowsResponses, HasShell, Shell
+from octavo.tui.core.shell import Shell, shell_of, stop_subscriptions, subscriptions_of
 from octavo.tui.widgets.bars import KeyBar, SectionTabs
 from octavo.tui.widgets.commands import HasCommands
 from octavo.tui.widgets.dialog import prepare_screen
@@ -66,8 +67,10 @@ _PATH_SEPARATOR, _MIN_NAME_WIDTH = " › ", 4
 TextPiece = str | tuple[str, str]
 
 
-class _Bar(HasShell, Widget):
+class _Bar(Widget):
     """A bar of one line, which is painted again only if its text has changed."""
+
+    shell = cached_property(shell_of)
 
     _painted = Content("")
     _needs_paint = False
@@ -188,8 +191,10 @@ class TopBar(_Bar):
                 self.post_message(self.ViewRequested(view))
 
 
-class TourStrip(HasShell, Widget):
+class TourStrip(Widget):
     """Line below the top bar with the next step of the tour. Hidden while no tour is active."""
+
+    shell = cached_property(shell_of)
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
@@ -307,8 +312,12 @@ def current_view(app: Shell) -> View | None:
     return next((screen for screen in reversed(app.screen_stack) if isinstance(screen, View)), None)
 
 
-class View(FollowsResponses, HasCommands, Screen[None]):
+class View(HasCommands, Screen[None]):
     """A screen inside the frame, with a top bar, a body, a status bar and a key bar."""
+
+    shell = cached_property(shell_of)
+    subscriptions = cached_property(subscriptions_of)
+    on_unmount = stop_subscriptions
 
     HELP: ClassVar[str] = ""
     """First sentences of the help text of this view."""

@@ -30,6 +30,7 @@ from octavo.tui.core.list_view import (
     TAB_COMMANDS,
     ActiveFilters,
     ListView,
+    back_to_list,
     browse_commands,
 )
 from octavo.tui.core.session import InboxFeed
@@ -153,7 +154,7 @@ LIST_COMMANDS: Commands[InboxScreen] = Commands(
         Command("narrow", "F", "Filter by…", "Filter the items, or save the filter as a tab", run=_choose_filter, shown=False),
         Command("order", "S", "Sort", "Sort items", shown=False,
                 run=lambda _, view: view.choose_list_order("Sort the inbox")),
-        Command("list", "escape", "Back", "Go back to the list, or clear the filter", run=lambda _, view: view.back_to_list(), shown=False),
+        Command("list", "escape", "Back", "Go back to the list, or clear the filter", run=back_to_list, shown=False),
     ),
 )  # fmt: skip
 """Commands for the list."""
@@ -234,6 +235,7 @@ class InboxScreen(ListView[InboxRow]):
         self.feed.changed.subscribe(self, lambda _: self._show_rows())
         self.set_interval(_STATUS_INTERVAL, self._update_snoozed_and_status)
         self.set_class(self.app.size.width < 100 and self.app.size.height < _MIN_PREVIEW_LINES, "-no-preview")
+        self.preview.find_scrolled_pane = lambda: self.row_preview.visible_pane
         self.feed.start()
         self.subscriptions.depend_on(*self.feed.list_operations)
         self._show_rows()
@@ -490,7 +492,3 @@ class InboxScreen(ListView[InboxRow]):
             if self.feed.marks is not None:
                 self.feed.marks.reload()
             self.shell.background(self.feed.loader.refresh())
-
-    @property
-    def scrolled_pane(self) -> Widget:
-        return self.row_preview.visible_pane

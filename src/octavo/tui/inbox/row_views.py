@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from types import MappingProxyType
 from typing import ClassVar
 
@@ -27,7 +28,7 @@ from octavo.data.live import Snapshot
 from octavo.local_time import localize
 from octavo.settings import LONGEST_NAME
 from octavo.tui.comments.thread_view import ThreadView
-from octavo.tui.core.shell import FollowsResponses
+from octavo.tui.core.shell import shell_of, stop_subscriptions, subscriptions_of
 from octavo.tui.inbox.row_commands import snooze_end_label
 from octavo.tui.review.request_preview import RequestPreview
 from octavo.tui.review.request_status import RequestStatus
@@ -236,8 +237,12 @@ class TextPane(VerticalScroll, can_focus=False):
         self.query_one(ChangingText).update(text)
 
 
-class RowPreview(FollowsResponses, Vertical):
+class RowPreview(Vertical):
     """Preview of a row, with one of three panes visible: change request, thread, or text."""
+
+    shell = cached_property(shell_of)
+    subscriptions = cached_property(subscriptions_of)
+    on_unmount = stop_subscriptions
 
     DEFAULT_CSS: ClassVar[str] = """
     RowPreview {

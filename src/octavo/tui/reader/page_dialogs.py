@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 from rich.segment import Segment
@@ -21,7 +22,7 @@ from octavo.documents.blocks import Block, Document, plain_text
 from octavo.tui.core.external_links import confirm_link
 from octavo.tui.core.file_dialogs import Export, ask_for_path
 from octavo.tui.core.item_labels import format_name, format_size
-from octavo.tui.core.shell import HasShell, Shell
+from octavo.tui.core.shell import Shell, shell_of
 from octavo.tui.reader.linked_files import (
     ImageLocation,
     ImageUnavailable,
@@ -289,8 +290,10 @@ PICTURE: Commands[ImageScreen] = Commands(
 )  # fmt: skip
 
 
-class ImageScreen(HasShell, Dialog[None]):
+class ImageScreen(Dialog[None]):
     """Shows an image of a page. Keys go to the next and previous image of the page."""
+
+    shell = cached_property(shell_of)
 
     CSS_PATH = dialog_styles(__file__, "image_screen.tcss")
     CONTEXT: ClassVar[str] = "image"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from urllib.parse import unquote
 
 from textual.events import MouseScrollDown
+from textual.message import Message
 
 from octavo.api.content import Page
 from octavo.api.folding import fold
@@ -40,7 +42,6 @@ if TYPE_CHECKING:
 
 _curl_command = lazy("octavo.tui.render.openapi:curl_command")
 _read_document = lazy("octavo.documents.json_document:read_document")
-_open_row = lazy("octavo.tui.reader.page_dialogs:open_row")
 
 _URL_KINDS = ("link", "file", "image")
 """Kinds of clickable spans with a URL."""
@@ -196,7 +197,7 @@ class PageBlockCommands(BlockCommands):
         ):
             page.open_clickable(links[0], outside=False)
         elif (table := table_of(page.viewport, span)) is not None:
-            _open_row(page, table, span.block)
+            page.post_message(PageView.TableRowRequested(page, table, span.block))
         else:
             super().open()
 
@@ -266,6 +267,14 @@ class PageView(Reader):
             return ""
         turns = "Octavo reorders" if self.app.settings.reorders_right_to_left else "The terminal reorders"  # type: ignore[attr-defined]  # Every app with a page view has settings.
         return f"{turns} right-to-left text. To change this, set right_to_left in the settings."
+
+    @dataclass
+    class TableRowRequested(Message):
+        """The user wants to see a table row in a dialog. The app opens the dialog."""
+
+        view: PageView
+        table: Block
+        row: Block
 
     def __init__(
         self,

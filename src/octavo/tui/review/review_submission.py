@@ -4,6 +4,7 @@ that programs propose, with commands to accept or discard them."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from textual import on
@@ -24,7 +25,7 @@ from octavo.tui.comments.thread_actions import describe_pending
 from octavo.tui.core import dialog_draft
 from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.core.routes import ToChangeRequest
-from octavo.tui.core.shell import HasShell, Shell, explained
+from octavo.tui.core.shell import Shell, explained, shell_of
 from octavo.tui.core.write_queue import LocalChange
 from octavo.tui.review.status_changes import RequestTarget, has_status, why_not_allowed
 from octavo.tui.widgets.commands import Command, Commands
@@ -308,9 +309,11 @@ LIST_COMMANDS: Commands[PendingCommentsScreen] = Commands(
 )  # fmt: skip
 
 
-class PendingCommentsScreen(HasShell, Dialog["ListedComment | None"]):
+class PendingCommentsScreen(Dialog["ListedComment | None"]):
     """Dialog with the pending comments in the order of sending, and below them the proposed notes. Its result is the
     comment to show on its page."""
+
+    shell = cached_property(shell_of)
 
     CSS_PATH = dialog_styles(__file__, "pending_comments.tcss")
     CONTEXT: ClassVar[str] = "pending comments"

@@ -121,7 +121,7 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
     def limit_height(self, body: Widget) -> None:
         """Limit the height of `body` to the screen, so that the other widgets in the box stay visible."""
         frame = self.query_one(DialogFrame)
-        others = [child for child in frame.children if child is not body and child.display]
+        others = [child for child in frame.children if child is not body]
         used_height = sum(other.outer_size.height + other.styles.margin.height for other in others)
         body.styles.max_height = max(3, self.size.height - used_height - 4)
 
