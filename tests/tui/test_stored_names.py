@@ -38,13 +38,17 @@ NAMES = {
 }
 
 
+CONSTANTS = ("ORDER_FACT", "ONCE")
+"""Constants with a name, or with its beginning, that other modules use."""
+
+
 def names_of_stored_facts() -> set[str]:
     """Return the texts that the source passes to `get_fact` and `set_fact`, directly or as a named constant. For an
     f-string, return its beginning."""
     names = set()
     for path in Path(octavo.__file__).parent.rglob("*.py"):
         source = path.read_text("utf-8")
-        if "_fact(" not in source and "ORDER_FACT" not in source:
+        if not any(each in source for each in ("_fact(", *CONSTANTS)):
             continue
         tree = ast.parse(source)
         constants: dict[str, str] = {
@@ -70,7 +74,7 @@ def names_of_stored_facts() -> set[str]:
                         names.add(beginning)
                     case ast.Name(id=name) | ast.Attribute(attr=name) if name in constants:
                         names.add(constants[name])
-        names.update(value for name, value in constants.items() if name == "ORDER_FACT")
+        names.update(value for name, value in constants.items() if name in CONSTANTS)
     return names - {""}
 
 
