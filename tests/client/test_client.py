@@ -275,6 +275,7 @@ async def test_malformed_response_is_an_error(connect: Connect) -> None:
             error = await call_and_catch(connect, server)
             assert isinstance(error, BadResponse), body[:40]
             assert error.trace.route == "/v1/user"
+            assert "(:" not in str(error), "a response without a wrong field names none"
             assert len(server.requests) == 1
 
 

@@ -366,7 +366,8 @@ def items_of(page: Any, host: str) -> tuple[list[Any], object]:
 def _unreadable_message(error: ValidationError, spec: Spec, host: str) -> str:
     first = error.errors(include_input=False, include_context=False, include_url=False)[0]
     where = ".".join(map(str, first["loc"]))
-    return f"Could not read the response from {host} to {spec.name} ({where}: {first['msg']}). Update Octavo, then try again."
+    problem = f"{where}: {first['msg']}" if where else first["msg"]
+    return f"Could not read the response from {host} to {spec.name} ({problem}). Update Octavo, then try again."
 
 
 def _not_json_message(host: str) -> str:
