@@ -44,6 +44,7 @@ STORED_NAMES = {
         "review",
         "writer",
         "writer_name",
+        "refused_status",
     ),
     *(
         "created_at",
