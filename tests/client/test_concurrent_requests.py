@@ -1,4 +1,4 @@
-"""Concurrent requests: shared responses, the request queue, and cancellation."""
+"""Concurrent requests: shared responses, the limit of requests at the same time, and cancellation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from octavo.api import users
-from octavo.api.activity import IsWaitedFor, with_urgency
 from octavo.api.errors import Lost, NotFound
 from tests.client.conftest import Connect, Time
 from tests.client.test_client import ME, POST
@@ -194,51 +193,15 @@ async def test_close_waits_for_canceled_requests_to_release_resources(connect: C
     assert released == ["the connection"]
 
 
-async def send_in_background(client: Any, op: Any, is_waited_for: IsWaitedFor = lambda: False) -> Any:
-    with with_urgency(is_waited_for):
-        return await client(op)
-
-
-async def test_urgent_requests_go_before_background_requests(connect: Connect) -> None:
-    gate = BlockedApp()
-    client = connect("http://octavo.local", transport=gate)
-    tasks = [asyncio.create_task(send_in_background(client, users.Get(user_id=f"n{n}"))) for n in range(40)]
-    await run_ready_tasks()
-    assert gate.inside == 4, "two slots stay free for urgent requests"
-    tasks.append(asyncio.create_task(client(ME)))
-    await run_ready_tasks()
-    assert gate.requests[4:] == ["GET /v1/user"]
-    tasks += [asyncio.create_task(client(users.Get(user_id=f"w{n}"))) for n in range(3)]
-    await run_ready_tasks()
-    assert gate.inside == 6
-    gate.open.set()
-    await asyncio.gather(*tasks)
-    assert gate.requests[5:8] == [f"GET /v1/users/w{n}" for n in range(3)]
-    assert gate.most == 6
-
-
-async def test_queued_request_becomes_urgent_with_its_caller(connect: Connect) -> None:
-    gate = BlockedApp()
-    client = connect("http://octavo.local", transport=gate)
-    tasks = [asyncio.create_task(send_in_background(client, users.Get(user_id=f"n{n}"))) for n in range(40)]
-    await run_ready_tasks()
-    tasks.append(asyncio.create_task(client(users.Get(user_id="n39"))))
-    await run_ready_tasks()
-    assert gate.requests[4:] == ["GET /v1/users/n39"]
-    gate.open.set()
-    await asyncio.gather(*tasks)
-    assert len(gate.requests) == 40
-
-
 async def test_canceled_request_in_the_queue_frees_its_slot(connect: Connect) -> None:
     gate = BlockedApp()
     client = connect("http://octavo.local", transport=gate)
-    tasks = [asyncio.create_task(send_in_background(client, users.Get(user_id=f"n{n}"))) for n in range(12)]
+    tasks = [asyncio.create_task(client(users.Get(user_id=f"n{n}"))) for n in range(14)]
     await run_ready_tasks()
-    for each in (*tasks[:2], *tasks[5:8]):
+    for each in (*tasks[:2], *tasks[7:10]):
         each.cancel()
     await run_ready_tasks()
-    assert gate.inside == 4
+    assert gate.inside == 6
     gate.open.set()
     await asyncio.gather(*tasks, return_exceptions=True)
-    assert gate.requests == [f"GET /v1/users/n{n}" for n in (0, 1, 2, 3, 4, 8, 9, 10, 11)]
+    assert gate.requests == [f"GET /v1/users/n{n}" for n in (0, 1, 2, 3, 4, 5, 6, 10, 11, 12, 13)]

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from octavo.api import change_requests, comments, content, spaces
-from octavo.api.activity import current_urgency
 from octavo.api.bodies import Markdown
 from octavo.api.errors import NotSent
 from octavo.api.operation import SpaceRef
@@ -23,6 +22,7 @@ from octavo.data.live import Live
 from octavo.data.offline_spaces import OfflineSpace, OfflineSpaces
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
+from octavo.data.sync_queue import LIMITS, Rank
 from octavo.server.app import Platform
 from tests.data.conftest import MIA, ManualOutbox
 from tests.data.connections import RequestGate
@@ -270,26 +270,21 @@ async def test_nothing_is_fetched_until_the_rate_limit_allows(
 
 
 async def test_requests_of_the_user_go_before_the_download(
-    outbox: ManualOutbox, cache: ResponseCache, state: StateDb, gate: RequestGate, space: Space, clock: Clock
+    offline: OfflineSpaces, gate: RequestGate, space: Space
 ) -> None:
-    waited_for: list[bool] = []
-
-    async def send(op: Any) -> Any:
-        waited_for.append(current_urgency()())
-        return await gate(op)
-
-    live = Live(send, cache, outbox, now=clock)
-    offline = OfflineSpaces(live, state)
+    gate.hold()
     offline.begin()
     offline.add(space)
-    await offline.wait_idle()
-    assert len(waited_for) > 20
-    assert not any(waited_for)
-    waited_for.clear()
-    await offline.size(space.ref)
-    assert waited_for == [True], "a person waits for that"
-    await offline.close()
-    await live.close()
+    while not gate.requests:  # noqa: ASYNC110  # There is no event for a sent request.
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(0.1)
+    download = len(gate.requests)
+    assert download <= LIMITS[Rank.OFFLINE]
+    size = asyncio.create_task(offline.size(space.ref))
+    while len(gate.requests) == download:  # noqa: ASYNC110  # The user waits for this request, so it is sent now.
+        await asyncio.sleep(0.01)
+    gate.release()
+    await size
 
 
 async def test_size_is_known_before_the_download(offline: OfflineSpaces, space: Space) -> None:

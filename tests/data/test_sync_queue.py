@@ -113,10 +113,13 @@ class SyncQueueRun(RuleBasedStateMachine):
 
     @rule(reader=st.sampled_from([*READERS]), url=st.sampled_from(URLS))
     def read(self, reader: str, url: str) -> None:
-        assert self.queue.add(Want(get(url), url, reader, READERS[reader], max_age=timedelta()), self.now)
+        self.want(reader, url)
         self.open_reads.setdefault((reader, url), self.writes[url])
         self.open_reads[reader, url] = self.writes[url]
         self.pump()
+
+    def want(self, reader: str, url: str) -> None:
+        assert self.queue.add(Want(get(url), url, reader, READERS[reader], max_age=timedelta()), self.now)
 
     @rule(data=st.data())
     @precondition(lambda self: self.open_reads)
@@ -130,7 +133,8 @@ class SyncQueueRun(RuleBasedStateMachine):
     def hurry(self, url: str) -> None:
         if url in self.queue.flights:
             self.queue.prioritize(url)
-            assert self.queue.is_urgent(url)
+            for reader in [reader for reader in READERS if (reader, url) in self.open_reads]:
+                self.want(reader, url)
             self.plan_again(*OWNERS)
 
     @rule(url=st.sampled_from(URLS))
@@ -296,6 +300,8 @@ class SyncQueueRun(RuleBasedStateMachine):
             if url in self.queue.errors and not self.affects_all_requests(url):
                 continue
             rank = self.rank(url)
+            if rank > Rank.NOW and sum(each > Rank.NOW for each in busy) >= MAX_BACKGROUND:
+                continue
             if rank > Rank.AWAITED:
                 if self.now < max(self.paused_until, self.limited_until) or self.is_low:
                     continue
@@ -388,6 +394,19 @@ def test_each_want_is_satisfied_once_in_long_runs() -> None:
     run_state_machine_as_test(
         SyncQueueRun, settings=settings(max_examples=20_000, stateful_step_count=60, deadline=None)
     )
+
+
+def test_two_requests_of_the_six_stay_free_for_the_user() -> None:
+    queue = SyncQueue(lambda url: None)
+    queue.set_wants("prefetch", [Want(get(u), u, "prefetch", Rank.AWAITED) for u in URLS[:6]], START)
+    started = [flight.url for flight in iter(lambda: queue.next(START), None)]
+    assert started == URLS[:MAX_BACKGROUND]
+    queue.prioritize(URLS[5])
+    queue.add(Want(get(URLS[6]), URLS[6], "view", Rank.NOW), START)
+    assert [flight.url for flight in iter(lambda: queue.next(START), None)] == URLS[5:7]
+    queue.prioritize(URLS[0])
+    started = [flight.url for flight in iter(lambda: queue.next(START), None)]
+    assert started == URLS[4:5], "a request that the user waits for uses no place of the background"
 
 
 class TestPauses:

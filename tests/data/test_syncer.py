@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from octavo.api.activity import current_urgency
 from octavo.api.errors import ApiError, Forbidden, Lost, NotSent, RateLimited, ServerError
 from octavo.api.operation import Operation, SpaceRef
 from octavo.api.spaces import Get, Space
@@ -41,7 +40,6 @@ class SpaceServer:
         self.versions: Counter[str] = Counter()
         """Number of writes to each space."""
         self.requests: list[str] = []
-        self.urgent: list[str] = []
         self.errors: dict[str, Exception] = {}
         self.shown: list[tuple[str, str]] = []
         self.running: Counter[str] = Counter()
@@ -55,7 +53,6 @@ class SpaceServer:
     async def read(self, op: Operation[Any], most: int) -> Space:
         name = op.at.space_id  # type: ignore[attr-defined]  # all operations read a space
         self.requests.append(name)
-        self.urgent += [name] if current_urgency()() else []
         self.running[name] += 1
         assert self.running[name] == 1, "one request for each response at a time"
         self.most_running = max(self.most_running, self.running.total())
@@ -169,13 +166,6 @@ class TestCallers:
             await run_ready_tasks()
         assert server.running["a"] == 0
         assert server.requests == ["a"]
-
-    async def test_urgency_follows_the_waiting_callers(self, server: SpaceServer, syncer: Syncer[Space]) -> None:
-        run_wants(syncer, "inbox", [want("a", "inbox"), want("b", "inbox")])
-        await syncer.get(op("c"))
-        await syncer.get(op("d"), Rank.AWAITED)
-        await wait_fetched(syncer)
-        assert server.urgent == ["c"]
 
     async def test_bug_is_raised_to_the_caller_and_shown(
         self, server: SpaceServer, syncer: Syncer[Space], clock: Clock

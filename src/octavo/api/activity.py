@@ -1,8 +1,5 @@
-"""The requests of a client: whether a caller waits for a request, and a record of the requests that were sent."""
+"""A record of the requests that a client has sent."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -30,30 +27,3 @@ class Activity:
     """Size of the body of the last response in bytes, decompressed."""
     given_up: bool = False
     """Whether the request was canceled because no caller waited for it. Then it says nothing about the server."""
-
-
-IsWaitedFor = Callable[[], bool]
-"""A function that returns whether a caller waits for the response. Its result can change while the request is
-queued."""
-
-
-def _always() -> bool:
-    return True
-
-
-_is_waited_for: ContextVar[IsWaitedFor] = ContextVar("is_waited_for", default=_always)
-
-
-@contextmanager
-def with_urgency(is_waited_for: IsWaitedFor) -> Iterator[None]:
-    """Use `is_waited_for` for requests that are sent inside the `with` block. Other requests count as waited for."""
-    token = _is_waited_for.set(is_waited_for)
-    try:
-        yield
-    finally:
-        _is_waited_for.reset(token)
-
-
-def current_urgency() -> IsWaitedFor:
-    """Return the `IsWaitedFor` function of the innermost `with_urgency`. Outside of any, it always returns True."""
-    return _is_waited_for.get()

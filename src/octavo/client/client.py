@@ -5,7 +5,7 @@
     async for page in client.pages(comments.List(at=place)): ...
 
 Every failure raises an `ApiError` whose message is a sentence. httpx is loaded with the first request.
-`RequestQueue` and `RequestsInFlight`, at the end, order the requests and share equal reads.
+`RequestsInFlight`, at the end, shares equal reads. `octavo.data.sync_queue` decides the order of background requests.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import random
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Coroutine, Hashable
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing
 from contextvars import Context
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from pydantic import SecretStr
 
 from octavo import redaction
-from octavo.api.activity import Activity, IsWaitedFor, current_urgency
+from octavo.api.activity import Activity
 from octavo.api.errors import ApiError, Invalid, ReadOnly
 from octavo.api.operation import SPECS, Listing, ListPage, Operation, identity, read_pages, walk_pages
 from octavo.api.wire import NothingChanged, encode, path_template
@@ -55,8 +55,7 @@ Item = TypeVar("Item")
 _Read: TypeAlias = Callable[[bytes | None, Exchange], Awaitable[T]]
 """A function that reads the body of a response, which is None for an empty response."""
 MAX_REQUESTS = 6
-MAX_BACKGROUND_REQUESTS = 4
-"""Maximum number of background requests at the same time. It is low, so that requests of the user start immediately."""
+"""Maximum number of requests at the same time."""
 DEADLINE = 30.0
 MAX_ACTIVITIES = 200
 
@@ -100,27 +99,27 @@ class Client:
         self._closed = False
         self._carrier_lock = asyncio.Lock()
         self._large_lock = asyncio.Lock()
-        self._queue = RequestQueue(MAX_REQUESTS, MAX_BACKGROUND_REQUESTS)
-        self._reads_in_flight = RequestsInFlight(self._queue.start_next_requests)
+        self._free_requests = asyncio.Semaphore(MAX_REQUESTS)
+        self._reads_in_flight = RequestsInFlight()
         if key is not None:
             redaction.remember_token(key.get_secret_value())
 
     async def __call__(self, op: Operation[T]) -> T:
-        """Send `op` and return its response. Equal reads at the same time share one request. `with_urgency` decides
-        the order of requests. Raises ApiError, such as ReadOnly."""
+        """Send `op` and return its response. Equal reads at the same time share one request. Raises ApiError,
+        such as ReadOnly."""
         if not SPECS[type(op)].is_read:
             self._check_writable()
         outgoing = outgoing_request(op)
         send = partial(self._send, op, outgoing)
         if outgoing.method in READS:
-            return await self._reads_in_flight.join((type(op), outgoing.target), current_urgency(), send)
-        return await send(current_urgency())
+            return await self._reads_in_flight.join((type(op), outgoing.target), send)
+        return await send()
 
     async def raw(self, request: RawRequest) -> RawResponse:
         """Send `request` and return the response as JSON, including unknown fields. Raises ApiError."""
         if not request.sent.is_read:
             self._check_writable()
-        return await self._exchange(request.sent, request.route, PAGE_CAP, self._raw_response, current_urgency())
+        return await self._exchange(request.sent, request.route, PAGE_CAP, self._raw_response)
 
     def pages(self, op: Listing[Item]) -> AsyncGenerator[ListPage[Item], None]:
         """Yield the pages of a list. Each page is requested when it is needed. Items that an earlier page contained are
@@ -170,17 +169,17 @@ class Client:
                 await self._carrier.aclose()
                 self._carrier = None
 
-    async def _send(self, op: Operation[T], outgoing: Outgoing, is_waited_for: IsWaitedFor) -> T:
+    async def _send(self, op: Operation[T], outgoing: Outgoing) -> T:
         spec, host = SPECS[type(op)], self._context.host
 
         async def read(body: bytes | None, _: Exchange) -> T:
             response: T = await responses.parse_response(spec, body, host)
             return response
 
-        return await self._exchange(outgoing, path_template(op), responses.cap(spec), read, is_waited_for)
+        return await self._exchange(outgoing, path_template(op), responses.cap(spec), read)
 
-    async def _exchange(self, sent: Outgoing, route: str, cap: int, read: _Read[T], is_waited_for: IsWaitedFor) -> T:
-        async with self._queue.wait_for_turn(is_waited_for):
+    async def _exchange(self, sent: Outgoing, route: str, cap: int, read: _Read[T]) -> T:
+        async with self._free_requests:
             turn = LargeTurn(self._large_lock)
             exchange = Exchange(sent, route, self._deadline, self._context, cap=cap, turn=turn)
             self._running_exchanges.add(exchange)
@@ -276,45 +275,31 @@ class _SharedRead:
     def __init__(self, key: Hashable) -> None:
         self.key = key
         self.task: asyncio.Task[Any]
-        self.callers: list[IsWaitedFor] = []
-
-    def is_waited_for(self) -> bool:
-        """Return whether the user is waiting for this read."""
-        return any(each() for each in self.callers)
+        self.callers = 0
 
 
 class RequestsInFlight:
     """The reads in progress. A read is canceled when its last caller stops waiting."""
 
-    def __init__(self, on_joined: Callable[[], None]) -> None:
-        """`on_joined` is called when a caller joins a read. The read may then be more urgent."""
-        self._on_joined = on_joined
+    def __init__(self) -> None:
         self._open: dict[Hashable, _SharedRead] = {}
         self._all: set[asyncio.Task[Any]] = set()
 
-    async def join(
-        self, key: Hashable, is_waited_for: IsWaitedFor, start: Callable[[IsWaitedFor], Coroutine[Any, Any, T]]
-    ) -> T:
-        """Return the result of the read with this key. If it is not in progress, `start` starts it. It is as urgent as
-        its most urgent caller."""
+    async def join(self, key: Hashable, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Return the result of the read with this key. If it is not in progress, `start` starts it."""
         shared_read = self._open.get(key)
         if shared_read is None:
             shared_read = self._open[key] = _SharedRead(key)
             # Use an empty context, because the context of the caller would keep its dialog in memory.
-            shared_read.task = asyncio.get_running_loop().create_task(
-                start(shared_read.is_waited_for), context=Context()
-            )
+            shared_read.task = asyncio.get_running_loop().create_task(start(), context=Context())
             self._all.add(shared_read.task)
             shared_read.task.add_done_callback(partial(self._on_done, shared_read))
-            shared_read.callers.append(is_waited_for)
-        else:
-            shared_read.callers.append(is_waited_for)
-            self._on_joined()
+        shared_read.callers += 1
         try:
             result: T = await asyncio.shield(shared_read.task)
             return result
         finally:
-            shared_read.callers.remove(is_waited_for)
+            shared_read.callers -= 1
             if not shared_read.callers and not shared_read.task.done() and not shared_read.task.cancelling():
                 shared_read.task.cancel()
                 self._forget(shared_read)
@@ -341,48 +326,3 @@ class RequestsInFlight:
     def _forget(self, shared_read: _SharedRead) -> None:
         if self._open.get(shared_read.key) is shared_read:
             del self._open[shared_read.key]
-
-
-@dataclass(eq=False)
-class _WaitingRequest:
-    is_waited_for: IsWaitedFor
-    may_start: asyncio.Future[None]
-
-
-class RequestQueue:
-    """Limits the number of requests at the same time to `max_requests`, and of background requests to
-    `max_background_requests`. Requests that the user waits for start first."""
-
-    def __init__(self, max_requests: int, max_background_requests: int) -> None:
-        self._max_requests, self._max_background = max_requests, max_background_requests
-        self._waiting: dict[_WaitingRequest, None] = {}
-        self._running: set[_WaitingRequest] = set()
-
-    @asynccontextmanager
-    async def wait_for_turn(self, is_waited_for: IsWaitedFor) -> AsyncIterator[None]:
-        """Wait until the request may be sent. It counts as running until the end of the `with` block."""
-        request = _WaitingRequest(is_waited_for, asyncio.get_running_loop().create_future())
-        self._waiting[request] = None
-        self.start_next_requests()
-        try:
-            await request.may_start
-            yield
-        finally:
-            self._waiting.pop(request, None)
-            self._running.discard(request)
-            self.start_next_requests()
-
-    def start_next_requests(self) -> None:
-        """Start waiting requests if the limits allow it. Called when a request has ended or has become more urgent."""
-        while len(self._running) < self._max_requests and (request := self._next()) is not None:
-            del self._waiting[request]
-            self._running.add(request)
-            if not request.may_start.done():
-                request.may_start.set_result(None)
-
-    def _next(self) -> _WaitingRequest | None:
-        waited_for = next((each for each in self._waiting if each.is_waited_for()), None)
-        if waited_for is not None:
-            return waited_for
-        background_count = sum(not each.is_waited_for() for each in self._running)
-        return next(iter(self._waiting), None) if background_count < self._max_background else None

@@ -21,7 +21,8 @@ from octavo.api.errors import ApiError, Forbidden, NotFound, Outcome, RateLimite
 from octavo.api.operation import Operation
 
 MAX_BACKGROUND = 4
-"""Maximum number of background requests at the same time. The client allows six, so two are left for the user."""
+"""Maximum number of requests at the same time that the user is not waiting for. The client allows six requests, so two
+are left for the user."""
 OLDEST_EVERY = 8
 """Every eighth background request is for the oldest want, whatever its rank, so that no want waits forever."""
 MAX_FAILURES = 3
@@ -35,8 +36,8 @@ LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 class Rank(IntEnum):
-    """Urgency of a want. The smallest number is the most urgent. Ranks after AWAITED use background requests, which
-    are limited in number and can be paused."""
+    """Urgency of a want. The smallest number is the most urgent. All requests but those of rank NOW are limited in
+    number. Ranks after AWAITED use background requests, which can be paused."""
 
     NOW = 0
     """The user is waiting for the response."""
@@ -293,10 +294,6 @@ class SyncQueue:
         """Return whether there is an unsatisfied want for the response at `url`."""
         return url in self._wants
 
-    def is_urgent(self, url: str) -> bool:
-        """Return whether the user is waiting for the response at `url`: a want for it has rank NOW."""
-        return any(want.rank is Rank.NOW for want in self._wants.get(url, {}).values())
-
     def is_in_flight(self, url: str) -> bool:
         """Return whether a request for `url` is running or about to start."""
         return url in self.flights or url in self._ready[Rank.NOW] or url in self._ready[Rank.AWAITED]
@@ -327,17 +324,20 @@ class SyncQueue:
         return not is_running and all(self._ready[rank].keys().isdisjoint(urls) for rank in startable)
 
     def _may_start(self, rank: Rank, now: datetime, allowed: Callable[[Rank], bool]) -> bool:
-        if rank <= Rank.AWAITED:
+        if rank is Rank.NOW:
+            return True
+        running_ranks = [self._rank(url) if url in self._wants else Rank.OFFLINE for url in self.flights]
+        if sum(running_rank > Rank.NOW for running_rank in running_ranks) >= MAX_BACKGROUND:
+            return False
+        if rank is Rank.AWAITED:
             return True
         if self._is_paused(now) or not allowed(rank):
             return False
         if rank is Rank.LATER and timedelta() < self._spaced_until - now <= LATER_INTERVAL:
             return False
-        running_ranks = [self._rank(url) if url in self._wants else Rank.OFFLINE for url in self.flights]
-        limit = 1 if self._pauses_in_a_row else MAX_BACKGROUND
-        return sum(running_rank > Rank.AWAITED for running_rank in running_ranks) < limit and running_ranks.count(
-            rank
-        ) < LIMITS.get(rank, MAX_BACKGROUND)
+        if self._pauses_in_a_row and any(running_rank > Rank.AWAITED for running_rank in running_ranks):
+            return False  # one request shows whether the server responds again
+        return running_ranks.count(rank) < LIMITS.get(rank, MAX_BACKGROUND)
 
     def _is_paused(self, now: datetime) -> bool:
         """Return whether background requests are paused. A pause longer than the maximum is ignored: the clock was set

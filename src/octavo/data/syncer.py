@@ -29,7 +29,6 @@ from functools import partial
 from itertools import count
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from octavo.api.activity import with_urgency
 from octavo.api.errors import ApiError, LocalFailure, NotSent
 from octavo.api.operation import ListPage, Operation
 from octavo.api.wire import encode
@@ -428,8 +427,7 @@ class Syncer(Generic[R]):
 
     async def _run(self, flight: Flight) -> None:
         try:
-            with with_urgency(partial(self.queue.is_urgent, flight.url)):
-                response = await self._read(flight.op, flight.min_items)
+            response = await self._read(flight.op, flight.min_items)
         except ApiError as error:
             if self.queue.flights.get(flight.url) is flight:
                 self._accept_failure(flight, error)

@@ -12,7 +12,6 @@ import pytest
 from pydantic import SecretStr
 
 from octavo.api import content
-from octavo.api.activity import IsWaitedFor, current_urgency
 from octavo.api.content import DeletePage, GetPage
 from octavo.api.errors import ApiError, NotSent, Trace
 from octavo.api.operation import RevisionRef
@@ -21,6 +20,7 @@ from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
+from octavo.data.sync_queue import Rank
 from octavo.data.writes.outbox import Outbox
 from octavo.documents.page_trees import ChangedPage, changed_pages
 from octavo.server.app import Platform
@@ -115,52 +115,47 @@ async def test_shown_page_is_compared_before_prefetched_pages(review: Review) ->
     assert review.count_requests("Page 5") == 2
 
 
-async def test_prefetched_pages_have_low_priority_until_they_are_shown(
-    review: Review,
-) -> None:
-    urgencies: dict[str, IsWaitedFor] = {}
-    send = review.gate._send
-
-    async def record(op: Any) -> Any:
-        urgencies[f"{op.page_id} {op.at.revision_id}"] = current_urgency()
-        await asyncio.sleep(0.01)
-        return await send(op)
-
-    def is_urgent(title: str) -> list[bool]:
-        page = review.pages[title].page
-        assert page is not None
-        return [each() for name, each in urgencies.items() if name.startswith(f"{page.id} ")]
-
-    review.gate._send = record
+async def test_prefetched_pages_have_low_priority_until_they_are_shown(review: Review) -> None:
+    review.gate.hold()
     review.comparisons.prefetch(review.pages.values())
-    while len(urgencies) < 4:  # noqa: ASYNC110  # There is no event for a sent request.
-        await asyncio.sleep(0)
-    assert (is_urgent("Page 0"), is_urgent("Page 1")) == ([False, False], [False, False])
+    await asyncio.sleep(0.1)
+    later = fetch_in_background(review, "Page 3")
+    await asyncio.sleep(0.1)
+    assert [review.count_requests(f"Page {number}") for number in (0, 1, 3)] == [2, 2, 0]
     wanted = asyncio.create_task(review.comparisons.compare(review.pages["Page 1"]))
-    other = asyncio.create_task(review.comparisons.compare(review.pages["Page 5"]))
-    while len(is_urgent("Page 5")) < 2:  # noqa: ASYNC110  # There is no event for a sent request.
-        await asyncio.sleep(0)
-    assert (is_urgent("Page 0"), is_urgent("Page 1")) == ([False, False], [True, True])
-    assert is_urgent("Page 5") == [True, True]
-    await asyncio.gather(wanted, other)
+    await asyncio.sleep(0.1)
+    assert review.count_requests("Page 3") == 2, "a page that is shown uses no place of the background"
+    review.gate.release()
+    await asyncio.gather(wanted, *later)
     await review.settle()
     assert len(review.gate.requests) == 14, "each side of a page must be loaded once"
-    assert is_urgent("Page 3") == [False, False]
 
 
 async def test_page_shown_while_its_prefetch_starts_uses_the_prefetch(review: Review) -> None:
-    urgencies: list[bool] = []
-    send = review.gate._send
-
-    async def record(op: Any) -> Any:
-        urgencies.append(current_urgency()())
-        return await send(op)
-
-    review.gate._send = record
+    review.gate.hold()
+    others = fetch_in_background(review, "Page 3") + fetch_in_background(review, "Page 4")
+    await asyncio.sleep(0.1)
     page = review.pages["Page 2"]
-    review.comparisons.prefetch([page])
-    await review.comparisons.compare(page)
-    assert urgencies == [True, True]
+
+    async def show() -> None:
+        review.comparisons.prefetch([page])
+        await review.comparisons.compare(page)
+
+    wanted = asyncio.create_task(show())
+    await asyncio.sleep(0.1)
+    assert review.count_requests("Page 2") == 2, "the shown page must be loaded before the others"
+    review.gate.release()
+    await asyncio.gather(wanted, *others)
+    assert review.count_requests("Page 2") == 2
+
+
+def fetch_in_background(review: Review, title: str) -> list[asyncio.Task[Any]]:
+    comparisons = review.comparisons
+    return [
+        asyncio.create_task(comparisons._live.fetch(op, rank=Rank.AWAITED))
+        for op in comparisons._sources(review.pages[title])
+        if op is not None
+    ]
 
 
 async def test_failed_prefetch_stops_the_prefetching(review: Review) -> None:
