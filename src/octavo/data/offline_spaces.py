@@ -116,7 +116,8 @@ class OfflineSpaces:
             for stored_space in _stored_spaces(state.get_fact(_FACT))
         }
         self._edits = 0
-        """Number of calls of `_store`. It shows whether a space was stored while others were being read."""
+        """Number of times that a space was stored, here or by another instance. It shows whether a space was stored while
+        others were being read."""
         self._is_reloading = False
         self._was_refused = False
         """True if another instance held the lock at the last attempt to get it."""
@@ -371,6 +372,7 @@ class OfflineSpaces:
         self._state.change_fact(_FACT, with_changes)
 
     def _reload_soon(self) -> None:
+        self._edits += 1  # a reload that is running may have read the file before this change
         if not self._is_reloading:
             self._is_reloading = True
             self._tasks.start(self._reload(), name="offline spaces of other instances")
@@ -379,7 +381,7 @@ class OfflineSpaces:
         """Load the spaces and progress that other instances have stored."""
         try:
             edits = -1
-            # If this instance stored a space meanwhile, `stored` is outdated. Read it again.
+            # If an instance stored a space meanwhile, `stored` is outdated. Read it again.
             while edits != self._edits:
                 edits = self._edits
                 stored = {each.id: each for each in _stored_spaces(await self._state.read_fact_from_disk(_FACT))}
