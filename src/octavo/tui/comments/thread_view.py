@@ -339,6 +339,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         if not drafts:
             return []
         styles, lines = self._line_styles, []
+        text_width = max(16, width - 3)
         for draft in drafts:
             text = " ".join((self.shell.session.drafts.get(draft.draft_key) or "").split())
             heading = "Your edit" if draft.kind == "edit" else "Your reply"
@@ -346,10 +347,12 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
                 (f"{heading}, not saved yet", styles.error) if draft.is_late else (f"{heading}, not sent", styles.note)
             )
             head = [Piece(f"{styles.glyphs.pen} ", style), Piece(heading, style)]
-            wrapped = wrap([Piece(text, styles.muted)], max(16, width - 3))
+            # A line can have more characters than cells, because accents may have no width.
+            start = text[: 4 * _MAX_DRAFT_LINES * text_width]
+            wrapped = wrap([Piece(start, styles.muted)], text_width)
             lines.append(Line([Piece(" "), *head]))
             lines += [Line([Piece("   "), *line]) for line in wrapped[:_MAX_DRAFT_LINES]]
-            if len(wrapped) > _MAX_DRAFT_LINES:
+            if len(wrapped) > _MAX_DRAFT_LINES or start != text:
                 lines[-1] = Line([*lines[-1].pieces, Piece("…", styles.muted)])
         keys = [Piece("c", styles.accent), Piece(" continue   ", styles.muted)] if drafts[0].kind == "reply" else []
         keys += [Piece("ctrl+x", styles.accent), Piece(" discard", styles.muted)]
