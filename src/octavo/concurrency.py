@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
+MAX_REQUESTS = 6
+"""Maximum number of requests that a client sends at the same time."""
 
 
 class Tasks:

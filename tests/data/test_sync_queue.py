@@ -29,6 +29,7 @@ from octavo.api.errors import (
 )
 from octavo.api.operation import SpaceRef
 from octavo.api.spaces import Get
+from octavo.concurrency import MAX_REQUESTS
 from octavo.data.sync_queue import (
     FIRST_PAUSE,
     LATER_INTERVAL,
@@ -300,7 +301,8 @@ class SyncQueueRun(RuleBasedStateMachine):
             if url in self.queue.errors and not self.affects_all_requests(url):
                 continue
             rank = self.rank(url)
-            if rank > Rank.NOW and sum(each > Rank.NOW for each in busy) >= MAX_BACKGROUND:
+            is_full = len(busy) >= MAX_REQUESTS or sum(each > Rank.NOW for each in busy) >= MAX_BACKGROUND
+            if rank > Rank.NOW and is_full:
                 continue
             if rank > Rank.AWAITED:
                 if self.now < max(self.paused_until, self.limited_until) or self.is_low:
@@ -402,11 +404,23 @@ def test_two_requests_of_the_six_stay_free_for_the_user() -> None:
     started = [flight.url for flight in iter(lambda: queue.next(START), None)]
     assert started == URLS[:MAX_BACKGROUND]
     queue.prioritize(URLS[5])
-    queue.add(Want(get(URLS[6]), URLS[6], "view", Rank.NOW), START)
-    assert [flight.url for flight in iter(lambda: queue.next(START), None)] == URLS[5:7]
+    assert [flight.url for flight in iter(lambda: queue.next(START), None)] == URLS[5:6]
     queue.prioritize(URLS[0])
     started = [flight.url for flight in iter(lambda: queue.next(START), None)]
     assert started == URLS[4:5], "a request that the user waits for uses no place of the background"
+
+
+def test_no_request_of_the_background_waits_before_the_next_of_the_user() -> None:
+    queue = SyncQueue(lambda url: None)
+    for url in URLS[:MAX_REQUESTS]:
+        queue.add(Want(get(url), url, "view", Rank.NOW), START)
+    queue.set_wants("prefetch", [Want(get(URLS[6]), URLS[6], "prefetch", Rank.AWAITED)], START)
+    started = [flight.url for flight in iter(lambda: queue.next(START), None)]
+    assert started == URLS[:MAX_REQUESTS]
+    queue.drop("view", URLS[:1])
+    flight = queue.next(START)
+    assert flight is not None
+    assert flight.url == URLS[6]
 
 
 class TestPauses:

@@ -45,6 +45,7 @@ from octavo.client.responses import (
     RawRequest,
     RawResponse,
 )
+from octavo.concurrency import MAX_REQUESTS
 
 if TYPE_CHECKING:
     from httpx import AsyncBaseTransport
@@ -54,8 +55,6 @@ T = TypeVar("T")
 Item = TypeVar("Item")
 _Read: TypeAlias = Callable[[bytes | None, Exchange], Awaitable[T]]
 """A function that reads the body of a response, which is None for an empty response."""
-MAX_REQUESTS = 6
-"""Maximum number of requests at the same time."""
 DEADLINE = 30.0
 MAX_ACTIVITIES = 200
 

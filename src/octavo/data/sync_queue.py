@@ -19,10 +19,11 @@ from typing import Any, NamedTuple
 
 from octavo.api.errors import ApiError, Forbidden, NotFound, Outcome, RateLimited, Unauthorized
 from octavo.api.operation import Operation
+from octavo.concurrency import MAX_REQUESTS
 
 MAX_BACKGROUND = 4
-"""Maximum number of requests at the same time that the user is not waiting for. The client allows six requests, so two
-are left for the user."""
+"""Maximum number of requests at the same time that the user is not waiting for. At least two of `MAX_REQUESTS` are left
+for the user."""
 OLDEST_EVERY = 8
 """Every eighth background request is for the oldest want, whatever its rank, so that no want waits forever."""
 MAX_FAILURES = 3
@@ -36,8 +37,9 @@ LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 class Rank(IntEnum):
-    """Urgency of a want. The smallest number is the most urgent. All requests but those of rank NOW are limited in
-    number. Ranks after AWAITED use background requests, which can be paused."""
+    """Urgency of a want. The smallest number is the most urgent. Requests of rank NOW start
+    at once. The number of the others is limited, and none of them starts while `MAX_REQUESTS` are running. Ranks after
+    AWAITED can be paused."""
 
     NOW = 0
     """The user is waiting for the response."""
@@ -327,8 +329,9 @@ class SyncQueue:
         if rank is Rank.NOW:
             return True
         running_ranks = [self._rank(url) if url in self._wants else Rank.OFFLINE for url in self.flights]
-        if sum(running_rank > Rank.NOW for running_rank in running_ranks) >= MAX_BACKGROUND:
-            return False
+        background_count = sum(running_rank > Rank.NOW for running_rank in running_ranks)
+        if background_count >= MAX_BACKGROUND or len(running_ranks) >= MAX_REQUESTS:
+            return False  # else it would wait in the client, before the next request of the user
         if rank is Rank.AWAITED:
             return True
         if self._is_paused(now) or not allowed(rank):
