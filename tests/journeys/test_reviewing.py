@@ -78,7 +78,6 @@ async def test_revert_dialog_does_not_open_over_another_view(stage: Stage) -> No
         assert "Revert the changes" not in run.text
 
 
-@pytest.mark.before_release
 async def test_dialog_that_withdraws_a_review_does_not_open_over_another_view(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         screen = await open_refused(run)

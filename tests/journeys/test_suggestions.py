@@ -163,7 +163,6 @@ async def test_one_key_changes_nothing_if_the_block_was_edited(stage: Stage) -> 
         assert not run.gate.sent(comments.Update)
 
 
-@pytest.mark.before_release
 async def test_refused_suggestion_opens_no_dialog_over_another_view(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         at = await suggest_utc(run)
