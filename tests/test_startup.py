@@ -23,7 +23,7 @@ HEAVY = {"textual", "rich", "pydantic", "httpx", "keyring", "starlette", "uvicor
 API_AREAS_OF_THE_FIRST_SCREEN = {"octavo.api"} | {
     f"octavo.api.{name}"
     for name in (
-        *("activity", "errors", "operation", "safety", "text", "wire"),
+        *("errors", "operation", "safety", "text", "wire"),
         *("bodies", "comments", "organizations", "users"),  # The first screen needs these areas.
     )
 }

@@ -83,7 +83,8 @@ def test_ctrl_q_quits_while_the_screen_handles_no_messages(stage: Stage) -> None
     with terminal(stage, "tests.journeys.failing_app") as running:
         running.wait_for("Harbour API › Welcome")
         running.write(F11 + b"j" + CTRL_Q)
-        assert running.end() == 0
+        code = running.end()
+        assert code == 0, output_of(running)[-3000:]
 
 
 @pytest.mark.before_release
