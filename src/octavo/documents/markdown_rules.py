@@ -604,6 +604,24 @@ def pair_delimiters(state: StateInline) -> None:
             _alternate_marks(state, [run for run in _delimiter_runs(delimiters) if run[0].marker == marker])
 
 
+_MASKED_NUMBER = re.compile(r"\d[ -]?\*{4}|\*{4}[ -]?\d")
+
+
+def drop_empty_bold(state: StateInline) -> None:
+    """Remove `****`, which editors leave after bold text was deleted. A masked number, such as `**** 4242`, is kept."""
+    if "****" not in state.src or _MASKED_NUMBER.search(state.src):
+        return
+    stars: list[Token] = []
+    for token in [*state.tokens, None]:
+        if token is not None and token.type == "text" and token.content == "*":
+            stars.append(token)
+            continue
+        if len(stars) == 4:
+            for star in stars:
+                star.content = ""
+        stars = []
+
+
 def _delimiter_runs(delimiters: list[Delimiter]) -> list[list[Delimiter]]:
     """Return the delimiters of each mark as a list. A mark of stars has one delimiter for each star, and `~~` has only
     one."""
