@@ -39,6 +39,24 @@ async def test_timer_of_a_busy_widget_calls_nothing_after_its_removal() -> None:
     assert called == []
 
 
+async def test_timer_of_a_busy_screen_calls_nothing_after_the_app_has_ended() -> None:
+    app, called = OneWidgetApp(), []
+    async with app.run_test():
+        screen, started, may_continue = app.screen, asyncio.Event(), asyncio.Event()
+
+        async def wait() -> None:
+            started.set()
+            await may_continue.wait()
+
+        screen.call_later(wait)
+        await started.wait()
+        screen.set_timer(0.001, lambda: called.append("late"))
+        await asyncio.sleep(0.02)
+        app.exit()
+        may_continue.set()
+    assert called == []
+
+
 async def test_interval_of_a_busy_widget_calls_nothing_after_its_removal() -> None:
     app, called = OneWidgetApp(), []
     async with app.run_test() as pilot:

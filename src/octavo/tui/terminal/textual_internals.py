@@ -66,14 +66,16 @@ def is_being_removed(node: DOMNode) -> bool:
 def _start_for_target(
     original: Callable[..., Timer], target: DOMNode, delay: float, callback: TimerCallback | None = None, **options: Any
 ) -> Timer:
-    """Start a timer that runs in the context of its target, and that calls nothing if its target is being removed.
+    """Start a timer that runs in the context of its target, and that calls nothing if its target is being removed or if
+    the app has ended.
 
     A busy widget handles a timer late, maybe after its children are removed. Textual runs a timer in the context of its
     creator: the timer of a notification that a dialog shows would keep the closed dialog in memory.
     """
 
     def call() -> Any:
-        return callback() if callback is not None and not is_being_removed(target) else None
+        is_late = is_being_removed(target) or (target.app._exit and target is not target.app)
+        return callback() if callback is not None and not is_late else None
 
     with target._context():
         return original(target, delay, None if callback is None else call, **options)
