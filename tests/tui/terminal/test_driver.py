@@ -84,6 +84,16 @@ def test_terminal_is_told_not_to_reorder_text() -> None:
         ]
 
 
+def test_joined_emoji_is_written_as_its_first_emoji() -> None:
+    with Terminal([sys.executable, "-c", PROGRAM.replace("here we are", "👩\u200d💻 here we are")], THIS_TREE) as app:
+        app.wait_for("here we are")
+        app.write(b"x")
+        assert app.end() == 0
+        written = b"".join(chunk.data for chunk in app.chunks).decode()
+        assert "👩 here we are" in written
+        assert "\u200d" not in written
+
+
 def test_character_split_over_reads_is_decoded() -> None:
     with Terminal([sys.executable, "-c", PROGRAM.replace('("e",', '("ß",')], THIS_TREE) as app:
         app.wait_for("here we are")

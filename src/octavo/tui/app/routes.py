@@ -33,6 +33,7 @@ from octavo.tui.core.routes import (
 from octavo.tui.core.view import View
 from octavo.tui.editing.page_drafts import ToConflicts
 from octavo.tui.reader.reading_position import ReadingPositions
+from octavo.tui.terminal.display import simplify_emoji
 from octavo.tui.terminal.textual_internals import is_whole, painted_rows
 
 if TYPE_CHECKING:
@@ -322,7 +323,7 @@ def rows_of(screen: Screen[Any]) -> list[str]:
     first layout of the screen."""
     rows = painted_rows(screen)
     rows[:1] = map(_marked_as_cached, rows[:1])
-    return [_without_links(strip).render(screen.app.console) for strip in rows]
+    return [simplify_emoji(_without_links(strip).render(screen.app.console)) for strip in rows]
 
 
 def _marked_as_cached(bar: Strip) -> Strip:

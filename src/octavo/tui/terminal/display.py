@@ -1,7 +1,7 @@
-"""Pictures in the terminal, and filters that change each line before it is painted.
+"""Pictures in the terminal, emoji in terminal output, and filters that change each line before it is painted.
 
-Pictures use kitty's protocol or sixels, and need the optional extra `images`. The filters are for emoji, for ASCII symbols
-and for right-to-left text. Start at `filters`.
+Pictures use kitty's protocol or sixels, and need the optional extra `images`. The filters are for ASCII symbols and for
+right-to-left text. Start at `filters`.
 """
 
 from __future__ import annotations
@@ -124,6 +124,7 @@ FLAG_LETTERS: Mapping[int, str] = MappingProxyType({0x1F1E6 + at: chr(ord("A") +
 """Letter for each character of which flags consist."""
 _EMOJI, _MODIFIER = "[#*0-9©®\u203c-\u3299\U0001f000-\U0001faff]", "[\ufe0e\ufe0f\u20e3\U0001f3fb-\U0001f3ff]"
 _COMBINED_EMOJI = re.compile(f"[\U0001f1e6-\U0001f1ff]{{1,2}}|{_EMOJI}(?:{_MODIFIER}|\u200d{_EMOJI})+")
+_MARKS_OF_EMOJI = re.compile("[\u200d\u20e3\ufe0e\ufe0f\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff]")
 FROM_RIGHT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 """Letters of scripts that are written from right to left."""
 _LETTER = re.compile(r"[^\W\d_]")
@@ -134,12 +135,22 @@ _BORDER = re.compile(r"[\u2500-\u259f]|\s{2,}")
 
 
 def filters(settings: Settings) -> Iterator[LineFilter]:
-    """Yield the line filters, in the order in which Textual applies them."""
-    yield SimpleEmoji()
+    """Yield the line filters that the settings ask for, in the order in which Textual applies them."""
     if settings.ascii:
         yield AsciiSymbols()
     if settings.reorders_right_to_left:
         yield RightToLeft()
+
+
+def simplify_emoji(text: str) -> str:
+    """Return terminal output in which joined and modified emoji, whose width differs between terminals, are replaced by
+    their first emoji, and flags by letters. The width of the text stays."""
+    return _COMBINED_EMOJI.sub(_simple_emoji, text) if _MARKS_OF_EMOJI.search(text) else text
+
+
+def _simple_emoji(regex_match: re.Match[str]) -> str:
+    text = regex_match[0]
+    return set_cell_size(text.translate(FLAG_LETTERS) if ord(text[0]) in FLAG_LETTERS else text[0], cell_len(text))
 
 
 def reads_from_right(text: str) -> bool:
@@ -149,24 +160,6 @@ def reads_from_right(text: str) -> bool:
         return False
     sides = [FROM_RIGHT.match(letter) is not None for letter in _LETTER.findall(text)]
     return bool(sides) and sum(sides) > len(sides) * (1 / 3 if sides[0] else 1 / 2)
-
-
-class SimpleEmoji(LineFilter):
-    """A filter that replaces joined and modified emoji, whose width differs between terminals, by their first emoji, and
-    flags by letters. The width of the text stays."""
-
-    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        return [
-            segment
-            if segment.text.isascii() or not _COMBINED_EMOJI.search(segment.text)
-            else segment._replace(text=_COMBINED_EMOJI.sub(_simplify_emoji, segment.text))
-            for segment in segments
-        ]
-
-
-def _simplify_emoji(regex_match: re.Match[str]) -> str:
-    text = regex_match[0]
-    return set_cell_size(text.translate(FLAG_LETTERS) if ord(text[0]) in FLAG_LETTERS else text[0], cell_len(text))
 
 
 class AsciiSymbols(LineFilter):

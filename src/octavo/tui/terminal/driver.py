@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from textual.drivers.linux_driver import LinuxDriver
 from textual.events import Key
 
+from octavo.tui.terminal.display import simplify_emoji
 from octavo.tui.terminal.polite_thread import frame_written, pause_until_frame
 from octavo.tui.terminal.textual_internals import ParseError, XTermParser, key_events
 
@@ -171,7 +172,7 @@ class TerminalDriver(LinuxDriver):
             # Many terminals would clear the picture if they switched to the alternate screen again.
             self._has_picture = False
             return
-        super().write(data)
+        super().write(data if data.isascii() else simplify_emoji(data))
         frame_written()
 
     def disable_input(self) -> None:
