@@ -133,6 +133,7 @@ async def test_inbox_builds_no_rows_after_the_last_watcher_left(inbox: InboxLoad
         assert inbox.is_idle, "what rows are made of may be closed by now"
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # from objects of earlier tests
 async def test_loader_without_watchers_is_freed(live: Live, drafts: Drafts, acme: Organization) -> None:
     inbox = InboxLoader(live, drafts, acme)
     leave = inbox.subscribe(InboxWatcher())
