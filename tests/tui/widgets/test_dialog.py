@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from itertools import permutations
@@ -16,6 +17,7 @@ from octavo.tui.widgets.confirm import ConfirmDialog, DialogField
 from octavo.tui.widgets.dialog import Dialog, DialogFrame
 from octavo.tui.widgets.notices import NoticeBoard, Notices
 from tests.tui.widgets.scratch import Scratch, lines, shown, until, wait_idle
+from tests.work_measurement import count_work
 
 
 class NoticeApp(Scratch):
@@ -167,3 +169,13 @@ async def test_change_below_three_dialogs_is_painted() -> None:
             app.screen_stack[1 + number].query_one(Static).update(f"changed {number}")
             while lines(app)[number].strip() != f"changed {number}":  # The time limit of the test ends the wait.
                 await wait_idle(app)
+
+
+@pytest.mark.parametrize("number", range(4))
+async def test_change_below_three_dialogs_is_painted_only_once(number: int) -> None:
+    async with app_with_three_dialogs() as app:
+        app.screen_stack[1 + number].query_one(Static).update(f"changed {number}")
+        await asyncio.sleep(0.5)
+        with count_work() as work:
+            await asyncio.sleep(1)
+        assert not work

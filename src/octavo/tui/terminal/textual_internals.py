@@ -233,6 +233,11 @@ def nodes_with_priority(screen: Screen[Any], key: str) -> list[DOMNode]:
     return [node for node, bindings in chain if any(binding.priority for binding in bindings)]
 
 
+def drop_rendered_lines(widget: Widget, regions: Iterable[Region]) -> None:
+    """Render `regions` of a widget anew when it is painted next, or the whole widget if there are none. Starts no painting."""
+    widget._set_dirty(*regions)
+
+
 def painted_rows(screen: Screen[Any]) -> list[Strip]:
     """Return the rows of the terminal as the current `screen` paints them now."""
     return screen._compositor.render_strips(screen.size)

@@ -20,6 +20,7 @@ from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen, Screen, ScreenResultType
 from textual.widget import Widget
 
+from octavo.tui.terminal.textual_internals import drop_rendered_lines
 from octavo.tui.widgets.bars import KeyBar
 from octavo.tui.widgets.commands import Command, Commands, HasCommands, HostApp
 from octavo.tui.widgets.notices import Notices
@@ -99,10 +100,13 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
         return BackgroundScreen(stack[below], self.styles.background) if below >= 0 else super().render()
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
-        """Repaint this dialog, and the other dialogs below the top dialog. Textual repaints only the top dialog."""
+        """Repaint this dialog, and drop the rendered lines of the dialogs between the lowest screen and the top dialog.
+
+        They contain the screens below them. If one of those changes, Textual refreshes only the top dialog.
+        """
         for screen in self.app.screen_stack[1:-1] if self.is_attached and repaint else ():
             if isinstance(screen, Dialog):
-                super(Dialog, screen).refresh(*regions)
+                drop_rendered_lines(screen, regions)
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
