@@ -131,7 +131,9 @@ async def test_prefetched_pages_have_low_priority_until_they_are_shown(review: R
     assert len(review.gate.requests) == 14, "each side of a page must be loaded once"
 
 
-async def test_page_shown_while_its_prefetch_starts_uses_the_prefetch(review: Review) -> None:
+@pytest.mark.parametrize("turns", range(4))
+async def test_page_shown_while_its_prefetch_starts_uses_the_prefetch(turns: int, review: Review) -> None:
+    """`turns` of the event loop pass between both."""
     review.gate.hold()
     others = fetch_in_background(review, "Page 3") + fetch_in_background(review, "Page 4")
     await asyncio.sleep(0.1)
@@ -139,6 +141,8 @@ async def test_page_shown_while_its_prefetch_starts_uses_the_prefetch(review: Re
 
     async def show() -> None:
         review.comparisons.prefetch([page])
+        for _ in range(turns):
+            await asyncio.sleep(0)
         await review.comparisons.compare(page)
 
     wanted = asyncio.create_task(show())

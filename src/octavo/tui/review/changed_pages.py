@@ -407,12 +407,7 @@ class DiffCache:
         self._start_next()
 
     async def _compare(self, page: ChangedPage) -> PageComparison:
-        before, after = await asyncio.gather(
-            *(
-                self._text(op, Rank.AWAITED if _diff_key(page) in self._background else Rank.NOW)
-                for op in self._sources(page)
-            )
-        )
+        before, after = await asyncio.gather(*(self._text(op, _diff_key(page)) for op in self._sources(page)))
         comparison = await asyncio.to_thread(compare, before, after)
         limit = 0 if self._is_reduced else MAX_TEXT
         if self._waiting_count or self._cached_length() + _length(comparison) <= limit:
@@ -448,7 +443,8 @@ class DiffCache:
             op = op.model_copy(update={"refs": "stable"})
         return op if exists else None
 
-    async def _text(self, op: GetPage | None, rank: Rank) -> str:
+    async def _text(self, op: GetPage | None, key: DiffKey) -> str:
+        rank = Rank.AWAITED if key in self._background else Rank.NOW
         return page_markdown(await find_page(self._live, op, rank=rank)) if op is not None else ""
 
 
