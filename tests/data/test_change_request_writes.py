@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
@@ -12,11 +13,13 @@ from octavo.api import change_requests, content, reviews, spaces
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError, Conflict, Forbidden, Lost, NotFound, NotSent, Outcome, Trace
 from octavo.api.operation import ChangeRequestRef, Operation, SpaceRef
+from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.state_db import StateDb
 from octavo.data.writes.change_request_kinds import MergeBasis
 from octavo.data.writes.change_request_writes import create, request_reviews, review, toggle_draft, update
 from octavo.data.writes.direct import SendResult, finish_unfinished, unfinished_writes
+from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
 from tests.data.connections import RequestGate
 from tests.server.small_platform import Ask, Clock
@@ -327,3 +330,94 @@ async def test_claim_stored_by_an_older_version_has_no_attempt(live: Live, state
     rows = [(state.namespace, name, now, attempt) for name, attempt in claims]
     await state.write(lambda db: db.executemany("INSERT INTO once VALUES (?, ?, ?, ?)", rows))
     assert [each.attempt for each in unfinished_writes(state)] == [None, None]
+
+
+@pytest.mark.parametrize("killed", ["during the check", "before it arrives", "after it arrives"])
+async def test_older_draft_is_not_taken_for_one_created_after_a_crash(
+    killed: str, live: Live, gate: RequestGate, ask: Ask, here: SpaceRef
+) -> None:
+    older = await ask(change_requests.Create(at=here, subject="Say less"), "mia")
+    asked = asyncio.Event()
+
+    async def cancel(op: Operation[Any]) -> Any:
+        if isinstance(op, change_requests.List) and killed != "during the check":
+            return await gate(op)
+        if killed == "after it arrives":
+            await gate(op)
+        asked.set()
+        await asyncio.Event().wait()
+
+    live.send = cancel
+    task = asyncio.ensure_future(create(live, here, "Say less"))
+    await asked.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    live.send = gate
+    sent = await create(live, here, "Say less")
+    if killed == "after it arrives":
+        assert sent.result is not None
+        assert (sent.kind, sent.result.id == older.id) == ("done", False)
+    else:
+        assert (sent.kind, sent.result) == ("unknown", None)
+    assert count_requests(gate, "create") == (killed == "after it arrives")
+
+
+@pytest.mark.parametrize("subject", ["Say\u200b less\tnow", "Schön"])
+async def test_lost_draft_is_found_although_its_subject_is_sanitized(
+    subject: str, live: Live, gate: RequestGate, here: SpaceRef
+) -> None:
+    async def lose_response(op: Operation[Any]) -> Any:
+        answer = await gate(op)
+        if isinstance(op, change_requests.Create):
+            raise Lost("The connection broke.")
+        return answer
+
+    live.send = lose_response
+    assert (await create(live, here, subject)).kind == "done"
+
+
+@pytest.mark.parametrize("hours", [-5, 5])
+async def test_lock_of_a_killed_write_expires_although_the_clock_was_changed(
+    hours: int, live: Live, here: SpaceRef, state: StateDb, clock: Clock
+) -> None:
+    async def never_respond(op: Operation[Any]) -> Any:
+        await asyncio.Event().wait()
+
+    send, live.send = live.send, never_respond
+    task = asyncio.ensure_future(create(live, here, "Say less"))
+    while not unfinished_writes(state):  # noqa: ASYNC110  # no event marks the lock
+        await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    live.send = send
+    clock.forward(hours=hours)
+    assert (await create(live, here, "Say less")).kind == "done"
+
+
+async def test_write_that_another_instance_still_sends_is_not_reported(
+    live: Live, gate: RequestGate, at: ChangeRequestRef, merge_basis: MergeBasis, tmp_path: Path, clock: Clock
+) -> None:
+    waits = asyncio.Event()
+
+    async def sleep(seconds: float) -> None:
+        waits.set()
+        await asyncio.sleep(0)
+
+    own, other = (StateDb(tmp_path, "mia@test", now=clock, sleep=sleep) for _ in range(2))
+    live.outbox.state = own
+    gate.hold()
+    sending = asyncio.ensure_future(update(live, at, merge_basis))
+    while not (begun := unfinished_writes(other)):  # noqa: ASYNC110  # no event marks the lock
+        await asyncio.sleep(0)
+    second = Live(gate, live.cache, Outbox(gate, other, Drafts(other)), now=clock)
+    reporting = asyncio.ensure_future(finish_unfinished(second, begun[0]))
+    await waits.wait()
+    assert not gate.writes
+    gate.release()
+    assert (await sending).kind == "done"
+    assert await reporting is None
+    await second.close()
+    own.close()
+    other.close()

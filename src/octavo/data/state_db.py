@@ -235,10 +235,13 @@ class StateDb:
             self.committed.notify()
         return is_changed
 
-    def try_lock(self, role: str, namespace: str = "") -> Callable[[], None] | None:
+    def try_lock(self, role: str, namespace: str = "", *, shared: bool = False) -> Callable[[], None] | None:
         """Lock `role` for the profile `namespace`, by default this profile. Return the function that unlocks it, or
-        None if another instance has the lock. The kernel unlocks it when the process ends. Raises NotSaved."""
+        None if another instance has the lock. The kernel unlocks it when the process ends. Several writes can hold a
+        `shared` lock (`lock_file`). Raises NotSaved."""
         if self._path is None:
+            if shared:
+                return lambda: None  # No other instance can use a database in memory.
             if role in self._locks:
                 return None
             self._locks.add(role)
@@ -246,7 +249,7 @@ class StateDb:
         namespace_hash = hashlib.sha256((namespace or self.namespace).encode()).hexdigest()[:16]
         path = self._path.with_name(f"{role}-{namespace_hash}.lock")
         try:
-            return lock_file(path)
+            return lock_file(path, shared=shared)
         except OSError as error:
             raise self._record_failure(error, path) from error
 

@@ -153,14 +153,13 @@ async def _check_review(send: Send, attempt: Attempt[reviews.Submit]) -> Check:
 
 
 async def _find_review(send: Send, attempt: Attempt[reviews.Submit]) -> AlreadyDone | None:
-    """Return the review that a lost write submitted, even if it is outdated now. None if there is no such review.
-
-    Without a baseline, another instance sent the write. Then only a review for the revision that the user read counts.
-    """
+    """Return the review that a lost write submitted, even if it is outdated now. None if there is no such review, or if
+    nothing was sent: then there is no baseline."""
+    if attempt.baseline is None:
+        return None
     for review in (await send(reviews_of(attempt.op.at))).items:
         is_new = attempt.may_have_created(review.id, review.reviewer.id, review.created_at)
-        fits = attempt.baseline is not None or review.revision == attempt.basis.revision
-        if is_new and fits and review.status == attempt.op.status:
+        if is_new and review.status == attempt.op.status:
             return AlreadyDone(review.id, review)
     return None
 
@@ -171,8 +170,12 @@ async def _check_creation(send: Send, attempt: Attempt[change_requests.Create]) 
 
 
 async def _find_creation(send: Send, attempt: Attempt[change_requests.Create]) -> AlreadyDone | None:
+    """Return the draft that a lost write created. None if there is no such draft, or if nothing was sent: then there is
+    no baseline."""
+    if attempt.baseline is None:
+        return None
     for draft in await _fetch_drafts_of_user(send, attempt):
-        if draft.subject == attempt.op.subject and draft.id not in (attempt.baseline or ()):
+        if draft.subject == safe_line(attempt.op.subject or "") and draft.id not in attempt.baseline:
             return AlreadyDone(draft.id, draft)
     return None
 

@@ -38,6 +38,10 @@ LOOKUP_SECONDS, LOOK_FOR_SECONDS = 2.0, 60.0
 """Seconds between two searches for a lost write, and the seconds after its request for which Octavo searches."""
 STALE_SECONDS = 180.0
 """Age in seconds after which a lock is ignored, because the instance that stored it must have ended."""
+_SENDING = "direct"
+"""Name of the lock file that each instance holds, shared with others, while it sends a direct write."""
+_POLL_SECONDS = 0.1
+"""Seconds between two looks at a write of another instance."""
 
 
 class UnfinishedWrite(NamedTuple):
@@ -62,17 +66,22 @@ async def lock_write(
     `later_writes`. Raises NotSaved.
     """
     record = _encode(attempt, later_writes)
-    has_lock = await state.write(lambda db: _insert_lock(db, state, lock_name, record))
-    has_ended = True
+    stop_sending = state.try_lock(_SENDING, shared=True)
+    assert stop_sending is not None, "a shared lock is always available"
     try:
-        yield has_lock
-    except asyncio.CancelledError:
-        has_ended = False
-        raise
+        has_lock = await state.write(lambda db: _insert_lock(db, state, lock_name, record))
+        has_ended = True
+        try:
+            yield has_lock
+        except asyncio.CancelledError:
+            has_ended = False
+            raise
+        finally:
+            if has_lock and has_ended:
+                with suppress(NotSaved):  # do not hide the result of the write; the lock expires after `STALE_SECONDS`
+                    await delete_lock(state, lock_name)
     finally:
-        if has_lock and has_ended:
-            with suppress(NotSaved):  # do not hide the result of the write; the lock expires after `STALE_SECONDS`
-                await delete_lock(state, lock_name)
+        stop_sending()
 
 
 def unfinished_writes(state: StateDb) -> tuple[UnfinishedWrite, ...]:
@@ -171,7 +180,7 @@ async def send_direct(
     try:
         async with lock_write(state, write.lock_name, attempt, later_writes) as has_lock:
             if not has_lock:
-                return await write.search_result(attempt, "This change is already being sent.", state.now())
+                return await write.follow(attempt)
             sent: SendResult[T] = await write.send(attempt, later_writes)
             if sent.kind == "done" and later_writes:
                 sent = await _add_later_writes(live, write.lock_name, sent, later_writes)
@@ -220,8 +229,7 @@ class _DirectWrite(NamedTuple):
                 message = check.message if self.failed else f"{check.reason}."
                 return SendResult("changed", message, revision=check.new_revision)
         attempt = replace(attempt, baseline=check.baseline, newest_at=check.newest_at)
-        if check.baseline:
-            await self._store(attempt, later_writes)
+        await self._store(attempt, later_writes)
         sent_at = self.live.outbox.state.now()
         try:
             return SendResult("done", result=await send(attempt.op))
@@ -233,13 +241,28 @@ class _DirectWrite(NamedTuple):
             return SendResult("refused", _failure(self.failed, error), error=error)
         except ApiError as error:
             if classify_failure(error, was_sent=True) == "unknown":
-                return await self.search_result(attempt, cause_of(error), sent_at)
+                self.on_search()
+                return await self._search_result(attempt, cause_of(error), sent_at)
             return SendResult("refused", _failure(self.failed, error), error=error)
 
-    async def search_result(self, attempt: Attempt[Any], cause: str, sent_at: datetime) -> SendResult[Any]:
+    async def follow(self, attempt: Attempt[Any]) -> SendResult[Any]:
+        """Search for the result of an equal write that has the lock. Its stored attempt has the baseline, which tells
+        its result from what was there before."""
+        state, began_at = self.live.outbox.state, self.live.outbox.state.now()
+        self.on_search()
+        for _ in range(int(LOOK_FOR_SECONDS / _POLL_SECONDS)):
+            sent = next((each.attempt for each in unfinished_writes(state) if each.lock_name == self.lock_name), None)
+            if sent is None:
+                break
+            attempt = replace(sent, other_created_ids=attempt.other_created_ids)
+            if attempt.baseline is not None:
+                break
+            await state.sleep(_POLL_SECONDS)
+        return await self._search_result(attempt, "This change is already being sent.", began_at)
+
+    async def _search_result(self, attempt: Attempt[Any], cause: str, sent_at: datetime) -> SendResult[Any]:
         """Search for the result of the write until a minute after it was sent. `cause` is a sentence that says why the
         result is unknown."""
-        self.on_search()
         found = await _find_result(self.live, self.kind, attempt, sent_at)
         if found.kind == "done":
             return found
@@ -309,6 +332,7 @@ async def finish_unfinished(live: Live, write: UnfinishedWrite) -> SendResult[An
     """
     assert write.attempt is not None, "the write must have an attempt"
     kind, state = kind_of(write.attempt.op), live.outbox.state
+    await _wait_for_senders(state, write)
     result = await _find_result(live, kind, write.attempt, write.began_at, lambda: _is_unfinished(state, write))
     if not _is_unfinished(state, write):
         return None
@@ -322,10 +346,22 @@ async def finish_unfinished(live: Live, write: UnfinishedWrite) -> SendResult[An
     return result
 
 
+async def _wait_for_senders(state: StateDb, write: UnfinishedWrite) -> None:
+    """Wait while other instances send direct writes, because `write` may be one of them. Raises NotSaved."""
+    while _is_unfinished(state, write):
+        if (unlock := state.try_lock(_SENDING)) is not None:
+            unlock()
+            return
+        await state.sleep(LOOKUP_SECONDS)
+
+
 def _insert_lock(db: sqlite3.Connection, state: StateDb, lock_name: str, record: str) -> bool:
     """Return False if the write is already locked."""
     now, row = state.now().timestamp(), (state.namespace, lock_name)
-    db.execute("DELETE FROM once WHERE namespace = ? AND name = ? AND started_at < ?", (*row, now - STALE_SECONDS))
+    # A lock from the future is stale too: the clock was set back.
+    db.execute(
+        "DELETE FROM once WHERE namespace = ? AND name = ? AND abs(started_at - ?) > ?", (*row, now, STALE_SECONDS)
+    )
     insert = "INSERT OR IGNORE INTO once (namespace, name, started_at, attempt) VALUES (?, ?, ?, ?)"
     return db.execute(insert, (*row, now, record)).rowcount == 1
 

@@ -176,7 +176,7 @@ async def _report(app: Shell, session: Session, write: UnfinishedWrite) -> None:
             ago = short_age(write.began_at, session.state.now())
             message = _suggestions_message(result, ago) if merge is None else _merge_message(merge, name, result, ago)
             app.say(message, tone="done" if result.kind == "done" else "care", seconds=20)
-        elif (session.state.now() - write.began_at).total_seconds() >= STALE_SECONDS:
+        elif abs((session.state.now() - write.began_at).total_seconds()) >= STALE_SECONDS:
             await delete_lock(session.state, write.lock_name)
 
 
