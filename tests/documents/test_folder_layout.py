@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from octavo.api.content import File, Page, Revision
 from octavo.api.safety import safe_line
 from octavo.documents import front_matter
-from octavo.documents.folders.folder import Entry, Folder, rewrite_links, why_unsafe
+from octavo.documents.folders.folder import Entry, Folder, link_urls, rewrite_links, why_unsafe
 from octavo.documents.folders.layout import FolderLayout, PageFile, encode_like, normalize, write_page
 from octavo.documents.folders.table_of_contents import summary_entries, write_summary
 from octavo.documents.yaml_values import write_entry
@@ -201,6 +201,28 @@ def test_links_by_id_become_relative_files() -> None:
 def test_only_links_in_code_stay(code: str) -> None:
     text = rewrite_links(f"[a](x)\n\n{code}\n\n```[a](x)``` [`b`](x) \\`[a](x)`\n", lambda _: "y")
     assert text == f"[a](y)\n\n{code}\n\n```[a](x)``` [`b`](y) \\`[a](y)`\n"
+
+
+@pytest.mark.parametrize(
+    ("link", "url"),
+    [
+        ("![a](Screen Shot (1).png)", "Screen Shot (1).png"),
+        ("[![a](old name.png)](b.md)", "old name.png"),
+        (r"![a](img\_1\(2\).png)", "img_1(2).png"),
+        (r"![a](<img\_1 2.png>)", "img_1 2.png"),
+        ('<img src="l&#x27;image &amp; co.png">', "l'image & co.png"),
+        ('{% file src="l\'image.pdf" %}', "l'image.pdf"),
+        ('{% page-ref page="../setup.md" %}', "../setup.md"),
+        ('text\n\n[setup]: ../setup.md "Title"', "../setup.md"),
+        ("* a\n\n  [setup]: <../set up.md>", "../set up.md"),
+    ],
+)
+def test_url_of_each_form_of_link_is_found_and_rewritten(link: str, url: str) -> None:
+    assert [each for each in link_urls(link) if each != "b.md"] == [url]
+    rewritten = rewrite_links(link, lambda each: "/files/f1" if each == url else None)
+    assert [each for each in link_urls(rewritten) if each != "b.md"] == ["/files/f1"]
+    assert rewrite_links(link, str) == link
+    assert not [*link_urls("[^1]: ../setup.md")]
 
 
 def test_path_with_a_colon_is_no_url(tmp_path: Path) -> None:

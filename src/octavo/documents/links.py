@@ -27,6 +27,11 @@ _ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _ASSETS = ".gitbook/assets/"
 _INCLUDE = re.compile(r"(?:^|/)(\.gitbook/includes/[^/].*)$")
 _SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,4}")
+SPACED_IMAGE = (
+    r"!\[([^\[\]\n]{0,300})\]"
+    r"""\(([^()<>"'\n]{1,300}(?:\([^()<>"'\n]{1,99}\)[^()<>"'\n]{0,99}){0,9}(?<=\.)(?:png|jpe?g|gif|svg|webp))[ ]*\)"""
+)
+"""A Markdown image whose path may contain spaces, such as `![](Screen Shot (1).png)`. The groups are its text and path."""
 _RESOURCE_NAMES = {
     "pages": "page",
     "files": "file",

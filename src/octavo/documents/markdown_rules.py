@@ -17,6 +17,7 @@ from markdown_it.token import Token
 
 from octavo.documents.blocks import MAX_ROW_LENGTH, Diagnostic, max_table_rows
 from octavo.documents.html import NAN_ENTITY, TextFinder, decode, find_loose_tag_end, find_tag_end
+from octavo.documents.links import SPACED_IMAGE
 from octavo.documents.tag_blocks import Tag, TagScanner, is_known_tag
 
 MAX_BLOCK_DEPTH = 32
@@ -408,10 +409,6 @@ _MAX_LOOSE_BRACKETS = 500
 _LINKED_MENTION = re.compile(
     r'\[([^\[\]\n]{0,200}\[[^\[\]\n]{1,400}\]\([^()\n]{1,900}[ ]"mention"\)[^\[\]\n]{0,200})\]\([^()\n]{0,900}\)'
 )
-_SPACED_IMAGE = (
-    r"!\[([^\[\]\n]{0,300})\]"
-    r"""\(([^()<>"'\n]{1,300}(?:\([^()<>"'\n]{1,99}\)[^()<>"'\n]{0,99}){0,9}(?<=\.)(?:png|jpe?g|gif|svg|webp))[ ]*\)"""
-)
 _MATH_ELEMENT = re.compile(r'<span\s+class="math(?:\s[^"<>]*)?"\s*>')
 
 
@@ -528,7 +525,7 @@ def spaced_image_rule(state: StateInline, silent: bool) -> bool:
     such a path, but old editors of the platform left them out."""
     if not state.src.startswith("![", state.pos):
         return False
-    found = re.compile(_SPACED_IMAGE, re.IGNORECASE).match(state.src, state.pos, state.posMax)
+    found = re.compile(SPACED_IMAGE, re.IGNORECASE).match(state.src, state.pos, state.posMax)
     if found is None:
         return False
     if not silent:

@@ -7,6 +7,7 @@ to write.
 from __future__ import annotations
 
 import hashlib
+import html
 import os
 import re
 import stat
@@ -17,6 +18,7 @@ from urllib.parse import unquote
 
 from octavo.api.folding import fold
 from octavo.api.safety import safe_address
+from octavo.documents.links import SPACED_IMAGE
 
 EXTERNAL_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 """Start of a URL that does not name a file in the folder."""
@@ -290,12 +292,15 @@ def passes_link(folder: Path, path: str) -> bool:
 CODE_SPAN = re.compile(r"(?<![`\\])(`{1,9})(?!`)[^\n]{1,1000}?(?<!`)\1(?!`)")
 """Code in a line of text."""
 _CODE_OR_LINK = re.compile(
-    rf"{CODE_SPAN.pattern}|"
-    r"""\]\(\s{0,9}(?:<([^<>\n]{1,1000})>|([^\s()]{1,1000}(?:\([^\s()]{0,99}\)[^\s()]{0,99}){0,9}))"""
-    r"""|(?:src|href|srcset|url)=["']([^"'\n]{1,1000})["']"""
+    rf"{CODE_SPAN.pattern}|{SPACED_IMAGE}"
+    r"""|\]\(\s{0,9}(?:<([^<>\n]{1,1000})>|([^\s()]{1,1000}(?:\([^\s()]{0,99}\)[^\s()]{0,99}){0,9}))"""
+    r"""|(?:src|href|srcset|url|page-ref\s{1,9}page)=(?:"([^"\n]{1,1000})"|'([^'\n]{1,1000})')"""
+    r"""|^[ \t>]{0,20}\[(?!\^)[^\[\]\n]{1,300}\]:[ \t]{0,9}(?:<([^<>\n]{1,1000})>|([^\s<]\S{0,999}))""",
+    re.MULTILINE | re.IGNORECASE,
 )
-"""Code in a line, or a Markdown or HTML link. URLs of more than 1000 characters are not matched, because they cannot be
-paths."""
+"""Code in a line, a Markdown or HTML link, or the definition of a reference link. URLs of more than 1000 characters are
+not matched, because they cannot be paths."""
+_ESCAPED_SIGN = re.compile(r"\\([!-/:-@\[-`{-~])")
 FENCED = re.compile(
     r"^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t]){0,20}(```+(?=[^`\n]*$)|~~~+)[^\n]*\n.*?(?:^[ \t>]{0,20}\1[`~]*[ \t]*$|\Z)",
     re.MULTILINE | re.DOTALL,
@@ -304,28 +309,29 @@ FENCED = re.compile(
 
 
 def link_urls(markdown: str) -> Iterator[str]:
-    """Yield the URLs of links and images in a page outside code, as written."""
+    """Yield the URLs of links and images in a page outside code, without escapes."""
     return filter(None, map(_url_in, _CODE_OR_LINK.finditer(FENCED.sub("", markdown))))
 
 
 def rewrite_links(markdown: str, new_url: Callable[[str], str | None]) -> str:
     """Return `markdown` with the URL of each link outside code replaced by `new_url(URL)`. A URL for which that is None
-    stays."""
+    stays. `new_url` gets the URL without escapes."""
 
     def replace(match: re.Match[str]) -> str:
         old = _url_in(match)
         new = new_url(old) if old else None
-        if new is None:
+        if new is None or new == old:
             return match[0]
-        before, _, after = match[0].rpartition(old)
-        return f"{before}{new}{after}"
+        start, end = (each - match.start() for each in match.span(match.lastindex or 0))
+        return f"{match[0][:start]}{new}{match[0][end:]}"
 
     return change_outside_code(markdown, lambda part: _CODE_OR_LINK.sub(replace, part))
 
 
 def _url_in(match: re.Match[str]) -> str:
     """Return the URL in a match of `_CODE_OR_LINK`. Empty for code."""
-    return match[2] or match[3] or match[4] or ""
+    is_code = match.lastindex == 1
+    return "" if is_code else html.unescape(_ESCAPED_SIGN.sub(r"\1", match[match.lastindex or 0]))
 
 
 def change_outside_code(text: str, change: Callable[[str], str]) -> str:
