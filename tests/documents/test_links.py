@@ -225,6 +225,8 @@ INDEX_PAGES = links.ids_by_path(
         ("old", "reference/old", "old/index.md"),
         ("both", "both", "both.md"),
         ("both inside", "reference/both", "both/README.md"),
+        ("twin folder", "twin", "twin/README.md"),
+        ("twin file", "not-in-summary/twin", "twin.md"),
     ]
 )
 
@@ -241,10 +243,12 @@ INDEX_PAGES = links.ids_by_path(
             ("README.md", "home"),
             ("./", "home"),
         ),
+        *(("twin.md", "twin file"), ("twin/", "twin folder"), ("/twin/", "twin folder"), ("twin/.", "twin folder")),
+        *(("/twin.md#a", "twin file"), ("twin/README.md", "twin folder")),
     ],
 )
 def test_index_page_below_a_group_is_found_by_its_folder(href: str, page: str) -> None:
-    assert resolve(href, "README.md", SpaceIndex(INDEX_PAGES)) == PageLink(page)
+    assert resolve(href, "README.md", SpaceIndex(INDEX_PAGES)) == PageLink(page, href.partition("#")[2] or None)
 
 
 @pytest.mark.parametrize(

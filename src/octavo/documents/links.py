@@ -197,17 +197,19 @@ def ids_by_path(pages: Iterable[tuple[str, str | None, str | None]]) -> dict[str
     """Return the ids of pages by every path that a link can use. `pages` has the id of each page, its path and the path
     of its file, in tree order.
 
-    A path that two pages share leads to the first. The folder of an index file (`api/` for `api/README.md`) leads to
-    the index page if no other page has that path.
+    A path that two pages share leads to the first. The folder of an index file leads to the index page: `api/` for
+    `api/README.md`, and `api` if no other page has that path.
     """
     ids: dict[str, str] = {}
     folders: dict[str, str] = {}
     for page, *paths in pages:
         for path in paths:
             if path is not None:
-                path = path.removesuffix(".md")
+                stem = path.removesuffix(".md")
                 ids.setdefault(path, page)
-                if (folder := INDEX_NAME.sub("", path)) != path:
+                ids.setdefault(stem, page)
+                if (folder := INDEX_NAME.sub("", stem)) != stem:
+                    ids.setdefault(f"{folder}/", page)
                     folders.setdefault(folder, page)
     return {**folders, **ids}
 
@@ -244,7 +246,7 @@ def resolve(href: str, page_path: str, targets: SpaceIndex) -> Target:
     if not path:
         return AnchorLink(anchor)
     if path.startswith("/"):
-        return _root_relative(href, path.strip("/"), anchor or None, targets)
+        return _root_relative(href, path.lstrip("/"), anchor or None, targets)
     return _resolve_relative(href, path, anchor or None, page_path, targets)
 
 
@@ -347,7 +349,8 @@ def _app_target(path: str, anchor: str | None, targets: SpaceIndex) -> Target | 
     return SpaceLink(space, page.removeprefix("pages/") if page else None, anchor)
 
 
-def _root_relative(href: str, path: str, anchor: str | None, targets: SpaceIndex) -> Target:
+def _root_relative(href: str, written_path: str, anchor: str | None, targets: SpaceIndex) -> Target:
+    path = written_path.strip("/")
     first_part, _, remaining = path.partition("/")
     if first_part in ("s", "spaces", "o") and remaining and (target := _app_target(path, anchor, targets)):
         return target
@@ -357,7 +360,7 @@ def _root_relative(href: str, path: str, anchor: str | None, targets: SpaceIndex
     if first_part == "files" and remaining:
         file = remaining if targets.files is None else targets.file(remaining)
         return FileLink(file, remaining) if file else BrokenLink(href, "The file no longer exists.")
-    page = _page(path, targets)
+    page = _page(written_path, targets)
     if page:
         return PageLink(page, anchor)
     if _ID.fullmatch(remaining) and first_part in ("users", "collections"):
@@ -371,11 +374,13 @@ def _resolve_relative(href: str, path: str, anchor: str | None, page_path: str, 
         return file
     if include := _INCLUDE.search(path):
         return ReusableContentLink(include[1])
+    end = "/" if posixpath.basename(path) in ("", ".", "..") else ""
     for folder in _folders(page_path):
         joined = posixpath.normpath(posixpath.join(folder, path))
         while joined.startswith("../"):
             joined = joined[3:]
-        if page := _page("" if joined in (".", "..") else joined, targets):
+        joined = "" if joined in (".", "..") else joined
+        if page := _page(f"{joined}{end}", targets):
             return PageLink(page, anchor)
     return _missing_page(href, path, full_path, targets)
 
@@ -410,9 +415,11 @@ def _folders(page_path: str) -> list[str]:
 
 
 def _page(path: str, targets: SpaceIndex) -> str | None:
-    path = path.strip("/").removesuffix(".md")
-    folder = INDEX_NAME.sub("", path)
-    return targets.page(path) or targets.page(folder) or (path if path in targets.page_ids else None)
+    """Return the id of the page at `path`. The path as written comes first: `api.md` is a file, and `api/` a folder."""
+    stem = path.strip("/").removesuffix(".md")
+    folder = INDEX_NAME.sub("", stem)
+    found = targets.page(path) or targets.page(stem) or targets.page(folder)
+    return found or (stem if stem in targets.page_ids else None)
 
 
 def _file(href: str, path: str, full_path: str, targets: SpaceIndex) -> Target | None:
