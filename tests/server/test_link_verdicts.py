@@ -97,6 +97,14 @@ async def test_broken_links_are_the_same_in_list_reader_and_checks(ask: Ask, wor
     }
 
 
+async def test_link_out_of_the_folder_is_not_broken(ask: Ask, world: World, tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("# Start\n\n[a](../code/main.c) [b](../license.md#terms) [c](/../d.md)\n")
+    space = loader.load(world, tmp_path, organization="acme", author="ada").space_id
+    listed, _, _ = await broken_links(ask, space)
+    assert not listed
+    assert not check_folder(tmp_path).findings
+
+
 async def broken_links(ask: Ask, space: str) -> tuple[dict[str, set[str]], ...]:
     """Return the broken links of each page by title, as listed, as followed by the reader, and as found by the checks."""
     at = SpaceRef(space_id=space)

@@ -170,8 +170,9 @@ class LinkSurvey:
                 target = self._collection_target(name, status)
             case page_links.UserLink(user=name):
                 target = LinkTarget(status, "user", name) if self._find_document("users", name) else None
-            case page_links.BrokenLink():
-                target = None
+            case page_links.BrokenLink(is_outside_tree=is_outside):
+                # Files outside a folder are not known here.
+                target = LinkTarget(status, "url", href) if is_outside and self._is_folder else None
             case _:
                 target = LinkTarget("ok", "url", href)
         return target or LinkTarget("broken", "url", href)
