@@ -77,6 +77,28 @@ CASES = {
             "    [fShips] The first paragraph is about the harbour and all the ships that come here in the summer.",
         ],
     ),
+    "split between words without space": (
+        f"{FIRST}`keeper`\n\n{SECOND}`gull`\n\n{THIRD}",
+        f"{FIRST}\n\n`keeper`\n\n{SECOND}\n\n`gull`\n\n{THIRD}",
+        ["% 1 paragraph split into 2", "  = 2", "% 1 paragraph split into 2", "  = 2", "= 1"],
+    ),
+    "the end of a list made a paragraph": (
+        f"* {FIRST}\n* {SECOND}\n{THIRD}",
+        f"* {FIRST}\n* {SECOND}\n\n{THIRD}",
+        ["= 1", "% paragraph unwrapped from an item", "= 1"],
+    ),
+    "a paragraph made the end of an edited list": (
+        f"* {FIRST}\n* {SECOND}\n\n{THIRD}",
+        f"* {FIRST.replace('summer', 'autumn')}\n* {SECOND} {THIRD}",
+        [
+            "% list, paragraph → list",
+            "  ~ list",
+            "    ~ item",
+            "      ~ paragraph",
+            "        The first paragraph is about the harbour and all the ships that come here in the [-summer][+autumn].",
+            "    = 1",
+        ],
+    ),
     "an item split": (
         f"* {FIRST} {SECOND}\n* {THIRD}",
         f"* {FIRST}\n* {SECOND}\n* {THIRD}",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import NamedTuple
 
 from octavo.documents.blocks import Block, Run
@@ -22,6 +24,7 @@ _MIN_WORDS = 4
 """A part with fewer words must keep all its words."""
 _FIRST_WITHOUT_SPACES = "\u0e00"
 """First letter of the scripts without spaces, from Thai to Korean."""
+_WORD = re.compile(r"\w+|[^\w\s]+")
 _MAX_PAIRS = 4_000_000
 
 
@@ -42,11 +45,14 @@ class _Side:
         self.words = [word for index, (_, text) in enumerate(self.texts) for word in _words(index, text)]
         self.counts = Counter(word.text for word in self.words)
 
-    def nodes_of(self, texts: range) -> range | None:
-        """Return the indexes of the nodes that consist of these texts only. None if a node has other texts, too."""
-        first, last = self.texts[texts.start][0], self.texts[texts.stop - 1][0]
-        others = [at for at in (texts.start - 1, texts.stop) if 0 <= at < len(self.texts)]
-        return None if any(first <= self.texts[at][0] <= last for at in others) else range(first, last + 1)
+    def nodes_of(self, texts: range) -> range:
+        """Return the indexes of the nodes that contain these texts."""
+        return range(self.texts[texts.start][0], self.texts[texts.stop - 1][0] + 1)
+
+    def texts_of(self, nodes: range) -> range:
+        """Return the indexes of all texts of some nodes."""
+        start, stop = (bisect_left(self.texts, node, key=itemgetter(0)) for node in (nodes.start, nodes.stop))
+        return range(start, stop)
 
 
 def _words(at: int, text: Node) -> Iterator[_Word]:
@@ -89,10 +95,8 @@ def _join_splits(steps: list[DiffStep], compare: CompareNodes) -> list[DiffStep]
     ranges = diff_ranges([word.token.text for word in old.words], [word.token.text for word in new.words])
     for old_texts, new_texts in _divided_texts(old, new, ranges):
         nodes = old.nodes_of(old_texts), new.nodes_of(new_texts)
-        if nodes[0] is None or nodes[1] is None:
-            continue
         kinds = [[side.nodes[at].kind for at in places] for side, places in ((old, nodes[0]), (new, nodes[1]))]
-        if "list" in kinds[0] and "list" in kinds[1]:
+        if kinds[0] == kinds[1] == ["list"]:
             continue  # Their items are compared on their own.
         if kinds[0] == kinds[1] == ["item"]:
             continue  # Their paragraphs are compared on their own.
@@ -102,8 +106,12 @@ def _join_splits(steps: list[DiffStep], compare: CompareNodes) -> list[DiffStep]
         parts = _old_parts(old, new, old_texts, new_texts, ranges)
         step = DiffStep("restructured", old_nodes=tuple(old.nodes[at] for at in nodes[0]))
         step.new_nodes = tuple(new.nodes[at] for at in nodes[1])
-        step.note = _split_or_join_note(step.old_nodes, step.new_nodes)
         step.inside = [compare_texts(node, parts, compare) for node in step.new_nodes]
+        if kinds == [["list"], ["list", "paragraph"]]:
+            # Say this above the paragraph, because the list may be long.
+            step.inside.insert(1, DiffStep("restructured", note="paragraph unwrapped from an item", inside=[]))
+        else:
+            step.note = _split_or_join_note(step.old_nodes, step.new_nodes)
         return [*_join_splits(before, compare), step, *_join_splits(after, compare)]
     return steps
 
@@ -120,7 +128,8 @@ def _may_have_splits(steps: Sequence[DiffStep]) -> bool:
 
 
 def _word_set(text: str) -> set[str]:
-    words = set(text.split())
+    """Return the words of a text. Words without space between them, such as “tide.ship”, count separately."""
+    words = set(_WORD.findall(text))
     return words if text.isascii() else words | {letter for letter in set(text) if letter >= _FIRST_WITHOUT_SPACES}
 
 
@@ -141,13 +150,34 @@ def _divided_texts(old: _Side, new: _Side, ranges: Sequence[DiffRange]) -> list[
     }
     found: list[tuple[float, range, range]] = []
     for old_texts, new_texts in (*_groups(likely), *_groups(shared)):
+        if len(old_texts) + len(new_texts) == 2:
+            continue
+        old_texts, new_texts = _with_whole_nodes(old, new, likely, old_texts, new_texts)
         kept = sum(count for (i, j), count in shared.items() if i in old_texts and j in new_texts)
         totals = [sum(side.counts[at] for at in texts) for side, texts in ((old, old_texts), (new, new_texts))]
         is_short = min(*(old.counts[i] for i in old_texts), *(new.counts[j] for j in new_texts)) < _MIN_WORDS
-        if len(old_texts) + len(new_texts) > 2 and kept >= (1 if is_short else _MIN_SHARE_KEPT) * max(totals):
+        if kept >= (1 if is_short else _MIN_SHARE_KEPT) * max(totals):
             found.append((kept / max(totals), old_texts, new_texts))
     found.sort(key=lambda each: (-each[0], abs(2 * each[1].start - len(old.texts))))
     return [(old_texts, new_texts) for _, old_texts, new_texts in found]
+
+
+def _with_whole_nodes(
+    old: _Side, new: _Side, likely: Collection[tuple[int, int]], old_texts: range, new_texts: range
+) -> tuple[range, range]:
+    """Return a group with the other texts of its nodes, and with the counterparts of these texts."""
+    while True:
+        whole_old, whole_new = old.texts_of(old.nodes_of(old_texts)), new.texts_of(new.nodes_of(new_texts))
+        pairs = [(i, j) for i, j in likely if i in whole_old or j in whole_new]
+        found_old = range(
+            min([whole_old.start, *(i for i, _ in pairs)]), max([whole_old.stop, *(i + 1 for i, _ in pairs)])
+        )
+        found_new = range(
+            min([whole_new.start, *(j for _, j in pairs)]), max([whole_new.stop, *(j + 1 for _, j in pairs)])
+        )
+        if (found_old, found_new) == (old_texts, new_texts):
+            return old_texts, new_texts
+        old_texts, new_texts = found_old, found_new
 
 
 def _groups(pairs: Collection[tuple[int, int]]) -> list[tuple[range, range]]:
