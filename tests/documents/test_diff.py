@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from octavo.documents.blocks import Run
+from octavo.documents.change_kinds import ChangeKinds
 from octavo.documents.diff import diff
 from octavo.documents.diff_model import (
     AddedBlock,
@@ -281,6 +282,30 @@ def test_short_block_moved_among_siblings_is_a_move() -> None:
         "= 2",
         "> 1 paragraph Yes.",
     ]
+
+
+@pytest.mark.parametrize("code", ["    The tide turns at six.", "```text\nThe tide\nturns at six.\n```"])
+def test_text_that_becomes_code_is_one_change_without_other_words(code: str) -> None:
+    pages = [f"# Tides\n\nOne.\n\n{text}\n\n## End" for text in ("The tide turns at six.", code)]
+    for old, new in (pages, pages[::-1]):
+        found = diff_of(old, new)
+        (entry,) = [entry for entry in found.entries if not isinstance(entry, UnchangedBlocks)]
+        assert isinstance(entry, ChangedBlock)
+        assert entry.notes == (f"{entry.old.kind} → {entry.new.kind}",)
+        assert {entry.old.kind, entry.new.kind} == {"paragraph", "code"}
+        assert (found.size.added, found.size.removed) == (0, 0)
+        assert dict(ChangeKinds(found.entries).counts) == {"code": 1}
+
+
+def test_code_that_repeats_some_words_of_a_paragraph_is_not_its_new_version() -> None:
+    found = diff_of("Run `octavo demo` to see the app.", "```\noctavo demo\n```")
+    assert not any(isinstance(entry, ChangedBlock) for entry in found.entries)
+
+
+def test_image_with_another_address_counts_as_one_word_without_its_caption() -> None:
+    figure = '<figure><img src="a.png" alt=""><figcaption><p>Boats at the quay</p></figcaption></figure>'
+    found = diff_of(figure, figure.replace("a.png", "b.png"))
+    assert (found.size.added, found.size.removed) == (1, 1)
 
 
 def test_page_with_another_text_is_rewritten() -> None:

@@ -125,6 +125,8 @@ def compare_nodes(old: Node, new: Node) -> DiffStep:
         step.inside = _compare_siblings(old.children, new.children)
         if step.settings and new.kind == "figure" and all(inner.status == "same" for inner in step.inside):
             step.inside = None  # The image is shown with the changed setting, not collapsed as unchanged.
+    elif "code" in (old.kind, new.kind):
+        pass  # A paragraph and a code block are shown one below the other, because code keeps its lines.
     elif old.block.runs or new.block.runs:
         if runs_key(old.block.runs) != runs_key(new.block.runs):
             step.parts = diff_runs(old.block.runs, new.block.runs)

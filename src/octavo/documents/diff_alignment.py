@@ -25,6 +25,9 @@ _MIN_HEADING_SIMILARITY = 0.6
 _MIN_ROW_SIMILARITY = 0.5
 """Minimum similarity of two rows without an equal cell."""
 
+_MIN_CODE_SIMILARITY = 0.85
+"""Minimum similarity of a paragraph and a code block. Code next to a paragraph often repeats some of its words."""
+
 TITLED_KINDS = kinds_with("titled")
 
 _MIN_COPIED_SIMILARITY = 0.75
@@ -47,6 +50,7 @@ _COMPATIBLE = {
         ("figure", "paragraph"),
         ("content-ref", "paragraph"),
         ("embed", "paragraph"),
+        ("code", "paragraph"),
     )
 }
 _KINDS_OF_ANY_LENGTH = kinds_with("any length")
@@ -226,6 +230,8 @@ def similarity(old: Node, new: Node) -> float:
             return 0.0
         if {old_kind, new_kind} == {"figure", "paragraph"} and not (_has_image(old) and _has_image(new)):
             return 0.0  # The text of a caption is no image.
+        if {old_kind, new_kind} == {"code", "paragraph"}:
+            return text_similarity(old_text, new_text, _MIN_CODE_SIMILARITY)
         penalty = 0.15
     if old_kind in _OPERATION_KINDS and new_kind in _OPERATION_KINDS and _is_same_operation(old.block, new.block):
         return 0.85 + 0.15 * text_similarity(old_text, new_text) - penalty

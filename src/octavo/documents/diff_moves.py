@@ -348,7 +348,10 @@ def _entry_size(entry: Entry) -> tuple[int, int]:
             kept = min(_count_words(old) - removed, _count_words(new) - added)
             return _count_words(new) - kept, _count_words(old) - kept
         case ChangedBlock(parts=None, old=old, new=new):
-            return (0, 0) if _has_same_text(old, new) else (_count_words(new), _count_words(old))
+            if old.plain().split() != new.plain().split():
+                return _count_words(new), _count_words(old)
+            old_media, new_media = _media(old), _media(new)
+            return (new_media - old_media).total(), (old_media - new_media).total()
         case ChangedBlock(parts=parts, old=old, new=new):
             added, removed = _parts_size(parts)
             if isinstance(parts, ContainerChange) and parts.title is None:
@@ -437,12 +440,12 @@ def _text_size(words: Iterable[TextPart]) -> tuple[int, int]:
     return added, removed
 
 
-def _has_same_text(old: Block, new: Block) -> bool:
-    return old.plain() == new.plain() and _images(old) == _images(new)
-
-
-def _images(block: Block) -> list[tuple[object, ...]]:
-    return [tuple(each.attrs.get(name) for name in ("src", "dark", "alt")) for each in block.walk()]
+def _media(block: Block) -> Counter[tuple[object, ...]]:
+    """Return the images, files and other blocks that count as one word, by their attributes."""
+    names = ("src", "dark", "alt")
+    return Counter(
+        tuple(each.attrs.get(name) for name in names) for each in block.walk() if each.kind in _COUNTED_BLOCKS
+    )
 
 
 def _count_words(block: Block) -> int:

@@ -258,8 +258,9 @@ def changed_attributes(old: Block, new: Block) -> tuple[AttributeChange, ...]:
     """Return the attributes that differ between two blocks."""
     before, after = compared_attributes(old), compared_attributes(new)
     if old.kind != new.kind:
-        before.pop("level", None)
-        after.pop("level", None)
+        for name in ("level", "language"):
+            before.pop(name, None)
+            after.pop(name, None)
     return changed_values(before, after)
 
 
