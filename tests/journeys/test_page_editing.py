@@ -107,8 +107,11 @@ async def test_pages_are_added_renamed_moved_deleted_and_reverted(stage: Stage) 
         await run.press("enter")
         await run.type("Leap seconds")
         await run.press("enter")
-        await run.hear("Added the page Leap seconds in #9")
-        await run.see("+ Leap seconds")
+        await run.hear("Added the page Leap seconds in #9", "Press e to write the text of the page.")
+        await run.see("+ Leap seconds", "page 2 of 2")
+        await run.press("M", "enter")
+        await run.see("New title for Leap seconds")  # Also e acts on the new page.
+        await run.press("escape", "k")
         await run.press("M", "down", "down", "down", "down", "enter")
         await run.see("Delete Time?", "Its 1 subpage will also be deleted.", "Type 1")
         await run.press("1", "enter")
@@ -129,6 +132,19 @@ async def test_pages_are_added_renamed_moved_deleted_and_reverted(stage: Stage) 
         run.app.notices.say("and then")
         await run.press("e")
         await run.hear("and then", "Edit pages in the browser.")
+
+
+async def test_page_added_to_a_change_request_with_other_pages_is_selected(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("ctrl+n", "down", "enter")
+        await run.see("Position of the new page", "After Welcome")
+        await run.press("enter")
+        await run.type("Leap seconds")
+        await run.press("enter")
+        await run.hear("Added the page Leap seconds in #6")
+        await run.see("#6 Say in the quickstart", "+ Leap seconds")
+        await run.press("M", "enter")
+        await run.see("New title for Leap seconds")
 
 
 async def edit_as_yuki(run: Run, page: str, text: str) -> tuple[PageDraftKey, PageDraftKey]:

@@ -119,9 +119,10 @@ class CursorTarget:
         if self.pages_with_editor_draft != previous:
             self._on_editor_drafts()
 
-    def show_saved_page(self, change_request: ChangeRequest) -> None:
+    def show_saved_page(self, change_request: ChangeRequest, page: str) -> None:
         if self._panes.space is not None and self._screen.is_active:
-            self._panes.shell.go(ToChangeRequest(change_request.ref(self._panes.space.ref), change_request))
+            at, block = change_request.ref(self._panes.space.ref), (page, "") if page else None
+            self._panes.shell.go(ToChangeRequest(at, change_request, block=block))
 
     # Reasons why keys do not apply
 

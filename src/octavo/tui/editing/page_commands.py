@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from octavo.data.queries import UNDECIDED
@@ -49,8 +50,8 @@ class EditablePages(Protocol):
     def refresh_drafts(self) -> None:
         """Update the marks of unsent drafts."""
 
-    def show_saved_page(self, change_request: ChangeRequest) -> None:
-        """Update the view after an edit was saved to `change_request`."""
+    def show_saved_page(self, change_request: ChangeRequest, page: str) -> None:
+        """Update the view after an edit of `page` was saved to `change_request`. The id is empty if it is unknown."""
 
 
 class PageEditing:
@@ -79,7 +80,8 @@ class PageEditing:
         page, space = self.pages.selected_page, self.pages.space_ref
         if page is not None and space is not None:
             app, target, block = self._view.shell, self.pages.change_request, self.pages.selected_block
-            self._open(_page_edit(app, space, page[0], page[1], target, self._on_editing_ended, block).start)
+            on_ended = partial(self._on_editing_ended, page[0])
+            self._open(_page_edit(app, space, page[0], page[1], target, on_ended, block).start)
 
     def _open(self, start: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Call `start` in the background. Does nothing while another edit is being opened: the key was pressed twice."""
@@ -95,9 +97,9 @@ class PageEditing:
             if is_whole(self._view):
                 self.pages.refresh_drafts()
 
-    def _on_editing_ended(self, change_request: ChangeRequest | None) -> None:
+    def _on_editing_ended(self, page: str, change_request: ChangeRequest | None) -> None:
         if change_request is not None:
-            self.pages.show_saved_page(change_request)
+            self.pages.show_saved_page(change_request, page)
         elif is_whole(self._view):
             self.pages.refresh_drafts()
 

@@ -12,6 +12,7 @@ from typing import Any
 from octavo.api import change_requests, content
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import ContentEdit, DeletePage, DocumentBody, InsertPage, Page, PageTree, UpdatePage
+from octavo.api.errors import ApiError
 from octavo.api.operation import ContentRef, SpaceRef
 from octavo.data.writes.content_writes import NO_OPERATION, edit
 from octavo.tui.core.dialog_draft import DRAFT_SAVED, DialogDraft
@@ -57,8 +58,8 @@ class TreeEdit:
     title: str = ""
     change_request: ChangeRequest | None = None
     """Change request that receives the edit. None if the user must choose one."""
-    on_saved: Callable[[ChangeRequest], None] | None = None
-    """Called with the change request after the edit was saved."""
+    on_saved: Callable[[ChangeRequest, str], None] | None = None
+    """Called with the change request and the id of the edited page after the edit was saved."""
 
     def show_menu(self) -> None:
         """Open a menu with the edits of the page."""
@@ -195,7 +196,6 @@ class TreeEdit:
                     f"add {title}",
                     f"Added the page {title}",
                     draft,
-                    "Press e to write the text of the page.",
                 )
             )
 
@@ -275,17 +275,20 @@ class TreeEdit:
         action: str,
         message: str,
         draft: DialogDraft | None = None,
-        hint: str = "",
         show_refusal: Callable[[str, ChangeRequest], bool] | None = None,
     ) -> None:
-        """Send an edit and show the result. `hint` is added to the success message. `show_refusal` may show an error of
-        the server in its own way and return True."""
+        """Send an edit and show the result. `show_refusal` may show an error of the server in its own way and return
+        True."""
         with show_progress(self.app, f"Saving to {loaded.target.title}…"):
             change_request = await target_request.find_or_create(self.app, loaded.target)
             if change_request is None:
                 return
             head = loaded.revision or change_request.revision
             outcome = await edit(self.app.session.live, change_request.ref(self.space), head, (change,))
+            page, hint = self.page, ""
+            if outcome.kind == "done" and isinstance(change, InsertPage):
+                page = await self._find_new_page(change_request, loaded.tree)
+                hint = " Press e to write the text of the page." if page else ""
         title = f"#{change_request.number} {change_request.title}"
         can_retry = outcome.kind == "refused" and outcome.message != NO_OPERATION
         if can_retry and show_refusal is not None and show_refusal(outcome.message, change_request):
@@ -297,9 +300,20 @@ class TreeEdit:
         if draft is not None:
             draft.delete()
         target_request.record_edit(self.app, self.space, change_request)
-        self.app.say(f"{message} in {title}. {hint}".rstrip())
+        self.app.say(f"{message} in {title}.{hint}")
         if self.on_saved is not None:
-            self.on_saved(change_request)
+            self.on_saved(change_request, page)
+
+    async def _find_new_page(self, change_request: ChangeRequest, before: PageTree) -> str:
+        """Return the id of the page that a change request has in addition to `before`. Empty if there are none or
+        several, or if the pages could not be loaded."""
+        try:
+            tree = await self.app.session.live.fetch(content.ListPages(at=change_request.ref(self.space)))
+        except ApiError:
+            return ""  # The page is added nevertheless.
+        known = {page.id for page in before.walk()}
+        added = [page.id for page in tree.walk() if page.id not in known]
+        return added[0] if len(added) == 1 else ""
 
 
 def parent_choices(tree: PageTree, moved: str) -> list[Choice[str]]:

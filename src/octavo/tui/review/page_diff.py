@@ -402,7 +402,8 @@ class PageDiff:
         if self._wanted_block is not None and self._pages.select_entry(self._wanted_block[0]):
             self._pending_step, self._wanted_block = _PendingStep(*self._wanted_block), None
             self.show()
-            self._view.call_after_refresh(self.pane.focus)
+            if self._pending_step.goal:
+                self._view.call_after_refresh(self.pane.focus)
 
     def _show_thread(self, thread: Comment) -> None:
         if self.go_to_thread(thread):
@@ -568,5 +569,7 @@ class PageDiff:
     def refresh_drafts(self) -> None:
         """Do nothing: only the page view shows the unsent drafts."""
 
-    def show_saved_page(self, change_request: ChangeRequest) -> None:
-        """Do nothing: the change request reloads."""
+    def show_saved_page(self, change_request: ChangeRequest, page: str) -> None:
+        """Select the page once the change request has reloaded, for example after the page was added."""
+        if page and page != self._pages.key:
+            self._wanted_block = (page, "")
