@@ -78,6 +78,24 @@ async def test_undo_of_half_sent_replies_says_how_many_are_posted(
     assert [drafts.get(f"reply {each.id}") for each in about] == [None, "Done.", "Done."]
 
 
+async def test_undo_of_sent_comments_and_replies_gives_the_reason_once(
+    outbox: ManualOutbox, here: SpaceRef, ask: Ask, clock: Clock
+) -> None:
+    about, body = await thread(ask, here, user="mia"), Markdown(markdown="Done.")
+    await outbox.add_all(
+        [
+            NewWrite(comments.CreateReply(at=here, comment_id=about.id, body=body), "reply"),
+            NewWrite(comments.Create(at=here, body=body), "comment"),
+        ]
+    )
+    clock.forward(seconds=outbox.undo_seconds)
+    await outbox.send_due()
+    assert outbox.entries == ()
+    undone = await outbox.undo_newest()
+    assert undone
+    assert undone.message == "Could not undo: the comment has already been posted. Delete the comment instead."
+
+
 @pytest.mark.parametrize("arrives", [True, False])
 async def test_resolve_in_flight_is_undone_after_its_outcome_is_known(
     arrives: bool, outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock

@@ -129,7 +129,10 @@ async def test_pending_comments_are_sent_without_a_review(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_changes_of_seven(run)
         await add_pending_comment(run, "Say which zone.")
-        await run.press("H", "ctrl+s")
+        await run.press("H")
+        await run.see("1 pending comment in your review of #7", "e edit")
+        assert "accept" not in run.keybar  # Only proposed notes can be accepted.
+        await run.press("ctrl+s")
         await run.hear("Sending 1 pending comment on #7 without a review…")
         await run.sent()
         await run.see("● 2 open", "┊ ● Mara Lindqvist · 0s · open")
@@ -160,12 +163,16 @@ async def test_comments_stay_pending_when_the_change_request_was_edited(stage: S
     async with stage.play(start="changes") as run:
         await open_changes_of_seven(run)
         await add_pending_comment(run, "Say which zone.")
+        await run.press("c")
+        await run.type("```suggestion\nAll times are **UTC**.\n```")
+        await run.press("ctrl+t")
+        await run.see("◌ 2 pending comments")
         await run.press("a")
-        await run.see("1 pending comment will be sent with the review:")
+        await run.see("2 pending comments will be sent with the review:", "Time and time zones: All times are UTC.")
         await run.ask(change_requests.Update(at=await ref_of_seven(run), status="archived"), MARA)
         await run.press("ctrl+s")
         await run.hear("The change request is archived now. Your comments are still pending.")
-        await run.see("◌ 1 pending comment")
+        await run.see("◌ 2 pending comments")
 
 
 @pytest.mark.before_release

@@ -378,6 +378,8 @@ async def test_approval_with_a_comment_is_sent(stage: Stage) -> None:
         await run.see("✓ 2 approved", "✓ Mara Lindqvist")
         (sent,) = run.gate.sent(reviews.Submit)
         assert sent.comment == Markdown(markdown="Clear now.")
+        await run.press("u")
+        await run.hear("You cannot undo your review by pressing u. To withdraw the review, press w.")
 
 
 @pytest.mark.before_release
@@ -501,6 +503,9 @@ async def test_x_on_a_change_request_points_to_archive(stage: Stage) -> None:
         await run.see("Archive #7 Show what a refused time looks like?")
         await run.press("y")
         await run.hear("Archived #7")
+        await run.press("u")
+        await run.hear("Reopened #7")
+        assert [each.status for each in run.gate.sent(change_requests.Update)] == ["archived", "open"]
 
 
 @pytest.mark.long

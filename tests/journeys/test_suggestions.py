@@ -105,6 +105,8 @@ async def test_suggestion_is_shown_as_a_diff_applied_and_undone(stage: Stage) ->
         await run.see("✓ applied to the page")
         await run.press("a")
         await run.hear("Time and time zones already has the suggested text. Press d to resolve the thread.")
+        await run.press("d", "a")
+        await run.hear("Time and time zones already has the suggested text.")
         assert len(run.gate.sent(content.Edit)) == 1
 
 

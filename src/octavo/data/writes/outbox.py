@@ -555,9 +555,11 @@ def _opposite(entry: OutboxEntry) -> tuple[_EntryUndo, list[NewWrite]]:
 
 
 def _undo_message(results: Sequence[_EntryUndo]) -> str:
-    """Return one sentence for each action, such as `Canceled: resolve the thread, 76 of 77 (1 was already sent).`"""
+    """Return one sentence for each action, such as `Canceled: resolve the thread, 76 of 77 (1 was already sent).` Actions
+    with the same sentence share the sentence."""
     actions = dict.fromkeys(result.entry.action for result in results)
-    return " ".join(_sentence(action, [each for each in results if each.entry.action == action]) for action in actions)
+    sentences = (_sentence(action, [each for each in results if each.entry.action == action]) for action in actions)
+    return " ".join(dict.fromkeys(sentences))
 
 
 def _sentence(action: str, results: Sequence[_EntryUndo]) -> str:

@@ -374,7 +374,7 @@ def describe_pending(
     lines = [f"{plural(len(pending), 'pending comment')} will be sent with the review:"]
     for entry in pending[:MAX_LISTED]:
         about = f" ({note(entry)})" if note(entry) else ""
-        lines.append(f"• {location_label(entry, titles)}: {shorten(' '.join(entry.facts.text.split()), 60)}{about}")
+        lines.append(f"• {location_label(entry, titles)}: {shorten(one_line_text(entry.facts.text), 60)}{about}")
     if len(pending) > MAX_LISTED:
         lines.append(f"and {len(pending) - MAX_LISTED} more. Press H to show all.")
     return lines

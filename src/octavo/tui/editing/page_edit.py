@@ -426,7 +426,8 @@ def apply_to_page(
             )
         match result.result.results[0][1]:
             case "same":
-                return SendResult("refused", f"{title} already has the suggested text. Press d to resolve the thread.")
+                next_step = " Press d to resolve the thread." if thread.is_open else ""
+                return SendResult("refused", f"{title} already has the suggested text.{next_step}")
             case "gone":
                 return SendResult(
                     "refused", "Could not apply the suggestion: the page was deleted from this change request."

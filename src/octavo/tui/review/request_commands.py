@@ -191,6 +191,7 @@ def _request_reviews(app: Shell, target: RequestTarget, people: list[str], names
         request_reviews(app.session.live, target.at, people),
         message=f"Requested a review of {target.name} from {names_text}",
         on_success=on_requested,
+        no_undo_reason="You cannot undo the review request by pressing u. To withdraw the request, press V.",
     )
 
 
@@ -201,6 +202,7 @@ def _withdraw(app: Shell, target: RequestTarget, user_id: str, name: str) -> Non
         send_unchecked(app.session.live, op, f"Could not {action}"),
         message=f"Withdrew the review request sent to {name}",
         on_success=lambda _: target.view.refresh_data(),
+        no_undo_reason="You cannot undo the withdrawal by pressing u. To request the review again, press V.",
         is_visible=True,
     )
 
@@ -365,6 +367,7 @@ def _send_details(app: Shell, target: RequestTarget, changes: dict[str, Any], dr
         send_unchecked(app.session.live, op, f"Could not {action}", edit),
         message=f"Saved the details of {name}",
         on_success=drop_drafts,
+        no_undo_reason=f"You cannot undo the change to {name} by pressing u. To edit the details again, press E.",
         failure_hint=dialog_draft.DRAFT_SAVED,
         is_visible=True,
     )

@@ -184,6 +184,7 @@ async def _open_withdraw_dialog(app: Shell, target: RequestTarget) -> None:
             withdraw_review_by_request(live, at, mine),
             message=f"Withdrew your review of {name}",
             on_success=lambda _: target.view.refresh_data(),
+            no_undo_reason="You cannot undo the withdrawal by pressing u. Submit another review instead.",
         )
 
     summary = f"You approved {name}." if mine.status == "approved" else f"You requested changes on {name}."
@@ -240,6 +241,7 @@ def _submit(app: Shell, target: RequestTarget, status: Verdict, comment: str, dr
         message=f"Approved {name}" if approves else f"Requested changes on {name}",
         on_success=on_submitted,
         failure_hint=dialog_draft.DRAFT_SAVED if comment else "",
+        no_undo_reason="You cannot undo your review by pressing u. To withdraw the review, press w.",
     )
 
 
@@ -253,6 +255,10 @@ _EMPTY_TEXT = "No pending comments. To add a comment to your review, press ctrl+
 
 ListedComment: TypeAlias = OutboxEntry | ProposedNote
 """A pending comment, or a note that a program proposes."""
+
+
+def _is_note(_: Shell, chosen: ListedComment) -> bool:
+    return isinstance(chosen, ProposedNote)
 
 
 def _why_no_note(_: Shell, chosen: ListedComment) -> str | None:
@@ -289,8 +295,8 @@ COMMENT_COMMANDS: Commands[ListedComment] = Commands(
     "held",
     (
         Command("show", "enter", "Show on page", "Show the comment on its page", run=lambda app, chosen: app.screen.dismiss(chosen)),
-        Command("accept", "apostrophe", "Accept", "Add the proposed note to your review", writes=True, run=_accept, why_not=_why_no_note),
-        Command("accept_all", "A", "Accept all", "Accept all proposed notes of this program", writes=True, run=_accept_all, why_not=_why_no_note),
+        Command("accept", "apostrophe", "Accept", "Add the proposed note to your review", writes=True, run=_accept, why_not=_why_no_note, applies=_is_note),
+        Command("accept_all", "A", "Accept all", "Accept all proposed notes of this program", writes=True, run=_accept_all, why_not=_why_no_note, applies=_is_note),
         Command("edit", "e", "Edit", "Edit the comment; a proposed note is then accepted", writes=True, run=_edit),
         Command("drop", "X", "Remove", "Remove the comment, or discard the proposed note", run=_remove),
         Command("undo", "u", "Undo", "Undo the last change", run=lambda app, _: app.writes.undo(), shown=False),

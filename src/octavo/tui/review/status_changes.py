@@ -140,12 +140,18 @@ def open_archive_dialog(app: Shell, at: ChangeRequestRef, change_request: Change
     """Open the dialog to archive a change request, or to reopen an archived change request."""
     archived = change_request.status == "archived"
     verb, done, status = ("Reopen", "Reopened", "open") if archived else ("Archive", "Archived", "archived")
-    op = change_requests.Update(at=at, status=status)
+    name = f"#{change_request.number}"
+
+    def update(status: str, action: str) -> Coroutine[Any, Any, SendResult[ChangeRequest]]:
+        op = change_requests.Update(at=at, status=status)
+        return send_unchecked(app.session.live, op, f"Could not {action}")
 
     def on_answer(answer: Confirmed) -> None:
-        action = f"{verb.lower()} #{change_request.number}"
-        sending = send_unchecked(app.session.live, op, f"Could not {action}")
-        app.writes.send(action, sending, message=f"{done} #{change_request.number}", is_visible=True)
+        action, undo_action = f"{verb.lower()} {name}", f"{'archive' if archived else 'reopen'} {name}"
+        undo_message = f"{'Archived' if archived else 'Reopened'} {name}"
+        undo = DirectUndo(undo_action, lambda: update(change_request.status, undo_action), undo_message)
+        sending = update(status, action)
+        app.writes.send(action, sending, message=f"{done} {name}", make_undo=lambda _: undo, is_visible=True)
 
     intro = (
         "The change request will move back to the “Open” tab."
