@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -11,9 +12,12 @@ from octavo.api.bodies import Markdown
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import DocumentBody, GetRawPage, UpdatePage
 from octavo.api.operation import ChangeRequestRef, SpaceRef
+from octavo.client.responses import Application
 from octavo.tui.review import request_preview
+from octavo.tui.review.request_list import RequestListScreen
 from tests.journeys.faulty_server import altered
 from tests.journeys.stage import MARA, Run, Stage
+from tests.journeys.test_background_refresh import wait_while_requests_wait
 from tests.journeys.test_reviewing import open_change_request, select_change_request
 
 HARBOUR = SpaceRef(space_id="harbour-api")
@@ -276,3 +280,29 @@ async def test_status_of_invisible_rows_is_not_requested(stage: Stage) -> None:
         after = {op.at.change_request_id for op in run.gate.sent(reviews.ListRequested)}
         assert before < after
         assert len(before) < 5
+
+
+@pytest.mark.before_release
+async def test_prediction_continues_when_other_rows_are_shown(stage: Stage) -> None:
+    paths: list[str] = []
+    is_released = asyncio.Event()
+
+    def behind(platform: Application) -> Application:
+        async def respond(scope: Any, receive: Any, send: Any) -> None:
+            if "/revisions/" in scope["path"]:
+                paths.append(scope["path"])
+                await is_released.wait()
+            await platform(scope, receive, send)
+
+        return respond
+
+    async with stage.play(start="changes", behind=behind, shut=True) as run:
+        run.gate.open()
+        await wait_while_requests_wait(lambda: len(paths) == 3, "load the revisions of a merge")
+        screen = run.app.screen
+        assert isinstance(screen, RequestListScreen)
+        screen._follow_visible_rows()  # as after each new list, filter or resize
+        await asyncio.sleep(0.1)
+        is_released.set()
+        await run.see("may conflict")
+        assert len(paths) == len(set(paths)), "each revision must be requested once"

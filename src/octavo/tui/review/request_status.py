@@ -310,6 +310,9 @@ class StatusLoader:
         self._facts: dict[str, _LoadedFacts] = {}
         self._followed: OrderedDict[str, ChangeRequest] = OrderedDict()
         self._prediction_lock = asyncio.Lock()
+        self._unpredicted: list[ChangeRequest] = []
+        """The change requests on the screen whose merge is to be predicted."""
+        self._is_predicting = False
         self._loading: set[str] = set()
         """IDs of the change requests whose facts are being loaded for the whole list."""
 
@@ -318,6 +321,7 @@ class StatusLoader:
         for each in tuple(self._followed):
             self._unfollow(each)
         self.stop_loading()
+        self._unpredicted = []
         self._facts.clear()
 
     def status_of(self, change_request: ChangeRequest) -> RequestStatus:
@@ -349,9 +353,11 @@ class StatusLoader:
         for each in tuple(self._followed):
             if len(self._followed) > MAX_FOLLOWED and each not in shown_ids:
                 self._unfollow(each)
-        unpredicted = [each for each in listed if self._lacks_prediction(each)]
-        if unpredicted:
-            self._view.run_worker(self._predict_all(unpredicted), exclusive=True, group="conflicts on show")
+        self._unpredicted = [each for each in listed if self._lacks_prediction(each)]
+        if self._unpredicted and not self._is_predicting:
+            # Not restarted for other rows: that would send the requests of the current prediction again.
+            self._is_predicting = True
+            self._view.run_worker(self._predict_visible())
 
     def load(self, change_requests: Iterable[ChangeRequest], facts: Collection[StatusFact]) -> None:
         """Load the missing facts of the change requests."""
@@ -447,9 +453,12 @@ class StatusLoader:
             facts.listed, facts.listed_since = sides, self._view.live.now()
         return needs_prediction(change_request) and facts.predicted_for != sides
 
-    async def _predict_all(self, change_requests: Sequence[ChangeRequest]) -> None:
-        for change_request in change_requests:
-            await self._predict(change_request)
+    async def _predict_visible(self) -> None:
+        try:
+            while self._unpredicted:
+                await self._predict(self._unpredicted.pop(0))
+        finally:
+            self._is_predicting = False
 
     async def _predict(self, change_request: ChangeRequest) -> None:
         async with self._prediction_lock:
