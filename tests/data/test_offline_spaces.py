@@ -133,7 +133,36 @@ async def test_only_changed_content_is_downloaded_again(
     await ask(comments.CreateReply(at=space.ref, comment_id=thread.id, body=Markdown(markdown="I do.")), "ada")
     offline.add(space)
     await offline.wait_idle()
-    assert take_requests(gate) - quiet == Counter({"comments.ListReplies": 1})
+    changed = Counter({"comments.ListReplies": 1, "change_requests.ListOfOrganization": 4})
+    assert take_requests(gate) - quiet == changed
+
+
+async def test_lists_of_the_organization_are_loaded_once_for_several_spaces(
+    offline: OfflineSpaces, gate: RequestGate, space: Space, ask: Ask, clock: Clock
+) -> None:
+    other = await space_with(ask, tides="# Tides")
+    for each in (space, other):
+        offline.add(each)
+    await offline.wait_idle()
+    assert take_requests(gate)["change_requests.ListOfOrganization"] == 4
+    clock.forward(minutes=1)
+    offline.add(other)
+    await offline.wait_idle()
+    assert take_requests(gate)["change_requests.ListOfOrganization"] == 4
+
+
+async def test_space_is_refreshed_although_the_clock_was_set_back(
+    offline: OfflineSpaces, gate: RequestGate, space: Space, ask: Ask, clock: Clock
+) -> None:
+    offline.add(space)
+    await offline.wait_idle()
+    take_requests(gate)
+    clock.forward(hours=-2)
+    thread = next(each for each in (await ask(comments.List(at=space.ref))).items if not each.replies)
+    await ask(comments.CreateReply(at=space.ref, comment_id=thread.id, body=Markdown(markdown="I do.")), "ada")
+    offline.add(space)
+    await offline.wait_idle()
+    assert take_requests(gate)["comments.ListReplies"] == 1, "only a new list of threads shows the reply"
 
 
 async def test_later_rounds_keep_copies_of_unchanged_content(

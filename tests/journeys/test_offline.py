@@ -7,7 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from octavo.api import comments
+from octavo.api import comments, spaces
+from octavo.api.operation import SpaceRef
+from octavo.data.writes.machine import NewWrite
 from octavo.tui.core.view import TopBar
 from octavo.tui.widgets.commands import active_commands
 from tests.journeys.stage import MARA, Run, Stage
@@ -158,3 +160,20 @@ async def test_large_space_shows_its_size_and_asks_before_the_download(
         await run.see("Make Harbour API available offline?", "pages (about")
         await run.press("n")
         assert run.app.session.offline.all == ()
+
+
+@pytest.mark.before_release
+async def test_write_refreshes_an_offline_space_only_after_it_was_sent(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.see("Harbour API › Welcome")
+        await make_available_offline(run)
+        before = len(run.gate.sent(spaces.Get))
+        resolve = comments.Update(at=SpaceRef(space_id=HARBOUR), comment_id="t62", resolved=True)
+        run.app.writes.queue(NewWrite(resolve, "resolve the thread"), message="Resolved the thread.")
+        await run.until(lambda: bool(run.app.session.outbox.entries), "queue the write")
+        await run.settle()
+        assert len(run.gate.sent(spaces.Get)) == before, "the server does not know the write yet"
+        await run.later(seconds=run.app.settings.undo_seconds + 1)
+        await run.until(lambda: not run.app.session.outbox.entries, "send the write")
+        await run.settle()
+        assert len(run.gate.sent(spaces.Get)) - before <= 1

@@ -109,7 +109,8 @@ def is_due(want: Want, version: Version | None, now: datetime) -> bool:
     is not on disk."""
     if version is None or not want.stamp or version.stamp != want.stamp:
         return True
-    return want.max_age is not None and now - version.requested_at >= want.max_age
+    # A version from the future is due too: the clock was set back.
+    return want.max_age is not None and not timedelta() <= now - version.requested_at < want.max_age
 
 
 def recheck(

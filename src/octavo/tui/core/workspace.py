@@ -545,7 +545,9 @@ class Workspace:
             items = (each if each.organization else each.model_copy(update=added) for each in snapshot.value.items)
             snapshot = replace(snapshot, value=snapshot.value.model_copy(update={"items": tuple(items)}))
         self.spaces = snapshot
-        if self._session is not None and snapshot.value is not None and not snapshot.loading and snapshot.error is None:
+        # The counters contain unconfirmed writes. With them, each write would seem to change the space twice.
+        is_from_server = not (snapshot.loading or snapshot.error or snapshot.pending)
+        if self._session is not None and snapshot.value is not None and is_from_server:
             self._session.offline.refresh_changed(snapshot.value.items)
         self.spaces_changed.publish(None)
         self._publish_frame()
