@@ -140,6 +140,17 @@ async def test_enter_opens_a_site_and_esc_leaves_it(stage: Stage) -> None:
         await run.see("Sites › Saltmarsh Docs › Structure")
 
 
+async def test_empty_table_uses_the_space_of_the_details(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        details = browser(run).query_one(Details)
+        await open_table(run, "invite links")
+        await run.see("No invite links.")
+        assert not details.display
+        await open_table(run, "teams")
+        await run.see("Harbour software")
+        assert details.display
+
+
 @pytest.mark.before_release
 async def test_table_keys_pressed_while_loading_apply_after_loading(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin", shut=True) as run:

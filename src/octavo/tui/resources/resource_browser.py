@@ -478,6 +478,8 @@ class BrowserScreen(ListView[Any]):
                 resource, item = resource.item_of(item)
             facts = self._detail_loader.details_of(resource, self.level.arguments, item)
             self.query_one(Details).show(resource, item, self.name_of, facts)
+            if not self.rows.state.shows_loading:  # While a table loads, the screen keeps its layout.
+                self.set_class(not self.rows.items, "-empty")
 
     def _render_table_row(self, resource: Resource[Any]) -> Row:
         op = resource.list_operation(self.level.arguments)
