@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from octavo.api import sites
 from octavo.api.errors import NotFound
 from octavo.tui.resources import organization_resources, resource_commands, site_resources
 from octavo.tui.resources.form import FormDialog
@@ -25,7 +26,7 @@ from octavo.tui.widgets.chooser import Picker
 from octavo.tui.widgets.confirm import ConfirmDialog
 from octavo.tui.widgets.text_inputs import TextEditor
 from tests.journeys.resource_samples import ALWAYS_CHECKED_KEYS, BARE_SITE_TITLE, NOOR, FieldTexts, Forms, changes
-from tests.journeys.stage import Run, Stage
+from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_resources import browser, is_loaded, open_table
 from tests.tui.resources.test_declarations import all_of
 
@@ -271,3 +272,15 @@ async def manage(full_stage: Stage, start: str, kinds: set[str]) -> None:
         visitor = TableVisitor(run, Forms(run.app, lambda op: run.ask(op, NOOR), run.platform.world), font, kinds)
         await visitor.cover_level()
     assert visitor.done == {each for _, kind in all_of(VIEWS[start]) if kind.name in kinds for each in writable(kind)}
+
+
+async def test_undo_of_a_creation_says_if_the_creator_may_not_delete(stage: Stage) -> None:
+    async with stage.play(MARA, start="sites") as run:
+        await run.press("ctrl+n")
+        await run.see("New site")
+        await run.type("Tides")
+        await run.press("ctrl+s")
+        await run.hear("Created Tides.")
+        await run.press("u")
+        await run.hear("You need permission to administer Tides to delete sites. Ask an organization admin for access.")
+        assert not run.gate.sent(sites.Delete)

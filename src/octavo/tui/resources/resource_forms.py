@@ -44,11 +44,11 @@ def open_create_form(
     def on_sent(sent: SubmittedForm) -> None:
         operation, response = sent.operation, sent.response
         name = _of_response(resource.title, response)
-        undo = (
-            _undo_creation(live, resource, arguments, operation, response)
-            if undo_factory is None
-            else _undo_roles(live, operation, undo_factory)
-        )
+        why_no_undo = _why_not_deletable(resource, response)
+        if undo_factory is not None:
+            undo = _undo_roles(live, operation, undo_factory)
+        else:
+            undo = None if why_no_undo else _undo_creation(live, resource, arguments, operation, response)
         notice = f"Created {name}." if name else f"Created the {resource.singular}."
         app.say(
             notice if resource.creation_notice is None else resource.creation_notice(operation, response),
@@ -57,14 +57,10 @@ def open_create_form(
         if undo is not None:
             app.writes.set_undo(undo)
         else:
-            app.writes.forbid_undo(
-                f"You cannot undo “{resource.create_label}” by pressing u."
-                + (
-                    f" To {resource.delete_verbs[0]} the {resource.singular}, select the {resource.singular} and press X."
-                    if resource.delete is not None
-                    else ""
-                )
-            )
+            hint = why_no_undo
+            if not hint and resource.delete is not None:
+                hint = f"To {resource.delete_verbs[0]} the {resource.singular}, select the {resource.singular} and press X."
+            app.writes.forbid_undo(f"You cannot undo “{resource.create_label}” by pressing u. {hint}".rstrip())
         if key := _of_response(resource.key, response):
             on_created(key)
         if resource.after_write is not None:
@@ -254,6 +250,15 @@ def _reverse_edit(operation: Operation[Any], previous: Model, arguments: Argumen
         return build_operation(type(operation), {**arguments, **values})
     except ValidationError:
         return None  # The previous value is not valid in a request, for example a role of a newer server.
+
+
+def _why_not_deletable(resource: Resource[Any], response: Any) -> str:
+    """Return why the user cannot delete a new item, although the user could create it. Empty if the user can, or if the
+    server decides."""
+    if not resource.permissions.on_item or not isinstance(response, Model):
+        return ""
+    sources, verb = (resource.permission_source(response),), f"{resource.delete_verbs[0]} {resource.plural}"
+    return why_no_permission(sources, resource.permissions.delete, verb, resource.singular) or ""
 
 
 def _undo_creation(
