@@ -140,6 +140,13 @@ async def test_enter_opens_a_site_and_esc_leaves_it(stage: Stage) -> None:
         await run.see("Sites › Saltmarsh Docs › Structure")
 
 
+async def test_empty_table_says_how_to_create_an_item_or_why_not(stage: Stage) -> None:
+    for person, hint in ((NOOR, "create the first invite link."), (MARA, "Ask an")):
+        async with stage.play(person, start="admin") as run:
+            await open_table(run, "invite links")
+            await run.see("No invite links.", hint)
+
+
 async def test_empty_table_uses_the_space_of_the_details(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         details = browser(run).query_one(Details)

@@ -408,7 +408,8 @@ class BrowserScreen(ListView[Any]):
         self.rows.columns = self.table.headings()
         reason = self._unavailable_reason(resource)
         self.rows.state.empty = reason or resource.empty_text or f"No {resource.plural}."
-        self.rows.state.hint = _hint(resource, reason, self.level.parent)
+        why_not_create = resource_commands.why_not_create(self.shell, self.level.create_target())
+        self.rows.state.hint = _hint(resource, reason, self.level.parent, why_not_create)
         if snapshot.value is not None:
             items = self.table.sort_items(_derived_items(self, resource, snapshot.value), self.name_of)
             if isinstance(snapshot.value, ListPage):
@@ -546,9 +547,9 @@ class BrowserScreen(ListView[Any]):
         super().refresh_data()
 
 
-def _hint(resource: Resource[Any], reason: str | None, parent: Any) -> str:
-    """Return the text below the sentence of an empty table: its description, then how to create an item. A table with
-    its own sentence, or without creation, gets its description, else its `read_only_reason`.
+def _hint(resource: Resource[Any], reason: str | None, parent: Any, why_not_create: str | None) -> str:
+    """Return the text below the sentence of an empty table: its description, then how to create an item, or why the user
+    cannot. A table with its own sentence, or without creation, gets its description, else its `read_only_reason`.
 
     If the table could not be loaded for `reason`, return how to retry. If it is unavailable for `parent`, return its
     description.
@@ -557,6 +558,8 @@ def _hint(resource: Resource[Any], reason: str | None, parent: Any) -> str:
         return resource.description if resource.unavailable_reason(parent) is not None else "Press r to retry."
     if resource.empty_text or (resource.create is None and resource.add_item is None):
         return resource.description or resource.read_only_reason
+    if why_not_create:
+        return f"{resource.description} {why_not_create}".lstrip()
     return f"{resource.description} Press ctrl+n to {as_clause(resource.create_title) or f'create the first {resource.singular}'}.".lstrip()
 
 

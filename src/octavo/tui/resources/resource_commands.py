@@ -217,7 +217,8 @@ def _create(app: Shell, target: CreateTarget) -> None:
     resource_forms.open_create_form(app, target.resource, target.arguments, target.on_created)
 
 
-def _why_not_create(app: Shell, target: CreateTarget) -> str | None:
+def why_not_create(app: Shell, target: CreateTarget) -> str | None:
+    """Return why the user cannot create an item in a table. None if the user can."""
     resource = target.resource
     if resource.is_single and target.row is not None:
         return f"The {resource.singular} already exists. Press e to edit it."
@@ -332,7 +333,7 @@ def _copy(app: Shell, selection: Selection) -> None:
 CREATE_COMMANDS: Commands[CreateTarget] = Commands(
     "resource",
     (
-        Command("create", "ctrl+n", "New", "Create an item", run=_create, why_not=_why_not_create, writes=True,
+        Command("create", "ctrl+n", "New", "Create an item", run=_create, why_not=why_not_create, writes=True,
                 title_now=lambda _, target: target.resource.create_label if target.resource.create or target.resource.add_item else None),
         Command("ask", "t", "Test", "Test a link on the site, or search the site", run=_run_command, why_not=_why_not_run_command,
                 is_available=lambda _, target: target.resource.command is not None,
