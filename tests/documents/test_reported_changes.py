@@ -428,6 +428,14 @@ CHANGES = {
         f"## Berth\n\nWhere it lies.\n\n## Editable boat\n\n{FIELDS}\n## Pier\n\nLast.",
         f"## New boat\n\n{FIELDS}\n## Berth\n\nWhere it lies.\n\n## Editable boat\n\n{FIELDS.replace(OWNER, '')}\n## Pier\n\nLast.",
     ),
+    "a renamed heading above another with its old text": (
+        "# Tides\n\n## Tides\n\nThe tide turns at six.\n\n## Boats\n\nThey wait.",
+        "# The harbour\n\n## Tides\n\nIt turns when the moon is full.\n\n## Boats\n\nThey wait.",
+    ),
+    "headings of the same text, each at a deeper level": (
+        "# Tides\n\n## Tides\n\nThe tide turns at six.\n\n## Boats\n\nThey wait.",
+        "## Tides\n\n### Tides\n\nThe tide turns at six.\n\n### Boats\n\nThey wait.",
+    ),
     "a heading in place, past which others moved": (
         f"### Name of `Boat`\n\n### `next()` → `Berth`\n\n{PIER_TABLE}\n### `list(String pier)` → `Boat`\n\n"
         f"### `list(String pier, List owners)` → `Boat`\n\n### `move(Boat boat)` → `void`\n\n{MOVES_BOATS}",
@@ -888,6 +896,20 @@ EXPECTED_LINES = {
         "  + item Berth of the barge / Number: 000000000000000000000005",
         *_other_berth("~ paragraph", 4, 6, "Berth of the [+small ]ferry"),
         "  + item Berth of the tug / Number: 000000000000000000000007",
+    ],
+    "a renamed heading above another with its old text": [
+        "~ heading Tides => heading The harbour",
+        "= 1",
+        "~ paragraph",
+        "  [-The tide ][+It ]turns [-at six][+when the moon is full].",
+        "= 2",
+    ],
+    "headings of the same text, each at a deeper level": [
+        "~ heading, level: 1 → 2",
+        "~ heading, level: 2 → 3",
+        "= 1",
+        "~ heading, level: 2 → 3",
+        "= 1",
     ],
     "a heading replaced by one with some of its letters": [
         "= 1",

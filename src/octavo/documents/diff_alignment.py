@@ -68,7 +68,7 @@ _MAX_PAIRS = 250_000
 def align(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
     """Pair the blocks of two sides without changing their order. A block without a counterpart is paired with None."""
     pairs: list[Pair] = []
-    found = _join_across_islands(diff_ranges(_alignment_keys(old), _alignment_keys(new)), old, new)
+    found = _join_across_islands(diff_ranges(*_alignment_keys(old, new)), old, new)
     gaps = [each for each in found if not each.equal]
     moved = _unique_equal_numbers(
         [node for gap in gaps for node in old[gap.i1 : gap.i2]],
@@ -83,9 +83,20 @@ def align(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
     return pairs
 
 
-def _alignment_keys(nodes: Sequence[Node]) -> list[Hashable]:
-    """Return a key for each block. Headings of different levels with the same text have equal keys."""
-    return [node.text if node.block.kind == "heading" else node.number for node in nodes]
+def _alignment_keys(old: Sequence[Node], new: Sequence[Node]) -> list[list[Hashable]]:
+    """Return a key for each block of each side. Headings of different levels with the same text have equal keys. If one
+    of these headings was added or removed, those that are on both sides keep a key of their own."""
+    texts, numbers = (
+        [Counter(key(node) for node in side if node.kind == "heading") for side in (old, new)]
+        for key in (lambda node: node.text, lambda node: node.number)
+    )
+
+    def key(node: Node) -> Hashable:
+        is_counted_alike = texts[0][node.text] == texts[1][node.text]
+        is_on_both_sides = numbers[0][node.number] == numbers[1][node.number] == 1
+        return node.text if node.kind == "heading" and (is_counted_alike or not is_on_both_sides) else node.number
+
+    return [[key(node) for node in side] for side in (old, new)]
 
 
 def _join_across_islands(ranges: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]) -> Sequence[DiffRange]:

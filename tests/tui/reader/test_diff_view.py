@@ -144,6 +144,17 @@ def test_blocks_around_an_unchanged_block_with_a_thread_are_shown_or_counted(com
     assert [text for text in dict.fromkeys(shown) if text] == [block.plain() for block in after.blocks]
 
 
+@pytest.mark.parametrize("block", ["```sh\nmake install all\n```", "![A boat](boat.png)"])
+def test_unchanged_block_that_was_wrapped_is_shown_below_the_note(block: str) -> None:
+    wrapped = f'{{% tabs %}}\n{{% tab title="" %}}\n{block}\n{{% endtab %}}\n{{% endtabs %}}'
+    below = "\n\n".join(f"Paragraph {number} stays as it is." for number in range(9))
+    old, new = (parse(f"# Install\n\n{part}\n\n{below}") for part in (wrapped, block))
+    units = build_diff(diff(old, new), ContextSize(), {}).complete().units
+    index = next(index for index, unit in enumerate(units) if unit.kind == "note")
+    assert units[index].text == "unwrapped from tabs"
+    assert units[index + 1].block is new.blocks[1]
+
+
 async def test_next_and_previous_change_are_selected_and_counted() -> None:
     app = view_app()
     async with app.run_test(size=(80, 20)) as pilot:

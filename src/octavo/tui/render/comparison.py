@@ -510,14 +510,16 @@ def _line_limits(placed: Sequence[PlacedUnit | CollapsedBlocks], context_size: C
     after = _distances(placed)
     before = _distances(placed[::-1])
     limits: list[int | None] = []
+    is_noted = False
     for each, distance_before, distance_after in zip(placed, after, before[::-1], strict=True):
         if isinstance(each, CollapsedBlocks):
             limits.append(None)
             continue
-        block = each.unit.block
+        block, is_below_note = each.unit.block, is_noted
+        is_noted = each.unit.kind == "note"  # A note such as “wrapped in tabs” is about the block below it.
         if not each.is_unchanged or each.has_thread or (block is not None and block.key in context_size.expanded):
             limits.append(0)
-        elif min(distance_before, distance_after) > around or not (_is_prose(block) or not is_brief):
+        elif min(distance_before, distance_after) > around or (is_brief and not (_is_prose(block) or is_below_note)):
             limits.append(None)
         elif not is_brief or max(distance_before, distance_after) <= around:
             limits.append(0)
