@@ -84,17 +84,17 @@ def align(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
 
 
 def _alignment_keys(old: Sequence[Node], new: Sequence[Node]) -> list[list[Hashable]]:
-    """Return a key for each block of each side. Headings of different levels with the same text have equal keys. If one
-    of these headings was added or removed, those that are on both sides keep a key of their own."""
-    texts, numbers = (
-        [Counter(key(node) for node in side if node.kind == "heading") for side in (old, new)]
-        for key in (lambda node: node.text, lambda node: node.number)
-    )
+    """Return a key for each block of each side. Headings of different levels with the same text have equal keys. But if
+    there are more of them on one side, a heading that is on both sides with its level has a key of its own."""
+    headings = [[node for node in side if node.kind == "heading"] for side in (old, new)]
+    old_texts, new_texts = (Counter(node.text for node in side) for side in headings)
+    old_numbers, new_numbers = (Counter(node.number for node in side) for side in headings)
 
     def key(node: Node) -> Hashable:
-        is_counted_alike = texts[0][node.text] == texts[1][node.text]
-        is_on_both_sides = numbers[0][node.number] == numbers[1][node.number] == 1
-        return node.text if node.kind == "heading" and (is_counted_alike or not is_on_both_sides) else node.number
+        is_on_both_sides = old_numbers[node.number] == new_numbers[node.number] == 1
+        if node.kind != "heading" or (old_texts[node.text] != new_texts[node.text] and is_on_both_sides):
+            return node.number
+        return node.text
 
     return [[key(node) for node in side] for side in (old, new)]
 
