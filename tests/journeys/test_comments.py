@@ -459,3 +459,22 @@ async def test_spaces_with_the_same_title_have_a_heading_each(stage: Stage) -> N
         await run.press("r")
         await run.gone(" HANDBOOK  ")
         assert sum(line.startswith(" HARBOUR API  ") for line in run.lines) == 2
+
+
+async def test_resolving_and_undoing_a_thread_on_a_page_does_not_scroll(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("/", *"water lev", "enter", "enter")
+        await run.see("Water levels and datums", "THREADS  3 open")
+        page = run.app.screen.page_view  # type: ignore[attr-defined]  # The content view.
+        assert "d resolve" not in run.keybar
+        await run.press("t")
+        await run.until(lambda: "d resolve" in run.keybar, "offer to resolve the thread")
+        top = page.viewport.top
+        await run.press("d")
+        await run.see("THREADS  2 open")
+        await run.press("u")
+        await run.see("THREADS  3 open")
+        await run.hear("Canceled: resolve the thread")
+        assert page.viewport.top == top
+        await run.press("t", "t", "t")
+        await run.hear("No more open threads on this page. Press T to go to the previous open thread.")

@@ -339,7 +339,7 @@ class ContentScreen(View, CopiesWhenReady):
             return False
         if node:
             self.page_view.focus()
-        return not node or self.page_view.navigation.go_to_block(node)
+        return not node or self.page_view.navigation.go_to_block(node, "near")
 
     def save_position(self) -> None:
         self.open_space.history.save()

@@ -58,6 +58,7 @@ _BLOCK_COMMANDS = (
     AT_CURSOR.with_changed(
         "comment",
         help="Comment on the block, or reply to its thread",
+        title_now=lambda _, block: "Reply" if block.is_thread else None,
         is_available=lambda _, block: not block.pane.contents.is_merge_preview,
     )
     .with_changed("open", help="Open the thread or link, or expand hidden lines")
@@ -81,6 +82,12 @@ class DiffBlockCommands(BlockCommands):
         """True if the selected row is not a block of the page."""
         selected = self.pane.cursor.current()
         return selected is not None and selected.block.kind in NOT_BLOCKS - {"thread"}
+
+    @property
+    def is_thread(self) -> bool:
+        """True if a thread is selected, not a block."""
+        selected = self.pane.cursor.current()
+        return selected is not None and selected.block.kind == "thread"
 
     @property
     def nearest_block(self) -> Block | None:

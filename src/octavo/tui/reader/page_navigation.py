@@ -13,6 +13,7 @@ from octavo.tui.reader.page_contents import PageContents, PageThreads, repeated_
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import (
     START,
+    BlockSpan,
     LinePosition,
     ReadingPosition,
     ScrollTo,
@@ -216,19 +217,26 @@ class PageNavigation:
 
     def go_to_thread(self, step: int) -> None:
         """Select the next or previous block with an open thread, and expand blocks that hide it."""
-        units = self.pane.viewport.virtual_lines.units
-        found = self.cursor.find_next(
-            step,
-            lambda span: span.block.key in self.threads.paths_by_block(span.unit_index, self.threads.marks),
-            lambda unit: self.threads.marks.has_threads(units[unit].block, units[unit].slice),
-        )
+        found = self._find_thread(step)
         if found is None:
+            more, key, other = ("more", "T", "previous") if step > 0 else ("previous", "t", "next")
+            has_other = self._find_thread(-step) is not None
+            hint = f" Press {key} to go to the {other} open thread." if has_other else ""
+            explain(self.pane, f"No {more} open threads on this page.{hint}")
             return
         hidden = self.threads.marked_blocks(found, hidden=True)
         if hidden and not self.threads.marked_blocks(found, hidden=False):
             self.go_to_block(hidden[0 if step > 0 else -1].key, "third")
         else:
             self.cursor.select(found, scroll_to="third")
+
+    def _find_thread(self, step: int) -> BlockSpan | None:
+        units = self.pane.viewport.virtual_lines.units
+        return self.cursor.find_next(
+            step,
+            lambda span: span.block.key in self.threads.paths_by_block(span.unit_index, self.threads.marks),
+            lambda unit: self.threads.marks.has_threads(units[unit].block, units[unit].slice),
+        )
 
     # Restore the position of a page that is opened again
 

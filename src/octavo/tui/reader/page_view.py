@@ -255,7 +255,7 @@ class PageView(Reader):
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
-        first = self.FIRST_COMMANDS if self.excerpt is None else self.excerpt.first_commands
+        first = self.with_thread_key(self.FIRST_COMMANDS) if self.excerpt is None else self.excerpt.first_commands
         if self.contents.shows_source:
             first = ("page.source", *first)  # the key that switches back to the rendered page
         return (*self.HIT_COMMANDS, *first) if self.find_bar.needle else first

@@ -156,12 +156,31 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
         self.state = LoadingState(self)
         self.painter = LinePainter(self)
         self._resize_delay = Delay(self)
+        self._was_at_thread = False
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
         """Ids of the first commands in the key bar. During a search, the commands for the next and previous match come
         first."""
-        return (*self.HIT_COMMANDS, *self.FIRST_COMMANDS) if self.find_bar.needle else self.FIRST_COMMANDS
+        first = self.with_thread_key(self.FIRST_COMMANDS)
+        return (*self.HIT_COMMANDS, *first) if self.find_bar.needle else first
+
+    @property
+    def _is_at_thread(self) -> bool:
+        span = self.cursor.current() if self.cursor.selected is not None else None
+        return span is not None and self.contents.block_with_thread(span) is not None
+
+    def with_thread_key(self, ids: tuple[str, ...]) -> tuple[str, ...]:
+        """Return ids of commands for the key bar. On a block with a thread, the command that resolves the thread follows
+        the one that comments."""
+        if not self._is_at_thread:
+            return ids
+        return tuple(each for id in ids for each in ((id, _RESOLVE) if id in _COMMENT else (id,)))
+
+    def on_pane_moved(self) -> None:
+        if self._is_at_thread != self._was_at_thread:
+            self._was_at_thread = not self._was_at_thread
+            self.refresh_bindings()
 
     # Moving
 
@@ -420,6 +439,7 @@ MOTIONS: Commands[Reader] = Commands(
 )  # fmt: skip
 
 
+_COMMENT, _RESOLVE = ("page.comment", "diff.comment"), "comment.resolve_here"
 _KIND_NAMES = {
     "row": "table row",
     "item": "list item",
