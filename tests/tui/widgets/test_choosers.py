@@ -351,3 +351,14 @@ async def test_choices_loaded_while_a_picker_opens_are_offered() -> None:
         assert "Ada Lovelace" in text
         assert "Loading choices" not in text
         assert "Who · read" in text
+
+
+async def test_long_title_beside_a_short_detail_is_shown_whole() -> None:
+    title = "#6 Say in the quickstart, reference and Japanese page that a level is new"
+    app = ChooserApp()
+    async with app.run_test(size=(120, 18)) as pilot:
+        await app.push_screen(
+            Picker("Change request", [Choice(1, "New", detail="for this edit"), Choice(2, title, detail="open")])
+        )
+        await pilot.pause()
+        assert title in shown(app)

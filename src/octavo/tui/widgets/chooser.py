@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_TITLE_WIDTH = 34
+"""Width of the column of titles. The column is wider if even the longest explanation leaves more space."""
+_FRAME_WIDTH, _ROW_MARGIN = 100, 14
+"""Width of the dialog, as in `chooser.tcss`, and of its border, the cursor and the gaps between the columns of a row."""
 _MAX_ROWS = 24
 _KEY_SCORE = 1000.0
 """Score of a choice whose keyboard key (`right`) equals the query. It is higher than the score of any title."""
@@ -117,6 +120,8 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         """True if choices are still being loaded."""
         self._title, self._choices, self._empty = title, choices, empty
         self._title_width = 0
+        self._measured: Sequence[Choice[T]] | None = None
+        """Choices for which the width of the titles was measured."""
         self._listed_query = ""
         """Query whose matches are listed."""
         self.has_listed_choices = False
@@ -213,10 +218,20 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     def _headings(self, matched: MatchedChoice[T]) -> Sequence[RowHeading]:
         return [RowHeading(matched.choice.group)] if matched.choice.group and matched.match is None else []
 
+    def _measure_titles(self) -> int:
+        """Return the width of the column of titles."""
+        described = [each for each in self._choices if each.explanation]
+        longest = max((safe(each.title).cell_length for each in described), default=0)
+        others = max(
+            (safe(each.explanation).cell_length + safe(each.right).cell_length for each in described), default=0
+        )
+        free_width = min(_FRAME_WIDTH, self.app.size.width) - _ROW_MARGIN - others
+        return min(longest, max(MAX_TITLE_WIDTH, free_width))
+
     def _list_matches(self, query: str) -> None:
         self._listed_query = query
-        titles = [safe(each.title).cell_length for each in self._choices if each.detail or each.disabled_reason]
-        self._title_width = min(max(titles, default=0), MAX_TITLE_WIDTH)
+        if self._measured is not self._choices:
+            self._measured, self._title_width = self._choices, self._measure_titles()
         if query.strip():
             matches = self.find_matches(query)
             self.rows.state.empty = f"Nothing matches “{query.strip()[:60]}”."
