@@ -127,7 +127,7 @@ async def test_unreadable_key_is_reported_beside_cached_data_in_every_view(stage
             await run.later(seconds=16)  # The notification disappears after this time.
             await run.see("r retry   f3 sign in")
             await run.press("!")
-            await run.see("the API key of this account", "no resp")
+            await run.see("the API key of this account", "no response")
             await run.press("escape")
             assert KEY not in run.text
             computer.key_file("work").chmod(0o600)

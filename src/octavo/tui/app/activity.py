@@ -193,7 +193,7 @@ class ActivityScreen(Dialog[None]):
         columns = (
             Column("", max((_mark(item).cell_length for _, item in lines), default=0)),
             Column("", min_width=30),
-            Column("", 8, right=True),
+            Column("", 11, right=True),
             Column("", 6, right=True, drop_order=1),
         )
         if columns != self.rows.columns:
