@@ -12,6 +12,7 @@ from octavo.api.operation import ChangeRequestRef, Operation, SpaceRef
 from octavo.data.inbox_marks import InboxMarks
 from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import mention_suffix
+from octavo.local_time import localize
 from octavo.server.app import Platform
 from octavo.settings import InboxFilter
 from octavo.tui.inbox.inbox_screen import InboxScreen
@@ -360,6 +361,16 @@ async def test_snoozed_item_returns_on_time_or_on_request(stage: Stage) -> None:
         await run.later(hours=2)
         run.app.workspace.inbox.regroup()
         await run.see("17 of 17")
+
+
+async def test_snooze_on_a_sunday_offers_monday_once(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        await run.see("17 of 17")
+        while localize(run.app.session.state.now()).weekday() != 6:
+            await run.later(days=1)
+        await run.press("w")
+        await run.see("Until tomorrow", "Mon 08:00", "Until something new happens")
+        assert "Until next week" not in run.text
 
 
 async def test_undo_of_a_second_snooze_restores_the_first(stage: Stage) -> None:

@@ -77,9 +77,10 @@ def snooze(app: Shell, selected: SelectedRows) -> None:
     choices: list[Choice[SnoozeEnd]] = [
         Choice("hour", "For an hour", right=f"{end_times['hour']:%H:%M}"),
         Choice("tomorrow", "Until tomorrow", right=f"{end_times['tomorrow']:%a %H:%M}"),
-        Choice("next week", "Until next week", right=f"{end_times['next week']:%a %d %b %H:%M}"),
-        Choice("change", "Until something new happens"),
     ]
+    if end_times["next week"] != end_times["tomorrow"]:  # On a Sunday, both are Monday.
+        choices.append(Choice("next week", "Until next week", right=f"{end_times['next week']:%a %d %b %H:%M}"))
+    choices.append(Choice("change", "Until something new happens"))
     if selected.is_removed:
         choices.append(Choice("back", "Move back to the inbox now"))
 
