@@ -8,22 +8,28 @@ import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from octavo.api import comments
+from octavo.api.bodies import Markdown
+from octavo.api.operation import ChangeRequestRef
 from octavo.cli.arguments import build_parser
+from octavo.cli.commands import review as review_command
 from octavo.cli.commands.comment import reply_to_thread, write_comment
 from octavo.cli.commands.outbox import discard_write
 from octavo.cli.connection import once_key, tell_if_done_once
 from octavo.cli.standard_streams import NOT_ALLOWED, Failure
+from octavo.data.state_db import NotSaved
 from octavo.data.writes import direct
+from octavo.data.writes.machine import NewWrite
 from tests.cli.command_process import CommandLine
 from tests.cli.conftest import Octavo
 from tests.cli.dropping_proxy import DroppingProxy
+from tests.data.connections import refuse_to_save
 from tests.journeys.conftest import library, stage
 from tests.journeys.stage import Stage
 
@@ -194,6 +200,34 @@ async def test_pending_comment_is_written_once_and_again_after_it_is_discarded(s
         await session.outbox.submit_review(entry.at)
         await run.until(lambda: not session.outbox.entries, "send the comment")
         assert await tell_if_done_once(session, options)
+
+
+@pytest.mark.parametrize("text", [("-m", "Noted."), ()], ids=["with a comment", "of pending comments"])
+async def test_interrupted_review_without_a_verdict_is_submitted_once(text: tuple[str, ...], stage: Stage) -> None:
+    async with stage.play(undo_seconds=0.0) as run:
+        session, at = run.app.session, ChangeRequestRef(space_id="harbour-api", change_request_id="refused-times")
+        op = comments.Create(at=at, body=Markdown(markdown="Written long ago."))
+        await session.outbox.add_pending_comments([NewWrite(op, "comment")])
+        run.clock.forward(days=8)
+        arguments = ["review", "harbour-api/7", "--comment", *text, "--once", "build 8"]
+        options = build_parser("review").parse_args(arguments)
+        allow: list[Callable[[], None]] = []
+
+        def interrupt() -> None:
+            if not allow:
+                allow.append(refuse_to_save(session.state))
+
+        remove = session.outbox.changed.add(interrupt)
+        options.wait = 0.0
+        with pytest.raises((Failure, NotSaved)):
+            await review_command._review(session, options, "comment on")
+        remove()
+        allow[0]()
+        options.wait = 30.0
+        for _ in range(2):
+            await review_command._review(session, options, "comment on")
+            await run.until(lambda: not session.outbox.entries, "send the comments")
+        assert len(run.gate.sent(comments.Create)) == 1 + bool(text)
 
 
 async def test_refused_resolve_after_a_reply_is_reported_again_and_the_reply_is_sent_once(stage: Stage) -> None:

@@ -41,8 +41,10 @@ class ManualOutbox(Outbox):
     async def add_pending_comments(self, writes: Sequence[NewWrite]) -> tuple[OutboxEntry, ...]:
         return self._record(await super().add_pending_comments(writes))
 
-    async def submit_review(self, at: Discussion, review: NewWrite | None = None) -> tuple[OutboxEntry, ...]:
-        return self._record(await super().submit_review(at, review))
+    async def submit_review(
+        self, at: Discussion, last: NewWrite | None = None, *, once_key: str = ""
+    ) -> tuple[OutboxEntry, ...]:
+        return self._record(await super().submit_review(at, last, once_key=once_key))
 
     def _record(self, entries: tuple[OutboxEntry, ...]) -> tuple[OutboxEntry, ...]:
         if entries:

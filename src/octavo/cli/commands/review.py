@@ -47,7 +47,6 @@ from octavo.data.proposed_notes import sanitize_source_name
 from octavo.data.queries import UNDECIDED
 from octavo.data.writes.change_request_writes import Verdict, submit_review
 from octavo.data.writes.machine import NewWrite, OutboxEntry
-from octavo.data.writes.store import once_fact
 
 if TYPE_CHECKING:
     from octavo.tui.core.session import Session
@@ -119,15 +118,11 @@ async def _add(
     assert change_request is not None, "only change requests have reviews"
     at, pending = change_request.ref(target.space.ref), session.outbox.pending_comments(target.at)
     if options.verdict == "commented":
-        if text:
-            op = comments.Create(at=at, body=Markdown(markdown=text))
-            await session.outbox.add_pending_comments([NewWrite(op, "comment", once_key(options.once))])
-        elif not pending:
+        if not (text or pending):
             raise Failure(f"Could not {action}: there are no pending comments. Use -m TEXT or -F FILE.", USAGE)
-        submitted = await session.outbox.submit_review(at)
-        if options.once is not None and submitted:
-            session.state.set_fact(once_key(options.once), once_fact(submitted[-1]))
-        return submitted
+        key = once_key(options.once)
+        comment = NewWrite(comments.Create(at=at, body=Markdown(markdown=text)), "comment", key) if text else None
+        return await session.outbox.submit_review(at, comment, once_key=key)
     if options.verdict == "changes-requested" and not (text or pending):
         raise Failure(f"Could not {action}: say what needs to change. Use -m TEXT or -F FILE.", USAGE)
     verdict: Verdict = options.verdict

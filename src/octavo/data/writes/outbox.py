@@ -267,14 +267,19 @@ class Outbox:
 
         await self._entries.step(entry_id, move)
 
-    async def submit_review(self, at: Discussion, review: NewWrite | None = None) -> tuple[OutboxEntry, ...]:
-        """Submit the pending comments of `at`, and add `review` after them. Return all these entries.
+    async def submit_review(
+        self, at: Discussion, last: NewWrite | None = None, *, once_key: str = ""
+    ) -> tuple[OutboxEntry, ...]:
+        """Submit the pending comments of `at`, and add `last` after them: the review, or one more comment. Return all
+        these entries. `once_key` is the draft key of a command with `--once`, or empty.
 
-        They are sent after the undo delay. Empty if there was nothing to submit, or if another review of `at` is in flight.
-        Raises NotSaved.
+        They are sent after the undo delay. Empty if there was nothing to submit, or if `last` is a review and another
+        review of `at` is in flight. Raises NotSaved.
         """
-        review_id, writes = os.urandom(8).hex(), () if review is None else (review,)
-        return await self._add(writes, undo_seconds=self.undo_seconds, review_id=review_id, reviewed=at)
+        review_id, writes = os.urandom(8).hex(), () if last is None else (last,)
+        return await self._add(
+            writes, undo_seconds=self.undo_seconds, review_id=review_id, reviewed=at, once_key=once_key
+        )
 
     async def undo(self, group: WriteGroup) -> UndoResult | None:
         """Undo these writes: cancel those that were not sent, and add the opposites of the others. None if nothing is left
@@ -435,11 +440,12 @@ class Outbox:
         undo_seconds: float = 0.0,
         review_id: str = "",
         reviewed: Discussion | None = None,
+        once_key: str = "",
     ) -> tuple[OutboxEntry, ...]:
         """Store new entries and delete their drafts in one transaction. Return the entries. Raises NotSaved.
 
         With `undo_seconds`, the entries are held for that time. With `reviewed`, the same transaction also submits the
-        pending comments of `reviewed` as parts of the review `review_id`.
+        pending comments of `reviewed` as parts of the review `review_id`, and stores `once_key`.
         """
         self._raise_if_read_only()
         now, group = self._now(), os.urandom(8).hex()
@@ -490,7 +496,9 @@ class Outbox:
 
         if reviewed is not None:
             submit = partial(machine.submit, review=review_id, now=now, held_until=held_until)
-            stored = await self._entries.submit_review(reviewed, self._account.may_send, submit, entries, remove_drafts)
+            stored = await self._entries.submit_review(
+                reviewed, self._account.may_send, submit, entries, remove_drafts, once_key
+            )
         else:
             stored = await self._entries.insert(entries, is_wanted, remove_drafts)
         if stored:

@@ -196,16 +196,13 @@ def _find_entry(db: sqlite3.Connection, entry_id: str) -> OutboxEntry | None:
     return decode_entry(row[0]) if row else None
 
 
-def once_fact(entry: OutboxEntry) -> dict[str, str]:
-    """Return the fact that is stored for a `--once` key: when the command added `entry`, and an id that all its writes
-    have."""
-    return {"at": entry.created_at.isoformat(), "group": entry.review or entry.group}
-
-
-def _remember_once(db: sqlite3.Connection, namespace: str, entry: OutboxEntry) -> None:
-    """If a command with `--once` added the write, store this."""
-    if entry.draft_key.startswith(ONCE):
-        write_fact(db, namespace, entry.draft_key, once_fact(entry))
+def _remember_once(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, key: str = "") -> None:
+    """If a command with `--once` added or submitted the write, store when, and an id that all writes of the command have.
+    `key` is by default the draft key of the write."""
+    key = key or entry.draft_key
+    if key.startswith(ONCE):
+        fact = {"at": entry.requested_at.isoformat(), "group": entry.review or entry.group}
+        write_fact(db, namespace, key, fact)
 
 
 def _forget_once(db: sqlite3.Connection, namespace: str, entry: OutboxEntry) -> None:
@@ -309,13 +306,15 @@ class OutboxEntries:
         at: Discussion,
         may_send: Callable[[OutboxEntry], bool],
         change: EntryStep,
-        review: Sequence[OutboxEntry],
+        last: Sequence[OutboxEntry],
         extra: ExtraWork,
+        once_key: str,
     ) -> tuple[OutboxEntry, ...]:
-        """Apply `change` to the pending comments of `at`, and insert `review` after them. Return all these entries.
+        """Apply `change` to the pending comments of `at`, and insert `last` after them. Return all these entries.
 
-        `review` has one entry or none. Only entries that this account `may_send` count. If one of them is a review of
-        `at` in flight, change nothing and return an empty tuple.
+        `last` is empty, or has the review or one more comment. Only entries that this account `may_send` count. If `last`
+        is a review and one of these entries is a review of `at` in flight, change nothing and return an empty tuple. If
+        `once_key` is not empty, store it in the same transaction.
         """
         now = self.now()
 
@@ -323,15 +322,16 @@ class OutboxEntries:
             records = entry_records(db, self.state.namespace)
             stored = (entry for entry_id, record in records if (entry := self._decode(entry_id, record)))
             own = [entry for entry in stored if may_send(entry)]
-            if review and has_review_in_flight(own, at):
+            if any(entry.facts.is_review for entry in last) and has_review_in_flight(own, at):
                 return ()
             parts = tuple(entry.id for entry in own if entry.state == "pending" and entry.at == at)
-            for entry_id in parts:
-                change_entry(db, self.state.namespace, entry_id, change, now)
-            for entry in review:
+            submitted = [change_entry(db, self.state.namespace, entry_id, change, now) for entry_id in parts]
+            for entry in last:
                 _insert_entry(db, self.state.namespace, entry)
                 extra(db, entry)
-            return (*parts, *(entry.id for entry in review))
+            for submitted_entry in filter(None, submitted):
+                _remember_once(db, self.state.namespace, submitted_entry, once_key)
+            return (*parts, *(entry.id for entry in last))
 
         ids = await self._write(work)
         return tuple(entry for entry in self.all if entry.id in ids)
