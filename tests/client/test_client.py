@@ -360,6 +360,21 @@ async def test_rate_limits_of_a_response_are_kept(connect: Connect) -> None:
         assert client.limits == known
 
 
+async def test_background_waits_for_the_limit_although_the_clock_was_changed(connect: Connect, time: Time) -> None:
+    headers = [("x-ratelimit-limit", "100"), ("x-ratelimit-remaining", "4")]
+    headers += [("x-ratelimit-reset", str(int(NOON.timestamp()) + 30)), ("date", "Mon, 04 May 2026 12:00:00 GMT")]
+    shown = NOON
+    async with HttpServer(answer_in_turn(reply(200, MIA, headers))) as server:
+        client = connect(server.origin, now=lambda: shown)
+        await client(ME)
+        assert client.background_wait == 30
+        shown -= timedelta(hours=2)
+        time.seconds += 20
+        assert client.background_wait == 10, "the clock was set back"
+        shown = NOON + timedelta(minutes=1)
+        assert client.background_wait == 0, "the computer has slept"
+
+
 async def test_activity_has_routes_and_no_values(connect: Connect) -> None:
     seen: list[Activity] = []
     async with HttpServer(answer_in_turn(reply(200, MIA), reply(503), reply(404))) as server:

@@ -314,3 +314,22 @@ class LossyConnection:
         if self._applied:
             await self._send(op)
         raise Lost("The connection broke.")
+
+
+async def test_lost_write_is_searched_soon_although_the_clock_was_set_back(
+    outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
+) -> None:
+    lossy = ManualOutbox(LossyConnection(gate, applied=False), outbox.state, Drafts(outbox.state), me=MIA)
+    await add_write(lossy, comment(here), action="comment")
+    await deliver(lossy, clock)
+    assert [entry.state for entry in lossy.entries] == ["unknown"]
+    clock.forward(days=-1)
+    searches = len(gate.requests)
+    for _ in range(20):
+        clock.forward(seconds=10)
+        await lossy.send_due()
+    assert 2 < len(gate.requests) - searches < 20
+    (entry,) = lossy.entries
+    assert entry.needs_user, "the server can no longer act on the request"
+    assert await texts(ask, here) == []
+    await lossy.close()

@@ -492,11 +492,12 @@ class TestPauses:
         queue.end(open_reads, None, START)
         assert queue.next(START) is not None
 
-    def test_clock_that_is_set_back_does_not_stop_the_background(self) -> None:
+    @pytest.mark.parametrize("error", [NotSent("No."), RateLimited("No.", Trace(retry_at=START + timedelta(hours=1)))])
+    def test_clock_that_is_set_back_does_not_stop_the_background(self, error: ApiError) -> None:
         queue = self.queue()
         flight = queue.next(START)
         assert flight is not None
-        queue.end(flight, NotSent("No."), START)
+        queue.end(flight, error, START)
         assert queue.next(START - timedelta(days=1)) is not None
 
 

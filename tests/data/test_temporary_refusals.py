@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from octavo.api import change_requests, comments, reviews, users
 from octavo.api.bodies import Markdown
-from octavo.api.errors import NotSent, RateLimited, Trace, Unauthorized
+from octavo.api.errors import ApiError, NotSent, RateLimited, Trace, Unauthorized
 from octavo.api.operation import Operation, SpaceRef
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts
@@ -62,6 +62,21 @@ def test_pause_ends_with_a_response_unless_the_server_refuses_all_requests(clock
     connection.failed(Unauthorized("The key was revoked."))
     connection.record_success()
     assert connection.needs_sign_in
+
+
+@pytest.mark.parametrize("error", [NotSent("Can't reach the server."), RateLimited("Too many requests.")])
+async def test_pause_ends_if_the_clock_is_set_back(
+    error: ApiError, outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
+) -> None:
+    await add_write(outbox, comment(here, "One"), action="comment")
+    gate.errors.append(error)
+    await deliver(outbox, clock)
+    clock.forward(hours=-2)
+    assert not outbox.connection.is_paused
+    await outbox.send_due()
+    clock.forward(seconds=5)
+    await outbox.send_due()
+    assert await texts(ask, here) == ["One"]
 
 
 async def test_paused_outbox_shows_its_end_and_can_be_resumed_sooner(

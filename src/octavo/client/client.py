@@ -19,7 +19,7 @@ from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaita
 from contextlib import aclosing
 from contextvars import Context
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -85,6 +85,8 @@ class Client:
         self.on_activity = on_activity
         self.limits: Limits | None = None
         """The last rate limit that a response contained. None if there was none."""
+        self._limits_at = (now(), clock())
+        """When `limits` was stored, on both clocks."""
         self.clock_offset: float | None = None
         """Seconds by which this machine's clock is ahead of the server's. None until a response has a date."""
         self._running_exchanges: set[Exchange] = set()
@@ -213,14 +215,19 @@ class Client:
     def background_wait(self) -> float:
         """Seconds for which background requests must wait, because the rate limit is nearly reached. 0 if they need not
         wait."""
-        return background_wait(self.limits, self._context.now())
+        stored_at, seconds = self._limits_at
+        # The first clock may be set back, and the second may stand still while the computer sleeps.
+        now = max(self._context.now(), stored_at + timedelta(seconds=self._context.clock() - seconds))
+        return background_wait(self.limits, now)
 
     def _note(self, exchange: Exchange) -> None:
         if not exchange.outgoing.is_read:
             # A read that was sent before this write may return the old state, so later callers must not share it.
             self._reads_in_flight.stop_sharing()
-        self.limits = limits(exchange.headers, self._context.now()) or self.limits
-        offset = clock_offset(exchange.headers, self._context.now())
+        now = self._context.now()
+        if (noted := limits(exchange.headers, now)) is not None:
+            self.limits, self._limits_at = noted, (now, self._context.clock())
+        offset = clock_offset(exchange.headers, now)
         self.clock_offset = self.clock_offset if offset is None else offset
         activity = exchange.activity()
         self.activity.append(activity)

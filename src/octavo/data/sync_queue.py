@@ -189,7 +189,7 @@ class SyncQueue:
         """The URLs that may be fetched now, by rank, with the `order` of each."""
         self._general_failures: set[str] = set()
         """URLs whose request failed with an error that affects all requests. They are fetched again after the pause."""
-        self._paused_until = self._limited_until = self._spaced_until = LONG_AGO
+        self._paused_until = self._limited_until = self._limited_at = self._spaced_until = LONG_AGO
         self.paused_by: BaseException | None = None
         """The error that caused the pause. None after the server has responded again."""
         self._pauses_in_a_row = self._failures_in_a_row = self._background_starts = 0
@@ -344,9 +344,10 @@ class SyncQueue:
         return running_ranks.count(rank) < LIMITS.get(rank, MAX_BACKGROUND)
 
     def _is_paused(self, now: datetime) -> bool:
-        """Return whether background requests are paused. A pause longer than the maximum is ignored: the clock was set
-        back."""
-        return now < self._limited_until or timedelta() < self._paused_until - now <= LONGEST_PAUSE
+        """Return whether background requests are paused. A pause longer than the maximum, and a limit from the future,
+        are ignored: the clock was set back."""
+        is_limited = self._limited_at <= now < self._limited_until
+        return is_limited or timedelta() < self._paused_until - now <= LONGEST_PAUSE
 
     def _take_unwanted(self, urls: Iterable[str]) -> list[Flight]:
         """Remove the running requests for these URLs that no owner wants any more, and return them."""
@@ -380,7 +381,7 @@ class SyncQueue:
         self.errors[flight.url] = error
         self._failures_in_a_row += isinstance(error, ApiError) and error.outcome is Outcome.UNKNOWN
         if isinstance(error, RateLimited) and error.trace.retry_at is not None:
-            self._limited_until = max(self._limited_until, error.trace.retry_at)
+            self._limited_until, self._limited_at = max(self._limited_until, error.trace.retry_at), now
         is_new_failure = not self._pauses_in_a_row or flight.started_at >= self._paused_until
         if is_new_failure and (affects_all_requests(error) or self._failures_in_a_row >= MAX_FAILURES):
             longest = LONGEST_UNREACHED if _is_not_sent(error) else LONGEST_PAUSE

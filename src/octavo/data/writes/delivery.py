@@ -329,6 +329,7 @@ class ConnectionState:
         self.stop_reason = ""
         """Sentence that says why nothing is sent until `end_pause`. Empty if sending has not stopped."""
         self.paused_until: datetime | None = None
+        self._paused_at: datetime | None = None
         self._now = now
         self._jitter = jitter
         self._failures = 0
@@ -358,12 +359,14 @@ class ConnectionState:
 
     @property
     def _has_timed_pause(self) -> bool:
-        return self.paused_until is not None and self._now() < self.paused_until
+        if self.paused_until is None or self._paused_at is None:
+            return False
+        return self._paused_at <= self._now() < self.paused_until  # A pause from the future: the clock was set back.
 
     def failed(self, error: ApiError) -> datetime:
         """Record a failed request, and return when to retry it. If all other requests would fail too, pause all
         entries."""
-        now = self._now()
+        now = self._paused_at = self._now()
         self._failures += 1
         until = now + timedelta(seconds=0.5 + self._jitter() * min(MAX_WAIT_SECONDS, 2.0**self._failures))
         if isinstance(error, Unauthorized):

@@ -437,6 +437,16 @@ def restart_undo_delay(entry: OutboxEntry, now: datetime) -> OutboxEntry:
     return replace(entry, held_until=now + min(delay, _LONGEST_UNDO))
 
 
+def move_to_past(entry: OutboxEntry, now: datetime) -> OutboxEntry:
+    """Return an entry whose times are moved back, so that the user sent it `now`. The clock was set back, and the entry
+    would wait until the clock has caught up."""
+    entry = _require_state(entry, "queued", "unknown")
+    moved = entry.requested_at - now
+    names = ("due_at", "started_at", "may_arrive_until")
+    times: dict[str, Any] = {name: time - moved for name in names if (time := getattr(entry, name)) is not None}
+    return replace(entry, requested_at=now, **times)
+
+
 def wait_for_user(entry: OutboxEntry, reason: str) -> OutboxEntry:
     """Return the entry in the state `held`, so that it is not sent until the user sends it."""
     return replace(_require_state(entry, "held", "queued"), state="held", held_until=None, due_at=None, reason=reason)

@@ -110,6 +110,8 @@ class OutboxWorker:
         self._entries.reload_if_changed()
         now = self._entries.now()
         await self._remove_old_failures(now)
+        if late := [entry.id for entry in self._entries.all if entry.requested_at > now and entry.due_at is not None]:
+            await self._entries.step_all(late, partial(machine.move_to_past, now=now))
         sendable = tuple(filter(self._account.may_send, self._entries.all))
         entry = next_due(sendable, now, is_paused=self._connection.is_paused, busy_places=self._running)
         if entry is not None:
