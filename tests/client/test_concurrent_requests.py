@@ -1,16 +1,16 @@
-"""Concurrent requests: shared responses, the limit of requests at the same time, and cancellation."""
+"""Concurrent requests: the limit of requests at the same time, and cancellation."""
 
 from __future__ import annotations
 
 import asyncio
-import gc
 from contextvars import ContextVar
 from typing import Any
 
+import httpx
 import pytest
 
 from octavo.api import users
-from octavo.api.errors import Lost, NotFound
+from octavo.api.errors import Lost
 from tests.client.conftest import Connect, Time
 from tests.client.test_client import ME, POST
 
@@ -42,29 +42,17 @@ async def run_ready_tasks() -> None:
         await asyncio.sleep(0)
 
 
-async def test_simultaneous_equal_reads_are_one_request(connect: Connect) -> None:
-    gate = BlockedApp()
-    client = connect("http://octavo.local", transport=gate)
-    tasks = [asyncio.create_task(client(ME)) for _ in range(5)]
-    await run_ready_tasks()
-    gate.open.set()
-    assert [(await task).id for task in tasks] == ["mia"] * 5
-    assert len(gate.requests) == 1
-    await client(ME)
-    assert len(gate.requests) == 2
-
-
-async def test_shared_request_keeps_no_context_of_its_caller(connect: Connect) -> None:
+async def test_connection_keeps_no_context_of_its_caller(connect: Connect) -> None:
     dialog: ContextVar[object] = ContextVar("dialog")
     seen: list[object] = []
 
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        seen.append(dialog.get(None))
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": b'{"id":"mia"}'})
+    class Connection(httpx.AsyncBaseTransport):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            seen.append(dialog.get(None))
+            return httpx.Response(200, stream=httpx.ByteStream(b'{"id":"mia"}'))
 
     dialog.set("Merge?")
-    await connect("http://octavo.local", transport=app)(ME)
+    await connect("http://octavo.local", transport=Connection())(ME)
     assert seen == [None]
 
 
@@ -91,18 +79,6 @@ async def test_equal_writes_are_sent_separately(connect: Connect) -> None:
     assert len(gate.requests) == 2
 
 
-async def test_canceled_caller_does_not_cancel_the_shared_request(connect: Connect) -> None:
-    gate = BlockedApp()
-    client = connect("http://octavo.local", transport=gate)
-    first, second = asyncio.create_task(client(ME)), asyncio.create_task(client(ME))
-    await run_ready_tasks()
-    first.cancel()
-    await run_ready_tasks()
-    gate.open.set()
-    assert (await second).id == "mia"
-    assert first.cancelled()
-
-
 async def test_request_without_callers_is_canceled(connect: Connect) -> None:
     gate = BlockedApp()
     client = connect("http://octavo.local", transport=gate)
@@ -114,31 +90,6 @@ async def test_request_without_callers_is_canceled(connect: Connect) -> None:
     assert client.activity[-1].error == "The API request was canceled."
     gate.open.set()
     assert (await client(ME)).id == "mia"
-
-
-async def test_read_after_a_write_does_not_share_an_earlier_read(connect: Connect) -> None:
-    gate = BlockedApp()
-    client = connect("http://octavo.local", transport=gate)
-    before, write = asyncio.create_task(client(ME)), asyncio.create_task(client(POST))
-    await run_ready_tasks()
-    write.cancel()
-    await run_ready_tasks()
-    after = asyncio.create_task(client(ME))
-    await run_ready_tasks()
-    gate.open.set()
-    await asyncio.gather(before, after)
-    assert gate.requests.count("GET /v1/user") == 2
-
-
-async def test_failure_is_raised_for_all_callers(connect: Connect) -> None:
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await send({"type": "http.response.start", "status": 404, "headers": []})
-        await send({"type": "http.response.body"})
-
-    client = connect("http://octavo.local", transport=app)
-    found = await asyncio.gather(client(ME), client(ME), return_exceptions=True)
-    assert [type(each) for each in found] == [NotFound, NotFound]
-    gc.collect()
 
 
 async def test_six_requests_run_at_once(connect: Connect) -> None:

@@ -5,7 +5,7 @@
     async for page in client.pages(comments.List(at=place)): ...
 
 Every failure raises an `ApiError` whose message is a sentence. httpx is loaded with the first request.
-`RequestsInFlight`, at the end, shares equal reads. `octavo.data.sync_queue` decides the order of background requests.
+`octavo.data.sync_queue` decides the order of background requests, and shares equal reads.
 """
 
 from __future__ import annotations
@@ -15,12 +15,10 @@ import json
 import random
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Coroutine, Hashable
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
-from contextvars import Context
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -34,7 +32,7 @@ from octavo.api.wire import NothingChanged, encode, path_template
 from octavo.client import exchange, responses
 from octavo.client.exchange import Exchange, ExchangeContext
 from octavo.client.origin import origin_of
-from octavo.client.policy import READS, Budget, Limits, Unsendable, background_wait, clock_offset, limits
+from octavo.client.policy import Budget, Limits, Unsendable, background_wait, clock_offset, limits
 from octavo.client.responses import (
     PAGE_CAP,
     Application,
@@ -89,7 +87,8 @@ class Client:
         """When `limits` was stored, on both clocks."""
         self.clock_offset: float | None = None
         """Seconds by which this machine's clock is ahead of the server's. None until a response has a date."""
-        self._running_exchanges: set[Exchange] = set()
+        self._running: dict[Exchange, asyncio.Task[Any] | None] = {}
+        """The running exchanges, with the tasks that await them."""
         self._key = key
         self._transport = transport
         self._ca_file = ca_file
@@ -101,20 +100,20 @@ class Client:
         self._carrier_lock = asyncio.Lock()
         self._large_lock = asyncio.Lock()
         self._free_requests = asyncio.Semaphore(MAX_REQUESTS)
-        self._reads_in_flight = RequestsInFlight()
         if key is not None:
             redaction.remember_token(key.get_secret_value())
 
     async def __call__(self, op: Operation[T]) -> T:
-        """Send `op` and return its response. Equal reads at the same time share one request. Raises ApiError,
-        such as ReadOnly."""
-        if not SPECS[type(op)].is_read:
+        """Send `op` and return its response. Raises ApiError, such as ReadOnly."""
+        spec, host = SPECS[type(op)], self._context.host
+        if not spec.is_read:
             self._check_writable()
-        outgoing = outgoing_request(op)
-        send = partial(self._send, op, outgoing)
-        if outgoing.method in READS:
-            return await self._reads_in_flight.join((type(op), outgoing.target), send)
-        return await send()
+
+        async def read(body: bytes | None, _: Exchange) -> T:
+            response: T = await responses.parse_response(spec, body, host)
+            return response
+
+        return await self._exchange(outgoing_request(op), path_template(op), responses.cap(spec), read)
 
     async def raw(self, request: RawRequest) -> RawResponse:
         """Send `request` and return the response as JSON, including unknown fields. Raises ApiError."""
@@ -162,28 +161,24 @@ class Client:
             await own_carrier.aclose()
 
     async def aclose(self) -> None:
-        """Cancel all requests and close the connections. The client cannot be used afterwards."""
+        """Cancel all reads, wait until they have released their connections, and close the connections. The client
+        cannot be used afterwards."""
         self._closed = True
-        await self._reads_in_flight.end()
+        reads = [task for each, task in self._running.items() if task is not None and each.outgoing.is_read]
+        for task in reads:
+            if not task.cancelling():  # do not cancel twice, which would interrupt the release of connections
+                task.cancel()
+        await asyncio.gather(*reads, return_exceptions=True)
         async with self._carrier_lock:
             if self._carrier is not None:
                 await self._carrier.aclose()
                 self._carrier = None
 
-    async def _send(self, op: Operation[T], outgoing: Outgoing) -> T:
-        spec, host = SPECS[type(op)], self._context.host
-
-        async def read(body: bytes | None, _: Exchange) -> T:
-            response: T = await responses.parse_response(spec, body, host)
-            return response
-
-        return await self._exchange(outgoing, path_template(op), responses.cap(spec), read)
-
     async def _exchange(self, sent: Outgoing, route: str, cap: int, read: _Read[T]) -> T:
         async with self._free_requests:
             turn = LargeTurn(self._large_lock)
             exchange = Exchange(sent, route, self._deadline, self._context, cap=cap, turn=turn)
-            self._running_exchanges.add(exchange)
+            self._running[exchange] = asyncio.current_task()
             try:
                 return await read(await exchange.run(await self._ready()), exchange)
             except ApiError as error:
@@ -193,7 +188,7 @@ class Client:
                 raise
             finally:
                 turn.give_back()
-                self._running_exchanges.discard(exchange)
+                del self._running[exchange]
                 self._note(exchange)
 
     async def _raw_response(self, body: bytes | None, exchange: Exchange) -> RawResponse:
@@ -209,7 +204,7 @@ class Client:
     @property
     def response_wait(self) -> float:
         """Seconds since the oldest request without a response was sent. 0 if there is no such request."""
-        return max((each.elapsed for each in self._running_exchanges), default=0.0)
+        return max((each.elapsed for each in self._running), default=0.0)
 
     @property
     def background_wait(self) -> float:
@@ -221,9 +216,6 @@ class Client:
         return background_wait(self.limits, now)
 
     def _note(self, exchange: Exchange) -> None:
-        if not exchange.outgoing.is_read:
-            # A read that was sent before this write may return the old state, so later callers must not share it.
-            self._reads_in_flight.stop_sharing()
         now = self._context.now()
         if (noted := limits(exchange.headers, now)) is not None:
             self.limits, self._limits_at = noted, (now, self._context.clock())
@@ -275,60 +267,3 @@ def outgoing_json(method: str, target: str, content: bytes | None) -> Outgoing:
     if content is not None:
         headers["content-type"] = "application/json"
     return Outgoing(method, target, headers, content)
-
-
-class _SharedRead:
-    def __init__(self, key: Hashable) -> None:
-        self.key = key
-        self.task: asyncio.Task[Any]
-        self.callers = 0
-
-
-class RequestsInFlight:
-    """The reads in progress. A read is canceled when its last caller stops waiting."""
-
-    def __init__(self) -> None:
-        self._open: dict[Hashable, _SharedRead] = {}
-        self._all: set[asyncio.Task[Any]] = set()
-
-    async def join(self, key: Hashable, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Return the result of the read with this key. If it is not in progress, `start` starts it."""
-        shared_read = self._open.get(key)
-        if shared_read is None:
-            shared_read = self._open[key] = _SharedRead(key)
-            # Use an empty context, because the context of the caller would keep its dialog in memory.
-            shared_read.task = asyncio.get_running_loop().create_task(start(), context=Context())
-            self._all.add(shared_read.task)
-            shared_read.task.add_done_callback(partial(self._on_done, shared_read))
-        shared_read.callers += 1
-        try:
-            result: T = await asyncio.shield(shared_read.task)
-            return result
-        finally:
-            shared_read.callers -= 1
-            if not shared_read.callers and not shared_read.task.done() and not shared_read.task.cancelling():
-                shared_read.task.cancel()
-                self._forget(shared_read)
-
-    def stop_sharing(self) -> None:
-        """Let no later caller join the current reads."""
-        self._open.clear()
-
-    async def end(self) -> None:
-        """Cancel all reads and wait until they have released their connections."""
-        self._open.clear()
-        ending = tuple(self._all)
-        for task in ending:
-            if not task.cancelling():  # do not cancel twice, which would interrupt the release of connections
-                task.cancel()
-        await asyncio.gather(*ending, return_exceptions=True)
-
-    def _on_done(self, shared_read: _SharedRead, task: asyncio.Task[Any]) -> None:
-        self._all.discard(task)
-        self._forget(shared_read)
-        if not task.cancelled():
-            task.exception()  # asyncio reports an error that is never read: all callers may have left
-
-    def _forget(self, shared_read: _SharedRead) -> None:
-        if self._open.get(shared_read.key) is shared_read:
-            del self._open[shared_read.key]

@@ -13,6 +13,7 @@ import ssl
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Generator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from contextvars import Context
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from importlib.util import find_spec
 from pathlib import Path
@@ -326,7 +327,8 @@ T = TypeVar("T")
 async def run_to_end(work: Coroutine[Any, Any, T], give_up: Callable[[], None] = lambda: None) -> T:
     """Run `work` to its end even if this task is canceled, and return its result. `give_up` is called on each cancel,
     to make `work` end soon."""
-    task = asyncio.create_task(work)
+    # An open connection would keep the context of this task in memory, with the dialog that it names.
+    task = asyncio.create_task(work, context=Context())
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
         try:
