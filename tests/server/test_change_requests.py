@@ -296,20 +296,20 @@ async def set_rules(ask: Ask, editor: SpaceEditor, *each: dict[str, Any]) -> Non
 @pytest.mark.parametrize(
     ("rule", "sentence"),
     [
-        ({"rule": "require_at_least_one_review"}, "the change request has no review"),
-        ({"rule": "require_at_least_one_approved_review"}, "the change request has no approval"),
+        ({"rule": "require_at_least_one_review"}, "a review is required"),
+        ({"rule": "require_at_least_one_approved_review"}, "an approval is required"),
         (
             {"rule": "require_specific_reviewers", "users": ["tom", "mia"]},
-            "Tom Lund and Mia Lund must approve the change request",
+            "an approval by Tom Lund and Mia Lund is required",
         ),
         (
             {"rule": "require_one_of_specific_reviewers", "users": ["tom"]},
-            "one of these reviewers must approve the change request: Tom Lund",
+            "an approval by Tom Lund is required",
         ),
-        ({"rule": "require_change_request_subject"}, "no subject"),
-        ({"rule": "require_change_request_description"}, "no description"),
-        ({"rule": "require_author_to_merge"}, "only the author, Jun Lund"),
-        ({"rule": "require_up_to_date_change_request"}, "Update the change request from main first"),
+        ({"rule": "require_change_request_subject"}, "a subject is required"),
+        ({"rule": "require_change_request_description"}, "a description is required"),
+        ({"rule": "require_author_to_merge"}, "only the author can merge: Jun Lund"),
+        ({"rule": "require_up_to_date_change_request"}, "update this change request first"),
     ],
 )
 async def test_unmet_merge_rule_is_named(ask: Ask, rule: dict[str, Any], sentence: str) -> None:

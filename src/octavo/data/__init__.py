@@ -63,7 +63,6 @@ Storage
 
 Rules (pure)
     access.py               permissions; the operations that the server or the plan does not have
-    merge_rules.py          which merge rules are met
 
 The cache and the index may be lost. state.db must not be lost: a write is in it before the screen shows the write.
 """

@@ -25,6 +25,7 @@ from typing import Any, Literal, get_args
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment, CreateReply, Message, Update
 from octavo.api.folding import fold
+from octavo.api.merge_rules import MergeCandidate, bypasses, rules_for
 from octavo.api.operation import ChangeRequestRef, Discussion
 from octavo.api.organizations import Organization
 from octavo.api.reviews import RequestedReviewer, Review
@@ -32,7 +33,6 @@ from octavo.api.safety import safe_line
 from octavo.api.spaces import Space
 from octavo.api.users import User
 from octavo.data.drafts import CHANGE_REQUEST_KINDS, KIND_NAMES, Draft, unsent_draft
-from octavo.data.merge_rules import MergeCandidate, bypasses, rules_for
 from octavo.data.queries import UNDECIDED
 from octavo.data.writes.machine import OutboxEntry
 from octavo.documents.suggestions import mention_suffix, one_line_text

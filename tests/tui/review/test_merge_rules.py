@@ -9,9 +9,9 @@ import pytest
 
 from octavo.api import change_requests, organizations, reviews, spaces
 from octavo.api.change_requests import ChangeRequest
+from octavo.api.merge_rules import MergeCandidate, MergeRules, inherits, rules_for
 from octavo.api.operation import ChangeRequestRef
 from octavo.api.organizations import Organization
-from octavo.data.merge_rules import MergeCandidate, MergeRules, inherits, rules_for
 from octavo.server.app import Platform
 from octavo.tui.review.merge_checks import rule_facts
 from octavo.tui.widgets.short_texts import Fact

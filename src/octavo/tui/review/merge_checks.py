@@ -13,6 +13,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.errors import ApiError, Forbidden, NotFound
 from octavo.api.folding import fold
+from octavo.api.merge_rules import MergeCandidate, MergeRules, bypasses, inherits, requires_up_to_date, rules_for
 from octavo.api.operation import ChangeRequestRef, ContentRef, ListPage, OrganizationRef, RevisionRef
 from octavo.api.organizations import Organization
 from octavo.api.reviews import Review
@@ -21,7 +22,6 @@ from octavo.api.sites import Site
 from octavo.api.spaces import Space
 from octavo.data.live import Live
 from octavo.data.loaders import find_page, get_page_source, page_markdown
-from octavo.data.merge_rules import MergeCandidate, MergeRules, bypasses, inherits, requires_up_to_date, rules_for
 from octavo.data.queries import UNDECIDED, open_threads_of, reviews_of
 from octavo.data.writes.change_request_kinds import MergeBasis
 from octavo.documents.page_trees import DuplicatePage, find_duplicates, title_of

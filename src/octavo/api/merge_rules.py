@@ -1,6 +1,7 @@
-"""The merge rules of a space, as far as they can be checked without the server. Pure.
+"""The merge rules of a space: which rules a change request meets. Pure.
 
-The server decides whether a merge is allowed. A result of this module is only shown, and never prevents a write.
+The server decides whether a merge is allowed. In the app, a result of this module is only shown, and never prevents a
+write. The embedded server refuses merges by it.
 """
 
 from __future__ import annotations
@@ -36,17 +37,24 @@ class MergeRules:
 
 def inherits(space: Space) -> bool:
     """Return True if a space inherits the merge rules of its organization."""
-    return _kind(space.merge_rules) in ("", "inherit")
+    return _inherits(space.merge_rules)
+
+
+def _inherits(of_space: Any) -> bool:
+    return _kind(of_space) in ("", "inherit")
 
 
 def rules_for(space: Space, organization: Organization | None) -> MergeRules:
     """Return the merge rules of a space. `organization` is needed only if the space inherits its rules."""
-    if not inherits(space):
-        return _rules(space.merge_rules, "space")
-    if organization is None:
+    if organization is None and inherits(space):
         # A server without merge rules omits the field. Then there are certainly no rules.
         return MergeRules(is_known=space.merge_rules is None)
-    return _rules(organization.merge_rules, "organization")
+    return rules_in(space.merge_rules, organization.merge_rules if organization is not None else None)
+
+
+def rules_in(of_space: Any, of_organization: Any) -> MergeRules:
+    """Return the merge rules of a space from the fields `mergeRules` of the space and of its organization."""
+    return _rules(of_organization, "organization") if _inherits(of_space) else _rules(of_space, "space")
 
 
 def _rules(value: Any, source: Literal["space", "organization"]) -> MergeRules:
