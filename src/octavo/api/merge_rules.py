@@ -83,7 +83,6 @@ class MergeCandidate:
     reviews: Sequence[Review]
     me: str | None
     user_names: Mapping[str, str]
-    """Names of users by id."""
 
     def check(self, rule: Mapping[str, Any]) -> tuple[RuleState, str]:
         """Return the state of a rule, and a phrase that says what it still requires. The phrase of a rule that is met is

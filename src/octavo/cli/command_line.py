@@ -18,7 +18,6 @@ from octavo.settings import did_you_mean
 _REF_ALONE = re.compile(r"https?://\S+|[^-:@#/\s][^:@#/]*[#/]\d{1,9}(:[^@]+)?(@\S+)?")
 """Matches a URL or a REF such as `handbook/7`, which is opened without the command `open`."""
 _OPTIONS_WITH_VALUE = ("--profile", "--base-url", "-s", "--space", "--folder", "--color")
-"""Global options with a value."""
 
 
 def run(argv: Sequence[str]) -> int:

@@ -118,7 +118,6 @@ class EventLog:
 
 
 LOG = EventLog()
-"""The log of this process."""
 
 
 def _append(path: Path, data: bytes) -> None:

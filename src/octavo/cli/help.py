@@ -66,7 +66,6 @@ def _format_topic(topic: str, *, as_man: bool) -> str:
 
 
 def _overview(summaries: Mapping[str, str]) -> Iterator[str]:
-    """Yield the lines of the list of commands and topics."""
     grouped = {name for names in GROUPS.values() for name in names}
     others = tuple(name for name in summaries if name not in grouped)
     width = max(map(len, (*summaries, *TOPICS)))
@@ -165,7 +164,6 @@ def _run(run: Run) -> str:
 
 
 def _escape_roff(text: str) -> str:
-    """Return `text` on one line, escaped for roff."""
     plain = text.replace("\\", "\\e").replace("-", "\\-").replace("\n", " ")
     return _NOT_ASCII.sub(lambda found: f"\\[u{ord(found[0]):04X}]", plain)
 

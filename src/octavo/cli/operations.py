@@ -231,7 +231,6 @@ def _sample_argument(parameter: Json) -> str:
 
 
 def _parameter_lines(parameter: Json, described: dict[str, Json]) -> list[str]:
-    """Return the lines about one parameter, in two columns."""
     column = min(max(map(len, described)), 24) + 4
     facts = [parameter["type"], "required" if parameter["required"] else "optional", *_facts(parameter)]
     if inner := parameter.get("fields"):

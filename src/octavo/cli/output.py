@@ -388,7 +388,6 @@ def _cell_text(column: Column, row: Row) -> str:
 
 
 def _table(columns: Sequence[Column], rows: Sequence[Row], style: Style) -> str:
-    """Return a table with headings that fits the width of the terminal."""
     now = datetime.now(UTC)
     cells = [[_terminal_cell(each, row, now) for each in columns] for row in rows]
     titles = [(each.title or each.name).upper() for each in columns]

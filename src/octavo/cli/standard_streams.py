@@ -39,7 +39,6 @@ ERROR_NAMES = {
 }
 """The name of an error in JSON by its exit code. A few errors have their own names."""
 _NEXT_COMMAND = re.compile(r"(?:: |[Rr]un )(octavo [^,:]+?)\.?\Z")
-"""The command at the end of a message."""
 
 READ_ONLY = "Octavo is running with --read-only and changes nothing on the server. To make changes, start Octavo without --read-only."
 

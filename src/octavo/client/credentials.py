@@ -264,7 +264,6 @@ class KeyFiles:
 
 
 Store = Keyring | KeyFiles
-"""A store for tokens."""
 
 
 def _service(origin: str) -> str:

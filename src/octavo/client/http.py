@@ -88,7 +88,6 @@ class _OpenRequest:
             self.settled.set()
 
     async def _trace(self, event: str, info: dict[str, Any]) -> None:
-        """Handle a trace event of httpx."""
         if event.endswith(".connect_tcp.complete"):
             self._streams.append(info["return_value"])
         if event.endswith((".connect_tcp.complete", ".start_tls.complete")):

@@ -27,7 +27,6 @@ from octavo.local_time import localize
 
 READS = frozenset({"GET", "HEAD"})
 TEMPORARY_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
-"""Statuses of temporary failures."""
 PROXY_WANTS_SIGN_IN = 407
 
 ATTEMPTS = 4

@@ -328,7 +328,6 @@ KIND_NAMES: Mapping[str, str] = MappingProxyType(
         "details": "page options",
     }
 )
-"""Name of each kind of text, for messages."""
 CHANGE_REQUEST_KINDS = frozenset({"review", "remark", "subject", "description"})
 """Kinds of text that belong to a change request itself."""
 _PENDING_EDIT_PREFIX = "held "

@@ -66,7 +66,6 @@ HEADINGS: Mapping[Reason, str] = MappingProxyType(
         "unsent draft": "Unsent drafts",
     }
 )
-"""Heading of the section of each reason."""
 _RANK = {reason: rank for rank, reason in enumerate(REASONS)}
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _LONGEST_TITLE = 200

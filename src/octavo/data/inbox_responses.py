@@ -23,7 +23,6 @@ from octavo.data.queries import PAGE_LIMIT
 MAX_SHARED = 10_000
 """Number of shared authors, pages and permissions above which the shared objects are released."""
 ListedItems: TypeAlias = tuple[Operation[Any], Sequence[Any]]
-"""A list operation, and the items of its response."""
 
 
 class InboxResponses:

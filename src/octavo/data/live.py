@@ -386,7 +386,6 @@ class Live:
         await self._tasks.close()
 
     def _add_want(self, response: LiveResponse) -> None:
-        """Ask the Syncer to fetch a response in the background for its watchers."""
         if not self._closed:
             response.loading = True
             rank = min(watcher.rank for watcher in response.watchers)

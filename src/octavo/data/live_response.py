@@ -93,7 +93,6 @@ class LiveResponse:
     writes_at_request: int = 0
     """Number of confirmed writes when the last request was sent."""
     indexed_value: object = None
-    """The value that is in the search index."""
     last_snapshot: Snapshot[Any] = Snapshot()
     edits: list[Edit] = field(default_factory=list)
     watchers: list[Watcher] = field(default_factory=list)

@@ -378,7 +378,6 @@ class OfflineSpaces:
             self._tasks.start(self._reload(), name="offline spaces of other instances")
 
     async def _reload(self) -> None:
-        """Load the spaces and progress that other instances have stored."""
         try:
             edits = -1
             # If an instance stored a space meanwhile, `stored` is outdated. Read it again.

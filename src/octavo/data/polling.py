@@ -258,9 +258,7 @@ class RemoteChanges(NamedTuple):
     """Changes by other users."""
 
     counts: Counter[RemoteChange]
-    """Number of changes of each kind."""
     merged: tuple[ChangeRequest, ...]
-    """The change requests that were merged."""
 
 
 class RemoteChangeDetector:

@@ -80,7 +80,6 @@ class ProposeResult:
     """Result of `ProposedNotes.propose`."""
 
     added: tuple[ProposedNote, ...] = ()
-    """The notes that were stored."""
     known: int = 0
     """Number of notes that were there already, or that you decided before."""
     over_limit: int = 0

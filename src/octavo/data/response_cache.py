@@ -372,5 +372,4 @@ class ResponseCache:
 
 
 def _body(op: Operation[Any], value: Any) -> bytes:
-    """Return a response encoded as it is stored on disk."""
     return SPECS[type(op)].codec.dump_json(value, by_alias=True, exclude_unset=True)

@@ -558,7 +558,6 @@ def _in_scope(db: sqlite3.Connection, scope: Scope, known_at: float) -> list[tup
 
 
 def _delete_with_replies(db: sqlite3.Connection, documents: list[int]) -> None:
-    """Delete documents, and the replies of deleted threads."""
     if not documents:
         return
     replies = db.execute(
@@ -712,7 +711,6 @@ def _replies(db: sqlite3.Connection) -> Mapping[tuple[Discussion, str], tuple[st
 
 
 def _indexed_pages(space: str, queries: Iterable[tuple[str, ...]], db: sqlite3.Connection) -> IndexedPages:
-    """Return the indexed pages of a space, and those that have all words of one of the queries."""
     rows = db.execute(
         "SELECT page, at FROM documents WHERE space = ? AND kind = 'page' AND length(stamp) > 0 AND at IS NOT NULL"
         " AND letters <= ?",

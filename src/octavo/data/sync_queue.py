@@ -99,7 +99,6 @@ class Version(NamedTuple):
     """The stamp of the response when it was fetched (`inbox_plan.py`). Empty only in rows that an older Octavo stored: then
     the response must be fetched again."""
     requested_at: datetime
-    """When the request was sent."""
     error: str = ""
     """Message of the error if the server refused the request. Otherwise empty."""
 
@@ -350,7 +349,6 @@ class SyncQueue:
         return is_limited or timedelta() < self._paused_until - now <= LONGEST_PAUSE
 
     def _take_unwanted(self, urls: Iterable[str]) -> list[Flight]:
-        """Remove the running requests for these URLs that no owner wants any more, and return them."""
         return [self.flights.pop(url) for url in urls if url in self.flights and url not in self._wants]
 
     def _start(self, url: str, now: datetime) -> Flight:

@@ -71,7 +71,6 @@ class Progress(NamedTuple):
     """Counts of the wants of an owner."""
 
     wanted: int
-    """Number of wants."""
     missing: int
     """Number of wants that are not satisfied, including wants whose request has failed."""
     due: int
@@ -487,7 +486,6 @@ class Syncer(Generic[R]):
                 self._running[flight].cancel()
 
     def _end_waiting(self, url: str, end: Callable[[asyncio.Future[Any]], object]) -> None:
-        """Call `end` with the futures that wait for the response at `url`."""
         for future, waited_url in self._waiting.items():
             if waited_url == url and not future.done():
                 end(future)

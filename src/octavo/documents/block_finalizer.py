@@ -283,7 +283,6 @@ def _lines(draft: DraftBlock, blocks: tuple[Block, ...]) -> tuple[int, int]:
 
 
 def _single_line(value: Any) -> Any:
-    """Return the value of an attribute with line breaks and tabs replaced by spaces."""
     if isinstance(value, str):
         return value if value.isprintable() else value.translate(_CONTROL_TO_SPACE)
     return tuple(map(_single_line, value)) if type(value) is tuple else value

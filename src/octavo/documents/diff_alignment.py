@@ -220,7 +220,6 @@ def align_without(old: Sequence[Node], new: Sequence[Node], moved: Collection[in
 
 
 def _take_until(nodes: Iterator[Node], stop: Node | None) -> Iterator[Node]:
-    """Yield the nodes before `stop`, and consume `stop`."""
     while stop is not None and (node := next(nodes)) is not stop:
         yield node
 

@@ -213,7 +213,6 @@ def _pair_parts(old_parts: Sequence[_NodeInContainers], new_parts: Sequence[_Nod
 
 
 def _kept_length(old: _NodeInContainers | None, new: _NodeInContainers | None) -> float:
-    """Estimate how many characters of a pair are equal."""
     if old is None or new is None:
         return 0.0
     old_node, new_node = old.node, new.node

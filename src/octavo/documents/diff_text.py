@@ -20,7 +20,6 @@ as a word."""
 _WORD = re.compile(rf"[{WIDE_LETTERS}]|[^\W_{WIDE_LETTERS}]+(?:['’][^\W_{WIDE_LETTERS}]+)*|[ \t\n]+|.", re.DOTALL)
 _WIDE = re.compile(f"[{WIDE_LETTERS}]")
 _CLAUSE_ENDS = frozenset("，。、；：！？,.;:!?\n")
-"""Characters that end a clause."""
 _PUNCTUATION = re.compile(r"[\s,.;:!?，。、；：！？…]+")
 _NAMED_LINK_KINDS = frozenset({"mention", "button"})
 """Kinds of runs that are shown with the same words as a link."""

@@ -150,7 +150,6 @@ def _landmarks(a: list[int], i1: int, i2: int, b: list[int], j1: int, j2: int) -
 
 
 def _longest_increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the longest subsequence of `pairs` in which the second numbers increase too."""
     last_places: list[int] = []
     last_indices: list[int] = []
     predecessors: list[int] = []

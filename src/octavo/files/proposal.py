@@ -399,7 +399,6 @@ class _Sender:
 
 
 def _size_of(text: str) -> int:
-    """Return the size of a text in bytes."""
     return len(text.encode("utf-8", "replace"))
 
 

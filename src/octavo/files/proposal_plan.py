@@ -276,7 +276,6 @@ class ProposalPlanner:
         return next((file.id for file in made if (file.name, file.size) == (name, size)), None)
 
     def _linked_files(self, plan: ProposalPlan) -> Iterable[str]:
-        """Yield the paths of files to which new and edited pages link."""
         paths = [version.path for version in plan.new_pages.values()]
         paths += [self.local.current_path(file) for file in self.baseline.pages.values() if self.local.is_changed(file)]
         for path in paths:
@@ -291,7 +290,6 @@ class ProposalPlanner:
     # Pages
 
     async def _plan_page(self, plan: ProposalPlan, file: TrackedFile) -> None:
-        """Add the changes of a page that exists in the folder and in the change request."""
         path = self.local.current_path(file)
         page = plan.targets.layout.pages.get(file.id)
         if path not in self.local.data or page is None:

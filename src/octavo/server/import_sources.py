@@ -282,7 +282,6 @@ def _parent_folders(path: str) -> list[str]:
 
 
 def _read_archive(data: bytes) -> ImportedFiles:
-    """Read the pages and other files in a ZIP archive."""
     imported = ImportedFiles()
     try:
         with ZipFile(BytesIO(data)) as archive:
@@ -474,7 +473,6 @@ def convert_docx(data: bytes, stem: str, used: Collection[str] = ()) -> Converte
 
 
 def _escape_line(text: str) -> str:
-    """Return text as one line of escaped Markdown."""
     return escape_emoji_names(_FORMULA_OR_TAG.sub(r"\\\g<0>", page_trees.escape(text)))
 
 

@@ -288,7 +288,6 @@ class _FolderReader:
         return {**content_fields, "keys": self._keys}
 
     def _read(self, path: Path) -> tuple[Json, str]:
-        """Return front matter and text of a file."""
         if not os.path.lexists(self.folder.root / path):
             self.folder.report(path, "does not exist, so its page is empty.")
             return {}, ""

@@ -310,7 +310,6 @@ def finish_reindexing(world: World, space_id: str, on_progress: Callable[[int, i
 
 
 def _index_changed_pages(world: World, space_id: str, old: Json | None, new: Json) -> Iterator[str]:
-    """Index each changed page and yield its ID."""
     before, after = _searchable_fields(old), _searchable_fields(new)
     includes_differ = old is None or old["reusableContents"] != new["reusableContents"]
     pages = {page["id"]: page for page in page_trees.walk(new["pages"])}

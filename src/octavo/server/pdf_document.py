@@ -102,7 +102,6 @@ def _typeface_of(letter: str, preferred: str) -> str | None:
 
 @cache
 def _system_typefaces() -> tuple[str, ...]:
-    """Return the installed typefaces that cover many scripts."""
     names = []
     for file_name in _SYSTEM_FONTS:
         path = next((path for folder in _FONT_FOLDERS if folder.is_dir() for path in folder.rglob(file_name)), None)

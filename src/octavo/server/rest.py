@@ -292,7 +292,6 @@ def _unknown_page() -> Refusal:
 
 _LAST_POSITION = 1 << 40
 StoredDocument = tuple[str, Json]
-"""Path of a document, and the document."""
 
 
 def order_key(stored_position: int, document: Json) -> tuple[int, int]:

@@ -47,7 +47,6 @@ REASON_NAMES = MappingProxyType[Reason, str](
         "unsent draft": "draft",
     }
 )
-"""The names of the reasons in options and in JSON."""
 _LABELS = {
     **{name: name.replace("-", " ") for name in REASON_NAMES.values()},
     "unsent": "not sent",
@@ -101,7 +100,6 @@ class InboxList:
         self._filter = _filter_named(options.filter) if options.filter else InboxFilter("")
         self._space: Space | None = None
         self._space_titles: dict[str, str] = {}
-        """Titles of all spaces, by id."""
 
     async def print(self) -> None:
         """Print the rows, or watch them. Raises ApiError or Failure."""

@@ -69,7 +69,6 @@ class Search:
         self._references = References(session, options, is_offline=options.offline)
         self._words = " ".join(options.words)
         self._spaces: tuple[Space, ...] = ()
-        """Spaces to search."""
 
     async def print(self) -> None:
         """Print the results, the best first. Raises ApiError or Failure."""
@@ -118,7 +117,6 @@ class Search:
         return rows
 
     async def _found_pages(self, page_limit: int, only: Space | None) -> AsyncIterator[list[Row]]:
-        """Yield the rows of each page of results."""
         if only is not None:
             in_space = search.InSpace(at=only.ref, query=self._words, limit=page_limit)
             async for hits in read_pages(self._live.send, in_space):
@@ -174,7 +172,6 @@ class Search:
         await gather_bounded(load, places, PARALLEL)
 
     async def _hit_row(self, hit: Hit) -> Row:
-        """Return the row of a result of the local search index."""
         by_id = {each.id: each for each in await self._references.spaces()}
         space = by_id.get(hit.space)
         if space is None:

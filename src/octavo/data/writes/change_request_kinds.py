@@ -249,7 +249,6 @@ class FoundEdit:
     head: str
     """Head revision of the change request now."""
     created: Revision
-    """Revision that the edit created."""
 
 
 async def _check_edit(send: Send, attempt: Attempt[content.Edit]) -> Check:
@@ -304,7 +303,6 @@ async def _is_made_by(send: Send, op: content.Edit, before: Revision | None, aft
 
 
 async def _equals(send: Send, op: content.Edit, change: UpdatePage, page: Page, after: Revision) -> bool:
-    """Return whether the page has every value that `change` sets."""
     if change.title is not None and page.title != safe_line(change.title):
         return False
     changed = _SETTINGS & change.model_fields_set
@@ -377,4 +375,3 @@ CHANGE_REQUEST_WRITES: Mapping[type[Operation[Any]], WriteKind[Any]] = {
     ),
     content.Edit: WriteKind(_find_edit, _check_edit, lock_name=_lock_name_of_edit),
 }
-"""The kind of each write on a change request, by operation."""

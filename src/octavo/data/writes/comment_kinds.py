@@ -278,4 +278,3 @@ COMMENT_WRITES: Mapping[type[Operation[Any]], WriteKind[Any]] = {
     comments.Delete: WriteKind(_find_deletion, _check_delete, _facts, _NO_UNDO_OF_DELETE, is_durable=True),
     comments.DeleteReply: WriteKind(_find_deletion, _check_delete, _facts, _NO_UNDO_OF_DELETE, is_durable=True),
 }
-"""The kind of each write of a comment or reply, by operation."""

@@ -200,7 +200,6 @@ async def _merge_overwritten(
 
 
 def _text_update(page: str, text: Raw) -> ContentEdit:
-    """Return the change that replaces the text of a page."""
     return content.UpdatePage(page=page, document=content.DocumentBody(markdown=text.text))
 
 

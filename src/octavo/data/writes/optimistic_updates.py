@@ -199,7 +199,6 @@ same object."""
 
 
 def _open_count_change(entry: OutboxEntry) -> int:
-    """Return by how much a write changes the number of open threads."""
     if entry.state in ("failed", "pending"):
         return 0  # The server does not count a failed write, nor a pending comment, which other users do not see.
     match entry.op:
@@ -230,7 +229,6 @@ def _matches_filter(read: comments.List, op: comments.Create, me: User) -> bool:
 
 
 def _has_created(page: ListPage[Any], op: comments.Create | comments.CreateReply, entry: OutboxEntry, me: User) -> bool:
-    """Return whether the response already contains the item that an unconfirmed write creates."""
     if any(item.id == entry.created_id for item in page.items):
         return True
     if entry.started_at is None or entry.state not in ("sending", "unknown"):

@@ -203,11 +203,9 @@ class TermOutcome:
     """Result of an edit of several pages. All fields are by page id."""
 
     written: Mapping[str, WrittenText] = field(default_factory=dict)
-    """Texts of the changed pages."""
     refused: Mapping[str, str] = field(default_factory=dict)
     """For each page that was not changed, the reason as the end of a sentence."""
     titles: Mapping[str, str] = field(default_factory=dict)
-    """Titles of all pages."""
 
 
 async def replace_term(

@@ -167,7 +167,6 @@ class OutboxWorker:
         return True
 
     async def _remove_old_failures(self, now: datetime) -> None:
-        """Remove entries that were refused more than a day ago and do not wait for the user."""
         old = [
             entry.id
             for entry in self._entries.all

@@ -110,7 +110,6 @@ RULES = {
     "alt-text": Rule("warning", "An image without alternative text", is_default=False),
     "external-link": Rule("warning", "A link to a website that does not work. Sends requests", is_default=False),
 }
-"""All rules by name."""
 DEFAULT_RULES = frozenset(name for name, rule in RULES.items() if rule.is_default)
 
 

@@ -335,7 +335,6 @@ class CheckedFolder:
 
     pages: LazyPages
     includes: LazyPages = field(default_factory=lambda: LazyPages({}))
-    """Reusable content."""
     summary: CheckedPage | None = None
     """The table of contents. None if the folders are the table of contents."""
     unlisted: Collection[str] = ()

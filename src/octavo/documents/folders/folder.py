@@ -290,7 +290,6 @@ def passes_link(folder: Path, path: str) -> bool:
 
 
 CODE_SPAN = re.compile(r"(?<![`\\])(`{1,9})(?!`)[^\n]{1,1000}?(?<!`)\1(?!`)")
-"""Code in a line of text."""
 _CODE_OR_LINK = re.compile(
     rf"{CODE_SPAN.pattern}|{SPACED_IMAGE}"
     r"""|\]\(\s{0,9}(?:<([^<>\n]{1,1000})>|([^\s()]{1,1000}(?:\([^\s()]{0,99}\)[^\s()]{0,99}){0,9}))"""

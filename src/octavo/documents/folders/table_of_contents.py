@@ -399,7 +399,6 @@ def link_path(path: str, anchor: str = "") -> str:
 
 
 def _link_target(url: str) -> str:
-    """Return a URL as the target of a Markdown link."""
     return f"<{url.replace('<', '%3C').replace('>', '%3E')}>" if re.search(r"[\s()<>]", url) else url
 
 

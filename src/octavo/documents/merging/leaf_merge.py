@@ -342,7 +342,6 @@ def _head_lines(table: SourceBlock) -> list[str]:
 
 
 def _with_columns(tables: Versions[SourceBlock], version: int, columns: list[list[Column]]) -> SourceBlock:
-    """Return one version of a table with the merged columns."""
     table, merged, header_cells = tables[version], _merge_columns(columns), _header_cells(tables, columns)
 
     def line(text: str, version_number: int, new: Sequence[str]) -> str:

@@ -253,7 +253,6 @@ class _PageMerge:
         return found
 
     def _make_conflict(self, region: Versions[Blocks], context: Context) -> MergedChild:
-        """Return one conflict for a region, with the whole text of each side."""
         texts = Versions(join(region.base), self._text_of_side(region.main, 0), self._text_of_side(region.request, 1))
         kind = _kind_of([block for blocks in region for block in blocks])
         moved, both = self._moved_base_blocks(region), self._text_of_both_sides(region)

@@ -399,7 +399,6 @@ class MergePrediction:
     suggestions: tuple[PredictedConflict, ...]
     """Paragraphs that will be merged word by word, because each side changed different words."""
     pages: Pages
-    """The merged page tree."""
     is_on_main: bool
     """True if main already has every change of the change request, so the merge changes nothing."""
 
@@ -463,7 +462,6 @@ def shows_all_changes(
 
 
 def _change_key(change: Change) -> tuple[str, str]:
-    """Return the type of a change, and the id of the changed page, file or reusable content."""
     item = change.reusable_content
     changed_item = change.page or change.file
     return change.type, changed_item.id if changed_item else str(item.get("id", "")) if isinstance(item, dict) else ""

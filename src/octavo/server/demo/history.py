@@ -304,7 +304,6 @@ def _thread_actions(thread: Any, name: str) -> Iterator[PastAction]:
 def _reaction_actions(
     message: Any, add_reaction: Callable[[str, World], Iterable[Operation[Any]]]
 ) -> Iterator[PastAction]:
-    """Yield the reactions to a message, one in each minute after the message."""
     minutes = 0
     for emoji, people in message.get("reactions", {}).items():
         for person in people:

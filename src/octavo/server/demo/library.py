@@ -301,7 +301,6 @@ def _first_block(text: str) -> str:
 
 @cache
 def _people_with_role(least: str) -> tuple[str, ...]:
-    """Return the IDs of the people with the role `least` or a higher role."""
     roles = RANKS[RANKS.index(least) :]
     return tuple(
         each.id for each in (*history.PEOPLE, *history.members()[: history.NEVER_DISABLED]) if each.role in roles
@@ -480,7 +479,6 @@ def _load_pages(world: World, ids: DemoIds) -> None:
 
 
 def _upload_specification(world: World, path: Path) -> None:
-    """Upload an OpenAPI specification that pages refer to, and process it immediately."""
     source = openapi.Source(text=path.read_text(encoding="utf-8"))
     at = OrganizationRef(organization_id=history.ORGANIZATION)
     work = run_operation(openapi.Create(at=at, slug=path.stem, source=source), world)

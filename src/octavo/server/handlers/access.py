@@ -26,7 +26,6 @@ def _present_team_permission(world: World, grant: Json) -> Json:
 
 
 def _shared_document(world: World, at: Shared) -> Json:
-    """Return the space or collection that the operation belongs to."""
     return world.store.get(at.path.format(**at.model_dump()))
 
 
@@ -93,7 +92,6 @@ def _members_with_role(world: World, shared: Json, wanted_role: str | None) -> I
 
 @handle.register
 def _list_of_member(op: permissions.ListOfMember, world: World) -> Json:
-    """List the spaces of a member that the caller can see too."""
     organization, user = op.at.organization_id, op.user_id
     if user != world.caller:
         refuse_guests(world, organization, "see the spaces of other members")
@@ -138,7 +136,6 @@ def _invite(op: invites.Invite, world: World) -> Json:
 
 
 def _new_user(world: World, email: str) -> str:
-    """Create a user with this email address, and return the ID."""
     user = {"id": world.new_id(), "displayName": email.partition("@")[0], "email": email}
     return str(world.store.put(f"/users/{user['id']}", user)["id"])
 

@@ -169,7 +169,6 @@ class Threads:
 
 @lru_cache(maxsize=256)
 def _block_texts(text: str) -> dict[str, str]:
-    """Return the text of each block by block key."""
     blocks: dict[str, Any] = {}
     for block in parse(text).walk():
         blocks.setdefault(block.key, block)
@@ -418,7 +417,6 @@ def _submit(op: reviews.Submit, world: World) -> Json:
 
 
 def _mark_reviews_outdated(world: World, path: str, user: str) -> None:
-    """Mark the current reviews by `user` as outdated."""
     for review in world.store.all(f"{path}/reviews"):
         if review["reviewer"] == user and not review["outdated"]:
             world.store.update(f"{path}/reviews/{review['id']}", outdated=True, updatedAt=world.timestamp())

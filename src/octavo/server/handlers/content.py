@@ -400,7 +400,6 @@ class ContentEditor:
         self._replace_page({**current, "updatedAt": self._world.timestamp()})
 
     def _restore_page(self, earlier_page: Json, earlier_pages: Pages) -> None:
-        """Restore a deleted page with its deleted child pages."""
         current_ids = {page["id"] for page in page_trees.walk(self._pages)}
         restored = page_trees.remove_pages([earlier_page], current_ids)[0]
         parent, index = page_trees.position_of(earlier_pages, earlier_page["id"])
@@ -493,7 +492,6 @@ class ContentEditor:
         self._refs[ref] = url
 
     def _resolve_references(self, markdown: str) -> str:
-        """Return `markdown` with temporary references replaced by URLs of the pages and files."""
         for ref, url in self._refs.items():
             markdown = _reference_pattern(ref).sub(rf"\g<1>{url}", markdown)
         return markdown

@@ -488,7 +488,6 @@ def present_translation(world: World, document: Json) -> Json:
 
 @before_save(translations.TranslationSettings)
 def _fill_in_translation(op: translations.Create | translations.Update, world: World, document: Json) -> Json:
-    """Return translation settings with dates, organization and languages filled in."""
     now, language = world.timestamp(), document.get("language")
     begun = {"organization": op.at.organization_id, "languages": [language] if language else [], "createdAt": now}
     if isinstance(op, translations.Create) and op.source:

@@ -431,7 +431,6 @@ def _load_tree(world: World, op: InSite) -> SiteTree:
 
 
 def _part_fields(tree: SiteTree, kind: str, identifier: str) -> Json:
-    """Return the fields that site spaces, sections and groups have in common."""
     return {"object": kind, "id": identifier, "organization": tree.site["organization"], "site": tree.site["id"]}
 
 

@@ -249,7 +249,6 @@ _CUSTOMIZATION_FIELDS = (
     *("advancedCustomization", "trademark", "externalLinks", "pagination", "pageActions", "git", "privacyPolicy"),
     *("socialPreview", "insights"),
 )
-"""Fields of every customization."""
 
 
 def _default_customization() -> Json:
