@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from octavo.api import comments
 from octavo.api.bodies import Markdown
-from octavo.api.operation import ChangeRequestRef
+from octavo.api.operation import SPECS, ChangeRequestRef
 from octavo.cli.arguments import build_parser
 from octavo.cli.commands import review as review_command
 from octavo.cli.commands.comment import reply_to_thread, write_comment
@@ -35,6 +37,7 @@ from tests.journeys.stage import Stage
 
 __all__ = ["library", "stage"]
 
+submit_commented, submit_approval = (partial(review_command._review, verb=verb) for verb in ("comment on", "approve"))
 WRITES = (
     ("comment", "handbook/2", "-m", "Hello"),
     ("reply", "harbour-api/7@t6", "-m", "Hello"),
@@ -200,6 +203,28 @@ async def test_pending_comment_is_written_once_and_again_after_it_is_discarded(s
         await session.outbox.submit_review(entry.at)
         await run.until(lambda: not session.outbox.entries, "send the comment")
         assert await tell_if_done_once(session, options)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "write"),
+    [
+        (("comment", "handbook/2", "-m", "Once"), write_comment),
+        (("reply", "harbour-api/7@t6", "-m", "Once", "--resolve"), reply_to_thread),
+        (("review", "harbour-api/7", "--comment", "-m", "Once"), submit_commented),
+        (("review", "harbour-api/7", "--approve"), submit_approval),
+    ],
+    ids=lambda each: " ".join(each) if isinstance(each, tuple) else "",
+)
+async def test_commands_with_the_same_key_at_the_same_time_write_once(
+    arguments: tuple[str, ...], write: Callable[..., Awaitable[None]], stage: Stage
+) -> None:
+    async with stage.play(undo_seconds=0.0) as run:
+        options = build_parser(arguments[0]).parse_args([*arguments, "--once", "build 8"])
+        before = len(run.gate.passed)
+        results = await asyncio.gather(*(write(run.app.session, options) for _ in range(2)), return_exceptions=True)
+        assert sorted(getattr(each, "code", -1) for each in results) == [-1, 0]
+        sent = [type(op) for op in run.gate.passed[before:] if SPECS[type(op)].method != "GET"]
+        assert len(sent) == len(set(sent)) == 1 + ("--resolve" in arguments)
 
 
 @pytest.mark.parametrize("text", [("-m", "Noted."), ()], ids=["with a comment", "of pending comments"])

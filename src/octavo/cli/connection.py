@@ -24,9 +24,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,6 +48,7 @@ from octavo.cli.standard_streams import (
 from octavo.data.live import NOT_AVAILABLE_OFFLINE
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.machine import ONCE, NewWrite, OutboxEntry
+from octavo.data.writes.store import once_group
 from octavo.lazy_import import lazy
 from octavo.settings import in_words, read
 
@@ -133,8 +132,6 @@ def _clause(error: Exception) -> str:
 
 
 WAIT_SECONDS = 30.0
-ONCE_LIFETIME = timedelta(days=7)
-"""Time in which a key of `--once` prevents a second write."""
 MAX_TEXT = 1024 * 1024
 Adding = Callable[[], Awaitable[Sequence[OutboxEntry]]]
 
@@ -273,6 +270,8 @@ async def add_and_send(session: Session, add: Adding, action: str, options: argp
     stop_observing = session.outbox.changed.add(changed.set)
     try:
         added = await add()
+        if not added and await tell_if_done_once(session, options):
+            raise Failure("", 0)  # A command with the same key has written in the meantime.
         delete_editor_file(options)
         ids = [each.id for each in added]
         try:
@@ -323,11 +322,7 @@ async def tell_if_done_once(session: Session, options: argparse.Namespace) -> bo
     if options.once is None:
         return False
     key = once_key(options.once)
-    fact, group, is_done = await session.state.read_fact_from_disk(key), "", False
-    with suppress(KeyError, ValueError):
-        if isinstance(fact, dict):
-            is_done = session.state.now() - datetime.fromisoformat(str(fact["at"])) < ONCE_LIFETIME
-            group = str(fact["group"])
+    group = once_group(await session.state.read_fact_from_disk(key), session.state.now())
     added = [
         each
         for each in session.outbox.entries
@@ -340,7 +335,7 @@ async def tell_if_done_once(session: Session, options: argparse.Namespace) -> bo
             return unsent
 
         await add_and_send(session, start, unsent[0].action, options)
-    if is_done or added:
+    if group is not None or added:
         tell(f"Already written with --once {safe_line(options.once[:60])}. Nothing was written.")
         return True
     return False

@@ -177,19 +177,19 @@ class StateDb:
             return
 
         def work(db: sqlite3.Connection) -> None:
-            write_fact(db, self.namespace, name, change(_fact(db, self.namespace, name)))
+            write_fact(db, self.namespace, name, change(read_fact(db, self.namespace, name)))
 
         self.submit(work)
 
     async def read_fact_from_disk(self, name: str) -> Any:
         """Wait for all earlier writes, and return the fact `name` on disk. None if there is no such fact. Raises
         NotSaved."""
-        return await self.write(lambda db: _fact(db, self.namespace, name))
+        return await self.write(lambda db: read_fact(db, self.namespace, name))
 
     def get_fact(self, name: str, default: Any = None) -> Any:
         """Return the fact `name`, or `default` if there is no such fact."""
         if name not in self._facts:
-            value = _fact(self._db, self.namespace, name)
+            value = read_fact(self._db, self.namespace, name)
             self._facts[name] = default if value is None else value
         return self._facts[name]
 
@@ -335,7 +335,7 @@ class StateDb:
         return int(self._db.execute("PRAGMA data_version").fetchone()[0])
 
 
-def _fact(db: sqlite3.Connection, namespace: str, name: str) -> Any:
+def read_fact(db: sqlite3.Connection, namespace: str, name: str) -> Any:
     """Return a fact. None if it does not exist or cannot be decoded."""
     query = "SELECT value FROM facts WHERE namespace = ? AND name = ?"
     row = db.execute(query, (namespace, name)).fetchone()

@@ -132,6 +132,8 @@ async def _add(
     if sent.kind == "changed":
         raise Failure(f"Could not {action}: {sent.message}", BLOCKED)
     if sent.kind != "done" or sent.result is None:
+        if sent.error is None and await tell_if_done_once(session, options):
+            raise Failure("", 0)  # A command with the same key has written in the meantime.
         raise Failure(f"Could not {action}: {sent.message}", FAILED if sent.error is None else code_of(sent.error))
     return sent.result
 

@@ -18,7 +18,7 @@ from octavo.api.operation import Discussion, Operation
 from octavo.api.wire import Request, decode, encode
 from octavo.data.database import Transaction, moment
 from octavo.data.live_response import Observers
-from octavo.data.state_db import StateDb, write_fact
+from octavo.data.state_db import StateDb, read_fact, write_fact
 from octavo.data.writes.machine import ONCE, Basis, OutboxEntry, WriteKind, WrongState, has_review_in_flight
 from octavo.lazy_import import load
 from octavo.untrusted_input import parse_json
@@ -43,6 +43,8 @@ def kind_of(op: W) -> WriteKind[W]:
 
 R = TypeVar("R")
 
+ONCE_LIFETIME = timedelta(days=7)
+"""Time in which a key of `--once` prevents a second write."""
 SENT_DAYS, SENT_ROWS = 30, 500
 """Maximum age in days and maximum number of the sent writes that are kept."""
 
@@ -196,6 +198,19 @@ def _find_entry(db: sqlite3.Connection, entry_id: str) -> OutboxEntry | None:
     return decode_entry(row[0]) if row else None
 
 
+def once_group(fact: Any, now: datetime) -> str | None:
+    """Return the id in a fact that `_remember_once` has stored. None if `fact` is none, or older than `ONCE_LIFETIME`."""
+    try:
+        return str(fact["group"]) if now - datetime.fromisoformat(str(fact["at"])) < ONCE_LIFETIME else None
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _is_used(db: sqlite3.Connection, namespace: str, key: str, now: datetime) -> bool:
+    """Return whether a command with `--once` has used this key. Another process may have done so since this one looked."""
+    return key.startswith(ONCE) and once_group(read_fact(db, namespace, key), now) is not None
+
+
 def _remember_once(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, key: str = "") -> None:
     """If a command with `--once` added or submitted the write, store when, and an id that all writes of the command have.
     `key` is by default the draft key of the write."""
@@ -268,9 +283,13 @@ class OutboxEntries:
         is_wanted: Callable[[sqlite3.Connection, OutboxEntry], bool],
         extra: ExtraWork,
     ) -> tuple[OutboxEntry, ...]:
-        """Store the entries for which `is_wanted` returns True, and return them."""
+        """Store the entries for which `is_wanted` returns True, and return them. Store none if a command with the same
+        `--once` key has written."""
+        now = self.now()
 
         def work(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
+            if any(_is_used(db, self.state.namespace, entry.draft_key, now) for entry in entries):
+                return ()
             wanted = tuple(entry for entry in entries if is_wanted(db, entry))
             for entry in wanted:
                 _insert_entry(db, self.state.namespace, entry)
@@ -313,12 +332,15 @@ class OutboxEntries:
         """Apply `change` to the pending comments of `at`, and insert `last` after them. Return all these entries.
 
         `last` is empty, or has the review or one more comment. Only entries that this account `may_send` count. If `last`
-        is a review and one of these entries is a review of `at` in flight, change nothing and return an empty tuple. If
-        `once_key` is not empty, store it in the same transaction.
+        is a review and one of these entries is a review of `at` in flight, change nothing and return an empty tuple. The
+        same transaction stores `once_key`. If a command with this key has written, change nothing either.
         """
         now = self.now()
 
         def work(db: sqlite3.Connection) -> tuple[str, ...]:
+            keys = (once_key, *(entry.draft_key for entry in last))
+            if any(_is_used(db, self.state.namespace, key, now) for key in keys):
+                return ()
             records = entry_records(db, self.state.namespace)
             stored = (entry for entry_id, record in records if (entry := self._decode(entry_id, record)))
             own = [entry for entry in stored if may_send(entry)]
