@@ -19,6 +19,7 @@ from octavo.cli import sessions
 from octavo.client import profiles
 from octavo.client.profiles import Profiles
 from octavo.data.response_cache import ResponseCache
+from octavo.data.state_db import StateDb
 from octavo.tui.core.session import Session
 from tests.benchmarks.terminal import Terminal
 from tests.cli.small_server import KEY, KEY_OF_JUN, NEXT_KEY
@@ -130,3 +131,14 @@ def test_sign_out_deletes_the_cache_of_every_name_of_the_account() -> None:
     assert [each.read_derived("image") for each in caches] == [None, None]
     for each in caches:
         each.close()
+
+
+@pytest.mark.usefixtures("octavo")
+def test_sign_out_keeps_a_write_of_another_version() -> None:
+    own = settings.read(os.environ)
+    state = StateDb(own.state_folder, "now")
+    row = ("e1", "now", "queued", '{"method": "BREW", "url": "/v2/tea", "body": null}')
+    state.write_now(lambda db: db.execute("INSERT INTO outbox (id, namespace, state, record) VALUES (?, ?, ?, ?)", row))
+    sessions.sign_out(own, "now", drafts=True)
+    assert state.rows("SELECT id, namespace, state, record FROM outbox") == [row]
+    state.close()

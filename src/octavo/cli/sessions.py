@@ -265,9 +265,11 @@ def sign_out(settings: Settings, namespace: str, *others: str, drafts: bool) -> 
         _clear_caches(settings, name)
         state = StateDb(settings.state_folder, name)
         try:
-            waiting += (pending := OutboxEntries(state, state.now).all)
+            waiting += OutboxEntries(state, state.now).all
             if drafts:
-                state.clear(keep=WRITES if pending else ())
+                # Also a write that only another version of Octavo can read is kept.
+                has_writes = state.rows("SELECT 1 FROM outbox WHERE namespace = ? LIMIT 1", name)
+                state.clear(keep=WRITES if has_writes else ())
             remaining_drafts += len(Drafts(state).all())
         finally:
             state.close()
