@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from textual.color import Color
@@ -15,11 +15,13 @@ from textual.widgets import Static
 from octavo.api import change_requests, spaces
 from octavo.api.change_requests import ChangeRequest, ListOfOrganization
 from octavo.api.operation import SpaceRef
+from octavo.client.responses import Application
 from octavo.data.queries import UNDECIDED, change_requests_of, spaces_of
 from octavo.tui.core.view import StatusBar, TopBar
 from octavo.tui.review import request_view
 from octavo.tui.review.request_view import ChangeRequestScreen
 from octavo.tui.widgets import short_texts
+from tests.journeys.faulty_server import Fault, FaultyServer
 from tests.journeys.stage import Run, Stage
 from tests.journeys.used_computer import new_stage, stage, used_folders
 
@@ -279,6 +281,25 @@ async def test_top_bar_does_not_move_while_the_data_gets_older(
             monkeypatch.setattr(short_texts, "clock", lambda age=seconds: now + timedelta(seconds=age))
             begins.add(bar._line().plain.partition(" ago")[0].rstrip("0123456789smhd"))
         assert len(begins) == 1
+
+
+@pytest.mark.parametrize("kind", ["demo", "server"])
+async def test_tabs_keep_their_names_at_80_columns_while_the_server_fails(
+    stage: Stage, kind: Literal["demo", "server"]
+) -> None:
+    servers: list[FaultyServer] = []
+
+    def behind(platform: Application) -> Application:
+        servers.append(FaultyServer(platform))
+        return servers[0]
+
+    async with stage.play(start="changes", size=(80, 24), behind=behind) as run:
+        run.app._session = replace(run.app.session, kind=kind)
+        servers[0].fault = Fault(503)
+        await run.press("r")
+        await run.until(lambda: "○" in run.lines[0], "show that a request failed")
+        assert all(name in run.lines[0] for name in ("Inbox", "Content", "Changes", "Comments", "Sites", "Admin"))
+        assert ("server error" in run.lines[0]) is (kind == "server")
 
 
 @pytest.mark.before_release

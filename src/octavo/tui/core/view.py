@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar
 
 from rich.cells import cell_len
 from textual import on
@@ -45,20 +45,24 @@ VIEWS = (
     ("6", "admin", "Admin"),
 )
 
-_LAYOUTS = (
-    (True, False, 24),
-    (True, False, 14),
-    (True, True, 8),
-    (True, True, 0),
-    (False, False, 14),
-    (False, False, 8),
-    (False, True, 8),
-    (False, True, 0),
-)
-"""Layouts of the top bar, the widest first: True if all tabs have names, True if tabs have no gaps between them, and the
-maximum number of letters of the organization's title."""
+_TabTexts: TypeAlias = Literal["names and counts", "names", "current name"]
+"""What the tabs of the top bar show beside their keys."""
 
-_ACCOUNT_LAYOUTS = ((True, False, 24), (True, False, 14), (True, False, 8))
+_LAYOUTS: tuple[tuple[_TabTexts, bool, int], ...] = (
+    ("names and counts", False, 24),
+    ("names and counts", False, 14),
+    ("names and counts", True, 8),
+    ("names and counts", True, 0),
+    ("names", True, 0),
+    ("current name", False, 14),
+    ("current name", False, 8),
+    ("current name", True, 8),
+    ("current name", True, 0),
+)
+"""Layouts of the top bar, the widest first: what the tabs show, True if tabs have no gaps between them, and the maximum
+number of letters of the organization's title."""
+
+_ACCOUNT_LAYOUTS: tuple[tuple[_TabTexts, bool, int], ...] = (*_LAYOUTS[:2], ("names and counts", False, 8))
 """Layouts of the top bar with the account, with values as in `_LAYOUTS`. They are tried first."""
 
 _PATH_SEPARATOR, _MIN_NAME_WIDTH = " › ", 4
@@ -119,29 +123,31 @@ class TopBar(_Bar):
         left, link = Content(""), self.shell.workspace.connection.status
         full = self._right_part(link, show_account=True)
         with_account = [full, self._right_part(link, show_account=True, is_short=True)]
-        right_parts = [full, self._right_part(link), self._right_part(link, is_short=True)]
+        right_parts = least_parts = [full, self._right_part(link), self._right_part(link, is_short=True)]
         if self._is_demo:
             # The label of the demo matters more than the age of the data.
             with_account, right_parts = [full], [full, self._right_part(link, is_short=True)]
+            sign = self._right_part((link[0][0], link[0][0], link[2]))
+            # The words of a problem matter more than the title of the organization, and less than the names of the tabs.
+            least_parts = [*right_parts, sign]
             if link[0].startswith(("● ", "○ cached ")):
-                sign = link[0][0]
-                right_parts.append(self._right_part((sign, sign, link[2])))
+                right_parts = least_parts
         layouts = (
             (_ACCOUNT_LAYOUTS[0], [self._right_part(link, show_account=True, show_user=True)]),
             *((layout, with_account) for layout in _ACCOUNT_LAYOUTS),
-            *((layout, right_parts) for layout in _LAYOUTS),
+            *((layout, right_parts if layout[2] else least_parts) for layout in _LAYOUTS),
         )
-        for (has_all_names, is_tight, title_length), candidates in layouts:
-            left = self._left_part(title_length, has_all_names=has_all_names, is_tight=is_tight)
+        for (tab_texts, is_tight, title_length), candidates in layouts:
+            left = self._left_part(title_length, tab_texts, is_tight=is_tight)
             for right in candidates:
                 gap = width - left.cell_length - right.cell_length
                 if gap > 0 or (gap == 0 and not title_length):
                     return left + Content(" " * gap) + right
         return left.truncate(width, ellipsis=True)
 
-    def _left_part(self, title_length: int, *, has_all_names: bool, is_tight: bool) -> Content:
-        """Return the organization and the tabs. The title of the organization has at most `title_length` letters. Without
-        `has_all_names`, only the current tab has a name. With `is_tight`, only the current tab has gaps around it."""
+    def _left_part(self, title_length: int, tab_texts: _TabTexts, *, is_tight: bool) -> Content:
+        """Return the organization and the tabs. The title of the organization has at most `title_length` letters. With
+        `is_tight`, only the current tab has gaps around it."""
         is_after_current = False
         left = Content.assemble(" ", ("◆", "$primary"), " ")
         title = self.shell.workspace.organization.title if self.shell.workspace.organization else "Octavo"
@@ -150,9 +156,9 @@ class TopBar(_Bar):
         left = self._append_tab(left, Content.assemble(name, "▾"), "organization") + Content(" ")
         for key, view, name_of_view in VIEWS:
             label = Content.assemble(
-                (key, "$primary"), f" {name_of_view}" if has_all_names or view == self._view else ""
+                (key, "$primary"), f" {name_of_view}" if tab_texts != "current name" or view == self._view else ""
             )
-            if (count := self.shell.workspace.attention_counts.get(view)) and has_all_names:
+            if (count := self.shell.workspace.attention_counts.get(view)) and tab_texts == "names and counts":
                 label = label + Content(f" {count}")
             is_current = view == self._view
             label = Content.assemble(" " if is_current or is_after_current or not is_tight else "", label, " ")
