@@ -283,7 +283,15 @@ async def test_outline_follows_the_page_until_it_is_focused(stage: Stage) -> Non
         screen.page_view.focus()
         document = parse("# Top\n\n## Shown\n\n#### Too deep\n\nwords")
         page = screen.open_space.page
-        aside.show(document, None, page, is_complete=True, block_change=lambda _: "", drafts_in=lambda _: ())
+        aside.show(
+            document,
+            None,
+            page,
+            is_complete=True,
+            why_no_comment=None,
+            block_change=lambda _: "",
+            drafts_in=lambda _: (),
+        )
         aside.follow("too-deep")
         assert aside.outline.key == "shown", (
             "for a heading that the outline omits, the heading above it must be selected"

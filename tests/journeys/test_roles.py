@@ -96,9 +96,11 @@ async def test_user_without_permission_to_resolve_is_told_so(stage: Stage, perso
 @parametrize_person("elin-brandt", "sipho-dlamini", "mara-lindqvist")
 async def test_forbidden_keys_of_a_page_and_its_threads_are_disabled(stage: Stage, person: str) -> None:
     async with stage.play(person) as run:
+        may = "c" in ALLOWED[person]
+        await run.see("No comments on this")
+        assert ("Press c on a block to" in run.text) == may
         await run.press("j", "j", "enter")
         await run.see("› Quickstart", "THREADS  2 open")
-        may = "c" in ALLOWED[person]
         assert ("c" in disabled_keys(run)) == (not may)
         assert ("C" in disabled_keys(run)) == (not may)
         await run.press("c")

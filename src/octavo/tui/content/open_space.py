@@ -19,6 +19,7 @@ from octavo.tui.comments.page_comments import search_blocks
 from octavo.tui.content.cursor_target import CursorTarget
 from octavo.tui.content.space_panes import ReadingHistory, SpacePanes, TreeName, VisitedPage
 from octavo.tui.core.item_labels import adjacent_page, open_thread_counts, page_nodes, threads_in_block
+from octavo.tui.core.permissions import why_not_in_space
 from octavo.tui.core.view import View
 from octavo.tui.reader.link_opening import follow_link_page, set_link_targets
 from octavo.tui.reader.page_view import PageView, show_page
@@ -69,11 +70,17 @@ class SpaceThreads:
                 threads if self._are_loaded else None,
                 page,
                 is_complete=is_complete,
+                why_no_comment=self._why_no_comment,
                 block_change=(lambda _: "") if self._anchors.needs_search(threads) else self._anchors.block_change,
                 drafts_in=self.drafts_in,
             )
         if self._refresh_error:
             side_panel.show_threads_error(self._refresh_error, is_loaded=self._are_loaded)
+
+    @property
+    def _why_no_comment(self) -> str | None:
+        at = self.discussion
+        return why_not_in_space(self._panes.shell, at.space_id, "comment") if at is not None else None
 
     # Unsent drafts
 

@@ -101,13 +101,15 @@ class SidePanel(Vertical):
         page: Page,
         *,
         is_complete: bool,
+        why_no_comment: str | None,
         block_change: Callable[[Comment], str],
         drafts_in: Callable[[Comment], Sequence[UnsentText]],
     ) -> None:
         """Show the outline, threads and facts of `page`.
 
-        `threads` is None while they are loading. `is_complete` is True if the whole document is loaded. `block_change`
-        returns a key of `_BLOCK_CHANGES` for a thread, or an empty text. `drafts_in` returns your drafts in a thread."""
+        `threads` is None while they are loading. `is_complete` is True if the whole document is loaded. `why_no_comment`
+        is the reason why the user cannot comment in the space. `block_change` returns a key of `_BLOCK_CHANGES` for a
+        thread, or an empty text. `drafts_in` returns your drafts in a thread."""
         self._block_change, self._drafts_in = block_change, drafts_in
         self.outline.state.empty = "No headings." if is_complete else "The page is still loading."
         is_other_page = page.id != self._page
@@ -124,6 +126,7 @@ class SidePanel(Vertical):
             self.outline.go_to_first()
             self.threads.go_to_first()
         if threads is not None:
+            self.threads.state.hint = "" if why_no_comment else "Press c on a block to comment."
             self.show_threads(threads)
         facts = [
             f"path  {page.path}" if page.path else "",
@@ -151,10 +154,7 @@ class SidePanel(Vertical):
 
     def show_threads(self, threads: Sequence[Comment]) -> None:
         """Show the threads of the page."""
-        self.threads.state.empty, self.threads.state.hint = (
-            "No comments on this page.",
-            "Press c on a block to comment.",
-        )
+        self.threads.state.empty = "No comments on this page."
         self._list_threads(threads)
         open_count = sum(thread.is_open_thread for thread in threads)
         resolved_count = len(threads) - open_count
