@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from octavo.api.folding import fold
 from octavo.documents.blocks import Block, Document, kinds_with, plain_text
@@ -17,6 +17,9 @@ from octavo.documents.blocks import Block, Document, kinds_with, plain_text
 _PUNCTUATION = re.compile(r"['’‘\"“”`*(){}\[\]<>!?,:;=+#@$%^~|\\…]+")
 _SEPARATORS = re.compile(r"[^\w.]+")
 _LATIN_MARK = re.compile(r"(?<=[a-z])[\u0300-\u036f]+")
+_LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"})
+"""Letters that are no letter with an accent, in lower case, each with the ASCII letters that anchors have instead."""
+_UMLAUT = re.compile("(?<=[aou])e")
 _WORDS = re.compile(r"[^\W_]+")
 _MAX_TITLE = 1_000
 """Maximum number of characters of a title that are used for its anchor."""
@@ -33,7 +36,7 @@ _OTHER_FRAGMENTS = (":~:", "user-content-fn")
 def slug(title: str) -> str:
     """Return the anchor of a heading: lower case, hyphens between words, `id-` before a digit, no punctuation."""
     decomposed = unicodedata.normalize("NFKD", title[:_MAX_TITLE]).lower().replace("&", "and")
-    plain = unicodedata.normalize("NFC", _LATIN_MARK.sub("", decomposed))
+    plain = unicodedata.normalize("NFC", _LATIN_MARK.sub("", decomposed)).translate(_LETTERS)
     joined = _SEPARATORS.sub("-", _PUNCTUATION.sub("", plain)).strip("-.")
     return f"id-{joined}" if joined[:1].isdigit() else joined
 
@@ -69,14 +72,16 @@ def match_anchor(wanted: str, anchors: Iterable[str]) -> str | None:
     """Return the anchor that a link to `wanted` leads to. None if no anchor matches.
 
     An identical anchor comes first, then an anchor that differs only in punctuation, case and accents. If there is
-    neither, the words for `&`, `<` and `>` are ignored too, because some programs leave them out.
+    neither, the words for `&`, `<` and `>` are ignored too, because some programs leave them out. At last, `ae`, `oe`
+    and `ue` count as `ä`, `ö` and `ü`, because older anchors have them.
     """
     candidates = list(anchors)
     if wanted in candidates:
         return wanted
-    for without_signs in (False, True):
-        if key := _comparison_key(wanted, without_signs=without_signs):
-            alike = (anchor for anchor in candidates if _comparison_key(anchor, without_signs=without_signs) == key)
+    strictness: Literal[0, 1, 2]
+    for strictness in (2, 1, 0):
+        if key := _comparison_key(wanted, strictness):
+            alike = (anchor for anchor in candidates if _comparison_key(anchor, strictness) == key)
             if (found := next(alike, None)) is not None:
                 return found
     return None
@@ -141,9 +146,10 @@ def _html_ids(document: Document) -> Iterator[tuple[str, Block]]:
 
 
 @lru_cache(10_000)  # Cached, because each link to a missing heading is compared with all headings of a page.
-def _comparison_key(anchor: str, *, without_signs: bool) -> str:
-    """Return the letters and digits of an anchor, without case and accents. With `without_signs`, the words for `&`,
-    `<` and `>` are left out too."""
-    plain = _LATIN_MARK.sub("", unicodedata.normalize("NFKD", fold(anchor).removeprefix("id-")))
-    words = _WORDS.findall(_COMPARISON_SIGNS.sub("", plain) if without_signs else plain)
-    return "".join(word for word in words if not (without_signs and word == "and"))
+def _comparison_key(anchor: str, strictness: Literal[0, 1, 2]) -> str:
+    """Return the letters and digits of an anchor, without case and accents. Below strictness 2, the words for `&`, `<`
+    and `>` are left out too, and at strictness 0 also the `e` of `ae`, `oe` and `ue`."""
+    plain = _LATIN_MARK.sub("", unicodedata.normalize("NFKD", fold(anchor).removeprefix("id-"))).translate(_LETTERS)
+    words = _WORDS.findall(plain if strictness == 2 else _COMPARISON_SIGNS.sub("", plain))
+    key = "".join(word for word in words if strictness == 2 or word != "and")
+    return _UMLAUT.sub("", key) if strictness == 0 else key
