@@ -8,6 +8,7 @@ from typing import cast
 from octavo.api import change_requests, content
 from octavo.api.content import ContentEdit, DocumentBody, GetRawPage, InsertPage, Page, UpdatePage
 from octavo.api.operation import ChangeRequestRef, ContentRef, SpaceRef
+from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.review.conflict_choices import MergedPreviewScreen
 from tests.journeys.stage import MARA, Run
 
@@ -64,14 +65,10 @@ class RequestScenario:
         assert (await self.run.ask(change_requests.Get(at=at), MARA)).outdated
 
     async def open(self) -> None:
-        """Open the change request from the list."""
-        await self.run.press("3", "r")
-        await self.run.see(OURS)
-        await self.run.press("/")
-        await self.run.type("recount")
-        await self.run.press("enter")
-        await self.run.see(f"#{self.number}")
-        await self.run.press("enter")
+        """Open the change request of Mara without its list, which takes four times as long."""
+        requests = await self.run.ask(change_requests.List(at=HARBOUR), MARA)
+        found = next(each for each in requests.items if each.number == self.number)
+        self.run.app.go(ToChangeRequest(found.ref(HARBOUR)))
         await self.run.see(f"#{self.number} {OURS[:7]}")
 
     async def update(self) -> None:

@@ -194,7 +194,8 @@ async def test_update_that_leaves_no_changes_says_so(stage: Stage) -> None:
         await run.see("No changes yet.", "already in main (press L to archive)")
         await run.press("m")
         await run.see("Main already has these changes.")
-        await run.press("n", "escape")
+        await run.press("n", "escape", "/")
+        await run.type("recount")
         await run.see("✓ already in main", "✓ Main already has these changes.")
         assert await scenario.text("Stores") == MAIN
 
