@@ -20,6 +20,7 @@ from tests.journeys.test_space_management import content, create_space, focus_sp
 NARROW = (80, 24)
 
 
+@pytest.mark.before_release
 async def test_redirect_shows_the_title_of_its_page(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites", size=NARROW) as run:
         spaces = (await run.ask(site_structure.ListSiteSpaces(at=SITE), NOOR)).items

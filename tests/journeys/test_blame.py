@@ -154,7 +154,7 @@ async def test_blocks_older_than_the_checked_revisions_say_since_when(
         await run.gone("blocks not known yet")
 
 
-@pytest.mark.before_release("wide")
+@pytest.mark.before_release
 @SIZES
 async def test_page_that_was_never_changed_was_created_on_main(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="content", size=size) as run:

@@ -371,7 +371,7 @@ def remove_commented_block(platform: Platform) -> None:
             )
 
 
-@pytest.mark.before_release("0")
+@pytest.mark.before_release
 @pytest.mark.parametrize("more", [0, 3500])
 async def test_thread_on_edited_text_is_shown_on_the_new_text(stage: Stage, more: int) -> None:
     async with stage.play(change=remove_commented_block) as run:
@@ -452,6 +452,7 @@ async def test_thread_of_a_change_request_opens_its_diff_at_the_thread(stage: St
         await run.see("The API sends straight quotes")
 
 
+@pytest.mark.before_release
 async def test_spaces_with_the_same_title_have_a_heading_each(stage: Stage) -> None:
     async with stage.play(start="comments", size=(120, 130)) as run:
         await run.see(" HANDBOOK  ", " HARBOUR API  ")

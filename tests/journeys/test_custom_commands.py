@@ -62,6 +62,7 @@ async def recorded(run: Run, tmp_path: Path) -> tuple[list[str], dict[str, str],
     return arguments, facts, variables
 
 
+@pytest.mark.before_release
 async def test_program_gets_the_change_request_under_the_cursor(
     stage: Stage, recorder: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -77,7 +78,7 @@ async def test_program_gets_the_change_request_under_the_cursor(
         assert variables.keys() == {f"OCTAVO_{name}" for name in ("REF", "URL", "KIND", "SPACE", "PAGE_PATH", "BLOCK")}
 
 
-@pytest.mark.before_release("content-space", "comments-thread")
+@pytest.mark.before_release
 @pytest.mark.parametrize(
     ("start", "kind"), [("content", "page"), ("content", "space"), ("comments", "thread"), ("inbox", "inbox")]
 )
@@ -111,13 +112,7 @@ async def test_program_gets_the_block_under_the_cursor(stage: Stage, recorder: t
         assert facts["text"].split()[0] in run.text
 
 
-@pytest.mark.before_release(
-    "change-keys4-harbour-api/7",
-    "page-keys0-harbour-api/7:concepts/time",
-    "page-keys1-harbour-api/7:help/troubleshooting",
-    "space-keys5-harbour-api",
-    "thread-keys3-harbour-api/7@t6",
-)
+@pytest.mark.before_release
 @pytest.mark.parametrize(
     ("kind", "keys", "ref"),
     [
@@ -172,6 +167,7 @@ async def test_comment_of_a_program_is_on_its_item_inside_a_change_request(
         assert is_on_block == (kind == "block")
 
 
+@pytest.mark.before_release("-rf")
 @pytest.mark.parametrize("title", [HOSTILE, "-rf"])
 async def test_hostile_title_is_passed_as_plain_text(
     stage: Stage, recorder: tuple[str, ...], tmp_path: Path, title: str, monkeypatch: pytest.MonkeyPatch
@@ -192,6 +188,7 @@ async def test_hostile_title_is_passed_as_plain_text(
         assert list((tmp_path / "house").iterdir()) == []
 
 
+@pytest.mark.before_release
 async def test_notification_shows_the_first_line_of_the_output(stage: Stage, tmp_path: Path) -> None:
     program = script(tmp_path, "printf '\\n\\033[31mTicket 7 created\\033[0m\\nMore\\n'")
     async with stage.play(start="changes", commands=(make(program, result="notification"),)) as run:
@@ -201,6 +198,7 @@ async def test_notification_shows_the_first_line_of_the_output(stage: Stage, tmp
         assert not any("More" in each for each in run.said)
 
 
+@pytest.mark.before_release
 async def test_pager_shows_the_complete_output(stage: Stage, tmp_path: Path) -> None:
     program = script(tmp_path, "echo first; echo '```'; echo last")
     async with stage.play(start="changes", commands=(make(program, result="pager"),)) as run:
@@ -247,6 +245,7 @@ async def test_command_that_writes_is_refused_in_read_only_mode(
         assert not (tmp_path / "run.json").exists()
 
 
+@pytest.mark.before_release
 async def test_nothing_under_the_cursor_gives_the_reason(stage: Stage, recorder: tuple[str, ...]) -> None:
     async with stage.play(start="changes", commands=(make(*recorder, item_kinds=("page", "block")),)) as run:
         await run.press("f9")
@@ -261,6 +260,7 @@ async def test_failure_names_exit_code_and_first_error_line(stage: Stage, tmp_pa
         assert not any("more" in each or "\x1b" in each for each in run.said)
 
 
+@pytest.mark.before_release
 async def test_missing_program_is_reported(stage: Stage) -> None:
     async with stage.play(start="changes", commands=(make("no-such-program"),)) as run:
         await run.press("f9")
@@ -305,6 +305,7 @@ async def test_key_of_a_built_in_command_is_kept_and_reported(
         await recorded(run, tmp_path)
 
 
+@pytest.mark.before_release
 async def test_command_palette_lists_a_command_without_key(
     stage: Stage, recorder: tuple[str, ...], tmp_path: Path
 ) -> None:

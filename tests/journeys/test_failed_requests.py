@@ -55,6 +55,7 @@ async def test_refused_resolve_reopens_the_thread(stage: Stage) -> None:
         await run.see("Open 72")
 
 
+@pytest.mark.before_release
 async def test_selected_request_stays_selected_when_older_requests_are_dropped(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -249,6 +250,7 @@ async def test_failed_next_page_of_a_list_is_loaded_again_only_on_request(stage:
         assert [each.page is None for each in run.gate.sent(comments.List) if each.limit == 2] == [True, False]
 
 
+@pytest.mark.before_release("data-all pages", "key-one page")
 @pytest.mark.parametrize("keys", [(), ("v",)], ids=["one page", "all pages"])
 @pytest.mark.parametrize("retries_by", ["key", "data"])
 async def test_failed_diff_is_loaded_again_on_request_or_with_new_data(

@@ -31,6 +31,7 @@ async def test_find_works_in_a_long_help_topic(stage: Stage) -> None:
         await run.see("sign_in.demo")
 
 
+@pytest.mark.before_release
 async def test_help_topic_offers_no_comments(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.press("f1", "enter")

@@ -641,6 +641,7 @@ async def preview_next_row(run: Run) -> list[type[Operation[Any]]]:
     return [type(op) for op in run.gate.passed[before:]]
 
 
+@pytest.mark.before_release
 async def test_second_start_and_cursor_send_few_requests(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await see_preview(run)

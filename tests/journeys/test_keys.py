@@ -74,12 +74,14 @@ def test_help_topic_of_the_keys_lists_every_key() -> None:
 
 
 @pytest.mark.before_release(
+    "archived change request",
     "comment of another member",
     "merged change request",
     "open change request",
     "open in its view",
     "own comment",
     "request",
+    "resolved thread",
     "row of a change request",
     "row of a thread",
 )

@@ -50,6 +50,7 @@ async def test_details_of_a_site_have_the_names_of_the_columns(stage: Stage) -> 
         await run.see("Structure: Section groups, sections, and spaces")
 
 
+@pytest.mark.before_release
 async def test_acronyms_stay_in_the_list_of_columns(stage: Stage) -> None:
     async with stage.play(start="admin") as run:
         await run.press("F")
@@ -57,6 +58,7 @@ async def test_acronyms_stay_in_the_list_of_columns(stage: Stage) -> None:
         assert "Sso" not in run.text
 
 
+@pytest.mark.before_release
 async def test_key_bar_shows_the_keys_of_the_find_bar_while_typing(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")
@@ -112,7 +114,7 @@ async def test_disabled_command_in_the_palette_says_what_it_does_and_why(stage: 
         assert count is not None
 
 
-@pytest.mark.before_release("inbox")
+@pytest.mark.before_release
 @pytest.mark.parametrize("view", ["inbox", "sites"])
 async def test_palette_has_no_two_entries_that_look_alike(stage: Stage, view: str) -> None:
     async with stage.play(start=view) as run:
@@ -238,6 +240,7 @@ async def test_remove_dialog_names_the_list(stage: Stage) -> None:
         await run.hear("Removed Yuki Tanabe from the team.")
 
 
+@pytest.mark.before_release
 async def test_approve_is_not_offered_for_your_own_change_request(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("7 of 7")

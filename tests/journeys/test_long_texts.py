@@ -50,7 +50,7 @@ async def test_subject_over_100_characters_is_not_sent(stage: Stage) -> None:
         assert not run.gate.sent(change_requests.Create)
 
 
-@pytest.mark.before_release("3000", "512")
+@pytest.mark.before_release
 @pytest.mark.parametrize("length", [512, 513, 3000])
 async def test_long_search_text_is_truncated_and_searched(stage: Stage, length: int) -> None:
     async with stage.play() as run:

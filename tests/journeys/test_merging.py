@@ -163,6 +163,7 @@ async def test_merge_with_conflicts_warns_and_suggests_an_update(stage: Stage, s
         assert run.text.lower().count("both versions") == 1
 
 
+@pytest.mark.before_release("False")
 @pytest.mark.parametrize("blocks", [True, False])
 async def test_linter_that_blocks_merges_asks_for_the_number(stage: Stage, tmp_path: Path, blocks: bool) -> None:
     program = tmp_path / "linter"

@@ -72,6 +72,7 @@ async def test_nothing_is_loaded_when_no_file_changed(stage: Stage, tmp_path: Pa
             assert not await reload_files()
 
 
+@pytest.mark.before_release("size1")
 @pytest.mark.parametrize("size", [(120, 36), (80, 24)])
 async def test_folder_without_pages_says_what_to_do(stage: Stage, tmp_path: Path, size: tuple[int, int]) -> None:
     folder = tmp_path / "notes"
@@ -82,6 +83,7 @@ async def test_folder_without_pages_says_what_to_do(stage: Stage, tmp_path: Path
         await run.until(lambda: shows_after_refresh(run, "The first page"), "list the new page")
 
 
+@pytest.mark.before_release
 async def test_path_that_is_not_a_folder_is_refused(stage: Stage, tmp_path: Path) -> None:
     (file := tmp_path / "page.md").touch()
     async with stage.library() as platform, stage.show(stage.settings(), None, platform) as run:

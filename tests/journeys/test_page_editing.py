@@ -220,6 +220,7 @@ async def test_conflict_in_a_draft_for_a_merged_change_request_opens_in_the_edit
         assert opened == [marked]
 
 
+@pytest.mark.before_release("ctrl+n")
 @pytest.mark.parametrize("key", ["X", "ctrl+n"])
 async def test_key_pressed_twice_opens_one_dialog(stage: Stage, key: str) -> None:
     async with stage.play() as run:

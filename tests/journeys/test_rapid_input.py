@@ -191,7 +191,7 @@ async def test_idle_notices_repaint_no_hidden_views(stage: Stage) -> None:
         assert "Your role does not let you edit." not in run.text
 
 
-@pytest.mark.before_release("sign in", "view")
+@pytest.mark.before_release
 @pytest.mark.parametrize("shown", ["sign in", "view", "dialog"])
 async def test_resizes_at_the_same_time_cause_one_layout(stage: Stage, shown: str) -> None:
     async with AsyncExitStack() as stack:

@@ -122,6 +122,7 @@ async def test_preview_shows_reviews_and_conflicts(stage: Stage) -> None:
         await run.see("✗ may conflict: Retries", "✗ outdated")
 
 
+@pytest.mark.before_release
 async def test_late_changes_are_not_shown_in_the_preview_of_another_change_request(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -245,6 +246,7 @@ async def test_filter_by_status_shows_matching_change_requests(stage: Stage) -> 
             await run.see("7 of 7")
 
 
+@pytest.mark.before_release
 async def test_filters_count_only_your_change_requests_while_others_are_hidden(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.press("at")

@@ -84,7 +84,7 @@ async def test_number_is_visited_before_link_and_wording(stage: Stage, size: tup
         await run.gone("of 6 by risk")
 
 
-@pytest.mark.before_release("size0")
+@pytest.mark.before_release
 @pytest.mark.parametrize("size", SIZES)
 async def test_only_meaning_hides_moves_and_formatting_and_counts_them(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(size=size) as run:

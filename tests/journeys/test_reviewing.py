@@ -268,6 +268,7 @@ async def test_comment_on_a_block_of_a_diff_appears_at_the_block(stage: Stage) -
         await run.see("┊ ● Mara Lindqvist · 0s · open", "┊ Say which zone.")
 
 
+@pytest.mark.before_release
 async def test_selected_page_is_not_compared_again_in_the_background(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         screen = await open_refused(run)
@@ -327,6 +328,7 @@ async def test_links_in_a_diff_open_the_changed_page_or_the_page_in_main(stage: 
         await run.see("› Time and time zones")
 
 
+@pytest.mark.before_release
 async def test_tree_of_pages_stays_in_place_on_the_way_to_another_page(stage: Stage) -> None:
     async with stage.play(start="changes", size=(80, 24)) as run:
         await open_change_request(run, "refused")
@@ -338,6 +340,7 @@ async def test_tree_of_pages_stays_in_place_on_the_way_to_another_page(stage: St
             assert "~ Troubleshooting" in run.lines[row]
 
 
+@pytest.mark.before_release("long-all pages", "long-one page", "short-all pages")
 @pytest.mark.parametrize("keys", [(), ("v",)], ids=["one page", "all pages"])
 @pytest.mark.parametrize("length", [30, 900], ids=["short", "long"])
 async def test_link_in_a_diff_opens_another_changed_page_at_the_heading(

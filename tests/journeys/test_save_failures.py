@@ -132,6 +132,7 @@ async def test_row_shows_an_unsaved_draft_until_it_is_saved(stage: Stage, monkey
     assert drafts_on_disk(stage) == ["Half a thought"]
 
 
+@pytest.mark.before_release("q")
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("keys", [("ctrl+q",), ("q", "q")], ids=lambda keys: keys[0])
 async def test_quitting_asks_before_a_draft_is_lost(stage: Stage, keys: tuple[str, ...]) -> None:

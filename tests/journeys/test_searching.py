@@ -280,6 +280,7 @@ async def test_enter_right_after_the_text_opens_a_result_of_the_server_before_a_
         await run.see("Limpet manual › Safety")
 
 
+@pytest.mark.before_release
 async def test_double_click_during_the_search_opens_the_clicked_result(stage: Stage, tmp_path: Path) -> None:
     async with open_folder_with_equal_titles(stage, tmp_path / "pages") as run:
         await run.press("s", "c")
@@ -300,6 +301,7 @@ async def test_double_click_during_the_search_opens_the_clicked_result(stage: St
         assert "vitamin c" in run.text
 
 
+@pytest.mark.before_release
 async def test_second_enter_opens_one_result_only(stage: Stage) -> None:
     async with stage.play() as run:
         await run.settle()
