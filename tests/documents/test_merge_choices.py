@@ -32,7 +32,7 @@ def check(page: Page) -> None:
         assert max(Counter(re.findall(r"\b[na]\d+x\b(?! *\")", result)).values(), default=0) <= 1
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(pages())
 def test_conflict_covers_one_part_and_the_rest_is_merged(page: Page) -> None:
     check(page)

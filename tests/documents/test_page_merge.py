@@ -18,7 +18,7 @@ from octavo.documents.merging.page_merge import merge
 from octavo.documents.source_blocks import read_page
 from tests.documents.random_lines import three_texts
 
-STABLE = settings(max_examples=300, deadline=None, derandomize=True)
+STABLE = settings(max_examples=100, deadline=None, derandomize=True)
 SIDES: dict[str, ChoiceKind] = {"main": "main", "request": "request", "both": "both", "words": "words"}
 
 

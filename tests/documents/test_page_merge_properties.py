@@ -113,7 +113,7 @@ CHECKS = [
 
 
 @pytest.mark.parametrize("check", CHECKS)
-@settings(max_examples=120, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(seed=SEEDS, size=SIZES, ours=EDITS, theirs=EDITS)
 def test_merge_of_random_edits_on_both_sides_is_correct(
     check: Callable[[ThreeTexts], None], seed: int, size: int, ours: int, theirs: int
@@ -140,7 +140,7 @@ def check_distant_edits(seed: int, size: int) -> None:
     assert merged.text() == expected
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(seed=SEEDS, size=st.integers(6, 11))
 def test_edits_in_different_places_merge_without_a_conflict(seed: int, size: int) -> None:
     check_distant_edits(seed, size)
@@ -154,7 +154,7 @@ def test_edits_in_different_places_merge_in_long_runs(seed: int, size: int) -> N
     check_distant_edits(seed, size)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(seed=SEEDS, size=SIZES)
 def test_sections_added_by_both_sides_are_not_interleaved(seed: int, size: int) -> None:
     chance = random.Random(seed)
@@ -174,13 +174,13 @@ def test_sections_added_by_both_sides_are_not_interleaved(seed: int, size: int) 
     assert merge(text(base), sides[0], sides[1]).text_with_choice("both") == f"{text(base)}\n{whole[0]}\n{whole[1]}"
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(st.text(alphabet="ab |-#>`*{}%\n:.1)<>/= ", max_size=80))
 def test_every_character_belongs_to_one_block(source: str) -> None:
     assert read_page(source).source == source
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(seed=SEEDS, size=SIZES)
 def test_blocks_add_up_to_the_page(seed: int, size: int) -> None:
     for source in vars(edited_by_both(seed, size, (2, 2))).values():

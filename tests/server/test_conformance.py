@@ -159,7 +159,7 @@ def _without_remote_urls(value: Any) -> Any:
     return value
 
 
-OFTEN = ROUTES[::3]
+OFTEN = ROUTES[::9]
 """Operations with generated values in every run. Generating values takes most of the time."""
 
 
