@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import pyte
 
@@ -85,6 +85,16 @@ class Pressed:
     frame: float
 
 
+class Process(Protocol):
+    """A program that was started in a terminal."""
+
+    pid: int
+
+    def wait(self, timeout: float = ...) -> int: ...
+
+    def kill(self) -> None: ...
+
+
 class Terminal:
     """A program in a pseudo terminal. The end of the context kills the program."""
 
@@ -109,11 +119,12 @@ class Terminal:
         self._end, inner = os.openpty()
         fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self._start = time.perf_counter()
-        self._process = subprocess.Popen(
-            command, stdin=inner, stdout=inner, stderr=inner, env=environment(environ or {}), start_new_session=True
-        )
+        self._process = self._launch(command, environment(environ or {}), inner)
         self.pid = self._process.pid
         os.close(inner)
+
+    def _launch(self, command: Sequence[str], environ: Mapping[str, str], inner: int) -> Process:
+        return subprocess.Popen(command, stdin=inner, stdout=inner, stderr=inner, env=environ, start_new_session=True)
 
     def now(self) -> float:
         """Return the seconds since the start of the program."""

@@ -7,14 +7,14 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.terminal import Terminal
-from tests.cli.command_server import TIMEOUT, CommandServer, RunningCommand, shared_part
+from tests.cli.command_server import TIMEOUT, CommandProcess, CommandServer, RunningCommand, shared_part
 
 INHERITED_VARIABLES = ("PATH", "PYTHONPATH", "LANG", "LC_ALL", "HOME")
 """Variables that a command inherits from the tests."""
@@ -48,6 +48,26 @@ def default_environ() -> dict[str, str]:
 @cache
 def _server() -> CommandServer:
     return CommandServer(default_environ())
+
+
+class OctavoTerminal(Terminal):
+    """Octavo in a terminal, in a fork of a process that has imported the app. The command is its arguments."""
+
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        environ: Mapping[str, str],
+        *,
+        columns: int = 120,
+        rows: int = 36,
+        controls: bool = False,
+    ) -> None:
+        """With `controls`, keys such as ctrl+c send signals."""
+        self._controls = controls
+        super().__init__(arguments, environ, columns=columns, rows=rows)
+
+    def _launch(self, command: Sequence[str], environ: Mapping[str, str], inner: int) -> CommandProcess:
+        return _server().start_in_terminal(command, environ, inner, controls=self._controls)
 
 
 class CommandLine:
@@ -102,7 +122,7 @@ class CommandLine:
 
     def terminal(self, *arguments: str, columns: int = 120, environ: Mapping[str, str] | None = None) -> Terminal:
         """Run a command in a terminal."""
-        return Terminal(self.command(*arguments), {**self.environ, **(environ or {})}, columns=columns)
+        return OctavoTerminal(arguments, {**self.environ, **(environ or {})}, columns=columns)
 
     def command(self, *arguments: str) -> list[str]:
         return [sys.executable, "-m", "octavo", *arguments]

@@ -6,26 +6,35 @@ child of the tests, because `tests/speedups.py` skips no idle time while there i
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import json
 import os
+import select
 import socket
 import subprocess
 import sys
 import tempfile
+import termios
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from signal import SIGKILL, SIGTERM
 from threading import Lock
-from typing import Any, TextIO
+from typing import Any, BinaryIO, TextIO
 
 READ_AT_START = ("ESCDELAY", "LANG", "LC_", "LD_", "MALLOC_", "PYTHON", "TEXTUAL", "TZ")
 """Beginnings of the names of variables that a process reads when it starts or imports modules. Other variables may differ
 between commands, because Octavo and its libraries read them only while a command runs."""
 TIMEOUT = 240.0
 _PRELOADED = ("api", "checking", "completion", "connection", "help", "operations", "serve", "sessions")
+_APP_MODULES = (
+    "octavo.cli.running_app",
+    "octavo.cli.platforms",
+    *("octavo.tui.content.content_screen", "octavo.tui.inbox.inbox_screen", "octavo.tui.review.request_view"),
+)
+"""Modules that the app imports while it opens. The server imports them before it opens the first app."""
 
 
 class CommandServer:
@@ -65,14 +74,28 @@ class CommandServer:
         inner_in, stdin = os.pipe()
         stdout, inner_out = os.pipe()
         stderr, inner_err = os.pipe()
-        code, inner_code = os.pipe()
-        inner = (inner_in, inner_out, inner_err, inner_code)
-        with self._lock:
-            self._send(arguments, environ, None, imports=[*imports])
-            socket.send_fds(self._streams, [b"\0"], inner)
-        for each in inner:
+        ends = self._start((inner_in, inner_out, inner_err), arguments, environ, imports=[*imports])
+        for each in (inner_in, inner_out, inner_err):
             os.close(each)
-        return RunningCommand(open(stdin, "w"), open(stdout), open(stderr), open(code))
+        return RunningCommand(open(stdin, "w"), open(stdout), open(stderr), ends)
+
+    def start_in_terminal(
+        self, arguments: Sequence[str], environ: Mapping[str, str], terminal: int, *, controls: bool
+    ) -> CommandProcess:
+        """Start a command in a terminal. With `controls`, keys such as ctrl+c send signals."""
+        streams = (terminal, terminal, terminal)
+        return CommandProcess(self._start(streams, arguments, environ, imports=_APP_MODULES, controls=controls))
+
+    def _start(
+        self, streams: tuple[int, int, int], arguments: Sequence[str], environ: Mapping[str, str], **how: object
+    ) -> BinaryIO:
+        """Start a command with these streams. Return a pipe with its process id, then with its exit code."""
+        ends, inner_ends = os.pipe()
+        with self._lock:
+            self._send(arguments, environ, None, **how)
+            socket.send_fds(self._streams, [b"\0"], (*streams, inner_ends))
+        os.close(inner_ends)
+        return open(ends, "rb", buffering=0)
 
     def _send(self, arguments: Sequence[str], environ: Mapping[str, str], cwd: Path | None, **how: object) -> None:
         request = {"arguments": arguments, "environ": dict(environ), "cwd": str(cwd or Path.cwd()), **how}
@@ -80,33 +103,62 @@ class CommandServer:
         self._lines.flush()
 
 
-class RunningCommand:
-    """A started command. The end of the context waits for it, and closes its streams."""
+class CommandProcess:
+    """The process of a started command."""
 
-    def __init__(self, stdin: TextIO, stdout: TextIO, stderr: TextIO, ends: TextIO) -> None:
+    def __init__(self, ends: BinaryIO) -> None:
         """`ends` has the process id, and the exit code when the process ends."""
-        self.stdin, self.stdout, self.stderr, self._ends = stdin, stdout, stderr, ends
-        self._pid = int(ends.readline())
+        self._ends = ends
+        self.pid = int(ends.readline())
         self._code: int | None = None
+
+    def poll(self) -> int | None:
+        """Return the exit code. None while the process runs."""
+        if self._code is None and select.select([self._ends], [], [], 0)[0]:
+            self._read_code()
+        return self._code
+
+    def wait(self, timeout: float = TIMEOUT) -> int:
+        """Return the exit code when the process ends. Raises subprocess.TimeoutExpired after `timeout` seconds."""
+        if self._code is None and not select.select([self._ends], [], [], timeout)[0]:
+            raise subprocess.TimeoutExpired("octavo", timeout)
+        return self._read_code() if self._code is None else self._code
+
+    def _read_code(self) -> int:
+        with self._ends:
+            self._code = int(self._ends.read())
+        return self._code
+
+    def terminate(self) -> None:
+        """Ask the running process to end."""
+        os.kill(self.pid, SIGTERM)
+
+    def kill(self) -> None:
+        """Kill the process if it still runs."""
+        if self.poll() is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, SIGKILL)
+
+
+class RunningCommand(CommandProcess):
+    """A started command with streams. The end of the context waits for it, and closes its streams."""
+
+    def __init__(self, stdin: TextIO, stdout: TextIO, stderr: TextIO, ends: BinaryIO) -> None:
+        super().__init__(ends)
+        self.stdin, self.stdout, self.stderr = stdin, stdout, stderr
 
     def __enter__(self) -> RunningCommand:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.wait()
-        for each in (self.stdout, self.stderr, self._ends):
-            each.close()
+        self.stdout.close()
+        self.stderr.close()
 
-    def wait(self) -> int:
-        """Close standard input, wait until the process ends, and return its exit code."""
+    def wait(self, timeout: float = TIMEOUT) -> int:
+        """Close standard input, then wait as for any command."""
         self.stdin.close()
-        if self._code is None:
-            self._code = int(self._ends.read())
-        return self._code
-
-    def terminate(self) -> None:
-        """Ask the running process to end."""
-        os.kill(self._pid, SIGTERM)
+        return super().wait(timeout)
 
 
 def shared_part(environ: Mapping[str, str]) -> dict[str, str]:
@@ -154,6 +206,10 @@ def _start_command(request: Mapping[str, Any], streams: socket.socket) -> None:
     if not os.fork():
         pid = os.fork()
         if not pid:
+            if "controls" in request:
+                os.setsid()
+            if request.get("controls"):
+                fcntl.ioctl(files[0], termios.TIOCSCTTY, 0)
             for number, file in enumerate(files[:3]):
                 os.dup2(file, number)
             for file in files:

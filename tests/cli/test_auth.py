@@ -7,7 +7,6 @@ import io
 import json
 import os
 import stat
-import sys
 from pathlib import Path
 from time import sleep
 from typing import Any
@@ -23,7 +22,7 @@ from octavo.data.writes.machine import NewWrite, OutboxEntry
 from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.store import OutboxEntries
 from octavo.settings import read
-from tests.benchmarks.terminal import Terminal
+from tests.cli.command_process import OctavoTerminal
 from tests.cli.conftest import Octavo, busy_server
 from tests.cli.small_server import KEY, KEY_OF_JUN, NEXT_KEY
 from tests.data.connections import add_write
@@ -45,7 +44,7 @@ def test_login_without_a_keyring_stores_no_key_and_fails(octavo: Octavo, server_
     assert "octavo auth login --insecure-storage" in ran.err
     assert not files_with_key(tmp_path)
     assert octavo("api", "users.Me").code == 4
-    with Terminal([sys.executable, "-m", "octavo"], dict(os.environ)) as app:
+    with OctavoTerminal([], dict(os.environ)) as app:
         app.wait_for(
             "Paste your API key for",
             "The API key for default is not stored on this computer. Paste the",
@@ -220,13 +219,13 @@ def test_token_is_printed_to_a_terminal_only_with_the_show_option(
 ) -> None:
     monkeypatch.setenv("OCTAVO_API_KEY", KEY)
     assert octavo("auth", "token").out == f"{KEY}\n"
-    command = [sys.executable, "-m", "octavo", "auth", "token"]
-    with Terminal(command, dict(os.environ)) as shown:
+    command = ["auth", "token"]
+    with OctavoTerminal(command, dict(os.environ)) as shown:
         assert shown.end() == 2
         refused = shown.look()
     assert KEY not in refused
     assert "add --show." in " ".join(refused.split())
-    with Terminal([*command, "--show"], dict(os.environ)) as shown:
+    with OctavoTerminal([*command, "--show"], dict(os.environ)) as shown:
         assert shown.end() == 0
         assert KEY in shown.look()
 
@@ -271,9 +270,7 @@ def test_refresh_without_an_account_ends_with_four(octavo: Octavo) -> None:
 
 
 def test_login_checks_the_keyring_before_it_asks_for_the_key(octavo: Octavo, server_url: str) -> None:
-    with Terminal(
-        [sys.executable, "-m", "octavo", "--base-url", server_url, "auth", "login"], dict(os.environ)
-    ) as shown:
+    with OctavoTerminal(["--base-url", server_url, "auth", "login"], dict(os.environ)) as shown:
         assert shown.end() == 1
         said = " ".join(shown.look().split())
     assert "API key for" not in said
@@ -284,8 +281,8 @@ def test_login_checks_the_keyring_before_it_asks_for_the_key(octavo: Octavo, ser
 def test_login_web_opens_the_page_for_tokens(octavo: Octavo, tmp_path: Path) -> None:
     opened = tmp_path / "opened"
     environ = {**os.environ, "BROWSER": f"sh -c 'echo %s > {opened}'", "DISPLAY": ":0"}
-    command = [sys.executable, "-m", "octavo", "auth", "login", "--insecure-storage", "--web"]
-    with Terminal(command, environ) as shown:
+    command = ["auth", "login", "--insecure-storage", "--web"]
+    with OctavoTerminal(command, environ) as shown:
         shown.wait_for("https://app.gitbook.com/account/developer", "API key for api.gitbook.com:")
         shown.write(b"\r")
         assert shown.end() == 1, "no API key was typed"

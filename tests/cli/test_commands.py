@@ -12,6 +12,7 @@ import pytest
 
 from octavo import __version__
 from tests.benchmarks.terminal import Terminal
+from tests.cli.command_process import OctavoTerminal
 from tests.cli.conftest import Octavo
 
 
@@ -139,8 +140,7 @@ def test_skipped_files_of_a_folder_are_named_in_the_app_and_on_exit(tmp_path: Pa
     for name in ("scan.md", "\u202eother.md"):
         (folder / name).write_bytes(b"no\0text")
     environ = {f"OCTAVO_{name}_DIR": str(tmp_path / name) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
-    command = [sys.executable, "-m", "octavo", "open", str(folder)]
-    with Terminal(command, {**environ, "PYTHONPATH": os.environ.get("PYTHONPATH", "")}) as app:
+    with OctavoTerminal(["open", str(folder)], environ) as app:
         app.wait_for("Problem in this folder:", "is not text, so it is left out. 1 more problem")
         app.write(b"\x11")
         assert app.end() == 0

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from pathlib import Path
 
 import pytest
 
 from octavo.settings.table import TABLE
-from tests.benchmarks.terminal import Terminal
+from tests.cli.command_process import OctavoTerminal
 from tests.cli.conftest import Octavo
 
 TEXT = """# my settings
@@ -157,7 +156,7 @@ def test_read_only_folder_is_reported(octavo: Octavo, tmp_path: Path, monkeypatc
 @pytest.mark.parametrize(("word", "code"), [("dark", 0), ("drak", 2)])
 def test_edit_opens_the_editor_and_checks_the_result(octavo: Octavo, file: Path, word: str, code: int) -> None:
     environ = {**os.environ, "EDITOR": f"sed -i s/nord/{word}/"}
-    with Terminal([sys.executable, "-m", "octavo", "config", "edit"], environ) as shown:
+    with OctavoTerminal(["config", "edit"], environ) as shown:
         assert shown.end() == code
         out = b"".join(chunk.data for chunk in shown.chunks).decode()
     assert file.read_text() == TEXT.replace("nord", word)
@@ -166,7 +165,7 @@ def test_edit_opens_the_editor_and_checks_the_result(octavo: Octavo, file: Path,
 
 def test_edit_without_a_file_lists_every_setting_as_a_comment(octavo: Octavo, tmp_path: Path) -> None:
     environ = {**os.environ, "EDITOR": "sed -i '$a motion = false'"}
-    with Terminal([sys.executable, "-m", "octavo", "config", "edit"], environ) as shown:
+    with OctavoTerminal(["config", "edit"], environ) as shown:
         assert shown.end() == 0
     text = (tmp_path / "config" / "config.toml").read_text()
     assert text.endswith("\nmotion = false\n")

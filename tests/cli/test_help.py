@@ -13,7 +13,7 @@ from octavo.cli.commands import COMMANDS
 from octavo.cli.help import format_man_page
 from octavo.documents.source_reader import parse
 from octavo.help import TOPICS, text_of
-from tests.benchmarks.terminal import Terminal
+from tests.cli.command_process import OctavoTerminal
 from tests.cli.conftest import Octavo
 
 
@@ -58,8 +58,7 @@ def test_help_in_a_pipe_loads_neither_textual_nor_the_operations(arguments: list
 @pytest.mark.before_release("60")
 @pytest.mark.parametrize("columns", [60, 80])
 def test_topic_in_a_terminal_fits_its_width(columns: int) -> None:
-    command = [sys.executable, "-m", "octavo", "help", "exit-codes"]
-    with Terminal(command, {}, columns=columns) as shown:
+    with OctavoTerminal(["help", "exit-codes"], {}, columns=columns) as shown:
         assert shown.end() == 0
         out = b"".join(chunk.data for chunk in shown.chunks).decode()
     assert "\x1b[36m" in out
@@ -70,7 +69,7 @@ def test_topic_in_a_terminal_fits_its_width(columns: int) -> None:
 
 
 def test_topic_without_colors_has_no_escape_codes() -> None:
-    with Terminal([sys.executable, "-m", "octavo", "help", "exit-codes"], {"NO_COLOR": "1"}) as shown:
+    with OctavoTerminal(["help", "exit-codes"], {"NO_COLOR": "1"}) as shown:
         assert shown.end() == 0
         out = b"".join(chunk.data for chunk in shown.chunks).decode()
     assert "\x1b[3" not in out

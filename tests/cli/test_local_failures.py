@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import io
 import os
-import sys
 import threading
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import pytest
 
 from octavo.client.credentials import STILL_WAITING, Keyring
 from octavo.settings import in_words
-from tests.benchmarks.terminal import Terminal
+from tests.cli.command_process import OctavoTerminal
 from tests.cli.conftest import Octavo
 from tests.cli.small_server import KEY
 from tests.client.keyring_backends import HERE, Waiting
@@ -44,7 +43,7 @@ def test_damaged_profiles_file_is_an_error(octavo: Octavo, profiles_file: Path) 
         assert ran.code == code, command
         assert why in ran.out + ran.err, command
         assert "Correct the file, or sign in again: octavo auth login." in ran.out + ran.err
-    with Terminal([sys.executable, "-m", "octavo"], dict(os.environ)) as app:
+    with OctavoTerminal([], dict(os.environ)) as app:
         app.wait_for("Paste your API key for", "Could not read the profiles")
         app.write(b"\x11")
         assert app.end() == 0
@@ -98,7 +97,7 @@ def test_folder_that_cannot_be_created_is_named_with_the_next_step(
         ran = octavo(*arguments)
         code, said = ran.code, ran.err
     else:
-        with Terminal([sys.executable, "-m", "octavo", *arguments], dict(os.environ)) as app:
+        with OctavoTerminal(arguments, dict(os.environ)) as app:
             code = app.end()
             said = app.look()
     said = " ".join(said.split())
@@ -126,7 +125,7 @@ def test_damaged_demo_suggests_a_reset(octavo: Octavo, tmp_path: Path, large: bo
     (folder / "platform.db").write_bytes(b"this is no database" * 1000)
     options = ["--large"] if large else []
     reset_command = f"octavo demo {'--large ' if large else ''}--reset"
-    with Terminal([sys.executable, "-m", "octavo", "demo", *options], dict(os.environ)) as app:
+    with OctavoTerminal(["demo", *options], dict(os.environ)) as app:
         if large:  # The large demo is built before the app starts.
             assert app.end() == 1
             assert reset_command.replace(" ", "") in "".join(app.look().split())
@@ -137,7 +136,7 @@ def test_damaged_demo_suggests_a_reset(octavo: Octavo, tmp_path: Path, large: bo
             app.write(b"\x1b\x11")
             app.end()
     if not large:
-        with Terminal([sys.executable, "-m", "octavo", "demo", "--reset"], dict(os.environ)) as app:
+        with OctavoTerminal(["demo", "--reset"], dict(os.environ)) as app:
             app.wait_for("To do 17")
 
 

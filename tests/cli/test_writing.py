@@ -423,7 +423,7 @@ def test_merge_with_a_lost_response_ends_with_7_and_runs_once(
         assert [each.rpartition("/")[2] for each in proxy.writes] == ["merge"]
 
 
-def test_propose_killed_at_each_write_doubles_nothing(demo: CommandLine) -> None:
+def test_propose_killed_at_each_write_doubles_nothing(demo: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     with sign_in_as(demo) as home, DroppingProxy(home.environ["OCTAVO_BASE_URL"]).running() as proxy:
         through = {"OCTAVO_BASE_URL": proxy.origin}
         assert home.run("pull", "handbook", "docs", environ=through, cwd=demo.folder).code == 0
@@ -433,13 +433,14 @@ def test_propose_killed_at_each_write_doubles_nothing(demo: CommandLine) -> None
         (docs / "lamp.md").write_text("# Lamp room\n\nKeep the lamp dry.\n")
         summary.write_text(f"{summary.read_text().rstrip()}\n* [Lamp room](lamp.md)\n")
         (docs / ".gitbook/assets/plan.txt").write_text("A plan.\n")
-        command = home.command("propose", "-m", "Lamp room")
+        home.environ |= through
+        monkeypatch.chdir(docs)
         proxy.is_down_after_write = True
         kills = 0
         while kills < 8:
             proxy.drops_writes, proxy.answered_writes = True, len(proxy.writes)
             proxy.written.clear()
-            with subprocess.Popen(command, env={**home.environ, **through}, cwd=docs) as running:
+            with home.start("propose", "-m", "Lamp room") as running:
                 while not proxy.written.wait(0.2) and running.poll() is None:
                     pass
                 running.kill()

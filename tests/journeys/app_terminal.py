@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 from octavo.data.state_db import StateDb
 from tests.benchmarks.terminal import THIS_TREE, Terminal
+from tests.cli.command_process import OctavoTerminal
 from tests.journeys.stage import Stage
-
-MODULE = (sys.executable, "-m")
-
-
-CONTROLS = (
-    sys.executable,
-    "-c",
-    "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])",
-)
-"""Prefix for a command that needs a controlling terminal, so that ctrl+c sends a signal to the foreground programs."""
 
 
 def terminal(
-    stage: Stage, *command: str, size: tuple[int, int] = (120, 36), controls: bool = False, **environ: str
-) -> Terminal:
-    """Run a module, such as `octavo demo`, with the folders of `stage`. With `controls`, keys such as ctrl+c send
-    signals. `environ` has additional environment variables."""
+    stage: Stage, *, size: tuple[int, int] = (120, 36), controls: bool = False, **environ: str
+) -> OctavoTerminal:
+    """Run `octavo demo` with the folders of `stage`. With `controls`, keys such as ctrl+c send signals. `environ` has
+    additional environment variables."""
+    environ |= prepare_environment(stage)
+    return OctavoTerminal(("demo",), environ, columns=size[0], rows=size[1], controls=controls)
+
+
+def prepare_environment(stage: Stage) -> dict[str, str]:
+    """Let the demo of `stage` open a page. Return the variables of a program that uses the folders of `stage`."""
     _store_last_view(stage)
     folders = {f"OCTAVO_{name.upper()}_DIR": str(stage.folder / name) for name in ("config", "data", "state", "cache")}
-    environ |= {**folders, **THIS_TREE}
-    return Terminal((*(CONTROLS if controls else ()), *MODULE, *command), environ, columns=size[0], rows=size[1])
+    return {**folders, **THIS_TREE}
 
 
 def _store_last_view(stage: Stage) -> None:

@@ -119,7 +119,7 @@ def test_closing_the_editor_unchanged_resolves_nothing(
     ending = tmp_path / "way"
     (tmp_path / "editor.py").write_text(EDITOR)
     monkeypatch.setenv("EDITOR", shlex.join([sys.executable, str(tmp_path / "editor.py"), str(ending)]))
-    with terminal(stage, "octavo", "demo") as running:
+    with terminal(stage) as running:
         running.wait_for("Measured and predicted")
         for key, *words in (
             (b"3", "7 of 7", "m merge"),

@@ -82,7 +82,7 @@ def open_in_composer(running: Terminal) -> None:
 @pytest.mark.before_release
 def test_ctrl_c_in_an_editor_goes_to_the_editor(stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EDITOR", editor(tmp_path, ENDURING_EDITOR))
-    with terminal(stage, "octavo", "demo", controls=True) as running:
+    with terminal(stage, controls=True) as running:
         open_in_composer(running)
         for key, response in ((CTRL_C, "INTERRUPTED"), (CTRL_BACKSLASH, "ASKED TO QUIT")) * 2:
             running.write(key)
@@ -102,7 +102,7 @@ def test_text_of_an_editor_ended_by_ctrl_c_can_be_opened_again(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EDITOR", editor(tmp_path, FRAGILE_EDITOR))
-    with terminal(stage, "octavo", "demo", controls=True) as running:
+    with terminal(stage, controls=True) as running:
         open_in_composer(running)
         running.write(CTRL_C)
         running.wait_for("Comment on Welcome", "my editor was stopped with ctrl+c. Press ! to open your saved text.")
@@ -140,14 +140,14 @@ def test_text_that_cannot_be_sent_survives_a_kill(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str, why: str
 ) -> None:
     monkeypatch.setenv("EDITOR", editor(tmp_path, editor_script(what)))
-    with terminal(stage, "octavo", "demo") as running:
+    with terminal(stage) as running:
         open_in_composer(running)
         running.wait_for("Comment on Welcome", why, "Press ! to open your saved")
         os.kill(running.pid, signal.SIGKILL)
     (before,) = editor_files(stage)
     words = before.read_bytes()
     assert words.startswith(b"My words")
-    with terminal(stage, "octavo", "demo") as again:
+    with terminal(stage) as again:
         again.wait_for("Your draft “Comment on Welcome” was not sent. Press ! to open it.")
         assert before.read_bytes() == words
         open_again(again, tmp_path, "Saved your text as a draft: “Comment on Welcome”.")
@@ -163,7 +163,7 @@ def test_page_that_cannot_be_sent_is_kept_and_sent_later(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EDITOR", editor(tmp_path, editor_script("raw.replace(b'three', b'f\\xff')")))
-    with terminal(stage, "octavo", "demo") as running:
+    with terminal(stage) as running:
         running.wait_for("Harbour API › Welcome", "e edit")
         running.write(b"e")
         running.wait_for("New change request")
@@ -179,10 +179,10 @@ def test_editor_text_of_a_comment_is_a_draft_after_a_kill(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EDITOR", editor(tmp_path, editor_script("raw + b' and more'", "import time; time.sleep(60)")))
-    with terminal(stage, "octavo", "demo") as running:
+    with terminal(stage) as running:
         open_in_composer(running)
         os.kill(running.pid, signal.SIGKILL)
-    with terminal(stage, "octavo", "demo") as again:
+    with terminal(stage) as again:
         again.wait_for("Saved your text as a draft: “Comment on Welcome”.")
     assert saved_drafts(stage) == ["My words and more"]
     assert editor_files(stage) == []
@@ -195,7 +195,7 @@ def test_text_without_a_place_is_kept_if_it_is_too_long_to_copy(
     file = stage.folder / "state" / "editing" / "comment-left.md"
     file.parent.mkdir(parents=True, mode=0o700)
     file.write_text("word " * 20_000)
-    with terminal(stage, "octavo", "demo") as running:
+    with terminal(stage) as running:
         running.wait_for("Press ! to open it.")
         running.write(b"!")
         running.wait_for("DRAFTS FROM YOUR EDITOR", "Press enter to open the draft")
@@ -209,7 +209,7 @@ def test_kept_editor_text_is_discarded_only_on_request(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EDITOR", editor(tmp_path, editor_script("b'caf\\xff'")))
-    with terminal(stage, "octavo", "demo") as running:
+    with terminal(stage) as running:
         open_in_composer(running)
         running.wait_for("Press ! to open your saved text.")
         running.write(b"\x1b")

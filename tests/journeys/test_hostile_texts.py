@@ -141,7 +141,7 @@ async def test_hostile_error_of_a_refused_write_is_shown_as_text(stage: Stage) -
 )
 def test_escape_sequences_of_the_server_never_reach_the_terminal(stage: Stage, view: str) -> None:
     start = {"2": "content", "3": "changes", "4": "comments", "1": "inbox"}[view]
-    with terminal(stage, "octavo", "demo") as running:
+    with terminal(stage) as running:
         running.wait_for(SHOWN)
         for key in [view.encode(), *bytes_of_keys(ROUTES[start])]:
             running.write(key)

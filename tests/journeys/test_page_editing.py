@@ -296,7 +296,7 @@ def test_open_editor_text_of_a_killed_run_is_kept(
 ) -> None:
     (tmp_path / "editor.py").write_text(EDITOR)
     monkeypatch.setenv("EDITOR", shlex.join([sys.executable, str(tmp_path / "editor.py")]))
-    with terminal(stage, "octavo", "demo", size=(80, 24)) as running:
+    with terminal(stage, size=(80, 24)) as running:
         running.wait_for("Measured and predicted", "e edit")
         running.write(b"e")
         running.wait_for("New change request")
@@ -304,7 +304,7 @@ def test_open_editor_text_of_a_killed_run_is_kept(
         running.wait_for("the text is saved")
         os.kill(running.pid, signal.SIGKILL)
         time.sleep(0.2)
-    with terminal(stage, "octavo", "demo", size=(80, 24)) as again:
+    with terminal(stage, size=(80, 24)) as again:
         again.wait_for("unsent draft (press e to continue)")
         again.write(b"e")
         again.wait_for("Continue editing")
@@ -331,7 +331,7 @@ def test_editor_opens_at_the_selected_block(stage: Stage, tmp_path: Path, monkey
     vim.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(tmp_path / "editor.py"))} "$@"\n')
     vim.chmod(0o755)
     monkeypatch.setenv("EDITOR", str(vim))
-    with terminal(stage, "octavo", "demo", size=(80, 24)) as running:
+    with terminal(stage, size=(80, 24)) as running:
         running.wait_for("Measured and predicted", "e edit")
         running.write(b"\t")
         running.write(b"G")

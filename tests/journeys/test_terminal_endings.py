@@ -3,17 +3,19 @@ from __future__ import annotations
 import os
 import signal
 import stat
+import sys
 
 import pytest
 
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import StateDb
 from tests.benchmarks.terminal import Terminal
-from tests.journeys.app_terminal import output_of, terminal
+from tests.journeys.app_terminal import output_of, prepare_environment, terminal
 from tests.journeys.stage import Stage
 
 ALTERNATE_SCREEN_LEFT, CURSOR_SHOWN, MOUSE_OFF = b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?1000l"
 WORDS = "Half a thought, and the terminal goes."
+FAILING_APP = (sys.executable, "-m", "tests.journeys.failing_app")
 F11, F12, CTRL_Q = b"\x1b[23~", b"\x1b[24~", b"\x11"
 
 
@@ -44,14 +46,14 @@ def is_restored(running: Terminal, before: list[object]) -> bool:
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
 def test_text_in_the_editor_is_a_draft_after_the_terminal_closes(stage: Stage, number: signal.Signals) -> None:
-    with terminal(stage, "octavo", "demo") as running:
+    with terminal(stage) as running:
         before = running.modes()
         write_a_comment(running)
         os.kill(running.pid, number)
         assert running.end() == 0
         assert is_restored(running, before)
     assert saved_drafts(stage) == [WORDS]
-    with terminal(stage, "octavo", "demo") as again:
+    with terminal(stage) as again:
         again.wait_for("Harbour API › Welcome", "how deep is the water now")
         again.write(b"\r")
         again.wait_for("f follow link")
@@ -61,7 +63,7 @@ def test_text_in_the_editor_is_a_draft_after_the_terminal_closes(stage: Stage, n
 
 @pytest.mark.before_release
 def test_text_typed_right_before_a_hangup_is_saved(stage: Stage) -> None:
-    with terminal(stage, "octavo", "demo") as running:
+    with terminal(stage) as running:
         write_a_comment(running)
         running.wait_for("draft saved")
         running.write(b"!")
@@ -72,7 +74,7 @@ def test_text_typed_right_before_a_hangup_is_saved(stage: Stage) -> None:
 
 
 def test_text_typed_together_with_ctrl_q_is_saved(stage: Stage) -> None:
-    with terminal(stage, "octavo", "demo") as running:
+    with terminal(stage) as running:
         write_a_comment(running)
         running.write(b"!?" + CTRL_Q)
         assert running.end() == 0
@@ -80,7 +82,7 @@ def test_text_typed_together_with_ctrl_q_is_saved(stage: Stage) -> None:
 
 
 def test_ctrl_q_quits_while_the_screen_handles_no_messages(stage: Stage) -> None:
-    with terminal(stage, "tests.journeys.failing_app") as running:
+    with Terminal(FAILING_APP, prepare_environment(stage)) as running:
         running.wait_for("Harbour API › Welcome")
         running.write(F11 + b"j" + CTRL_Q)
         code = running.end()
@@ -89,7 +91,7 @@ def test_ctrl_q_quits_while_the_screen_handles_no_messages(stage: Stage) -> None
 
 @pytest.mark.before_release
 def test_quitting_restores_the_terminal_modes(stage: Stage) -> None:
-    with terminal(stage, "octavo", "demo") as running:
+    with terminal(stage) as running:
         before = running.modes()
         running.wait_for("Harbour API › Welcome")
         running.write(CTRL_Q)
@@ -99,7 +101,7 @@ def test_quitting_restores_the_terminal_modes(stage: Stage) -> None:
 
 @pytest.mark.before_release
 def test_crash_message_shows_no_secrets_and_drafts_are_kept(stage: Stage) -> None:
-    with terminal(stage, "tests.journeys.failing_app") as running:
+    with Terminal(FAILING_APP, prepare_environment(stage)) as running:
         before = running.modes()
         write_a_comment(running)
         running.write(b"\x1b")

@@ -12,7 +12,7 @@ from tests.journeys.stage import Stage
 
 @pytest.mark.before_release
 def test_escape_and_a_key_sent_together_by_tmux_both_act(stage: Stage) -> None:
-    with terminal(stage, "octavo", "demo") as running:
+    with terminal(stage) as running:
         running.wait_for("Harbour API › Welcome", "how deep is the water now")
         running.write(b"\r")
         running.wait_for("f follow link")
@@ -31,7 +31,7 @@ def test_escape_and_a_key_sent_together_by_tmux_both_act(stage: Stage) -> None:
 
 
 def test_pasted_escape_sequences_are_text_and_not_keys(stage: Stage) -> None:
-    with terminal(stage, "octavo", "demo") as running:
+    with terminal(stage) as running:
         running.wait_for("Harbour API › Welcome", "how deep is the water now")
         running.write(b"\r")
         running.wait_for("f follow link")
@@ -48,7 +48,7 @@ def test_pasted_escape_sequences_are_text_and_not_keys(stage: Stage) -> None:
 
 @pytest.mark.before_release
 def test_terminal_size_overrides_exported_columns_and_lines(stage: Stage) -> None:
-    with terminal(stage, "octavo", "demo", COLUMNS="40", LINES="10") as running:
+    with terminal(stage, COLUMNS="40", LINES="10") as running:
         running.wait_for("Harbour API › Welcome", "how deep is the water now", "? help")
         rows = running.screen.splitlines()
         assert "6 Admin" in rows[0]

@@ -172,7 +172,7 @@ async def test_text_typed_into_a_closed_field_is_ignored(stage: Stage) -> None:
 
 
 def test_text_typed_right_before_quit_is_saved_as_a_draft(stage: Stage) -> None:
-    with terminal(stage, "octavo", "demo") as running:
+    with terminal(stage) as running:
         running.wait_for("Harbour API › Welcome", "how deep is the water now")
         running.write(b"Csquid\x11")
         running.end()
