@@ -197,6 +197,20 @@ def test_flowchart_label_has_the_same_line_breaks_everywhere() -> None:
     )
 
 
+@pytest.mark.parametrize("group", ['Depot["Bus<br/>depot (old)"]', 'Depot ["Bus depot (old)"]', '"Bus<br>depot (old)"'])
+async def test_group_in_flowchart_shows_only_its_title(group: str) -> None:
+    lines, _ = await draw(f"```mermaid\ngraph TD\n  subgraph {group}\n    A --> B\n  end\n```", 60)
+    assert [line.text.strip("│ ") for line in lines if "depot" in line.text] == ["Bus depot (old)"]
+
+
+async def test_arrow_to_group_in_flowchart_adds_no_box() -> None:
+    lines, _ = await draw(
+        '```mermaid\ngraph TD\n  subgraph Depot["Garage"]\n    A --> B\n  end\n  C --> Depot\n```', 60
+    )
+    assert "Garage" in text_of(lines)
+    assert "Depot" not in text_of(lines)
+
+
 @pytest.mark.parametrize("opened", [False, True], ids=["drawn", "unfolded"])
 async def test_cursor_stays_visible_when_diagram_above_grows(opened: bool) -> None:
     steps = "\n".join(f"S{number} --> S{number + 1}" for number in range(6))

@@ -158,6 +158,8 @@ _LONG_ARROW = re.compile(
     r"|(?P<arrow><?(?:-{3,}|={3,}|-\.{2,}-)>|-{3,}[ox](?=\s)|-{4,}|={4,}|-\.{2,}-)"
 )
 """Pattern for labels, and for arrows that are longer than necessary."""
+_GROUP = re.compile(r'^([ \t]*subgraph[ \t]+(?:[^\s\["]+(?=\[))?)(.*)$', re.MULTILINE)
+"""Pattern for the beginning of a group. The id is separate if a bracket follows without a space."""
 _NAMED_SERIES = re.compile(r"""^([ \t]*(?:line|bar))[ \t]+("[^"\n]*"|[^\s"\[]+)[ \t]*(?=\[)""", re.MULTILINE)
 _KIND = re.compile(r"[A-Za-z0-9]+")
 
@@ -202,6 +204,8 @@ def normalize_diagram(text: str) -> tuple[str, str]:
         title = title or ", ".join(name.strip('"') for _, name in _NAMED_SERIES.findall(text))
         text = _NAMED_SERIES.sub(r"\1 ", text)
     if text.startswith(("graph", "flowchart")):
+        # The drawing program knows a title only after a space, and breaks no titles.
+        text = _GROUP.sub(lambda group: f"{group[1]} {_BREAK.sub(' ', group[2])}", text)
         # In flowcharts with groups, only `\n` breaks a label, not `<br>`.
         text = _LONG_ARROW.sub(_shorten_arrow, _BREAK.sub(r"\\n", text))
     return title, text
