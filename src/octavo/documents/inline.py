@@ -48,6 +48,8 @@ _ESCAPED_EMOJI = re.compile(r":(?=((?:[a-z0-9+-]|\\_)(?:[\w+-]|\\_){0,80}):)")
 _MIN_NAME_LENGTH, _FLAG_LENGTH = 6, 4
 _MARKDOWN_HEADING = re.compile(r"\s*#{1,6}\s+")
 _INLINE_PICTURE = re.compile(r"\s*(?:<svg\b|<\?xml\b|data:image/)", re.IGNORECASE)
+_UNCODED = dict.fromkeys(map(ord, "\u200d\ufe0f"))
+"""Characters that the platform leaves out of the codes of emoji."""
 _ICON_NAME = re.compile(r":?[\w-]*:?")
 
 
@@ -205,7 +207,8 @@ class RunBuilder:
         if not self._open or self._open[-1].kind != "icon":
             return False
         shown = self.runs[-1].text if self.runs and self.runs[-1].kind == "emoji" else ""
-        return text.strip() == shown or _ICON_NAME.fullmatch(text.strip()) is not None
+        text = text.strip().translate(_UNCODED)
+        return text == shown.translate(_UNCODED) or _ICON_NAME.fullmatch(text) is not None
 
     def _write(self, text: str, kind: str, link: str | None, attrs: Mapping[str, Any]) -> None:
         if not text:
@@ -371,13 +374,15 @@ def _button_attrs(html_attrs: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _trim_url(url: str) -> str:
-    """Return a URL found in a sentence without the punctuation that follows it."""
-    surplus = url.count(")") - url.count("(")
-    end = len(url)
-    while end and (url[end - 1] in ".,:;!?*_~]}" or (url[end - 1] == ")" and surplus > 0)):
-        surplus -= url[end - 1] == ")"
-        end -= 1
-    return url[:end]
+    """Return a URL found in a sentence without the punctuation that follows it. A closing parenthesis that the URL does
+    not open ends the URL."""
+    depth = 0
+    for at, sign in enumerate(url):
+        depth += (sign == "(") - (sign == ")")
+        if depth < 0:
+            url = url[:at]
+            break
+    return url.rstrip(".,:;!?*_~]}")
 
 
 _ELEMENTS = {"strong": "strong", "em": "em", "s": "s", "link": "a"}
