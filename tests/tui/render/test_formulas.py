@@ -156,6 +156,9 @@ def test_hostile_formula_is_parsed_in_limited_time(piece: str) -> None:
         (r"\textcolor{red}{a} \label{eq} \not= b", "a ≠ b"),
         (r"a \equiv b \pmod{n}", "a ≡ b (mod n)"),
         (r"A \xrightarrow{f} B", "A ─f→ B"),
+        (r"\alpha - \beta x < \gamma", "α - βx < γ"),
+        (r"f(x) := 2 x_1 ', a:=b", "f(x) := 2 x₁′, a := b"),
+        (r"\sin 30^\circ + A^\top B^{\dagger}", "sin 30° + AᵀB†"),
     ],
 )
 def test_formula_is_formatted_in_one_line(source: str, line: str) -> None:

@@ -106,6 +106,12 @@ class _PartReader:
         """Next part. Empty at the end."""
         return self._parts[self._index] if self else ""
 
+    @property
+    def is_after_blanks(self) -> bool:
+        """True if the parser removed spaces after a command before the part that was read last."""
+        part = self._parts[self._index - 2] if self._index > 1 else ""
+        return isinstance(part, LatexCommand) and part.blanks != ""
+
     def read_next(self) -> LatexPart:
         """Return the next part and move past it."""
         self._index += 1
@@ -167,9 +173,10 @@ class _FormulaLayout:
             items.read_next()
             if name in _FRACTION_SEPARATORS and not below:
                 return self._fraction_box(join_boxes(boxes), self.row(items, until, below=True), name)
-            if item in ("^", "_"):
+            if item in ("^", "_", "'"):
                 while boxes and boxes[-1].baseline_row.isspace():
                     boxes.pop()
+            if item in ("^", "_"):
                 under, over = self._read_scripts(items, item)
                 boxes.append(self._box_with_scripts(boxes.pop() if boxes else EMPTY_BOX, under, over))
             else:
@@ -181,6 +188,11 @@ class _FormulaLayout:
         match part:
             case LatexCommand():
                 return self._command_box(part.name, part.arguments, following, before)
+            case "+" | "-" | "*" | "/" | "<" | ">" if following.is_after_blanks:
+                return FormulaBox((f" {part}",))
+            case ":" if following.upcoming == "=":
+                following.read_next()
+                return FormulaBox((" := ",))
             case LatexGroup():
                 return self._group_box(part.parts)
             case LatexEnvironment():
