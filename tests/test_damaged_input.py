@@ -216,6 +216,7 @@ CALLS = {
     ("server/store.py", "json.loads"): "documents of the platform, bounded when they came",
     ("server/handlers/openapi_specs.py", "json.loads"): "a specification that was read before it was filed",
     ("server/handlers/uploads.py", "json.loads"): "an address that the platform signed",
+    ("server/demo/register.py", "tomllib.loads"): "a file of the package",
     ("server/demo/history.py", "tomllib.loads"): "a file of the package",
     ("server/demo/library.py", "tomllib.loads"): "a file of the package",
     ("tui/terminal/bounded/draw_diagram.py", "json.load"): "what the app asks its own program",

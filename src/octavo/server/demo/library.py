@@ -7,6 +7,8 @@ involved as often as each of the forty people who write.
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -33,7 +35,7 @@ from octavo.documents.markdown_to_json import to_json_document
 from octavo.documents.source_reader import parse
 from octavo.server import handlers
 from octavo.server.app import run_operation
-from octavo.server.demo import history
+from octavo.server.demo import history, register
 from octavo.server.demo.history import DemoClock, DemoIds, list_actions
 from octavo.server.handlers import spaces
 from octavo.server.handlers.comments import post
@@ -45,8 +47,6 @@ from octavo.server.store import Json
 
 LEAST_SPACES, OPEN_THREADS, CHANGE_REQUESTS = 200, 5000, 600
 """Minimum numbers of spaces, open threads and change requests."""
-_MONTH_NAMES = "January February March April May June July August September October November December"
-_MONTHS = _MONTH_NAMES.split()
 _MONTHS_OF_SPACE = 46
 _DISCUSSED_MONTHS = 8
 """Number of months at the end of a space whose pages have threads."""
@@ -88,7 +88,7 @@ def fill(world: World, clock: DemoClock, ids: DemoIds, today: datetime, share: f
 
 def _titles() -> list[tuple[str, str]]:
     """Return the names of a station and of a kind of book, for each space."""
-    titles = [(station, kind) for kind in _word_lists()["books"] for station in _word_lists()["stations"]]
+    titles = [(station.name, kind) for kind in _word_lists()["books"] for station in register.stations()]
     return titles[: LEAST_SPACES - 4]
 
 
@@ -126,7 +126,7 @@ def _create_station_space(world: World, ids: DemoIds, station: str, kind: str, c
 def _months() -> Iterator[str]:
     for number in range(_MONTHS_OF_SPACE):
         year, month = divmod(number, 12)
-        yield f"{_MONTHS[month]} {_FIRST_YEAR + year}"
+        yield f"{register.MONTHS[month]} {_FIRST_YEAR + year}"
 
 
 def _month_text(chance: Random, place: str, month: str) -> str:
@@ -465,10 +465,17 @@ def _create_spaces(world: World, ids: DemoIds) -> None:
 
 
 def _load_pages(world: World, ids: DemoIds) -> None:
-    """Load the pages of each space from its folder."""
-    for space in SPACES:
-        ids.name = f"{space.id}-page"
-        load(world, _FOLDER / space.id, organization=history.ORGANIZATION, author=world.caller, space_id=space.id)
+    """Load the pages of each space from its folder. The generated pages of the station register are written first."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder_copy = Path(temporary) / "stations"
+        shutil.copytree(_FOLDER / "stations", folder_copy)
+        for path, text in register.generated_files().items():
+            (folder_copy / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder_copy / path).write_text(text, encoding="utf-8")
+        for space in SPACES:
+            ids.name = f"{space.id}-page"
+            folder = folder_copy if space.id == "stations" else _FOLDER / space.id
+            load(world, folder, organization=history.ORGANIZATION, author=world.caller, space_id=space.id)
 
 
 def _upload_specification(world: World, path: Path) -> None:

@@ -1,0 +1,223 @@
+"""Generated pages of the station register: a page for each station, and a log of all stations."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+FOLDER = Path(__file__).parent
+FIRST_DAY = date(2017, 4, 3)
+LAST_DAY = date(2026, 11, 13)
+LOG_LINES = 5000
+_PLAIN_TEXT_BEFORE = date(2026, 5, 1)
+_LOG_HEAD = """---
+icon: book-bookmark
+description: What was done at each station, the latest first.
+---
+
+# Log of all stations
+
+One line for each visit, gap and surprise since April 2017, with the initials of its author. Search the page for a station, or
+jump to a month. Entries older than May 2026 come from a text file and are shown unchanged.
+"""
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+_STORMS = (date(2019, 1, 8), date(2020, 2, 11), date(2022, 1, 30), date(2024, 1, 17), date(2025, 12, 5))
+_LEVELS = (
+    ("Highest astronomical tide", 1.0, 0.44),
+    ("Mean high water springs", 1.0, 0.0),
+    ("Mean high water neaps", 0.78, 0.0),
+    ("Mean low water neaps", 0.33, 0.0),
+    ("Mean low water springs", 0.13, 0.0),
+    ("Lowest astronomical tide", 0.0, 0.0),
+)
+"""Tide levels: the name, the share of mean high water springs, and the meters to add."""
+_SLUGS = {"Queen's Pier": "brannoch-pier"}
+
+
+@dataclass(frozen=True)
+class Station:
+    """Station of a tide gauge, with the slug of its region."""
+
+    name: str
+    region: str
+
+    @property
+    def slug(self) -> str:
+        return _SLUGS.get(self.name) or re.sub(r"[^a-z0-9]+", "-", self.name.lower().replace("'", ""))
+
+    @property
+    def path(self) -> str:
+        """Path of the station's page in the folder of the space."""
+        return f"regions/{self.region}/{self.slug}.md"
+
+
+def stations() -> list[Station]:
+    """Return all stations, sorted by region."""
+    return [station for region in _word_lists()["region"] for station in _stations_of(region)]
+
+
+def _stations_of(region: Any) -> list[Station]:
+    return [Station(name, region["slug"]) for name in region["stations"]]
+
+
+def generated_files() -> dict[str, str]:
+    """Return all generated pages by path, including the table of contents."""
+    written = {f"regions/{region['slug']}/README.md": _region_page(region) for region in _word_lists()["region"]}
+    written |= {
+        station.path: _station_page(station, region)
+        for region in _word_lists()["region"]
+        for station in _stations_of(region)
+    }
+    contents = (FOLDER / "stations" / "SUMMARY.md").read_text(encoding="utf-8")
+    return written | {"SUMMARY.md": contents + "".join(_summary_lines()), "log.md": _log()}
+
+
+@cache
+def _word_lists() -> Any:
+    return tomllib.loads((FOLDER / "register.toml").read_text(encoding="utf-8"))
+
+
+def _summary_lines() -> Iterator[str]:
+    for region in _word_lists()["region"]:
+        yield f"* [{region['name']}](regions/{region['slug']}/README.md)\n"
+        yield from (f"  * [{station.name}]({station.path})\n" for station in _stations_of(region))
+
+
+def _region_page(region: Any) -> str:
+    rows = [f"| [{station.name}]({station.slug}.md) | `{station.slug}` |" for station in _stations_of(region)]
+    return "\n".join(
+        [
+            "---",
+            f"description: Twelve stations, with a range of {region['range']} m at springs.",
+            "---",
+            "",
+            f"# {region['name']}",
+            "",
+            region["about"],
+            "",
+            "| Station | Slug |",
+            "|:--------|:-----|",
+            *rows,
+            "",
+            "To list them with the API: `GET /v2/stations?region=" + region["slug"] + "`.",
+            "",
+        ]
+    )
+
+
+def _station_page(station: Station, region: Any) -> str:
+    facts = _station_facts(station)
+    latitude, longitude = facts["position"]
+    lines = [
+        "---",
+        f"description: {region['name']}, {facts['model']}, {facts['exposure']}.",
+        "---",
+        "",
+        f"# {station.name}",
+        "",
+        "| | |",
+        "|:--|:--|",
+        f"| Slug | `{station.slug}` |",
+        f"| Region | [{region['name']}](README.md) |",
+        f"| Position | {latitude:.4f}° N, {-longitude:.4f}° W |",
+        f"| Gauge | {facts['model']}, since {_long_date(facts['since'])} |",
+        f"| Exposure | {facts['exposure']} |",
+        f"| Power | sun, {60 if latitude > 61.8 else 30} W |",
+        f"| Link | {facts['link']} |",
+        "",
+        "## The place",
+        "",
+        f"{facts['stand']}; {facts['water']}. {facts['company']}",
+        "",
+        "## Levels",
+        "",
+        "| Level | Metres above chart datum |",
+        "|:------|-------------------------:|",
+        *(f"| {name} | {facts['high'] * share + above:.2f} |" for name, share, above in _LEVELS),
+        f"| Record, {_long_date(facts['recorded'])} | {facts['record']:.2f} |",
+        "",
+        "## How to get there",
+        "",
+        facts["access"],
+        "",
+    ]
+    if facts["known"]:
+        lines += ['{% hint style="warning" %}', facts["known"], "{% endhint %}", ""]
+    lines += [f"The {facts['model']} is described in its [manual](https://app.gitbook.com/s/limpet/).", ""]
+    return "\n".join(lines)
+
+
+@cache
+def _station_facts(station: Station) -> dict[str, Any]:
+    """Return the facts on a station's page: those in `register.toml`, else some from the word lists."""
+    words, chance = _word_lists()["sheet"], Random(station.slug)
+    region = next(each for each in _word_lists()["region"] if each["slug"] == station.region)
+    high = region["range"] * chance.uniform(0.97, 1.12)
+    drawn = {name: chance.choice(words[name]) for name in sorted(words) if name != "known"}
+    drawn |= {
+        "since": FIRST_DAY + timedelta(days=chance.randrange(1, 2400)),
+        "position": [degrees + chance.uniform(-0.09, 0.09) for degrees in region["position"]],
+        "high": high,
+        "record": high + 0.45 + chance.uniform(0.1, 0.9),
+        "recorded": chance.choice(_STORMS),
+        "known": chance.choice(words["known"]) if chance.random() < 0.3 else None,
+    }
+    fixed: dict[str, Any] = _word_lists()["fixed"].get(station.slug, {})
+    return drawn | fixed
+
+
+def _log() -> str:
+    """Return the log of all stations, latest entry first, with exactly LOG_LINES lines."""
+    lines = _LOG_HEAD.split("\n")
+    month, is_plain_text = "", False
+    for entry in _log_entries():
+        heading = f"{MONTHS[entry.day.month - 1]} {entry.day.year}"
+        if heading != month:
+            lines += [*(["```"] if is_plain_text else []), *([""] if month else []), f"## {heading}", ""]
+            month, is_plain_text = heading, entry.day < _PLAIN_TEXT_BEFORE
+            lines += ["```text"] if is_plain_text else []
+        if len(lines) == LOG_LINES - 1:
+            break
+        lines.append(entry.as_text() if is_plain_text else entry.as_item())
+    return "\n".join([*lines, "```"]) + "\n"
+
+
+@dataclass(frozen=True)
+class _LogEntry:
+    day: date
+    station: str
+    did: str
+    who: str
+
+    def as_item(self) -> str:
+        month = MONTHS[self.day.month - 1][:3]
+        return f"* **{self.day.day} {month}** {self.station}: {self.did} ({self.who})"
+
+    def as_text(self) -> str:
+        return f"{self.day:%d}  {self.who}  {self.station:<16}  {self.did}"
+
+
+def _log_entries() -> Iterator[_LogEntry]:
+    """Yield log entries without end, from the last day backwards. Each is for a station that existed on the day."""
+    words, chance = _word_lists()["log"], Random("log")
+    since = [(_station_facts(station)["since"], station.name) for station in stations()]
+    day = LAST_DAY
+    while True:
+        existing = [name for begun, name in since if begun <= day]
+        did = chance.choice(words["work"]).format(mm=chance.randrange(1, 9), n=chance.randrange(2, 9))
+        yield _LogEntry(day, chance.choice(existing), did, chance.choice(words["initials"]))
+        day = max(FIRST_DAY, day - timedelta(days=chance.choice((0, 1, 1, 1))))
+
+
+def _long_date(day: date) -> str:
+    return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
