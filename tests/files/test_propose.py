@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from octavo.api import change_requests, content
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import Page, Revision
-from octavo.api.operation import ChangeRequestRef
+from octavo.api.operation import ChangeRequestRef, Operation
 from octavo.documents.folders.layout import FolderLayout
 from octavo.files import proposal
 from octavo.files.proposal import Proposal, ProposalFailed
 from octavo.files.proposal_plan import FileVersion, FolderLinkTargets, ProposalPlan, page_change
-from tests.data.connections import RequestGate
+from tests.data.connections import ProcessKilled, RequestGate
 from tests.files.conftest import SETUP, PulledSide
 from tests.server.space_editor import SpaceEditor, insert, update
 
@@ -210,6 +212,31 @@ async def test_interrupted_proposal_sends_two_pages_with_one_title_only_once(
     plan, again = await propose(docs)
     assert (plan.new_pages, again.id) == ({}, request.id)
     assert await editor.outline(request.ref(editor.space)) == "Home Setup(Notes) Usage(Notes)"
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+async def test_interrupted_proposal_does_not_continue_in_an_earlier_draft(
+    arrives: bool, docs: PulledSide, editor: SpaceEditor
+) -> None:
+    draft = change_requests.Create(at=editor.space, subject="Better words")
+    earlier = await editor.ask(draft)
+    docs.edit("setup.md", "Install", "Download")
+
+    async def cut(op: Operation[Any]) -> Any:
+        if isinstance(op, change_requests.Create):
+            if arrives:
+                await docs.client(op)
+            raise ProcessKilled
+        return await docs.client(op)
+
+    docs.live.send = cut
+    with pytest.raises(ProcessKilled):
+        await propose(docs)
+    docs.live.send = docs.client
+    _, request = await propose(docs)
+    assert request.id != earlier.id
+    drafts = await editor.ask(change_requests.List(at=editor.space, status="draft"))
+    assert [each.id for each in drafts.items] == [earlier.id]
 
 
 async def test_linked_file_with_a_space_in_its_name_is_proposed(docs: PulledSide) -> None:

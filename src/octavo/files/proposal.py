@@ -28,6 +28,7 @@ from octavo.api.content import (
     UpdatePage,
 )
 from octavo.api.operation import ChangeRequestRef, RevisionRef, SpaceRef
+from octavo.api.safety import safe_line
 from octavo.data.live import Live
 from octavo.data.writes.change_request_writes import create, toggle_draft
 from octavo.data.writes.content_writes import CHANGES_OF_ONE_EDIT, NO_OPERATION, edit
@@ -120,12 +121,17 @@ class Proposal:
     async def _request_without_stored_id(self) -> ChangeRequest | None:
         """Return the draft that an interrupted proposal created without storing its ID. None if there is none, or if it
         was edited."""
-        subject = self.folder.proposal.get("creating")
+        subject, earlier = self.folder.proposal.get("creating"), self.folder.proposal.get("earlierDrafts", ())
         if not isinstance(subject, str):
             return None
-        drafts = (await self.live.send(change_requests.List(at=self._space, status="draft", limit=100))).items
-        unused = (each for each in drafts if each.subject == subject and each.revision == each.revision_initial)
-        return next(unused, None)
+        unused = (each for each in await self._drafts() if each.revision == each.revision_initial)
+        return next((each for each in unused if each.subject == safe_line(subject) and each.id not in earlier), None)
+
+    async def _drafts(self) -> tuple[ChangeRequest, ...]:
+        """Return the drafts of the user, or of all users if the user is unknown."""
+        me = self.live.outbox.me
+        creator = {"creator": me.id} if me is not None else {}
+        return (await self.live.send(change_requests.List(at=self._space, status="draft", limit=100, **creator))).items
 
     def _baseline(self) -> Baseline:
         """Return the files of the last completed proposal for this change request. If there is none, return those of
@@ -206,7 +212,7 @@ class Proposal:
         return request
 
     async def _create(self) -> ChangeRequest:
-        self.folder.proposal = {"creating": self.subject}
+        self.folder.proposal = {"creating": self.subject, "earlierDrafts": [each.id for each in await self._drafts()]}
         self.folder.save()
         sent = await create(self.live, self._space, self.subject)
         if sent.result is None:

@@ -302,6 +302,7 @@ def _read_proposal(stored: Any) -> dict[str, Any]:
             _parse_tracked_file(path, {"kind": "file", "id": value})
     for name in ("changeRequest", "creating", "revision", "summary"):
         _text(stored, name)
+    set(stored.get("earlierDrafts", ()))
     return dict(stored)
 
 
