@@ -186,9 +186,12 @@ class Drafts:
     def removal(self, key: str) -> Removal:
         """Return the steps that discard a draft as a part of another transaction."""
         namespace, writer, seen = self._state.namespace, self._writer, self._seen.get(key)
-        return Removal(
-            lambda db: _remove(db, namespace, key, writer, seen), partial(self._forget, key, self._edits.get(key))
-        )
+
+        def remove(db: sqlite3.Connection) -> None:
+            _delete_version_of(db, namespace, key, writer)
+            _delete_seen(db, namespace, key, seen)
+
+        return Removal(remove, partial(self._forget, key, self._edits.get(key)))
 
     def _forget(self, key: str, edit: _Edit | None) -> None:
         if self._edits.get(key) is edit:
@@ -214,7 +217,7 @@ class Drafts:
         namespace, writer, seen = self._state.namespace, self._writer, self._seen.get(key)
 
         def save(db: sqlite3.Connection) -> None:
-            _remove(db, namespace, key, None, seen)
+            _delete_seen(db, namespace, key, seen)
             db.execute(
                 "INSERT INTO drafts VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (namespace, place, writer)"
                 " DO UPDATE SET text = excluded.text, revision = excluded.revision, saved_at = excluded.saved_at",
@@ -288,7 +291,7 @@ def store_returned(db: sqlite3.Connection, namespace: str, key: str, text: str, 
 
 def delete_returned(db: sqlite3.Connection, namespace: str, key: str, entry_id: str) -> None:
     """Undo `store_returned`, unless the user has changed the draft since."""
-    _remove(db, namespace, key, _RETURNED + entry_id, None)
+    _delete_version_of(db, namespace, key, _RETURNED + entry_id)
 
 
 def has_returned(db: sqlite3.Connection, namespace: str, key: str, entry_id: str) -> bool:
@@ -298,14 +301,15 @@ def has_returned(db: sqlite3.Connection, namespace: str, key: str, entry_id: str
     return db.execute(query, (namespace, key, _RETURNED + entry_id)).fetchone() is not None
 
 
-def _remove(db: sqlite3.Connection, namespace: str, key: str, writer: str | None, seen: tuple[str, int] | None) -> None:
-    if writer is not None:
-        db.execute("DELETE FROM drafts WHERE namespace = ? AND place = ? AND writer = ?", (namespace, key, writer))
+def _delete_version_of(db: sqlite3.Connection, namespace: str, key: str, writer: str) -> None:
+    db.execute("DELETE FROM drafts WHERE namespace = ? AND place = ? AND writer = ?", (namespace, key, writer))
+
+
+def _delete_seen(db: sqlite3.Connection, namespace: str, key: str, seen: tuple[str, int] | None) -> None:
+    """Delete the version that the user has seen, unless its writer has changed it since."""
     if seen is not None:
-        db.execute(
-            "DELETE FROM drafts WHERE namespace = ? AND place = ? AND writer = ? AND revision = ?",
-            (namespace, key, *seen),
-        )
+        delete = "DELETE FROM drafts WHERE namespace = ? AND place = ? AND writer = ? AND revision = ?"
+        db.execute(delete, (namespace, key, *seen))
 
 
 def _new_revision() -> int:

@@ -69,15 +69,14 @@ async def lock_write(
     stop_sending = state.try_lock(_SENDING, shared=True)
     assert stop_sending is not None, "a shared lock is always available"
     try:
-        has_lock = await state.write(lambda db: _insert_lock(db, state, lock_name, record))
-        has_ended = True
+        has_lock = deletes_lock = await state.write(lambda db: _insert_lock(db, state, lock_name, record))
         try:
             yield has_lock
         except asyncio.CancelledError:
-            has_ended = False
+            deletes_lock = False
             raise
         finally:
-            if has_lock and has_ended:
+            if deletes_lock:
                 with suppress(NotSaved):  # do not hide the result of the write; the lock expires after `STALE_SECONDS`
                     await delete_lock(state, lock_name)
     finally:
