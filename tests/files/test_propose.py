@@ -283,6 +283,34 @@ async def test_new_pages_and_files_have_the_order_of_the_table_of_contents_and_o
     assert list(plan.new_files) == [f".gitbook/assets/{name}.png" for name in sorted(names)]
 
 
+@pytest.mark.parametrize("moment", ["before", "after"])
+async def test_edit_of_others_during_a_proposal_is_reported_and_kept(
+    moment: str, docs: PulledSide, editor: SpaceEditor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(proposal, "MAX_EDIT_BYTES", 1)  # Each page is sent in an edit of its own.
+    docs.edit("setup.md", "Install", "Download")
+    docs.edit("usage.md", "# Usage", "# Usage\n\nOurs.")
+    theirs, has_edited = update(await editor.id("Usage"), "# Usage\n\nTheirs.\n"), False
+
+    async def edit_at_the_same_time(op: Operation[Any]) -> Any:
+        nonlocal has_edited
+        if has_edited or not isinstance(op, content.Edit):
+            return await docs.client(op)
+        has_edited = True
+        if moment == "before":
+            await editor.edit(op.at, theirs)
+        answer = await docs.client(op)
+        if moment == "after":
+            await editor.edit(op.at, theirs)
+        return answer
+
+    docs.live.send = edit_at_the_same_time
+    with pytest.raises(ProposalFailed):
+        await propose(docs)
+    (draft,) = (await editor.ask(change_requests.List(at=editor.space, status="draft"))).items
+    assert "Theirs" in await text_of(editor, draft.ref(editor.space), "Usage")
+
+
 async def test_edits_are_limited_in_bytes(docs: PulledSide, gate: RequestGate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(proposal, "MAX_EDIT_BYTES", 1000)
     entries = "".join(f"* [{name}]({name}.md)\n" for name in "ab")

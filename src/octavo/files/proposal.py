@@ -31,7 +31,7 @@ from octavo.api.operation import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.api.safety import safe_line
 from octavo.data.live import Live
 from octavo.data.writes.change_request_writes import create, toggle_draft
-from octavo.data.writes.content_writes import CHANGES_OF_ONE_EDIT, NO_OPERATION, edit
+from octavo.data.writes.content_writes import CHANGES_OF_ONE_EDIT, MAYBE_OVERWRITTEN, NO_OPERATION, edit
 from octavo.documents import page_trees
 from octavo.documents.folders.folder import slug_source, walk_entries
 from octavo.documents.folders.layout import SUMMARY, PageFile, single_line
@@ -254,7 +254,13 @@ class Proposal:
             if outcome.message == NO_OPERATION:
                 raise ProposalFailed("Could not propose: this server takes no content through its API.")
             raise outcome.error or _failure(outcome.kind, f"Could not propose: {outcome.message}")
-        self._head = await SpaceReader(self.live.send, self.download, at).revision()
+        # The revision of this edit, not the newest one: the next edit must not replace what others have saved since.
+        made = at.revision_ref(outcome.revision) if outcome.revision is not None else at
+        self._head = await SpaceReader(self.live.send, self.download, made).revision()
+        if outcome.replaced_revision is not None:
+            raise ProposalFailed(
+                f"Could not complete the proposal: {MAYBE_OVERWRITTEN[:1].lower()}{MAYBE_OVERWRITTEN[1:]} Then propose again."
+            )
         return self._head
 
 
