@@ -11,11 +11,11 @@ from octavo.api.folding import fold
 from octavo.api.operation import MAX_ITEMS, ContentRef, Listing, ListPage, RevisionRef, read_pages
 from octavo.data.live import Live
 from octavo.data.sync_queue import Rank
-from octavo.documents.links import FileLink
+from octavo.documents.links import ASSETS, FileLink
 
 T = TypeVar("T")
-MAX_FILES = 1000
-"""Maximum number of files that are listed to find a file by its name."""
+FILES_PER_REQUEST = 1000
+"""Number of files that are listed at a time to find a file by its path or name."""
 
 
 async def all_items(live: Live, op: Listing[T], *, is_fresh: bool = True) -> tuple[T, ...]:
@@ -70,9 +70,10 @@ async def file_of(live: Live, at: ContentRef, target: FileLink) -> File | None:
         except ValueError:
             return None
         return await live.cached_or_fetch(op)
-    files = (await live.cached_or_fetch(content.ListFiles(at=at, limit=MAX_FILES))).items
+    files = await all_items(live, content.ListFiles(at=at, limit=FILES_PER_REQUEST), is_fresh=False)
+    named = [file for file in files if file.git is None or ASSETS in target.path]
     same_path = (file for file in files if file.git is not None and file.git.path == target.path)
-    same_name = (file for file in files if file.name == target.name)
+    same_name = (file for file in named if file.name == target.name)
     similar_path = (file for file in files if file.git is not None and fold(file.git.path or "") == fold(target.path))
-    similar_name = (file for file in files if fold(file.name) == fold(target.name))
+    similar_name = (file for file in named if fold(file.name) == fold(target.name))
     return next(same_path, None) or next(same_name, None) or next(similar_path, None) or next(similar_name, None)

@@ -24,9 +24,10 @@ _EMPTY: Mapping[str, str] = MappingProxyType({})
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _INVISIBLE = re.compile(r"[\x00-\x20\x7f-\xa0\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]+")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
-_ASSETS = ".gitbook/assets/"
 _INCLUDE = re.compile(r"(?:^|/)(\.gitbook/includes/[^/].*)$")
 _SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,4}")
+ASSETS = ".gitbook/assets/"
+"""Part of the path of a file of the space. Such files are also found by their names."""
 SPACED_IMAGE = (
     r"!\[([^\[\]\n]{0,300})\]"
     r"""\(([^()<>"'\n]{1,300}(?:\([^()<>"'\n]{1,99}\)[^()<>"'\n]{0,99}){0,9}(?<=\.)(?:png|jpe?g|gif|svg|webp))[ ]*\)"""
@@ -221,12 +222,13 @@ def space_index(
     origins: Collection[str] = (),
 ) -> SpaceIndex:
     """Return the index of the space with the id `space`. `pages` is as in `ids_by_path`. `files` has the id of each file,
-    its Git path and its name. If two files share a name, the name leads to the first."""
+    its Git path and its name. If two files share a name, the name leads to the first. A file outside the assets folder
+    is found by its path only."""
     names: dict[str, str] = {}
-    for file, *paths in files:
-        for name in (file, *paths):
-            if name:
-                names.setdefault(name, file)
+    for file, path, name in files:
+        for each in (file, path, name if path is None or ASSETS in path else None):
+            if each:
+                names.setdefault(each, file)
     return SpaceIndex(ids_by_path(pages), frozenset(page for page, *_ in pages), names, space, origins)
 
 
@@ -425,12 +427,13 @@ def _page(path: str, targets: SpaceIndex) -> str | None:
 def _file(href: str, path: str, full_path: str, targets: SpaceIndex) -> Target | None:
     name = posixpath.basename(path)
     if targets.files is None:
-        return FileLink("", name, full_path) if _ASSETS in path and name else None
-    file = targets.file(full_path) or targets.file(path) or (targets.file(name) if name else None)
+        return FileLink("", name, full_path) if ASSETS in path and name else None
+    is_asset = ASSETS in path
+    file = targets.file(full_path) or targets.file(path) or (targets.file(name) if is_asset else None)
     if file:
         return FileLink(file, name)
     missing = BrokenLink(href, f"There is no file {name} in this space.", path=full_path)
-    return missing if _ASSETS in path else None
+    return missing if is_asset else None
 
 
 _HOST_NAME = re.compile(r"(?:^|[\s/@(])((?:[\w-]{1,63}\.){1,8}[a-z]{2,24})(?=$|[\s/:?#).,])", re.IGNORECASE)
