@@ -155,6 +155,7 @@ RUNS = {
         ["image URL: a.png → b.png", "image width: 10 → 20"],
     ),
     "a look": (Run("tide"), Run("tide", frozenset({"bold"})), ["formatting: plain → bold"]),
+    "a look of space": (Run(" "), Run(" ", frozenset({"bold"})), ["space formatting: plain → bold"]),
     "a colour": (Run("tide", attrs={"color": "red"}), Run("tide", attrs={"color": "blue"}), ["color: red → blue"]),
     "white space": (Run("low tide"), Run("low  tide"), ["white space: space → 2 spaces"]),
 }

@@ -311,7 +311,8 @@ def _style_changes(word: TextPart, run: Run) -> Iterator[AttributeChange]:
     if (old.link or None) != (new.link or None):
         yield _link_change(old, run)
     if (old.marks, old.kind) != (new.marks, new.kind):
-        yield AttributeChange("formatting", _style_name(old), _style_name(new))
+        name = "space formatting" if new.text.isspace() else "formatting"
+        yield AttributeChange(name, _style_name(old), _style_name(new))
     yield from _run_attribute_changes(old, new)
     if old.text != new.text:
         yield AttributeChange("white space", describe_whitespace(old.text), describe_whitespace(new.text))
