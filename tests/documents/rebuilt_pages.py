@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
-from octavo.documents.blocks import Block, Document
+from octavo.documents.blocks import Block, Document, plain_text
 from octavo.documents.diff_model import (
     AddedBlock,
     ChangedBlock,
@@ -13,6 +14,7 @@ from octavo.documents.diff_model import (
     Diff,
     Entry,
     MovedBlock,
+    Parts,
     RemovedBlock,
     RestructuredBlocks,
     RowChange,
@@ -81,6 +83,70 @@ def blocks_after(entries: Iterable[Entry]) -> list[Block]:
             case AddedBlock(block=block) | ChangedBlock(new=block) | MovedBlock(new=block, is_arrival=True):
                 found.append(block)
     return found
+
+
+def shown_letters(entries: Iterable[Entry]) -> tuple[Counter[str], Counter[str]]:
+    """Return the letters of the words that a diff shows as removed, and of those that it shows as added. Titles in
+    notes count as removed."""
+    removed, added = Counter[str](), Counter[str]()
+
+    def show_parts(parts: Parts) -> None:
+        match parts:
+            case TextChange(words=words):
+                for word in words:
+                    removed.update(word.run.text if word.op == "delete" else "")
+                    added.update(word.run.text if word.op == "insert" else "")
+            case CodeChange(lines=lines):
+                for line in lines:
+                    removed.update(line.old if line.op != "equal" else "")
+                    added.update(line.new if line.op != "equal" else "")
+            case RowChange(cells=cells):
+                for cell in cells:
+                    show_parts(cell.words)
+            case TableChange(columns=columns, rows=rows):
+                for pair in columns:
+                    removed.update(plain_text(pair.old.title) if pair.old else "")
+                    added.update(plain_text(pair.new.title) if pair.new else "")
+                show(rows)
+            case ContainerChange(entries=inner, title=title):
+                show_parts(title)
+                show(inner)
+
+    def show(entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            match entry:
+                case AddedBlock(block, inner):
+                    added.update(own_text(block) if inner else all_text(block))
+                    show(inner)
+                case RemovedBlock(block, inner):
+                    removed.update(own_text(block) if inner else all_text(block))
+                    show(inner)
+                case MovedBlock(is_arrival=False) | UnchangedBlocks():
+                    pass
+                case RestructuredBlocks(note=note, entries=inner):
+                    removed.update(note)
+                    show(inner)
+                case ChangedBlock(old, new, settings, parts) | MovedBlock(old, new, settings=settings, parts=parts):
+                    removed.update("".join(setting.old or "" for setting in settings))
+                    added.update("".join(setting.new or "" for setting in settings))
+                    if parts is None:
+                        removed.update(all_text(old))
+                        added.update(all_text(new))
+                    show_parts(parts)
+
+    show(entries)
+    return removed, added
+
+
+def all_text(block: Block) -> str:
+    """Return the text of a block and of the blocks inside it."""
+    return "".join(map(own_text, block.walk()))
+
+
+def own_text(block: Block) -> str:
+    """Return the text of a block without that of the blocks inside it."""
+    columns = "".join(plain_text(column.title) for column in block.attrs.get("columns", ()))
+    return f"{block.attrs.get('title') or ''}{columns}{plain_text(block.runs)}{block.text}"
 
 
 def moves_without_effect(diff: Diff) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -29,7 +31,14 @@ from octavo.documents.diff_text import diff_lines, diff_runs, source_diff
 from octavo.documents.sequences import diff_ranges
 from octavo.documents.source_reader import parse
 from tests.documents.diff_lines import lines, marked
-from tests.documents.rebuilt_pages import blocks_after, blocks_before, check_rebuilt_pages
+from tests.documents.page_edits import edited_by_both
+from tests.documents.rebuilt_pages import (
+    all_text,
+    blocks_after,
+    blocks_before,
+    check_rebuilt_pages,
+    shown_letters,
+)
 from tests.documents.test_parser_properties import pages
 
 
@@ -197,7 +206,9 @@ def test_wrapping_in_a_container_is_noted(wrapper: str, name: str) -> None:
         (frame,) = inner
         assert isinstance(frame, AddedBlock)
         inner = frame.entries
-    assert all(isinstance(entry, UnchangedBlocks) for entry in (*inner, *out.entries))
+    removed = [entry.block.plain() for entry in out.entries if isinstance(entry, RemovedBlock)]
+    assert removed == (["x"] if name == "tabs" else [])  # The title, which the note does not name.
+    assert all(isinstance(entry, UnchangedBlocks) for entry in (*inner, *out.entries[len(removed) :]))
 
 
 def test_rearranged_blocks_are_restructured() -> None:
@@ -234,6 +245,53 @@ def test_both_pages_can_be_rebuilt_from_the_diff(old: str, new: str) -> None:
     found = diff(before, after)
     check_rebuilt_pages(found, before, after)
     assert found.size.after == diff(after, after).size.before
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 10**9), st.integers(1, 8))
+def test_each_removed_and_added_letter_is_shown(seed: int, size: int) -> None:
+    texts = edited_by_both(seed, size, (2, 2))
+    before, after = parse(texts.main), parse(texts.request)
+    removed, added = shown_letters(diff(before, after).entries)
+    old_letters, new_letters = (
+        Counter("".join("".join(map(all_text, page.blocks)).split())) for page in (before, after)
+    )
+    assert not old_letters - new_letters - removed
+    assert not new_letters - old_letters - added
+
+
+TITLED = "<details>\n\n<summary>{}</summary>\n\n{}\n\n</details>"
+FOUR_TEXTS = {
+    "Tides": "The tide turns at six in the morning.",
+    "Boats": "Boats wait at the quay until noon.",
+    "Keeper": "The keeper counts the ships at night.",
+    "Winter": "In the winter nobody comes here.",
+}
+
+
+def test_titles_of_many_removed_containers_are_shown_as_removed() -> None:
+    titled = "\n\n".join(TITLED.format(*part) for part in FOUR_TEXTS.items())
+    found = diff_of(f"# A\n\n{titled}\n\n# End", "\n\n".join(["# A", *FOUR_TEXTS.values(), "# End"]))
+    titles = [line for title in FOUR_TEXTS for line in (f"  - heading {title}", "  = 1")]
+    assert lines(found) == ["= 1", "% unwrapped from expandable ×4", *titles, "= 1"]
+    assert (found.size.added, found.size.removed) == (0, 4)
+
+
+def test_title_that_a_note_names_is_not_repeated() -> None:
+    text = FOUR_TEXTS["Tides"]
+    found = diff_of(f"# A\n\n{TITLED.format('Tides', text)}\n\n# End", f"# A\n\n{text}\n\n# End")
+    assert lines(found) == ["= 1", "% unwrapped from an expandable “Tides”", "  = 1", "= 1"]
+
+
+def test_new_title_of_a_kept_container_is_one_change() -> None:
+    first, second, third, _ = FOUR_TEXTS.values()
+    two, all_three = f"{first}\n\n{second}", f"{first}\n\n{second}\n\n{third}"
+    found = diff_of(
+        f"# A\n\n{TITLED.format('Quite another name', two)}\n\n{third}\n\n# End",
+        f"# A\n\n{TITLED.format('Tides', all_three)}\n\n# End",
+    )
+    assert (found.size.added, found.size.removed) == (1, 3)
+    assert sum("Quite another name" in line for line in lines(found)) == 1
 
 
 _ROWS = st.lists(st.tuples(st.sampled_from("abcdefgh"), st.sampled_from(["one", "two", "3"])), max_size=6, unique=True)

@@ -263,6 +263,7 @@ def _restructured_step(
     open_containers: list[tuple[Node, DiffStep]] = []
     kept_containers: list[DiffStep] = []
     crossings: list[tuple[DiffStep, str, list[Node]]] = []
+    removed_titles: list[tuple[list[DiffStep], DiffStep, Node]] = []
     last = ""
 
     def enter(path: tuple[Node, ...]) -> list[DiffStep]:
@@ -280,8 +281,6 @@ def _restructured_step(
         return _steps_inside(open_containers, step)
 
     for index, (one, other) in enumerate(pairs):
-        if other is None and one is not None and one.is_title:
-            continue  # title of a removed container, which the note already mentions
         if other is None:
             # A heading starts a new topic, so it is not shown inside the containers of the blocks above it.
             following = next((each.path for _, each in pairs[index:] if each is not None), ())
@@ -290,7 +289,10 @@ def _restructured_step(
                 path = tuple(
                     node for node, following_node in zip(path, following, strict=False) if node is following_node
                 )
-            enter(path).append(_step(one, None, compare))
+            siblings = enter(path)
+            siblings.append(_step(one, None, compare))
+            if one is not None and one.is_title:
+                removed_titles.append((siblings, siblings[-1], one.path[-1]))
         elif other.is_title:
             enter(other.path)
             if one is not None and open_containers[-1][1].old is None:
@@ -309,12 +311,17 @@ def _restructured_step(
         crossing.note = f"{count_kinds(nodes)} {note}"
     for container in step.inside or ():
         collapse_container(container)
-    for container in reversed(kept_containers):  # innermost containers first
-        _finish_container(container)
     if old_containers is None:
         step.note = _restructuring_note(old, new, pairs, step.inside or ())
     elif not crossings:
         step.note = rearrangement_note(old, new)
+    notes = " ".join([step.note, *(note for _, note, _ in crossings)])
+    kept_ids = set(map(id, (old_containers or {}).values()))
+    for siblings, title, old_container in removed_titles:
+        if id(old_container) in kept_ids or (title.old is not None and f"“{title.old.text}”" in notes):
+            siblings.remove(title)  # The new version of the container, or the note, already shows the title.
+    for container in reversed(kept_containers):  # innermost containers first
+        _finish_container(container)
     return step
 
 
