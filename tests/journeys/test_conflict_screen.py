@@ -131,6 +131,8 @@ async def test_choice_made_while_others_are_saved_is_kept(stage: Stage) -> None:
         await run.see("2 of 4 resolved")
         run.gate.open()
         await run.hear("Resolved 1 conflict in #")
+        await run.press("u")
+        await run.hear("You cannot undo this save by pressing u. To change the text, select the page and press e.")
         await run.press("escape", "R")
         await run.see("1 of 3 resolved")
 

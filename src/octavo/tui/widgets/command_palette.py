@@ -142,7 +142,7 @@ SYNONYMS = {
     "inbox.done": "archive dismiss mark as read",
     "page.edit": "write change text editor markdown",
     "page.insert": "add page create page",
-    "page.arrange": "rename page move page reorder hide",
+    "page.arrange": "rename page move page reorder hide visibility icon emoji slug url description details",
     "content.ages": "gutter blame annotate date written",
     "page.blame": "who wrote author origin annotate credit when age approved by",
     "page.history": "versions revisions version history",
