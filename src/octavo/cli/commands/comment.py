@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -290,7 +291,9 @@ REPLY = Command(
 
 
 REACT_FIELDS = declare_fields("id string, ref string, emoji string, status string")
-_LONGEST = 40
+_CHARACTER = r"(?:[^\w\s]|\u2139)[\uFE0E\uFE0F\U0001F3FB-\U0001F3FF\U000E0020-\U000E007F]*"
+_ONE_EMOJI = re.compile(rf"[\U0001F1E6-\U0001F1FF]{{2}}|[0-9#*]\uFE0F?\u20E3|{_CHARACTER}(?:\u200D{_CHARACTER})*")
+"""One emoji: a flag, a key with a digit, or a character that may have a style, a skin color and joined characters."""
 
 
 def _declare_react(command: argparse.ArgumentParser) -> None:
@@ -303,8 +306,8 @@ def _declare_react(command: argparse.ArgumentParser) -> None:
 
 def _run_react(options: argparse.Namespace) -> int:
     emoji = options.emoji
-    if not emoji.strip() or len(emoji) > _LONGEST or emoji.isascii():
-        raise Failure(f"Could not react: {emoji[:40]!r} is no emoji. Use the emoji itself, such as 👍.", USAGE)
+    if emoji.isascii() or not _ONE_EMOJI.fullmatch(emoji):
+        raise Failure(f"Could not react: {emoji[:40]!r} is not one emoji. Use the emoji itself, such as 👍.", USAGE)
 
     async def work(session: Session) -> None:
         await prepare(session)
