@@ -158,12 +158,9 @@ class SidePanel(Vertical):
         self._list_threads(threads)
         open_count = sum(thread.is_open_thread for thread in threads)
         resolved_count = len(threads) - open_count
-        title = Content.assemble(
-            "THREADS",
-            (f"  {open_count} open" if open_count else "", "$octavo-note"),
-            f" {resolved_count} resolved" if resolved_count else "",
-        )
-        self.query_one("#threads-title", Static).update(title)
+        count = f"{open_count} of {len(threads)} open" if resolved_count else f"{open_count} open"
+        note = (f"  {count}", "$octavo-note") if open_count else f"  {resolved_count} resolved" if threads else ""
+        self.query_one("#threads-title", Static).update(Content.assemble("THREADS", note))
 
     def _list_threads(self, threads: Sequence[Comment]) -> None:
         if not threads and self.threads.has_focus:

@@ -164,9 +164,7 @@ async def save_choices(
         app.say(f"Could not save your choices in #{change_request.number}: {saved.error}", tone="failed")
         return
     target_request.remember_target(app, at.space, change_request)
-    app.writes.forbid_undo(
-        "You cannot undo this save by pressing u. To change the text, select the page and press e."
-    )
+    app.writes.forbid_undo("You cannot undo this save by pressing u. To change the text, select the page and press e.")
     resolved = [name for page in open_conflicts.resolved_pages(chosen) for name, _ in page.conflicts]
     count = len(resolved) + sum(each.name in chosen for each in open_conflicts.tree_conflicts)
     choices.clear_saved(open_conflicts, chosen)

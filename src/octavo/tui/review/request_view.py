@@ -150,7 +150,7 @@ class RequestHead:
             proposed=len(self._proposed_notes()),
             is_on_main=comparison.is_on_main,
         )
-        width = max(20, view.size.width)
+        width = max(20, view.size.width - 1)
         head = request_status.first_line(change_request, space.title if space else "", signs, width)
         view.query_one("#head", ChangingText).update(head)
         me = view.shell.workspace.me.id if view.shell.workspace.me is not None else ""
