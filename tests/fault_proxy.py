@@ -82,6 +82,7 @@ class FaultProxy:
         task = asyncio.get_running_loop().create_task(self._carry(toxic, reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _: writer.close())  # A task that is canceled before it starts runs no `finally`.
 
     async def _carry(self, toxic: Toxic, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         upstream: asyncio.StreamWriter | None = None
@@ -110,7 +111,6 @@ class FaultProxy:
         except OSError:
             return
         finally:
-            writer.close()
             if upstream is not None:
                 upstream.close()
 

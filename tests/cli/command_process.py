@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import shutil
@@ -47,7 +48,9 @@ def default_environ() -> dict[str, str]:
 
 @cache
 def _server() -> CommandServer:
-    return CommandServer(default_environ())
+    server = CommandServer(default_environ())
+    atexit.register(server.close)
+    return server
 
 
 class OctavoTerminal(Terminal):

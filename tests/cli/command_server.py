@@ -52,6 +52,11 @@ class CommandServer:
         self._lock = Lock()
         self._lines = self._socket.makefile("rw", encoding="utf-8")
 
+    def close(self) -> None:
+        """Close the sockets, which ends the process."""
+        for each in (self._lines, self._socket, self._streams):
+            each.close()
+
     def run(
         self, arguments: Sequence[str], input: str, environ: Mapping[str, str], cwd: Path | None
     ) -> tuple[int, str, str]:

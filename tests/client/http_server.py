@@ -89,6 +89,7 @@ class HttpServer:
         task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _: writer.close())  # A task that is canceled before it starts runs no `finally`.
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
@@ -112,7 +113,6 @@ class HttpServer:
             return
         finally:
             self.open -= 1
-            writer.close()
 
 
 async def _request(reader: asyncio.StreamReader) -> ReceivedRequest | None:

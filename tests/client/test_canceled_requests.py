@@ -53,7 +53,7 @@ async def cancel(task: asyncio.Task[bytes], again: int) -> None:
 
 
 async def wait_until_closed(server: HttpServer) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while server.open:
             await run_loop(1)
 
@@ -140,11 +140,13 @@ class SilentServer:
         self.disconnected = asyncio.Event()
 
     async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(OSError):
-            while await reader.read(1000):
-                self.received.set()
-        self.disconnected.set()
-        writer.close()
+        try:
+            with suppress(OSError):
+                while await reader.read(1000):
+                    self.received.set()
+            self.disconnected.set()
+        finally:
+            writer.close()
 
 
 @pytest.mark.parametrize("again", AGAIN)
@@ -155,7 +157,7 @@ async def test_canceled_handshake_leaves_no_connection_open(again: int) -> None:
         task = asyncio.create_task(send(carrier))
         await silent.received.wait()
         await cancel(task, again)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await silent.disconnected.wait()
         await carrier.aclose()
 

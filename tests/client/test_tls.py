@@ -118,10 +118,12 @@ async def test_server_without_tls_is_reported_without_retries(connect: Connect) 
     async def plain(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         nonlocal calls
         calls += 1
-        await reader.read(1)
-        writer.write(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n")
-        await writer.drain()
-        writer.close()
+        try:
+            await reader.read(1)
+            writer.write(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n")
+            await writer.drain()
+        finally:
+            writer.close()
 
     server = await asyncio.start_server(plain, "127.0.0.1", 0)
     with pytest.raises(TlsError, match="set up a TLS connection"):

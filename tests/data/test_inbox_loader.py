@@ -85,7 +85,7 @@ async def follow(inbox: InboxLoader) -> InboxWatcher:
 
 async def wait_for_rows(inbox: InboxLoader) -> None:
     inbox.rebuild()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not inbox.is_idle:  # noqa: ASYNC110  # no event marks the end of a build
             await asyncio.sleep(0.001)
 
@@ -355,7 +355,7 @@ async def test_next_start_shows_cached_rows_with_few_requests(
     later = InboxLoader(Live(gate, cache, outbox, now=clock), drafts, acme)
     view = InboxWatcher()
     leave = later.subscribe(view)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while view.now.rows != rows:
             view.is_shown.clear()
             await view.is_shown.wait()

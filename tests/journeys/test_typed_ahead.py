@@ -152,8 +152,7 @@ async def test_at_sign_comes_after_the_letters_typed_before_it(stage: Stage) -> 
         await run.press("j", "j", "enter", "C", "m")
         for key, character in (("e", "e"), ("at", "@")):
             run.app.post_message(Key(key, character))
-        await run.settle()
-        assert field_texts(run) == ["me@"]
+        await run.until(lambda: field_texts(run) == ["me@"], "enter the letters in order")
 
 
 async def test_text_typed_into_a_closed_field_is_ignored(stage: Stage) -> None:

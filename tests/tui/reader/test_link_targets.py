@@ -205,7 +205,7 @@ async def test_position_is_restored() -> None:
 
 async def wait_for_text(pilot: Pilot[None], pane: PageView, words: str) -> None:
     """Wait until the pane shows `words`."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while words not in screen(pane):
             await pilot.pause(0.005)
 
@@ -266,7 +266,7 @@ async def test_expanded_webhook_without_details_does_not_look_unloaded() -> None
         await wait_for_text(pilot, app.pane, "▸ POST  pinged")
         await pilot.press("enter")
         assert "▾ POST  pinged" in screen(app.pane)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while "│ …" in screen(app.pane):
                 await pilot.pause(0.005)
 
