@@ -802,7 +802,7 @@ ROWS: list[tuple[str, str, bytes, str]] = [
 """Kind of input, its damage, its bytes, and a part of the shown text or response."""
 
 
-@pytest.mark.before_release("page: front matter of 4 MB")
+@pytest.mark.before_release("page: front matter of 4 MB", "page: front matter said twice", "rows of the inbox: 5 MB")
 @pytest.mark.parametrize(
     ("kind", "data", "shown"),
     [(kind, data, shown) for kind, _, data, shown in ROWS],

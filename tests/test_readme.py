@@ -27,6 +27,7 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 GALLERY = (ROOT / "screenshots" / "README.md").read_text(encoding="utf-8")
 TEXTS = {"README": README, **{name: text_of(name) for name in TOPICS}}
+PARSER = build_parser()
 LARGEST = 8_192
 """Size limit of the README in bytes."""
 
@@ -73,9 +74,9 @@ def test_commands_in_documentation_exist(command: str) -> None:
     words = shlex.split(
         re.sub(r" ([<>|] \S+|\| \S+ .*)$", "", command.replace("COMMAND --help", "demo")), comments=True
     )
-    if words[1:] == ["--version"] or (len(words) == 2 and words[1] in command_parsers(build_parser())):
+    if words[1:] == ["--version"] or (len(words) == 2 and words[1] in command_parsers(PARSER)):
         return  # the name of a command in a sentence, without its arguments
-    options = build_parser().parse_args(words[1:])
+    options = PARSER.parse_args(words[1:])
     assert find_spec(f"octavo.cli.{options.module}")
     if options.command == "help":
         assert options.topic in {"", "TOPIC", *TOPICS}

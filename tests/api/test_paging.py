@@ -91,7 +91,7 @@ SERVERS = (
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(*SERVERS)
 async def test_reading_ends_for_any_server(script: list[Page], tail: str) -> None:
     items, _, asked = await read_all(script, tail, max_pages=30)

@@ -164,7 +164,7 @@ def test_line_ends_are_kept_for_a_side_of_one_line() -> None:
     assert "\r\r" not in mixed.text_with_choice("main") + mixed.text_with_choice("request")
 
 
-@pytest.mark.before_release("{% hint %}\\n-{% endhint %}\\n")
+@pytest.mark.before_release("{% hint %}\\n-{% endhint %}\\n", "<details>\\n-</details>\\n")
 @pytest.mark.parametrize(
     ("line", "close"),
     [("{% hint %}\n", "{% endhint %}\n"), ("> ", ""), ("* ", ""), ("<details>\n", "</details>\n")],

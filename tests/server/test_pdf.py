@@ -224,7 +224,7 @@ def test_work_for_a_long_text_grows_with_its_length() -> None:
         return count
 
     count_calls(1)  # Fonts are read once.
-    assert count_calls(24_000) < 3 * count_calls(12_000)
+    assert count_calls(8_000) < 3 * count_calls(4_000)
 
 
 async def test_checkboxes_of_a_table_are_printed_as_boxes(ask: Ask) -> None:

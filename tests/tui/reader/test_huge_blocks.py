@@ -246,6 +246,7 @@ async def test_diff_stays_visible_until_next_units_are_built() -> None:
         assert app.pane.contents.shown_diff.count == 30
 
 
+@pytest.mark.before_release
 async def test_huge_block_around_conflict_is_sliced() -> None:
     page = f"Top.\n\n{HUGE['list'](30)}\nEnd words.\n"
     made = merge(page, page.replace("End words", "Ending words"), page.replace("End words", "End of words"))

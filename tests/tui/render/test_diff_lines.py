@@ -213,7 +213,7 @@ def test_shifted_list_item_has_the_number_of_its_side() -> None:
     assert "+ 3. two" in re.sub(" +", " ", row("more words", found))
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(pairs(), st.booleans())
 def test_changes_are_shown_exactly_if_pages_differ_visibly(pair: tuple[Document, Document], split: bool) -> None:
     old, new = pair

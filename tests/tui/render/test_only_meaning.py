@@ -70,7 +70,7 @@ def test_threads_on_hidden_changes_are_shown() -> None:
     assert {summary.key for unit in built.units for summary, _ in unit.threads} == set(keys)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(pairs(), st.booleans())
 def test_no_change_with_meaning_is_hidden(pair: tuple[Document, Document], split: bool) -> None:
     old, new = pair

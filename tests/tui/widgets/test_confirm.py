@@ -63,7 +63,7 @@ async def test_facts_that_arrive_while_a_dialog_opens_are_visible() -> None:
             dialog.update(facts=new)
             await wait_idle(app)
             assert "sites" in shown(app), f"the facts are missing after {passes} passes of the event loop"
-        passes += 1
+        passes += 2
     assert passes > laid_out
 
 
