@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from octavo.api import change_requests, comments, content, spaces, users
+from octavo.api import change_requests, comments, content, organizations, spaces, users
 from octavo.api.bodies import Markdown
 from octavo.api.errors import ApiError, NotSent, Trace, rejected
 from octavo.api.operation import ChangeRequestRef, Operation, SpaceRef
@@ -98,6 +98,16 @@ async def test_lists_without_stamps_are_polled_in_turn(poller_run: PollerRun, as
     await poller_run.poll()  # The lists do not know the spaces yet.
     seen = [op for _ in range(3) for op in (await poller_run.poll())[1] if isinstance(op, comments.List)]
     assert sorted(op.at.space_id for op in seen) == sorted(each.space_id for each in places)
+
+
+async def test_account_is_polled_once_an_hour(poller_run: PollerRun, clock: Clock) -> None:
+    account: list[Operation[Any]] = [users.Me(), organizations.List()]
+    await poller_run.follow(*account)
+    rounds = []
+    for _ in range(4):
+        clock.forward(minutes=25)
+        rounds.append((await poller_run.poll())[1])
+    assert [sum(op in account for op in asked) for asked in rounds] == [0, 0, 2, 0]
 
 
 async def test_visible_lists_are_polled_each_time_and_pages_when_changed(

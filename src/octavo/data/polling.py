@@ -19,7 +19,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from octavo.api import change_requests, comments, content, reviews, spaces
+from octavo.api import change_requests, comments, content, organizations, reviews, spaces, users
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError, Forbidden, NotFound, Outcome, RateLimited
 from octavo.api.operation import Discussion, ListPage, Operation, SpaceRef
@@ -41,6 +41,9 @@ cannot be reached."""
 MAX_STATUS_LOOKUPS = 5
 """Maximum number of change requests whose new status is fetched in a round."""
 _LISTS = (spaces.List, change_requests.ListOfOrganization)
+_ACCOUNT = (users.Me, organizations.List)
+"""Responses that change so rarely that they are fetched again only after `ACCOUNT_AGE`."""
+ACCOUNT_AGE = timedelta(hours=1)
 RemoteChange: TypeAlias = Literal["threads", "replies", "reviews", "change_requests", "merges"]
 """A kind of change by other users."""
 
@@ -193,7 +196,7 @@ class ViewPlanner:
         due = {each.url for each in self._stamped_wants if is_due(each, versions.get(each.url), now)}
         # The stamp of content shows every change, so only other responses are rechecked.
         unsure = [self._want(op) for op in self._watched if not (is_of_content(op) and self._stamp(op))]
-        unsure = [each for each in unsure if each.url not in due]
+        unsure = [each for each in unsure if each.url not in due and not self._is_current_account(each, now)]
         shown = [each for each in unsure if each.op in self._visible]
         hidden = [each for each in unsure if each.op not in self._visible]
         rechecks = recheck(shown, self._last_fetched, MAX_RECHECKED_VISIBLE, now)
@@ -223,6 +226,10 @@ class ViewPlanner:
 
     def _want(self, op: Operation[Any]) -> Want:
         return Want(op, self._watched[op].url, self.owner, Rank.VISIBLE, self._stamp(op))
+
+    def _is_current_account(self, want: Want, now: datetime) -> bool:
+        age = now - self._last_fetched(want.url).requested_at
+        return isinstance(want.op, _ACCOUNT) and timedelta() <= age < ACCOUNT_AGE
 
     def _last_fetched(self, url: str) -> Version:
         response = next(each for each in self._watched.values() if each.url == url)
