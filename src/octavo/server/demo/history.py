@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from random import Random
 from typing import Any, Literal
@@ -30,7 +30,6 @@ from octavo.api.operation import (
     OrganizationRef,
     SpaceRef,
 )
-from octavo.api.organizations import Role
 from octavo.documents import page_trees
 from octavo.documents.blocks import Document
 from octavo.documents.markdown_to_json import to_json_document
@@ -356,7 +355,7 @@ DEFAULT_PERSON = PEOPLE[1]
 
 def members() -> list[DemoPerson]:
     """Return the three hundred other members in the order in which they joined. The authors of threads are first."""
-    names = tomllib.loads((Path(__file__).parent / "names.toml").read_text(encoding="utf-8"))
+    names = tomllib.loads((_FOLDER / "names.toml").read_text(encoding="utf-8"))
     people = [
         DemoPerson(_person_id(name, index), name, role) for index, (name, role) in enumerate(names["named"].items())
     ]
@@ -415,53 +414,22 @@ def _person_id(name: str, index: int) -> str:
 _TRANSLITERATION = str.maketrans({"đ": "d", "ł": "l", "ı": "i", "ø": "o", "-": " "})
 
 
-@dataclass(frozen=True)
-class DemoTeam:
-    """Team with its owner, its members, and its role in a collection.
-
-    No team of the demo gives a member more access than the organization does.
-    """
-
-    id: str
-    title: str
-    owner: str
-    members: tuple[str, ...]
-    collection: str
-    role: Role
+@cache
+def setup() -> Any:
+    """Return the collections, spaces, teams and docs site of the organization."""
+    return tomllib.loads((_FOLDER / "organization.toml").read_text(encoding="utf-8"))
 
 
-TEAMS = (
-    DemoTeam(
-        "software",
-        "Harbour software",
-        "mara-lindqvist",
-        ("yuki-tanabe", "jonas-weidmann", "priya-raman"),
-        "harbour-software",
-        "edit",
-    ),
-    DemoTeam(
-        "makers",
-        "Instrument makers",
-        "tomas-okafor",
-        ("mara-lindqvist", "ruta-vaitkute", "kwabena-boateng", "leilani-akana", "dalia-peretz"),
-        "instruments",
-        "comment",
-    ),
-    DemoTeam("field-crew", "Field crew", "sipho-dlamini", ("elin-brandt", "ingrid-aasen"), "field-work", "read"),
-    DemoTeam(
-        "handbook-editors", "Handbook editors", "yuki-tanabe", ("mara-lindqvist", "jonas-weidmann"), "company", "edit"
-    ),
-)
 _READER_STEP = 11
 """Every eleventh reader is a member of the team with the Reader role."""
 
 
-def create_team(world: World, team: DemoTeam) -> None:
+def create_team(world: World, team: Any) -> None:
     """Create a team, and grant its role on its collection."""
     at = OrganizationRef(organization_id=ORGANIZATION)
     readers = [person.id for person in members() if person.role == "read"][::_READER_STEP]
-    team_members = (*team.members, *(readers if team.role == "read" else ()))
-    run_operation(teams.Create(at=at, title=team.title, members=team_members), world)
-    run_operation(teams.AddMember(at=at, team_id=team.id, user_id=team.owner, role="owner"), world)
-    shared = CollectionRef(collection_id=team.collection)
-    run_operation(permissions.Grant(at=shared, role=team.role, teams=(team.id,)), world)
+    team_members = (*team["members"], *(readers if team["role"] == "read" else ()))
+    run_operation(teams.Create(at=at, title=team["title"], members=team_members), world)
+    run_operation(teams.AddMember(at=at, team_id=team["id"], user_id=team["owner"], role="owner"), world)
+    shared = CollectionRef(collection_id=team["collection"])
+    run_operation(permissions.Grant(at=shared, role=team["role"], teams=(team["id"],)), world)

@@ -322,32 +322,16 @@ def _word_lists() -> Any:
     return tomllib.loads((Path(__file__).parent / "large.toml").read_text(encoding="utf-8"))
 
 
-@dataclass(frozen=True)
-class DemoSection:
-    """Section of the docs site, with one space."""
-
-    id: str
-    space: str
-    title: str
-    icon: str
-
-
 SITE = SiteRef(organization_id=history.ORGANIZATION, site_id="docs")
-TITLE = "Saltmarsh Docs"
-SECTIONS = (
-    DemoSection("docs-instruments", "limpet", "Instruments", "ruler"),
-    DemoSection("docs-software", "harbour-api", "Harbour software", "anchor"),
-)
 
 
 def site_operations() -> Iterator[tuple[str, Operation[Any]]]:
     """Yield the operations that create and publish the docs site. Each is a pair with the ID of the new resource."""
-    yield SITE.site_id, sites.Create(at=OrganizationRef(organization_id=history.ORGANIZATION), title=TITLE)
-    for section in SECTIONS:
-        operation = site_structure.CreateSection(
-            at=SITE, space_id=section.space, title=section.title, icon=section.icon
-        )
-        yield section.id, operation
+    site = history.setup()["site"]
+    yield SITE.site_id, sites.Create(at=OrganizationRef(organization_id=history.ORGANIZATION), title=site["title"])
+    for section in site["sections"]:
+        fields = {"space_id": section["space"], "title": section["title"], "icon": section["icon"]}
+        yield section["id"], site_structure.CreateSection(at=SITE, **fields)
     yield SITE.site_id, sites.Update(at=SITE, basename=SITE.site_id)
     yield SITE.site_id, sites.Publish(at=SITE)
 
@@ -356,45 +340,10 @@ TODAY = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
 """Default date of the demo, a Monday."""
 
 _FOLDER = Path(__file__).parent
+_GUEST_SPACE = "harbour-api"
 _SPACES_AGE = timedelta(days=1300)
 _PAGES_AGE = timedelta(days=120)
 """Age of the spaces, and of the last complete load of their pages."""
-
-
-@dataclass(frozen=True)
-class DemoCollection:
-    """Collection, with its parent."""
-
-    id: str
-    title: str
-    description: str
-    parent: str | None = None
-
-
-@dataclass(frozen=True)
-class DemoSpace:
-    """Space, with its collection and default level. Its pages are in the folder with the same name."""
-
-    id: str
-    title: str
-    emoji: str
-    parent: str
-    level: str = "inherit"
-
-
-COLLECTIONS = (
-    DemoCollection("products", "Products", "What we make, and how to use it"),
-    DemoCollection("harbour-software", "Harbour software", "For developers who use our levels", "products"),
-    DemoCollection("instruments", "Instruments", "For people who work on the quay", "products"),
-    DemoCollection("field-work", "Field work", "Where our gauges stand"),
-    DemoCollection("company", "Company", "How we work"),
-)
-SPACES = (
-    DemoSpace("harbour-api", "Harbour API", "⚓", "harbour-software"),
-    DemoSpace("limpet", "Limpet manual", "📏", "instruments", level="review"),
-    DemoSpace("stations", "Station register", "🗼", "field-work"),
-    DemoSpace("handbook", "Handbook", "🛟", "company"),
-)
 
 
 def build(world: World, today: datetime = TODAY, *, large: float = 0.0) -> None:
@@ -446,22 +395,20 @@ def _create_organization(world: World, today: datetime) -> None:
 def _create_spaces(world: World, ids: DemoIds) -> None:
     """Create collections, empty spaces and teams, and give guests access. `_load_pages` adds the first revisions."""
     at = OrganizationRef(organization_id=history.ORGANIZATION)
-    for collection in COLLECTIONS:
-        ids.name = collection.id
-        placed = {"parent": collection.parent} if collection.parent else {}
-        run_operation(collections.Create(at=at, title=collection.title, **placed), world)
-        run_operation(
-            collections.Update(at=CollectionRef(collection_id=collection.id), description=collection.description), world
-        )
-    for space in SPACES:
-        ids.name = space.id
-        placed = {"emoji": space.emoji, "parent": space.parent, "defaultLevel": space.level}
-        spaces.create_space(world, history.ORGANIZATION, title=space.title, **placed)
-    for team in history.TEAMS:
-        ids.name = team.id
+    for collection in history.setup()["collections"]:
+        ids.name, parent = collection["id"], collection.get("parent")
+        placed = {"parent": parent} if parent else {}
+        run_operation(collections.Create(at=at, title=collection["title"], **placed), world)
+        created = CollectionRef(collection_id=collection["id"])
+        run_operation(collections.Update(at=created, description=collection["description"]), world)
+    for space in history.setup()["spaces"]:
+        ids.name = space["id"]
+        spaces.create_space(world, history.ORGANIZATION, **space)
+    for team in history.setup()["teams"]:
+        ids.name = team["id"]
         history.create_team(world, team)
     for guest in (person for person in history.members() if person.role is None):
-        world.store.put(f"/spaces/{SPACES[0].id}/permissions/users/{guest.id}", {"id": guest.id, "role": "comment"})
+        world.store.put(f"/spaces/{_GUEST_SPACE}/permissions/users/{guest.id}", {"id": guest.id, "role": "comment"})
 
 
 def _load_pages(world: World, ids: DemoIds) -> None:
@@ -472,10 +419,10 @@ def _load_pages(world: World, ids: DemoIds) -> None:
         for path, text in register.generated_files().items():
             (folder_copy / path).parent.mkdir(parents=True, exist_ok=True)
             (folder_copy / path).write_text(text, encoding="utf-8")
-        for space in SPACES:
-            ids.name = f"{space.id}-page"
-            folder = folder_copy if space.id == "stations" else _FOLDER / space.id
-            load(world, folder, organization=history.ORGANIZATION, author=world.caller, space_id=space.id)
+        for space in history.setup()["spaces"]:
+            ids.name = f"{space['id']}-page"
+            folder = folder_copy if space["id"] == "stations" else _FOLDER / space["id"]
+            load(world, folder, organization=history.ORGANIZATION, author=world.caller, space_id=space["id"])
 
 
 def _upload_specification(world: World, path: Path) -> None:
