@@ -45,6 +45,8 @@ async def test_url_without_a_target_is_not_resolved(ask: Ask, world: World) -> N
         f"{app}/s/{space.id}/%2F%ff",
     ):
         await check_refused(ask(urls.GetContent(url=url)), 404)
+    below = f"{app}/s/{space.id}/guides/none"
+    assert "no page at “guides/none”" in await check_refused(ask(urls.GetContent(url=below)), 404)
     assert "link to this server" in await check_refused(ask(urls.GetContent(url="https://elsewhere.example/s/x")), 400)
     await check_refused(ask(urls.GetContent(url=space.urls.app or ""), "eve"), 404)
     await ask(spaces.Delete(at=space.ref))

@@ -408,35 +408,14 @@ async def _failure_response(request: Request, failure: Exception) -> Response:
 
 _NOUNS = {
     "orgs": "organization",
-    "members": "member",
-    "teams": "team",
     "link-invites": "invite link",
-    "users": "user",
-    "collections": "collection",
-    "spaces": "space",
-    "comments": "comment",
     "replies": "reply",
-    "change-requests": "change request",
-    "reviews": "review",
-    "requested-reviewers": "requested reviewer",
-    "revisions": "revision",
-    "sites": "site",
-    "pages": "page",
-    "site-spaces": "site space",
-    "sections": "section",
-    "section-groups": "section group",
-    "share-links": "share link",
-    "subdomains": "subdomain",
-    "fonts": "font",
-    "translations": "translation",
     "saml": "SAML provider",
     "mcp-servers": "MCP server",
     "openapi": "OpenAPI specification",
     "versions": "version of this specification",
-    "redirects": "redirect",
 }
-
-
+"""Names of resources that are not the singular of their part of a path."""
 _SINGLE_NOUNS = {"adaptive-schema": "adaptive schema"}
 """Resources that exist at most once per parent. `missing_message` names only their kind."""
 
@@ -446,7 +425,8 @@ def missing_message(path: str) -> str:
     if noun := _SINGLE_NOUNS.get(path.rpartition("/")[2]):
         return f"There is no {noun} here yet. Create one first."
     kind, _, name = path.rpartition("/")
-    noun = _NOUNS.get(kind.rpartition("/")[2], "file")
+    part = kind.rpartition("/")[2]
+    noun = _NOUNS.get(part) or part.removesuffix("s").replace("-", " ") or "file"
     return f"There is no {noun} “{name[:128]}” here, or you do not have access."
 
 

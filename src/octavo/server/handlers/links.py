@@ -514,6 +514,7 @@ def _present_space_url(world: World, name: str, number: str | None, path: list[s
         pages = get_at(world, at)["pages"]
         page = page_trees.find_by_path(pages, "/".join(path)) or page_trees.find(pages, "/".join(path))
         if page is None:
-            raise MissingResource(f"/spaces/{name}/pages/{'/'.join(path)}")
+            where = "/".join(path)[:300]
+            raise Refusal(404, f"There is no page at “{where}”. The page may have been moved or deleted.")
         response["page"] = present_page(page, app_url(world, at))
     return response
