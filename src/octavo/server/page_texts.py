@@ -55,11 +55,8 @@ def expand_includes(store: Store, text: str, page: Json, revision: Json) -> str:
 
 
 def _expand(store: Store, text: str, folder: str, revision: Json, outer_ids: tuple[str, ...], budget: list[int]) -> str:
-    scanner, out, position = TagScanner(text), [], 0
-    for start in _include_positions(text):
-        tag = scanner.tag_at(start)
-        if tag is None:
-            continue
+    out, position = [], 0
+    for start, tag in _include_tags(text):
         item = find_reusable(revision, _reference_in(tag), folder)
         body = _included_text(store, item, folder, revision, outer_ids, budget) if item is not None else None
         if body is None and not outer_ids:
@@ -77,11 +74,9 @@ def include_by_id(text: str, folder: str, content: Json) -> str:
     content."""
     if "include" not in text or not content["reusableContents"]:
         return text
-    scanner, out, position = TagScanner(text), [], 0
-    for start in _include_positions(text):
-        tag = scanner.tag_at(start)
-        item = find_reusable(content, _reference_in(tag), folder) if tag is not None else None
-        if tag is not None and item is not None:
+    out, position = [], 0
+    for start, tag in _include_tags(text):
+        if (item := find_reusable(content, _reference_in(tag), folder)) is not None:
             out += [text[position:start], f'{{% include "{item["id"]}" %}}']
             position = tag.end
     return "".join([*out, text[position:]])
@@ -115,9 +110,9 @@ def _included_text(
 
 
 @lru_cache(maxsize=64)
-def _include_positions(text: str) -> tuple[int, ...]:
-    """Return the positions of the include tags in a text, without those in code."""
-    scanner, positions, starts = TagScanner(text), list[int](), line_starts(text)
+def _include_tags(text: str) -> tuple[tuple[int, Tag], ...]:
+    """Return the include tags in a text with their positions, without those in code."""
+    scanner, tags, starts = TagScanner(text), dict[int, Tag](), line_starts(text)
     for block in parse(text).walk():
         if block.kind != "include":
             continue
@@ -125,8 +120,8 @@ def _include_positions(text: str) -> tuple[int, ...]:
         for match in re.finditer(r"\{%", text[first:last]):
             tag = scanner.tag_at(first + match.start())
             if tag is not None and tag.name == "include":
-                positions.append(first + match.start())
-    return tuple(sorted(dict.fromkeys(positions)))
+                tags[first + match.start()] = tag
+    return tuple(sorted(tags.items()))
 
 
 def _relocate_url(address: str, own_folder: str, folder: str) -> str | None:
