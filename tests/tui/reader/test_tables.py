@@ -177,6 +177,15 @@ def test_cells_are_shown_according_to_their_types() -> None:
     assert row.split() == ["Guide", "☑", "In", "review", "Merged", "12", "@Mira", "↓", "a.pdf"]
 
 
+def test_long_option_wraps_between_words() -> None:
+    label = "Reviewers from another department"
+    head = f'<th>Who<select><option value="a" label="{label}"></option></select></th>' * 2
+    cell = '<td><span data-option="a">a</span></td>' * 2
+    table = f"<table><thead><tr>{head}</tr></thead><tbody><tr>{cell}</tr></tbody></table>"
+    text = "".join(line.text for line in lay_out(parse(table).blocks, 44, Styles.plain()))
+    assert [text.split().count(word) for word in label.split()] == [2] * 4
+
+
 @pytest.mark.parametrize("width", [1, 8, 200])
 def test_column_width_is_kept_when_columns_shrink(width: int) -> None:
     words = "many words that wrap in a narrow column " * 2

@@ -341,9 +341,10 @@ def cell_pieces(
         stars = max(0, min(value, column.max))
         return [Piece(glyphs.star * stars, styles.warning), Piece(glyphs.no_star * (column.max - stars), styles.muted)]
     if column.type == "select" and (labels := select_labels(cell, column)):
-        chips = [
-            [Piece(non_breaking(f" {label} ", styles), styles.chip), Piece(" ", PLAIN, None, True)] for label in labels
-        ]
+        edge = non_breaking(" ", styles)
+        # Only a short option is never wrapped, because columns are narrow.
+        texts = [non_breaking(label, styles) if len(label) <= _LONG_WORD else label for label in labels]
+        chips = [[Piece(f"{edge}{text}{edge}", styles.chip), Piece(" ", PLAIN, None, True)] for text in texts]
         return [piece for chip in chips for piece in chip][:-1]
     pieces = render_runs(cell.runs, styles, base, targets)
     if column.type == "users":
