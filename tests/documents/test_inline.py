@@ -30,6 +30,7 @@ from tests.documents.outline import inline
         ("a&#xNAN;b `&#xNAN;` &#xNAN;_&#x69;t_", "ab  <code;code|&#xNAN;>   <italic|it>"),
         ("a\\&#xNAN;_b_", "a <italic|b>"),
         ('<a class="button primary" data-icon="globe">Public</a>', "<button;style=primary,icon=globe|Public>"),
+        ("<code>as $$</code> x <code>$$ end</code>", "<code|as $$>  x  <code|$$ end>"),
         ("$$a\\_1$$ and $5", "<math|a\\_1>  and $5"),
         ("[t](a/b.md#c)", "<|t→a/b.md#c>"),
         ("[t](%6Aavascript:x)", "<|t→%6Aavascript:x>"),

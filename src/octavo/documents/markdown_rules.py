@@ -547,7 +547,8 @@ def inline_math_rule(state: StateInline, silent: bool) -> bool:
             return False
         start, closing = element.end(), "</span>"
     end = state.src.find(closing, start, min(state.posMax, state.pos + _MAX_INLINE_FORMULA))
-    if end <= start:
+    # Between two elements, `$$` is part of the code in them.
+    if end <= start or "</" in state.src[start:end]:
         return False
     if not silent:
         formula = state.src[start:end].strip()
