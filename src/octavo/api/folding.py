@@ -119,13 +119,13 @@ def from_index_text(text: str) -> str:
     return text if text.isascii() else text.replace(_JOINT, "").translate(_NO_SIGNS)
 
 
-STROKED = str.maketrans("łøđħŧ", "lodht")
-"""Letters whose strokes the tokenizer `unicode61` does not remove as it removes accents."""
+PLAIN_LETTERS = str.maketrans("łøđħŧ", "lodht") | str.maketrans({"æ": "ae", "œ": "oe"})
+"""Letters that the tokenizer `unicode61` keeps, although keyboards lack them, each with what users type instead."""
 
 
 def fold_for_search(text: str) -> str:
-    """Return `text` folded and without strokes through letters, because keyboards lack letters such as `ł`."""
-    return fold(text).translate(STROKED)
+    """Return `text` folded, with plain letters for letters such as `ł` and `œ`."""
+    return fold(text).translate(PLAIN_LETTERS)
 
 
 def fold_to_index_text(text: str) -> str:

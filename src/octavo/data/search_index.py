@@ -58,7 +58,7 @@ _removal_update = lazy("octavo.data.search_text:removal_update")
 
 _WHOLE_PAGE_LETTERS = 200_000
 """Number of indexed characters above which the index may not have the whole text of a page."""
-VERSION = 6
+VERSION = 7
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS documents (
     id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, space TEXT NOT NULL,

@@ -27,8 +27,8 @@ from octavo.api.comments import List as ListComments
 from octavo.api.content import GetPage, ListPages, Page, PageTree
 from octavo.api.folding import (
     FORMULA,
+    PLAIN_LETTERS,
     SIGNED,
-    STROKED,
     FoldedText,
     Range,
     diagram_labels,
@@ -170,9 +170,9 @@ def _phrase(word: str, is_prefix: bool) -> str:
 
 @cache
 def _letter(letter: str) -> str:
-    """Return a letter without accents and strokes, as the index has it."""
+    """Return a letter without accents as plain letters, as the index has it."""
     parts = "".join(part for part in unicodedata.normalize("NFD", letter) if not "\u0300" <= part <= "\u036f")
-    return (unicodedata.normalize("NFC", parts) or letter).translate(STROKED)
+    return (unicodedata.normalize("NFC", parts) or letter).translate(PLAIN_LETTERS)
 
 
 def _without_accents(folded: str) -> tuple[str, Sequence[int]]:

@@ -11,13 +11,13 @@ from functools import lru_cache
 from itertools import chain
 from typing import Literal, NamedTuple
 
-from octavo.api.folding import fold
+from octavo.api.folding import PLAIN_LETTERS, fold
 from octavo.documents.blocks import Block, Document, kinds_with, plain_text
 
 _PUNCTUATION = re.compile(r"['’‘\"“”`*(){}\[\]<>!?,:;=+#@$%^~|\\…]+")
 _SEPARATORS = re.compile(r"[^\w.]+")
 _LATIN_MARK = re.compile(r"(?<=[a-z])[\u0300-\u036f]+")
-_LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"})
+_LETTERS = PLAIN_LETTERS | str.maketrans({"ß": "ss", "ð": "d", "þ": "th", "ı": "i"})
 """Letters that are no letter with an accent, in lower case, each with the ASCII letters that anchors have instead."""
 _UMLAUT = re.compile("(?<=[aou])e")
 _WORDS = re.compile(r"[^\W_]+")

@@ -58,7 +58,7 @@ BY_STATUS = "CREATE INDEX IF NOT EXISTS by_status ON documents (collection, json
 _MACHINE_ERRORS = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY}
 """SQLite errors caused by the machine, not by the statement."""
 
-_WORDS_VERSION = f"words and parts of them, folded by Unicode {unicodedata.unidata_version}"
+_WORDS_VERSION = f"words and parts of them in plain letters, folded by Unicode {unicodedata.unidata_version}"
 """Version of the full-text index. Change it with the folding: to remove an entry, SQLite needs its text in the form
 that was added."""
 
