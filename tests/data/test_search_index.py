@@ -589,6 +589,26 @@ class TestSections:
         (only,) = sections("[a.example](https://a.example) [Setup](setup.md) ![x.png](x.png) [b](<c.md>)", "T")
         assert only.text == "a.example Setup x.png b"
 
+    @pytest.mark.parametrize(
+        ("link", "words"),
+        [
+            ("[[source]](https://a.example/tree/main)", "[source]"),
+            ("[a [b] c](d.md)", "a [b] c"),
+            ("[![A crane](img/crane.png)](https://a.example/cranes)", "A crane"),
+            ('![Low tide](<../.gitbook/assets/low tide.png> "t")', "Low tide"),
+            ("![Low tide](low tide (1).png)", "Low tide"),
+            ("[a](u_(1).md) b", "a b"),
+        ],
+    )
+    def test_url_of_a_link_is_left_out(self, link: str, words: str) -> None:
+        (only,) = sections(link, "T")
+        assert only.text == words
+
+    def test_code_in_list_items_is_no_text(self) -> None:
+        text = "1. ```\n   # one\n   ```\n2. ```\n   # two\n   ```\n\n# Next\n\n* > ~~~\n  > # three\n  > ~~~\n\n# Last\n\nend"
+        found = [(each.path, each.text) for each in sections(text, "T")]
+        assert found == [((), "# one\n# two"), (("Next",), "> # three"), (("Last",), "end")]
+
     def test_decoded_entities_are_sanitized(self) -> None:
         (only,) = sections("one &#27;[31m two &#x202e; <b onclick='x'>three</b>", "T")
         assert only.text == "one \ufffd[31m two three" or ("\x1b" not in only.text and "\u202e" not in only.text)

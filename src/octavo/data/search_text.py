@@ -40,6 +40,7 @@ from octavo.api.folding import (
     word_part_starts,
 )
 from octavo.api.operation import ChangeRequestRef, Discussion, ListPage, Operation, SpaceRef
+from octavo.documents.links import SPACED_IMAGE
 from octavo.documents.suggestions import one_line_text
 
 MAX_QUERY_LENGTH, MAX_TERMS = 512, 24
@@ -190,7 +191,8 @@ def _without_accents(folded: str) -> tuple[str, Sequence[int]]:
 
 # Pages
 
-_FENCE = re.compile(r" {0,3}(?:>\s?)*(`{3,}|~{3,})")
+_FENCE = re.compile(r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t]){0,20}(`{3,}(?=[^`]*$)|~{3,})")
+"""The start of a fence, also in a list item. A line with more backticks is code in a line of text."""
 _MERMAID = re.compile(r"[ \t]*mermaid(?:\s|$)", re.IGNORECASE)
 _DIAGRAM = re.compile(r"[ \t]*\{%-?[ \t]*@mermaid/diagram\b(?:[ \t]+content=\"?)?")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+|$)")
@@ -200,7 +202,12 @@ _MARKER = re.compile(r"^[ \t]*(?:(?:>[ \t]?)|(?:[-*+][ \t]+(?:\[[ xX]\][ \t]+)?)
 _TAG = re.compile(r"\{%[^{}\n]{0,2000}%\}|<[A-Za-z/!][^<>\n]{0,2000}>")
 _TEXT_ATTRIBUTE = re.compile(r'\b(?:title|alt|summary|caption|description)="([^"\n]{1,300})"')
 _ANCHOR = re.compile(r'\bid="([^"\s]{1,200})"')
-_LINK = re.compile(r"(!?)\[([^\[\]\n]{0,500})\]\(<?([^()<>\s]{0,1000})>?(?:[ \t]+\"([^\"\n]{0,300})\")?\)")
+_LINK = re.compile(
+    r"(!?)\[((?:[^\[\]\n]|\[[^\[\]\n]{0,500}\](?:\([^()\n]{0,1000}\))?){0,500})\]"
+    r"\((?:<([^<>\n]{0,1000})>|([^()<>\s]{0,1000}(?:\([^()<>\s]{0,99}\)[^()<>\s]{0,99}){0,9}))"
+    r"(?:[ \t]+\"([^\"\n]{0,300})\")?\)"
+)
+"""A link or image. The text of a link can contain brackets and images."""
 _MENTION = re.compile(
     r"<a\s(?=[^<>\n]{0,1000}\bdata-mention)[^<>\n]{0,1000}\bhref=\"([^\"\n]{1,1000})\"[^<>\n]{0,1000}>[^<>\n]{0,500}</a>"
 )
@@ -312,7 +319,7 @@ def _visible_text(line: str) -> str:
 
 
 def _without_markup(text: str) -> str:
-    text = _LINK.sub(_link_text, text)
+    text = _LINK.sub(_link_text, re.sub(SPACED_IMAGE, r"\1", text, flags=re.IGNORECASE))
     text = _MENTION.sub(lambda found: f" {encode_mention(unescape(found[1]))} ", text)
     text = _TAG.sub(lambda tag: f" {' '.join(_TEXT_ATTRIBUTE.findall(tag[0]))} ", text)
     return _INLINE_MARKUP.sub("", text).replace("|", " ")
@@ -320,12 +327,13 @@ def _without_markup(text: str) -> str:
 
 def _link_text(match: re.Match[str]) -> str:
     """Return the visible text of a link. For a link that shows the title of its page, return a placeholder."""
-    is_picture, text, url, title = match.groups()
+    is_picture, text, bracketed, plain, title = match.groups()
+    url = bracketed or plain or ""
     path = unquote(url.partition("#")[0])
     is_own_url = ("/" in text or "." in text) and text in (url, path, path.rpartition("/")[2])
     if not is_picture and url and "://" not in url and (title == "mention" or is_own_url):
         return encode_mention(url)
-    return text
+    return _LINK.sub(_link_text, text)
 
 
 Kind = Literal["page", "comment", "reply", "change request"]
