@@ -607,8 +607,8 @@ async def test_filter_of_the_inbox_is_copied_as_settings(stage: Stage) -> None:
 async def test_preview_of_a_row_is_loaded_once(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     async with stage.play(start="inbox") as run:
         await run.quit()
-    # The delay is long enough for a second update of the rows.
-    monkeypatch.setattr("octavo.tui.inbox.inbox_screen.SELECTION_DELAY", 1.0)
+    # The delay is long enough for a second update of the rows, even on a busy machine. Idle time is skipped.
+    monkeypatch.setattr("octavo.tui.inbox.inbox_screen.SELECTION_DELAY", 8.0)
     async with stage.play(start="inbox") as run:
         rows = view(run).rows.items
         at, title = next((row.target, row.title) for row in rows if isinstance(row.target, ChangeRequestRef))

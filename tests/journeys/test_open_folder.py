@@ -36,6 +36,7 @@ def shows_after_refresh(run: Run, wanted: str) -> bool:
     return wanted in run.text
 
 
+@pytest.mark.before_release
 async def test_changed_file_is_shown_at_the_same_reading_position(stage: Stage, tmp_path: Path) -> None:
     folder = tmp_path / "notes"
     write_file(folder, "README.md", LONG_PAGE)

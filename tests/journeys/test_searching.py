@@ -291,6 +291,7 @@ async def test_double_click_during_the_search_opens_the_clicked_result(stage: St
             run.send_key("a")
             while not screen._is_searching:  # noqa: ASYNC110  # There is no event for this.
                 await asyncio.sleep(0.01)
+            await run.pilot.pause()  # The clicks need the row where it stays during the search.
             (y,) = (y for y, line in enumerate(run.lines) if "vitamin c" in line)
             for _ in range(2):
                 run.send_click(60, y)

@@ -54,6 +54,7 @@ async def test_late_first_screen_is_shown_when_parsed() -> None:
         assert len(app.pane.viewport.virtual_lines) == 4001
 
 
+@pytest.mark.before_release
 async def test_heading_scrolls_to_top_before_text_below_is_parsed() -> None:
     async with loading_page(PAGE) as (app, pilot):
         assert app.pane.document is not None
@@ -109,6 +110,7 @@ async def test_parsed_page_is_laid_out_in_thread() -> None:
         assert app.pane.virtual_size.height == app.pane.viewport.virtual_lines.total
 
 
+@pytest.mark.before_release
 async def test_resize_keeps_top_and_exact_heights() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:
@@ -124,7 +126,7 @@ async def test_resize_keeps_top_and_exact_heights() -> None:
         assert "Section 150" in "".join(screen(app.pane).splitlines()[:3])
 
 
-@pytest.mark.before_release("keys1", "keys2")
+@pytest.mark.before_release
 @pytest.mark.parametrize("keys", [("G",), ("G", "left_parenthesis", "left_parenthesis", "b"), ("G", "b", "b")])
 async def test_cursor_bar_stays_on_block_in_source_during_layout(keys: tuple[str, ...]) -> None:
     page = WIDE.replace("Paragraph", f"```java\n{'words of code ' * 8}\n```\n\nParagraph")

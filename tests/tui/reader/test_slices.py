@@ -91,6 +91,8 @@ def pieces_of(lines: list[Line]) -> list[list[tuple[str, Style]]]:
 
 
 @pytest.mark.before_release(
+    "cards",
+    "cells merged both ways",
     "code",
     "code in a hint",
     "code in an item",
@@ -102,6 +104,7 @@ def pieces_of(lines: list[Line]) -> list[list[tuple[str, Style]]]:
     "conflict",
     "expandable",
     "hint",
+    "images",
     "list",
     "list in an item",
     "long heading",
@@ -111,6 +114,7 @@ def pieces_of(lines: list[Line]) -> list[list[tuple[str, Style]]]:
     "quote",
     "steps",
     "table",
+    "table in a hint",
     "table of long cells",
     "tabs",
     "tasks",
