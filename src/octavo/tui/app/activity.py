@@ -87,25 +87,16 @@ def _why_not_changed(app: Shell, view: ActivityScreen) -> str | None:
     return None
 
 
-def _can_retry(app: Shell, view: ActivityScreen) -> bool:
-    return any(each.state not in ("pending", "held", "sending") for each in view.selected)
-
-
-def _can_discard(app: Shell, view: ActivityScreen) -> bool:
-    return bool(view.selected or view.unsent_file or view.offline_space)
-
-
-def _can_undo(app: Shell, view: ActivityScreen) -> bool:
-    return any(each.state == "held" for each in app.session.outbox.own_entries)
-
-
 ACTIVITY: Commands[ActivityScreen] = Commands(
     "activity",
     (
-        Command("undo", "u", "Undo", "Undo your last change", run=lambda app, _: app.undo(), applies=_can_undo),
-        Command("retry", "r", "Retry", "Retry the selected changes", writes=True, run=lambda _, view: view.retry(), why_not=_why_not_sent, applies=_can_retry),
+        Command("undo", "u", "Undo", "Undo your last change", run=lambda app, _: app.undo(),
+                applies=lambda app, _: any(each.state == "held" for each in app.session.outbox.own_entries)),
+        Command("retry", "r", "Retry", "Retry the selected changes", writes=True, run=lambda _, view: view.retry(), why_not=_why_not_sent,
+                applies=lambda _, view: any(each.state not in ("pending", "held", "sending") for each in view.selected)),
         Command("discard", "X", "Discard", "Discard the selected changes, but keep their text as drafts",
-                run=lambda _, view: view.discard(), why_not=_why_not_discarded, applies=_can_discard),
+                run=lambda _, view: view.discard(), why_not=_why_not_discarded,
+                applies=lambda _, view: bool(view.selected or view.unsent_file or view.offline_space)),
         Command("close", "escape,q,exclamation_mark", "Close", "Close the activity list", run=lambda _, view: view.dismiss(None)),
     ),
 )  # fmt: skip

@@ -299,10 +299,8 @@ class Preloading:
         """Import the modules soon, if this is the first call."""
         if not self._has_begun and not self._app.is_headless:
             self._has_begun = True
-            run_when_idle(self._app, self._is_loading, self._import_in_thread)
-
-    def _import_in_thread(self) -> None:
-        Thread(target=self._import_modules, daemon=True, name="octavo-preload").start()
+            importer = Thread(target=self._import_modules, daemon=True, name="octavo-preload")
+            run_when_idle(self._app, self._is_loading, importer.start)
 
     def _import_modules(self) -> None:
         for name in MODULES:

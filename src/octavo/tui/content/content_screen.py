@@ -189,11 +189,6 @@ class SpaceList:
             self.show()
 
 
-def _has_level_above(app: Shell, view: ContentScreen) -> bool:
-    """Return False if the tree of spaces has the focus, because it is the top level."""
-    return view.focused is None or view.focused.id != "spaces"
-
-
 def _up_label(app: Shell, view: ContentScreen) -> str | None:
     focused = view.focused
     if focused is None or focused.id == "pages":
@@ -217,14 +212,6 @@ def _why_no_neighbor(step: int, reason: str) -> Callable[[Shell, ContentScreen],
     return why_not
 
 
-def _ages_label(app: Shell, view: ContentScreen) -> str | None:
-    return "Hide block ages" if view.page_ages.is_shown else None
-
-
-def _toggle_ages(app: Shell, view: ContentScreen) -> None:
-    view.page_ages.toggle()
-
-
 def _zoom(app: Shell, view: ContentScreen) -> None:
     view.toggle_class("-zoomed")
     view.page_view.focus()
@@ -235,15 +222,16 @@ CONTENT: Commands[ContentScreen] = Commands(
     "content",
     (
         Command("up", "escape", "Spaces", "Go up one level",
-                run=lambda _, view: view.go_up_or_back(), title_now=_up_label, is_available=_has_level_above),
+                run=lambda _, view: view.go_up_or_back(), title_now=_up_label,
+                is_available=lambda _, view: view.focused is None or view.focused.id != "spaces"),
         Command("outline", "O", "Outline", "Go to the outline, or hide it",
                 run=lambda _, view: view.go_to_outline(), why_not=_why_no_page),
         Command("next_page", "J", "Next page", "Open the next page",
                 run=lambda _, view: view.open_space.open_neighbor(1), why_not=_why_no_neighbor(1, "This is the last page in the space."), shown=False),
         Command("previous_page", "K", "Previous page", "Open the previous page",
                 run=lambda _, view: view.open_space.open_neighbor(-1), why_not=_why_no_neighbor(-1, "This is the first page in the space."), shown=False),
-        Command("ages", "", "Show block ages", "Show or hide the age of each block", run=_toggle_ages,
-                why_not=_why_no_page, shown=False, title_now=_ages_label),
+        Command("ages", "", "Show block ages", "Show or hide the age of each block", run=lambda _, view: view.page_ages.toggle(),
+                why_not=_why_no_page, shown=False, title_now=lambda _, view: "Hide block ages" if view.page_ages.is_shown else None),
         Command("zoom", "z", "Zoom", "Show only the page, or show all panes", run=_zoom, why_not=_why_no_page, shown=False,
                 title_now=lambda _, view: "Show all panes" if view.has_class("-zoomed") else None),
     ),
@@ -276,7 +264,7 @@ class ContentScreen(View, CopiesWhenReady):
     def __init__(self) -> None:
         super().__init__()
         self.open_space: OpenSpace = OpenSpace(self)
-        self.page_ages = PageAges(self, self.open_space)
+        self.page_ages: PageAges = PageAges(self, self.open_space)
         self.spaces = SpaceList(self, self.open_space)
         self.target = self.open_space.target
         self.authoring = PageEditing(self, self.target)

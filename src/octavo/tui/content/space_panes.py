@@ -78,7 +78,7 @@ class SidePanel(Vertical):
 
     def compose(self) -> ComposeResult:
         self.outline: RowList[Heading] = RowList(
-            self._draw_heading,
+            lambda heading: Row(text="  " * max(0, heading.level - 2) + heading.title, dim=heading.level > 2),
             key=lambda heading: heading.anchor,
             search=lambda heading: heading.title,
             empty="",
@@ -174,9 +174,6 @@ class SidePanel(Vertical):
         self.threads.state.fail(
             "Could not refresh the threads" if is_loaded else "Could not load the threads", sentence
         )
-
-    def _draw_heading(self, heading: Heading) -> Row:
-        return Row(text="  " * max(0, heading.level - 2) + heading.title, dim=heading.level > 2)
 
     def _draw_thread(self, thread: Comment) -> Row:
         age = self.shell.workspace.sending_status(thread.id) or short_age(thread.posted_at)

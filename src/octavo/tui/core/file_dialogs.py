@@ -294,12 +294,8 @@ def slug(title: str) -> str:
 
 
 async def _markdown_chunks(app: Shell, at: ContentRef, page_id: str) -> AsyncIterator[bytes]:
-    yield await _page_bytes(app, at, page_id)
-
-
-async def _page_bytes(app: Shell, at: ContentRef, page_id: str) -> bytes:
     page: Page = await app.session.live.send(get_page_source(at, page_id))
-    return page_markdown(page).encode("utf-8", "replace")
+    yield page_markdown(page).encode("utf-8", "replace")
 
 
 async def _pdf_chunks(app: Shell, op: pdf.Get) -> AsyncGenerator[bytes, None]:

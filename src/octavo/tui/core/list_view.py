@@ -203,12 +203,6 @@ class ListView(View, Generic[T]):
         return True
 
 
-def _why_no_move(app: Shell, preview: Preview) -> str | None:
-    if preview.view.has_class("-tiny") or preview.view.has_class("-narrow"):
-        return "The terminal is too narrow for a preview beside the list."
-    return None
-
-
 TAB_COMMANDS: Commands[ListView[Any]] = Commands(
     "list",
     (
@@ -244,12 +238,13 @@ def browse_commands(noun: str) -> tuple[Command[Any], ...]:
     )  # fmt: skip
 
 
+_TOO_NARROW = "The terminal is too narrow for a preview beside the list."
 PREVIEW_COMMANDS: Commands[Preview] = Commands(
     "pane",
     (
         Command("preview", "p", "Preview", "Show or hide the preview", run=lambda _, preview: preview.toggle(), shown=False),
         Command("side", "P", "Move preview", "Move the preview below or beside the list", run=lambda _, preview: preview.move(),
-                why_not=_why_no_move, shown=False),
+                why_not=lambda _, preview: _TOO_NARROW if preview.view.has_class("-tiny") or preview.view.has_class("-narrow") else None, shown=False),
         Command("zoom", "z", "Zoom", "Show only the focused pane, or both panes", run=lambda _, preview: preview.zoom(), shown=False),
     ),
     context="list and preview",
@@ -284,14 +279,6 @@ def _copy_title(app: Shell, item: LinkedItem) -> None:
     copy_text(app, f"{number}{item.title}", f"Copied the title of the {_KIND_NAMES[type(item)]}.")
 
 
-def _copy_url(app: Shell, item: LinkedItem) -> None:
-    copy_text(app, _url(item), f"Copied a link to the {_KIND_NAMES[type(item)]}.")
-
-
-def _open_in_browser(app: Shell, item: LinkedItem) -> None:
-    confirm_link(app, _url(item))
-
-
 def _why_no_url(app: Shell, item: LinkedItem) -> str | None:
     return missing_link_reason(app, _KIND_NAMES[type(item)]) if not _url(item) or app.session.is_embedded else None
 
@@ -300,8 +287,10 @@ LINK_COMMANDS: Commands[LinkedItem] = Commands(
     "thing",
     (
         Command("yank", "y", "Copy", "Copy the title, or the text of the comment", run=_copy_title, shown=False),
-        Command("yank_url", "Y", "Copy link", "Copy a link to the selected item", run=_copy_url, why_not=_why_no_url, shown=False),
-        Command("open_browser", "o", "Open in browser", "Open the selected item in the browser", run=_open_in_browser, why_not=_why_no_url, shown=False),
+        Command("yank_url", "Y", "Copy link", "Copy a link to the selected item", why_not=_why_no_url, shown=False,
+                run=lambda app, item: copy_text(app, _url(item), f"Copied a link to the {_KIND_NAMES[type(item)]}.")),
+        Command("open_browser", "o", "Open in browser", "Open the selected item in the browser",
+                run=lambda app, item: confirm_link(app, _url(item)), why_not=_why_no_url, shown=False),
     ),
     context="selected item",
     no_target="First, select an item that has a title and a link.",

@@ -138,7 +138,8 @@ def _save_filter(view: InboxScreen) -> None:
 ROW_COMMANDS: Commands[row_commands.SelectedRows] = Commands(
     "inbox",
     (
-        Command("done", "d", "Done", "Mark the item as done until something new happens", run=row_commands.mark_done, title_now=row_commands.done_label),
+        Command("done", "d", "Done", "Mark the item as done until something new happens", run=row_commands.mark_done,
+                title_now=lambda _, selected: "Move back" if selected.is_removed else None),
         Command("snooze", "w", "Snooze", "Snooze the item", run=row_commands.snooze),
         Command("discard", "X,ctrl+x", "Discard", "Discard the unsent draft (press u to undo)",
                 run=row_commands.discard, why_not=row_commands.why_not_discarded, shown=False),

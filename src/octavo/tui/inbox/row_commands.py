@@ -52,11 +52,6 @@ class SelectedRows:
         return self.feed.marks
 
 
-def done_label(app: Shell, selected: SelectedRows) -> str | None:
-    """Return the label “Move back” for rows that are done or snoozed. None for other rows."""
-    return "Move back" if selected.is_removed else None
-
-
 def mark_done(app: Shell, selected: SelectedRows) -> None:
     """Remove rows from the inbox until something new happens. Move done or snoozed rows back to the inbox."""
     if selected.is_removed:

@@ -35,9 +35,11 @@ def change_at(units: Sequence[DiffUnit], index: int) -> int:
 
 
 def change_indexes(units: Sequence[DiffUnit], *, by_risk: bool) -> list[int]:
-    """Return the indexes of the units of all changes, in the order in which `n` visits them."""
+    """Return the indexes of the units of all changes, in the order in which `n` visits them. The order is never by risk in
+    a source diff, because the kinds of its changes are unknown."""
     indexes = [at for at, unit in enumerate(units) if unit.change_number >= 0]
-    return sorted(indexes, key=lambda at: risk(units[at].kinds)) if by_risk and _has_kinds(units, indexes) else indexes
+    has_kinds = all(units[at].kinds for at in indexes)
+    return sorted(indexes, key=lambda at: risk(units[at].kinds)) if by_risk and has_kinds else indexes
 
 
 def following_changes(units: Sequence[DiffUnit], index: int, step: int, *, by_risk: bool) -> list[int]:
@@ -68,11 +70,6 @@ def position_text(diff: DiffUnits, index: int, *, by_risk: bool) -> str:
         return f"change {diff.units[here].change_number + 1} of {diff.count}{order}"
     number = change_indexes(diff.units, by_risk=True).index(here) + 1
     return f"change {number} of {diff.count}{order}: {leading_kind(diff.units[here].kinds)}"
-
-
-def _has_kinds(units: Sequence[DiffUnit], indexes: Sequence[int]) -> bool:
-    """Return True if the kinds of the changes are known. They are unknown in a source diff."""
-    return all(units[at].kinds for at in indexes)
 
 
 _MOST_SLICES = 6

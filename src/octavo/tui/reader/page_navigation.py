@@ -118,14 +118,14 @@ class PageNavigation:
 
     def go_to_heading(self, step: int) -> None:
         """Select the next heading, or the previous heading if `step` is negative."""
-
-        def may_contain_heading(unit_index: int) -> bool:
-            return any(each.kind == "heading" for each in units[unit_index].content.walk())
-
         if self.joins_waiting_moves(step, lambda: self.go_to_heading(step)):
             return
         units = self.pane.viewport.virtual_lines.units
-        found = self.cursor.find_next(step, lambda span: span.block.kind == "heading", may_contain_heading)
+        found = self.cursor.find_next(
+            step,
+            lambda span: span.block.kind == "heading",
+            lambda unit: any(each.kind == "heading" for each in units[unit].content.walk()),
+        )
         if found is not None:
             self.cursor.select(found, scroll_to="top")
         elif step > 0 and not self.contents.is_fully_parsed:

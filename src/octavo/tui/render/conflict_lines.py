@@ -110,6 +110,7 @@ def prepare_conflicts(
         base_text = next((_text_alone(conflict, each.base) for each in places if each.base is not None), None)
         main_text = next((_text_alone(conflict, each.main) for each in places if each.main is not None), "")
         request_text = next((_text_alone(conflict, each.request) for each in places if each.request is not None), "")
+        main_here = _text_alone(conflict, conflict.main)
         offered = [*map(MergeChoice, _OFFERED), *([MergeChoice("words")] if conflict.merged_text is not None else [])]
         own_choice = (choices or {}).get(stored_name(name))
         if own_choice is not None and own_choice.kind == "own":
@@ -121,7 +122,7 @@ def prepare_conflicts(
             parse_safely(base_text) if base_text is not None else None,
             compare(main_text if base_text is None else base_text, main_text),
             compare(request_text if base_text is None else base_text, request_text),
-            {choice.kind: _compare_with_main(conflict, choice) for choice in offered},
+            {choice.kind: compare(main_here, _text_alone(conflict, conflict.text(choice))) for choice in offered},
             next((heading for line_of, heading in reversed(headings) if line_of <= line), ""),
             _side_at_place(conflict) if len(places) > 1 else None,
             conflict.is_merged_by_default,
@@ -154,10 +155,6 @@ def _main_text(page: MergedPage) -> tuple[str, list[int]]:
         text += text_part
         line += text_part.count("\n")
     return text, [line_of[conflict] for _, conflict in page.conflict_places]
-
-
-def _compare_with_main(conflict: Conflict, choice: MergeChoice) -> PageComparison:
-    return compare(_text_alone(conflict, conflict.main), _text_alone(conflict, conflict.text(choice)))
 
 
 def _side_at_place(conflict: Conflict) -> int:
@@ -413,7 +410,7 @@ def _side_label(styles: Styles, name: str, key: str, is_taken: bool) -> Line:
 
 def _render_side(context: LayoutContext, units: Iterable[DiffUnit], width: int, source: str) -> list[Line]:
     """Render the text of a side, with the words that differ from the base marked."""
-    side_widths = SideWidths.new_side_only(width + _NUMBER_WIDTH)
+    side_widths = SideWidths(width + _NUMBER_WIDTH, width + _NUMBER_WIDTH, only_new=True)
     all_lines: list[Line] = []
     for unit in units:
         lines = [

@@ -32,11 +32,6 @@ class SideWidths:
         """Return the widths for a diff of `width` cells. With `split`, its sides are side by side."""
         return cls(width, (width - SIDE_GAP) // 2 if split else width)
 
-    @classmethod
-    def new_side_only(cls, width: int) -> SideWidths:
-        """Return the widths for a new side of `width` cells, without an old side."""
-        return cls(width, width, only_new=True)
-
     @property
     def is_split(self) -> bool:
         """True if the sides are side by side."""

@@ -60,7 +60,8 @@ def render_word_changes(
         )
         sides.append(hang_indent([Line(row, block) for row in rows], prefix, styles))
     text = list(changed_run_attributes(parts.words))
-    is_same = look_the_same(*sides)
+    old_text, new_text = ([line.text.rstrip() for line in side] for side in sides)
+    is_same = old_text == new_text
     if is_same and "words" in parts.kinds:
         text.append(invisible_change(parts.words))
     is_same = is_same or "words" not in parts.kinds
@@ -75,11 +76,6 @@ def render_word_changes(
         SidePair(numbered[0], numbered[1], is_same=is_same),
         *render_setting_changes(text, "", styles, side_widths, new),
     ]
-
-
-def look_the_same(old: Sequence[Line], new: Sequence[Line]) -> bool:
-    """Return whether two sides show the same text."""
-    return [line.text.rstrip() for line in old] == [line.text.rstrip() for line in new]
 
 
 def invisible_change(words: Iterable[model.TextPart]) -> model.AttributeChange:

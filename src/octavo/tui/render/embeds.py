@@ -536,11 +536,9 @@ def _block_images(block: Block) -> Iterator[ImageReference]:
         )
     elif block.kind == "card" and attrs.get("cover"):
         yield ImageReference(_line(attrs.get("cover")), dark=_line(attrs.get("cover_dark")))
-    yield from (_run_image(run) for run in block.runs if run.kind == "image")
-
-
-def _run_image(run: Run) -> ImageReference:
-    return ImageReference(_line(run.attrs.get("src")), _line(run.text), dark=_line(run.attrs.get("dark")))
+    for run in block.runs:
+        if run.kind == "image":
+            yield ImageReference(_line(run.attrs.get("src")), _line(run.text), dark=_line(run.attrs.get("dark")))
 
 
 def _line(value: object) -> str:

@@ -375,9 +375,7 @@ def _parser_context() -> Any:
     return context
 
 
-@cache
-def _sign_database() -> Any:
-    return get_default_latex_context_db()
+_sign_database = cache(get_default_latex_context_db)
 
 
 def _convert_nodes(nodes: Iterable[Any]) -> LatexParts:

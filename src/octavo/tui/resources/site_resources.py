@@ -128,10 +128,6 @@ OTHER_PARTS: Resource[Any] = Resource(
 _PART_RESOURCES: Mapping[str, Resource[Any]] = {"section": SECTIONS, "group": GROUPS, "space": SITE_SPACES}
 
 
-def _part_of_row(row: site_tree.PartRow) -> tuple[Resource[Any], Any]:
-    return _PART_RESOURCES.get(site_tree.noun_of(row.part), OTHER_PARTS), row.part
-
-
 def _space_route(row: site_tree.PartRow) -> ToPage | None:
     space = row.part.space if isinstance(row.part, site_structure.SiteSpace) else None
     return ToPage(space.id) if space is not None else None
@@ -157,7 +153,7 @@ STRUCTURE: Resource[site_tree.PartRow] = Resource(
     "part", "structure", site_structure.Get,
     description="Section groups, sections, and spaces, in the order visitors see them.",
     items=site_tree.part_rows,
-    resolve_row=_part_of_row,
+    resolve_row=lambda row: (_PART_RESOURCES.get(site_tree.noun_of(row.part), OTHER_PARTS), row.part),
     row_resources=_PART_RESOURCES,
     add_item=site_tree.choose_new_part,
     command=_SEARCH_COMMAND,

@@ -145,7 +145,8 @@ def as_csv(columns: Sequence[ResourceColumn[Any]], items: Sequence[Any], name_of
 def as_markdown(columns: Sequence[ResourceColumn[Any]], items: Sequence[Any], name_of: NameOf) -> str:
     """Return a Markdown table with a header and one row for each item."""
     rows = [[column.title.capitalize() for column in columns], ["---" for _ in columns]]
-    rows += [[_escape_cell(_plain_text(column, item, name_of)) for column in columns] for item in items]
+    escapes = str.maketrans({"\\": "\\\\", "|": "\\|", "\n": " "})
+    rows += [[_plain_text(column, item, name_of).translate(escapes) for column in columns] for item in items]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
@@ -175,10 +176,6 @@ def _plain_text(column: ResourceColumn[Any], item: Any, name_of: NameOf) -> str:
         return "yes" if value else "no"
     text = column.cell(item, name_of)
     return text if isinstance(text, str) else text.plain
-
-
-def _escape_cell(cell: str) -> str:
-    return cell.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
 
 
 LOAD_DELAY = 0.3

@@ -218,16 +218,13 @@ async def check_queued(
     if reason:
         return MergeReadiness(queued, queued.fact("bad", reason), reason, checks)
     warnings = ["draft"] if checks.change_request.status == "draft" else []
-    warnings += [f"warnings: {', '.join(labels)}"] if (labels := _warning_labels(checks)) else []
+    labels = [fact.label for fact in checks.facts if fact.mark == "care" and fact.label]
+    warnings += [f"warnings: {', '.join(labels)}"] if labels else []
     mark: Mark = "care" if warnings else "ok"
     pages = len({change.page.id for change in checks.changes if change.page is not None})
     return MergeReadiness(
         queued, queued.fact(mark, " · ".join([short_texts.plural(pages, "page"), *warnings])), checks=checks
     )
-
-
-def _warning_labels(checks: Checks) -> list[str]:
-    return [fact.label for fact in checks.facts if fact.mark == "care" and fact.label]
 
 
 async def _why_not_merge_after(live: Live, queued: QueuedMerge, checks: Checks, earlier: CheckedMerges) -> str:

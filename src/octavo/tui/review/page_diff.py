@@ -416,19 +416,14 @@ class PageDiff:
     @property
     def drafts_in_selection(self) -> Sequence[UnsentText]:
         """Unsent drafts for the selected thread or block. If a draft is selected, only that draft."""
-        drafts, span = self._unsent_of_entry(), self._selected_span
-        if span is None:
+        change, span = self._pages.selected, self._selected_span
+        if change is None or span is None:
             return ()
-        block = span.block
+        drafts, block = self._pages.unsent_of(change.key), span.block
         if block.kind == "thread":
             return [each for each in drafts if block.key in (each.thread, f"{DRAFT}{each.draft_key}")]
         keys, threads = {each.key for each in block.walk()}, {each.id for each in self.threads_on(block)}
         return [each for each in drafts if (each.kind == "comment" and each.block in keys) or each.thread in threads]
-
-    def _unsent_of_entry(self) -> Sequence[UnsentText]:
-        """Return the unsent drafts for the selected page or file, or for the change request as a whole."""
-        change = self._pages.selected
-        return self._pages.unsent_of(change.key) if change is not None else ()
 
     @property
     def page_threads(self) -> tuple[Comment, ...]:

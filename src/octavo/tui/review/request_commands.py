@@ -384,10 +384,6 @@ why_no_comment_on_whole = requires("comment")
 """Returns the reason why you cannot comment on the change request as a whole. None if you can."""
 
 
-def _ready_label(app: Shell, target: RequestTarget) -> str | None:
-    return "Convert to draft" if target.change_request.status == "open" else None
-
-
 REQUEST_COMMANDS: Commands[RequestTarget] = Commands(
     "change",
     (
@@ -397,7 +393,8 @@ REQUEST_COMMANDS: Commands[RequestTarget] = Commands(
                 writes=True, run=choose_reviewers, why_not=why_no_reviewers),
         Command("ready", "tilde", "Mark as ready", "Mark as ready for review, or convert to draft", shown=False, key_display="~",
                 writes=True, run=lambda app, target: status_changes.toggle_drafts(app, target.change_requests),
-                why_not=lambda app, target: status_changes.why_not_toggle_drafts(app, target.change_requests), title_now=_ready_label),
+                why_not=lambda app, target: status_changes.why_not_toggle_drafts(app, target.change_requests),
+                title_now=lambda _, target: "Convert to draft" if target.change_request.status == "open" else None),
         Command("approve", "a", "Approve", "Approve this revision, with an optional comment",
                 writes=True, applies=review_submission.is_review_offered,
                 run=_approve, why_not=for_one_or_several(review_submission.why_no_review)),
@@ -407,7 +404,8 @@ REQUEST_COMMANDS: Commands[RequestTarget] = Commands(
         Command("held", "H", "Pending comments", "Show your pending comments", shown=False,
                 run=review_submission.open_pending_comments, why_not=for_one_request(review_submission.why_no_pending_comments)),
         Command("withdraw", "w", "Withdraw review", "Withdraw your review", shown=False,
-                writes=True, run=review_submission.open_withdraw_dialog, why_not=for_one_request(review_submission.why_no_withdrawal)),
+                writes=True, run=lambda app, target: app.background(review_submission.open_withdraw_dialog(app, target)),
+                why_not=for_one_request(review_submission.why_no_withdrawal)),
         Command("update", "U", "Update", "Check for conflicts and update from main", shown=False,
                 writes=True, run=_open_update_dialog, why_not=requires("edit", *UNDECIDED)),
         Command("resolve", "R", "Resolve conflicts", "Resolve the conflicts with main", shown=False,

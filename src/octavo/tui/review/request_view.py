@@ -294,10 +294,6 @@ def _open_blame(app: Shell, view: ChangeRequestScreen) -> None:
         open_blame(app, BlameTarget(view.at, selected.page.id, selected.title, block, f"#{number}"))
 
 
-def _continuous_label(_: Shell, view: ChangeRequestScreen) -> str | None:
-    return "One page" if view.page_diff.scroll.is_on else None
-
-
 def _run_linters(app: Shell, view: ChangeRequestScreen) -> None:
     view.findings.run_all_linters()
     view.comparison.diffs.compare_again(view.changed_tree.reading_order)
@@ -315,7 +311,7 @@ VIEW_COMMANDS: Commands[ChangeRequestScreen] = Commands(
         Command("blame", "I", "Blame", "Show who wrote each block of this page", run=_open_blame, why_not=_why_no_blame,
                 shown=False, id="page.blame"),
         Command("continuous", "v", "Continuous", "Switch between one page and all changed pages", shown=False,
-                run=lambda _, view: view.page_diff.toggle_scroll(), title_now=_continuous_label),
+                run=lambda _, view: view.page_diff.toggle_scroll(), title_now=lambda _, view: "One page" if view.page_diff.scroll.is_on else None),
         Command("lint", "", "Run linters", "Run all linters of this space on the changed pages", run=_run_linters, why_not=_why_no_linters,
                 shown=False),
         Command("export", "ctrl+e", "Export", "Export the change request or the selected page", run=_export, shown=False),

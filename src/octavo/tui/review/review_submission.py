@@ -163,12 +163,8 @@ def open_pending_comments(app: Shell, target: RequestTarget) -> None:
     app.ask(PendingCommentsScreen(target.at, target.name, target.titles(), target.pending_note), on_answer)  # type: ignore[misc]  # mypy infers no union
 
 
-def open_withdraw_dialog(app: Shell, target: RequestTarget) -> None:
-    """Open the dialog that withdraws your review."""
-    app.background(_open_withdraw_dialog(app, target))
-
-
-async def _open_withdraw_dialog(app: Shell, target: RequestTarget) -> None:
+async def open_withdraw_dialog(app: Shell, target: RequestTarget) -> None:
+    """Load your review, and open the dialog that withdraws it."""
     at, name, live = target.at, target.name, app.session.live
     with explained(f"Could not load your review of {name}"):
         reviews = (await live.fetch(reviews_of(at))).items

@@ -231,15 +231,9 @@ def _skipped(outcome: TermOutcome) -> str:
 # Suggestions
 
 
-def add_suggestions(app: Shell, source: TermSource, rows: Sequence[TermRow], on_done: Callable[[], None]) -> None:
+async def add_suggestions(app: Shell, source: TermSource, rows: Sequence[TermRow], on_done: Callable[[], None]) -> None:
     """Add a pending comment with a suggestion for each block that contains places in `rows`, then call `on_done`. `u`
     removes the comments."""
-    app.background(_add_suggestions(app, source, rows, on_done))
-
-
-async def _add_suggestions(
-    app: Shell, source: TermSource, rows: Sequence[TermRow], on_done: Callable[[], None]
-) -> None:
     outbox = app.session.outbox
     writes = await asyncio.to_thread(
         lambda: [
@@ -307,7 +301,7 @@ TERM_PLACES: Commands[TermScreen] = Commands(
                 run=lambda app, view: open_replace_dialog(app, view.source, view.targets, view.search_again),
                 why_not=lambda app, view: _why_no_places(view) or why_no_replacement(app, view.source)),
         Command("suggest", "quotation_mark", "Suggest", "Make the selected places pending suggestions", key_display='"', writes=True,
-                run=lambda app, view: add_suggestions(app, view.source, view.targets, view.rows.selection.clear),
+                run=lambda app, view: app.background(add_suggestions(app, view.source, view.targets, view.rows.selection.clear)),
                 why_not=lambda app, view: _why_no_places(view) or why_no_suggestions(app, view.source, view.targets)),
         Command("up", "escape", "Back", "Go back to the change request", run=lambda _, view: view.go_up_or_back(), shown=False),
     ),

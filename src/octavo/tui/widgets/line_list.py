@@ -7,7 +7,6 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual.app import App
 from textual.color import TRANSPARENT
 from textual.content import Content
 from textual.events import Blur, Click, Focus, Resize
@@ -47,14 +46,11 @@ _CACHE_SIZE = 2000
 STILL_LOADING = StillLoading("Still loading. Wait a moment.")
 
 
-def _why_not_open(app: App[Any], lines: LineList) -> str | None:
-    return None if lines.keys else "There is nothing to open here."
-
-
 LIST: Commands[LineList] = Commands(
     "list",
     (
-        Command("open", "enter", "Open", "Open the selected item", run=lambda _, lines: lines.choose(), why_not=_why_not_open),
+        Command("open", "enter", "Open", "Open the selected item", run=lambda _, lines: lines.choose(),
+                why_not=lambda _, lines: None if lines.keys else "There is nothing to open here."),
         Command("down", "j,down", "Down", "Go to the next item", run=lambda _, lines: lines.move(1), shown=False),
         Command("up", "k,up", "Up", "Go to the previous item", run=lambda _, lines: lines.move(-1), shown=False),
         Command("top", "g,home", "Top", "Go to the first item", run=lambda _, lines: lines.go_to_first(), shown=False),
