@@ -80,12 +80,8 @@ class ThreadLoader:
         """`show` rebuilds the list with the new threads. `update_status` is called instead if a long list has only a few
         new threads."""
         self._view, self._show, self._update_status = view, show, update_status
-        self._change_requests: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
-        """Open and draft change requests, by status."""
         self.requested: dict[str, ThreadSource] = {}
         """The sources whose threads are loaded or loading, by key. Spaces come before change requests."""
-        self._threads: dict[str, Snapshot[ListPage[Comment]]] = {}
-        """The threads of each source, as far as they are loaded."""
         self.source_count, self._limit = 0, BATCH
         """Number of sources, and the maximum number of sources of each kind to load."""
         self._shown_count = 0
@@ -95,17 +91,21 @@ class ThreadLoader:
         """Load the threads of `organization`, and drop the threads of the previous organization."""
         self._view.subscriptions.stop()
         self.requested.clear()
-        self._threads.clear()
-        self._change_requests.clear()
         self.source_count, self._limit = 0, BATCH
         for status in UNDECIDED:
             op = change_requests_of(organization.id, status)
-            self._view.follow(f"{status} change requests", op, partial(self._on_change_requests, status))
+            self._view.follow(f"{status} change requests", op, lambda _: self.follow_sources())
         self.follow_sources()
 
-    def _on_change_requests(self, status: str, snapshot: Snapshot[ListPage[ChangeRequest]]) -> None:
-        self._change_requests[status] = snapshot
-        self.follow_sources()
+    @property
+    def _change_requests(self) -> list[Snapshot[ListPage[ChangeRequest]]]:
+        """Open and draft change requests."""
+        return [self._view.subscriptions.snapshot(f"{status} change requests") for status in UNDECIDED]
+
+    @property
+    def _threads(self) -> list[Snapshot[ListPage[Comment]]]:
+        """The threads of each requested source, as far as they are loaded."""
+        return [self._view.subscriptions.snapshot(key) for key in self.requested]
 
     def follow_sources(self) -> None:
         """Watch the threads of the sources within the limit, and stop watching deleted sources."""
@@ -115,16 +115,13 @@ class ThreadLoader:
         spaces = workspace.spaces.value.items if workspace.spaces.value else ()
         kinds = [space_sources(spaces)]
         kinds += [
-            change_request_sources(snapshot.value.items, spaces)
-            for snapshot in self._change_requests.values()
-            if snapshot.value
+            change_request_sources(snapshot.value.items, spaces) for snapshot in self._change_requests if snapshot.value
         ]
         self.source_count = sum(map(len, kinds))
         previous = self.requested
         self.requested = {each.key: each for kind in kinds for each in sources_to_load(kind, previous, self._limit)}
         for key in previous.keys() - self.requested.keys():
             self._view.follow(key, None)
-            self._threads.pop(key, None)
         for key, source in self.requested.items():
             op = all_threads_of(source.at)
             self._view.subscriptions.follow_whole(key, op, partial(self._show_source, source), rank=Rank.AWAITED)
@@ -137,7 +134,6 @@ class ThreadLoader:
             self.follow_sources()
 
     def _show_source(self, source: ThreadSource, snapshot: Snapshot[ListPage[Comment]]) -> None:
-        self._threads[source.key] = snapshot
         if isinstance(source.at, ChangeRequestRef) and snapshot.value is not None:
             self._view.shell.workspace.record_open_comments(source.at.change_request_id, snapshot.value)
         self._schedule_show()
@@ -157,7 +153,7 @@ class ThreadLoader:
     def _is_worth_showing(self) -> bool:
         """True if the list must be rebuilt now. A list of thousands of threads waits for many new threads, for a write
         of the user, or for the end of loading."""
-        snapshots = self._threads.values()
+        snapshots = self._threads
         count = sum(len(snapshot.value.items) for snapshot in snapshots if snapshot.value is not None)
         has_many_new = count < LONG_LIST or abs(count - self._shown_count) * 8 >= self._shown_count
         return (
@@ -176,15 +172,15 @@ class ThreadLoader:
         """Return all loaded threads, in the order of their sources."""
         return [
             Thread(comment, source.at, source.name)
-            for source in self.requested.values()
-            if (snapshot := self._threads.get(source.key)) is not None and snapshot.value is not None
+            for source, snapshot in zip(self.requested.values(), self._threads, strict=True)
+            if snapshot.value is not None
             for comment in snapshot.value.items
         ]
 
     @property
     def snapshots(self) -> list[Snapshot[Any]]:
         """The responses the list is built from: spaces, change requests and threads."""
-        return [self._view.shell.workspace.spaces, *self._change_requests.values(), *self._threads.values()]
+        return [self._view.shell.workspace.spaces, *self._change_requests, *self._threads]
 
     @property
     def is_loading(self) -> bool:
@@ -194,7 +190,7 @@ class ThreadLoader:
     @property
     def loaded_source_count(self) -> int:
         """The number of sources whose threads are loaded."""
-        return sum(snapshot.value is not None for snapshot in self._threads.values())
+        return sum(snapshot.value is not None for snapshot in self._threads)
 
     @property
     def has_more(self) -> bool:
@@ -204,7 +200,7 @@ class ThreadLoader:
     @property
     def is_loaded(self) -> bool:
         """True if the threads of all requested sources are loaded."""
-        return all(snapshot.value for snapshot in self._threads.values())
+        return all(snapshot.value for snapshot in self._threads)
 
 
 class PageWords:

@@ -152,8 +152,6 @@ class LinksScreen(ListView[LinkLocation]):
         super().__init__()
         self.space, self.page = space, page
         self._first_section = first_section
-        self._links: Snapshot[ListPage[Link]] = Snapshot(loading=True)
-        self._backlinks: Snapshot[ListPage[Location]] = Snapshot(loading=True)
         self._locations: dict[str, list[LinkLocation]] = {}
         self._tree: PageTree | None = None
         self._page_trails: dict[str, str] = {}
@@ -185,7 +183,6 @@ class LinksScreen(ListView[LinkLocation]):
     # Loaded data
 
     def _show_links(self, snapshot: Snapshot[ListPage[Link]]) -> None:
-        self._links = snapshot
         for section in ("broken", "in-app", "internal", "external"):
             self._locations[section] = []
         for link in snapshot.value.items if snapshot.value else ():
@@ -200,7 +197,6 @@ class LinksScreen(ListView[LinkLocation]):
         self.redraw_list()
 
     def _show_backlinks(self, snapshot: Snapshot[ListPage[Location]]) -> None:
-        self._backlinks = snapshot
         target = self.page[1] if self.page else ""
         self._locations["backlinks"] = [
             LinkLocation(each, "backlinks", target, "page") for each in (snapshot.value.items if snapshot.value else ())
@@ -219,8 +215,7 @@ class LinksScreen(ListView[LinkLocation]):
             Section(each.key, each.name, len({location.key for location in self._locations.get(each.key, ())}))
             for each in self.sections.sections
         )
-        snapshot: Snapshot[ListPage[Link]] | Snapshot[ListPage[Location]]
-        snapshot = self._backlinks if section == "backlinks" else self._links
+        snapshot = self._snapshot
         order = {page.id: number for number, page in enumerate(self._tree.walk())} if self._tree is not None else {}
         items = {item.key: item for item in self._locations.get(section, ())}
         if snapshot.value is not None:
@@ -231,11 +226,16 @@ class LinksScreen(ListView[LinkLocation]):
         self._draw_details()
         self._show_status()
 
+    @property
+    def _snapshot(self) -> Snapshot[ListPage[Any]]:
+        """The response with the links of the current tab."""
+        return self.subscriptions.snapshot("backlinks" if self.sections.current == "backlinks" else "links")
+
     @on(LineList.FilterChanged, "#links")
     def _show_status(self) -> None:
         section = self.sections.current
         name = f"links to {self.page[1]}" if section == "backlinks" and self.page else NAMES[section]
-        value = self._backlinks.value if section == "backlinks" else self._links.value
+        value = self._snapshot.value
         more = " · more links on the server" if value is not None and value.next else ""
         self.show_location(f"{self.space.title} › Links · {name}", self.rows.counts.summary + more)
 
@@ -411,7 +411,6 @@ class FilesScreen(ListView[File]):
     def __init__(self, space: Space) -> None:
         super().__init__()
         self.space = space
-        self._files: Snapshot[ListPage[File]] = Snapshot()
         self._use_counts: Counter[str] | None = None
         """Number of uses of each file. None until all links of the space are loaded."""
         self._page_trails: dict[str, str] = {}
@@ -439,15 +438,16 @@ class FilesScreen(ListView[File]):
     def on_mount(self) -> None:
         self.rows.state.show_loading(f"the files in {self.space.title}")
         self.follow("tree", content.ListPages(at=self.space.ref), self._show_tree)
-        self.subscriptions.follow_whole("files", content.ListFiles(at=self.space.ref, limit=200), self._show_files)
+        files = content.ListFiles(at=self.space.ref, limit=200)
+        self.subscriptions.follow_whole("files", files, lambda _: self.redraw_list())
         self.subscriptions.follow_whole("links", links.ListOfSpace(at=self.space.ref, limit=200), self._count_uses)
         self.rows.focus()
 
     # Loaded data
 
-    def _show_files(self, snapshot: Snapshot[ListPage[File]]) -> None:
-        self._files = snapshot
-        self.redraw_list()
+    @property
+    def _files(self) -> Snapshot[ListPage[File]]:
+        return self.subscriptions.snapshot("files")
 
     def _count_uses(self, snapshot: Snapshot[ListPage[Link]]) -> None:
         value = snapshot.value

@@ -20,7 +20,7 @@ from octavo.api import search, urls
 from octavo.api.change_requests import ChangeRequest, Status
 from octavo.api.errors import ApiError, Unreachable
 from octavo.api.folding import Range, mentioned_urls, with_formulas, with_titles
-from octavo.api.operation import ChangeRequestRef, ListPage, OrganizationRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef, ListPage, Operation, OrganizationRef, SpaceRef
 from octavo.api.organizations import List as ListOrganizations
 from octavo.api.organizations import Organization
 from octavo.data.live import Snapshot
@@ -63,6 +63,8 @@ MAX_THREADS, MAX_CHANGE_REQUESTS, MAX_SPACES = 8, 8, 5
 """Maximum number of results of each kind that are shown."""
 MAX_LOCAL = 60
 """Maximum number of results from the search index of this machine."""
+_STATUSES: tuple[Status, ...] = (*UNDECIDED, "merged")
+"""Statuses of the change requests that are searched."""
 _KIND_HEADINGS = {
     "page": "PAGES",
     "thread": "THREADS",
@@ -124,11 +126,6 @@ class SearchScreen(Dialog[None]):
         self._initial_text = text
         self._organization: Organization | None = None
         """None until the organization is loaded."""
-        self._organizations: Snapshot[ListPage[Organization]] = Snapshot()
-        self._pages: Snapshot[ListPage[search.SpaceHit]] = Snapshot()
-        self._space_pages: Snapshot[ListPage[search.PageHit]] = Snapshot()
-        self._link_content: Snapshot[urls.Content] = Snapshot()
-        self._change_requests: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
         self._only_space: SpaceRef | None = None
         self._local_hits: tuple[search_index.Hit, ...] = ()
         """Results from this machine for the last search."""
@@ -193,28 +190,18 @@ class SearchScreen(Dialog[None]):
         self._show_scope()
         if self._initial_text:
             self._search_locally()
-        self.subscriptions.follow("organizations", ListOrganizations(), self._show_organizations)
+        self._follow("organizations", ListOrganizations())
         self.shell.workspace.call_with_organization(self._set_organization)
 
-    def _show_organizations(self, snapshot: Snapshot[ListPage[Organization]]) -> None:
-        self._organizations = snapshot
-        if self._organization is None:
-            self._show_results()
+    def _follow(self, slot: str, op: Operation[Any] | None) -> None:
+        self.subscriptions.follow(slot, op, lambda _: self._show_results())
 
     def _set_organization(self, organization: Organization) -> None:
         if is_being_removed(self):
             return
         self._organization = organization
-        statuses: tuple[Status, ...] = (*UNDECIDED, "merged")
-        for status in statuses:
-            op = change_requests_of(organization.id, status)
-
-            def show(snapshot: Snapshot[ListPage[ChangeRequest]], status: str = status) -> None:
-                self._change_requests[status] = snapshot
-                if self.search_text:
-                    self._show_results()
-
-            self.subscriptions.follow(status, op, show)
+        for status in _STATUSES:
+            self._follow(status, change_requests_of(organization.id, status))
         if self.search_text:
             self._search_server()
 
@@ -282,34 +269,14 @@ class SearchScreen(Dialog[None]):
     def _search_server(self) -> None:
         text = self._requested_text = self.search_text
         link = urls.GetContent(url=text) if text.startswith(("https://", "http://")) else None
-        self._link_content = Snapshot()
-        self.subscriptions.follow("link", link, self._show_link_content)
-        if not text or link is not None:
-            self.subscriptions.follow("pages", None)
-            self.subscriptions.follow("pages of a space", None)
-            self._pages, self._space_pages = Snapshot(), Snapshot()
-        elif self._only_space is not None:
-            self.subscriptions.follow("pages", None)
-            self._pages = Snapshot()
-            op = search.InSpace(at=self._only_space, query=text, limit=30)
-            self.subscriptions.follow("pages of a space", op, self._show_space_pages)
-        elif self._organization is not None:
-            self.subscriptions.follow("pages of a space", None)
-            self._space_pages = Snapshot()
+        self._follow("link", link)
+        pages: search.InSpace | search.InOrganization | None = None
+        if text and link is None and self._only_space is not None:
+            pages = search.InSpace(at=self._only_space, query=text, limit=30)
+        elif text and link is None and self._organization is not None:
             at = OrganizationRef(organization_id=self._organization.id)
-            self.subscriptions.follow("pages", search.InOrganization(at=at, query=text, limit=30), self._show_pages)
-        self._show_results()
-
-    def _show_pages(self, snapshot: Snapshot[ListPage[search.SpaceHit]]) -> None:
-        self._pages = snapshot
-        self._show_results()
-
-    def _show_space_pages(self, snapshot: Snapshot[ListPage[search.PageHit]]) -> None:
-        self._space_pages = snapshot
-        self._show_results()
-
-    def _show_link_content(self, snapshot: Snapshot[urls.Content]) -> None:
-        self._link_content = snapshot
+            pages = search.InOrganization(at=at, query=text, limit=30)
+        self._follow("pages", pages)
         self._show_results()
 
     @property
@@ -329,10 +296,11 @@ class SearchScreen(Dialog[None]):
         results = self._find_results()
         snapshots = self._snapshots
         error = next((each.error for each in snapshots if each.error is not None), None)
-        server_error = self._pages.error or self._space_pages.error
-        has_no_organization = self._organization is None and not self._organizations.loading
+        organizations = self.subscriptions.snapshot("organizations")
+        server_error = self._pages.error
+        has_no_organization = self._organization is None and not organizations.loading
         if has_no_organization:
-            server_error = server_error or self._organizations.error
+            server_error = server_error or organizations.error
         loading = self._is_loading
         has_more = any(getattr(each.value, "next", None) is not None for each in snapshots)
         scope_note = " in the content loaded so far. The server has more content" if has_more else ""
@@ -354,8 +322,8 @@ class SearchScreen(Dialog[None]):
     def _find_results(self) -> list[SearchResult]:
         """Return the results of all kinds, and set the counts of kinds with too many results."""
         text, hits, workspace = self.search_text, self._local_hits, self.shell.workspace
-        lists = [snapshot.value for snapshot in self._change_requests.values() if snapshot.value]
-        requests = [request for each in lists for request in each.items]
+        lists = [self.subscriptions.snapshot(status).value for status in _STATUSES]
+        requests: list[ChangeRequest] = [request for each in lists if each is not None for request in each.items]
         spaces = workspace.spaces.value.items if workspace.spaces.value else ()
         if self._only_space is not None:
             requests = [request for request in requests if request.space == self._only_space.space_id]
@@ -371,33 +339,32 @@ class SearchScreen(Dialog[None]):
             kind: f"{limit} of {len(results)}" if len(results) > limit else "" for kind, results, limit in limited
         }
         return [
-            *link_results(self._link_content.value),
+            *link_results(self.subscriptions.snapshot("link").value),
             *page_results(self._server_page_results(SearchTerms(text)), hits, self._space_title),
             *(result for _, results, limit in limited for result in results[:limit]),
         ]
 
     def _server_page_results(self, terms: SearchTerms) -> list[SearchResult]:
         results: list[SearchResult] = []
-        for space in self._pages.value.items if self._pages.value else ():
-            for page in space.pages:
-                results += server_page_results(page, space.id, space.title, terms)
-        if self._only_space is not None:
-            space_id = self._only_space.space_id
-            for page in self._space_pages.value.items if self._space_pages.value else ():
-                results += server_page_results(page, space_id, self._space_title(space_id), terms)
+        for found in self._pages.value.items if self._pages.value else ():
+            if isinstance(found, search.SpaceHit):
+                for page in found.pages:
+                    results += server_page_results(page, found.id, found.title, terms)
+            elif self._only_space is not None:
+                space_id = self._only_space.space_id
+                results += server_page_results(found, space_id, self._space_title(space_id), terms)
         return results
+
+    @property
+    def _pages(self) -> Snapshot[ListPage[search.SpaceHit | search.PageHit]]:
+        """The pages that the server found, by space unless one space is searched."""
+        return self.subscriptions.snapshot("pages")
 
     @property
     def _snapshots(self) -> list[Snapshot[Any]]:
         """The responses from which the results are made."""
-        snapshots: list[Snapshot[Any]] = [
-            self._pages,
-            self._space_pages,
-            self._link_content,
-            self.shell.workspace.spaces,
-            *self._change_requests.values(),
-        ]
-        return [*snapshots, self._organizations] if self._organization is None else snapshots
+        slots = ("pages", "link", *_STATUSES, *(("organizations",) if self._organization is None else ()))
+        return [self.shell.workspace.spaces, *map(self.subscriptions.snapshot, slots)]
 
     def _show_empty_state(self, scope_note: str, *, is_searching: bool) -> None:
         state, advice = self.rows.state, "use fewer words" if " " in self.search_text else "try another word"
@@ -430,7 +397,7 @@ class SearchScreen(Dialog[None]):
 
     def _row_of(self, hit: SearchResult) -> Row:
         right = hit.detail or (hit.location if hit.kind == "page" else "")
-        if hit.indexed is not None and hit.kind == "page" and (self._pages.error or self._space_pages.error):
+        if hit.indexed is not None and hit.kind == "page" and self._pages.error:
             right += f" · {short_age(hit.indexed.known_at)}" if hit.indexed.known_at else " · title only"
         text, marks = hit.excerpt, hit.marks
         if not text and hit.kind != "page":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
@@ -40,10 +40,11 @@ _NO_API_KEY, _KEY_REJECTED = "no API key", "API key rejected"
 
 @dataclass(eq=False)
 class _ResponseSlot:
-    """The operation of a slot, its response, and a function that ends the subscription."""
+    """The operation of a slot, its response, the snapshot shown last, and a function that ends the subscription."""
 
     op: Operation[Any]
     response: LiveResponse
+    snapshot: Snapshot[Any] = field(default_factory=Snapshot)
     leave: Callable[[], None] = lambda: None
 
 
@@ -85,7 +86,7 @@ class Subscriptions:
         # the subscription to `op` ends at once.
         live = self._connection.live
         followed = self._slots[slot] = _ResponseSlot(op, live.watched_response(op))
-        leave = live.watch(op, partial(self._show, show), rank=rank, refetch=refetch, min_items=min_items)
+        leave = live.watch(op, partial(self._show, followed, show), rank=rank, refetch=refetch, min_items=min_items)
         if self._slots.get(slot) is followed:
             followed.leave = leave
         else:
@@ -96,11 +97,12 @@ class Subscriptions:
         self._connection.subscriptions.add(self)
         self._dependencies = tuple(map(self._connection.live.watched_response, ops))
 
-    def _show(self, show: Callable[[Snapshot[T]], None], snapshot: Snapshot[T]) -> None:
+    def _show(self, slot: _ResponseSlot, show: Callable[[Snapshot[T]], None], snapshot: Snapshot[T]) -> None:
         if internals.is_being_removed(self._owner):
             return
         self._connection.update()
-        show(with_age(snapshot))
+        slot.snapshot = with_age(snapshot)
+        show(slot.snapshot)
 
     def follow_whole(
         self,
@@ -113,6 +115,10 @@ class Subscriptions:
     ) -> None:
         """Call `follow` for a list, and load the list until it is complete or has `min_items` items."""
         self.follow(slot, op, show, rank=rank, min_items=min_items)
+
+    def snapshot(self, slot: str) -> Snapshot[Any]:
+        """Return the snapshot that `slot` showed last. It is empty if the slot follows no operation."""
+        return self._slots[slot].snapshot if slot in self._slots else Snapshot()
 
     def operation(self, slot: str) -> Operation[Any] | None:
         """Return the operation that `slot` follows, else None."""

@@ -71,8 +71,6 @@ class Comparison:
         self.at: ChangeRequestRef = change_request.ref(space)
         self.sides: ComparedSides | None = None
         """Compared revisions. None while they are unknown."""
-        self.tree = Snapshot[PageTree]()
-        """Page tree of the change request, for links."""
         self.changed: tuple[ChangedPage, ...] | None = None
         """Changed pages. None while they are loading."""
         self.unlisted_count = 0
@@ -118,7 +116,7 @@ class Comparison:
             self._view.set_timer(REVIEWS_WAIT, self._stop_waiting_for_reviews)
         self._follow_changes()
         self._view.subscriptions.follow_whole("reviews", reviews_of(self.at), self._show_reviews)
-        self._view.follow("tree", content.ListPages(at=self.at), self._show_tree)
+        self._view.follow("tree", content.ListPages(at=self.at), lambda _: self._on_change())
         # A new revision of main can cause conflicts.
         self._view.shell.workspace.spaces_changed.subscribe(self._view, lambda _: self._predict_soon())
 
@@ -213,9 +211,10 @@ class Comparison:
         if self._are_reviews_current and self._is_request_current:
             self._is_opening = False
 
-    def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
-        self.tree = snapshot
-        self._on_change()
+    @property
+    def tree(self) -> Snapshot[PageTree]:
+        """Page tree of the change request, for links."""
+        return self._view.subscriptions.snapshot("tree")
 
     @property
     def head(self) -> ContentRef:

@@ -184,10 +184,6 @@ SIGNS = {
     "archived": ("✗", "$octavo-muted"),
 }
 
-_TABS = TAB_COMMANDS.with_changed("previous_section", title="Previous tab", help="Go to the previous tab").with_changed(
-    "next_section", title="Next tab", help="Go to the next tab"
-)
-
 
 def _single_request(view: RequestListScreen) -> ChangeRequest | None:
     target = view.request_target
@@ -248,15 +244,13 @@ class RequestListScreen(ListView[ChangeRequest]):
         NEW_REQUEST,
         _ADDRESS,
         PREVIEW_COMMANDS,
-        _TABS,
+        TAB_COMMANDS,
         UNSENT,
         LIST_COMMANDS,
     )
 
     def __init__(self) -> None:
         super().__init__()
-        self.lists: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
-        """Change requests by status, as loaded."""
         self.only_mine = False
         self.filters: ActiveFilters[RequestFilter] = ActiveFilters(self, self._on_filters_changed)
         self._checked_count = CHECKED_AT_ONCE
@@ -305,30 +299,35 @@ class RequestListScreen(ListView[ChangeRequest]):
             self.rows.redraw()
 
     def _show_organization(self, organization: Organization) -> None:
-        self.lists.clear()
         self.statuses.clear()
         for status in get_args(Status):
-            self.follow(status, change_requests_of(organization.id, status), partial(self._show, status))
+            op = change_requests_of(organization.id, status)
+            self.follow(status, op, partial(self._show, status))
         self.redraw_list()
 
-    def _show(self, status: str, snapshot: Snapshot[ListPage[ChangeRequest]]) -> None:
-        self.lists[status] = snapshot
+    def _show(self, status: str, _: Snapshot[ListPage[ChangeRequest]]) -> None:
         self.sections.sections = tuple(
-            Section(each.key, each.name, _count(self.lists.get(each.key))) for each in self.sections.sections
+            Section(each.key, each.name, _count(self.subscriptions.snapshot(each.key).value))
+            for each in self.sections.sections
         )
         if status == self.sections.current:
             self.redraw_list()
 
     @property
+    def _snapshot(self) -> Snapshot[ListPage[ChangeRequest]]:
+        """The response with the change requests of the tab."""
+        return self.subscriptions.snapshot(self.sections.current)
+
+    @property
     def unfiltered_requests(self) -> list[ChangeRequest]:
         """The loaded change requests of the tab. With `only_mine`, only yours."""
-        page, me = self.lists.get(self.sections.current, Snapshot()).value, self.shell.workspace.me
+        page, me = self._snapshot.value, self.shell.workspace.me
         return [each for each in (page.items if page else ()) if not self.only_mine or _is_author(me, each)]
 
     @on(SectionTabs.Switched)
     def redraw_list(self) -> None:
         self._progress = ""
-        snapshot = self.lists.get(self.sections.current, Snapshot())
+        snapshot = self._snapshot
         if snapshot.value is not None:
             items = self.unfiltered_requests
             checked = len(items) if all(each.needs is None for each in self.filters.filters) else self._checked_count
@@ -510,12 +509,10 @@ def _space_of(request: ChangeRequest) -> SpaceRef | None:
     return SpaceRef(space_id=request.space) if request.space else None
 
 
-def _count(snapshot: Snapshot[ListPage[ChangeRequest]] | None) -> int | None:
+def _count(page: ListPage[ChangeRequest] | None) -> int | None:
     """Return the number of change requests in a list. If not all are loaded, this is the count of the server. None while
     the list is loading."""
-    if snapshot is None or snapshot.value is None:
-        return None
-    return max(snapshot.value.count or 0 if snapshot.value.next else 0, len(snapshot.value.items))
+    return max(page.count or 0 if page.next else 0, len(page.items)) if page is not None else None
 
 
 def _is_author(user: User | None, request: ChangeRequest) -> bool:

@@ -52,9 +52,6 @@ class RequestPreview(VerticalScroll, can_focus=False):
         self._status_of = status_of
         self._change_request: ChangeRequest | None = None
         self._space: SpaceRef | None = None
-        self._changes: Snapshot[content.Changes] = Snapshot()
-        self._reviews: Snapshot[ListPage[Review]] = Snapshot()
-        self._requested: Snapshot[ListPage[RequestedReviewer]] = Snapshot()
         self._selection_delay = Delay(self)
 
     def compose(self) -> ComposeResult:
@@ -68,8 +65,6 @@ class RequestPreview(VerticalScroll, can_focus=False):
         """Show `change_request`. The details are loaded after `SELECTION_DELAY` seconds."""
         if self._change_request is None or self._change_request.id != change_request.id:
             self.scroll_home(animate=False)
-            self._changes, self._reviews = Snapshot(loading=True), Snapshot(loading=True)
-            self._requested = Snapshot(loading=True)
             for slot in ("summary changes", "summary reviews", "summary requested"):
                 self.view.follow(slot, None)
             self._selection_delay.start(SELECTION_DELAY, self._load)
@@ -86,21 +81,10 @@ class RequestPreview(VerticalScroll, can_focus=False):
         if self._change_request is None or self._space is None:
             return
         at = self._change_request.ref(self._space)
-        self.view.follow("summary changes", content.ListChanges(at=at, limit=1000), self._show_changes, refetch=False)
-        self.view.follow("summary reviews", reviews_of(at), self._show_reviews, refetch=False)
-        self.view.follow("summary requested", requested_of(at), self._show_requested, refetch=False)
-
-    def _show_changes(self, snapshot: Snapshot[content.Changes]) -> None:
-        self._changes = snapshot
-        self._draw()
-
-    def _show_reviews(self, snapshot: Snapshot[ListPage[Review]]) -> None:
-        self._reviews = snapshot
-        self._draw()
-
-    def _show_requested(self, snapshot: Snapshot[ListPage[RequestedReviewer]]) -> None:
-        self._requested = snapshot
-        self._draw()
+        changes = content.ListChanges(at=at, limit=1000)
+        self.view.follow("summary changes", changes, lambda _: self._draw(), refetch=False)
+        self.view.follow("summary reviews", reviews_of(at), lambda _: self._draw(), refetch=False)
+        self.view.follow("summary requested", requested_of(at), lambda _: self._draw(), refetch=False)
 
     def status_changed(self, request_id: str) -> None:
         """Draw the preview again if it shows the change request with this ID."""
@@ -148,25 +132,27 @@ class RequestPreview(VerticalScroll, can_focus=False):
 
     def _changed_lines(self) -> list[Content]:
         heading = Content.styled("PAGES", "bold $octavo-muted")
-        if self._changes.value is None:
-            notice = str(self._changes.error) if self._changes.error else "…"
+        snapshot: Snapshot[content.Changes] = self.view.subscriptions.snapshot("summary changes")
+        if snapshot.value is None:
+            notice = str(snapshot.error) if snapshot.error else "…"
             return [heading, Content.styled(notice, "$octavo-muted"), Content("")]
         styles = {"+": "$success", "−": "$error", "→": "$warning", "~": "$primary"}
-        changes = self._changes.value.changes
+        changes = snapshot.value.changes
         lines = [
             Content.assemble((sign_of(each), styles[sign_of(each)]), " ", title_of(each))
             for each in changes[:MAX_PAGES]
         ]
-        if more := len(changes) - len(lines) + count_unlisted(self._changes.value):
+        if more := len(changes) - len(lines) + count_unlisted(snapshot.value):
             lines.append(Content.styled(f"  and {more} more", "$octavo-muted"))
         if not lines:
             lines = [Content.styled("No changes yet.", "$octavo-muted")]
         return [heading, *lines, Content("")]
 
     def _review_lines(self) -> list[Content]:
-        reviews = self._reviews.value.items if self._reviews.value else ()
-        current = [review for review in reviews if not review.outdated]
-        requested = self._requested.value.items if self._requested.value else ()
+        reviews: ListPage[Review] | None = self.view.subscriptions.snapshot("summary reviews").value
+        current = [review for review in (reviews.items if reviews else ()) if not review.outdated]
+        reviewers: ListPage[RequestedReviewer] | None = self.view.subscriptions.snapshot("summary requested").value
+        requested = reviewers.items if reviewers else ()
         if not current and not requested:
             return []
         change_request = self._change_request

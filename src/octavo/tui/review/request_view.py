@@ -71,8 +71,6 @@ class RequestHead:
 
     def __init__(self, view: View, comparison: Comparison, threads: DiffThreads, pages: ChangedTree) -> None:
         self._view, self._comparison, self._threads, self._pages = view, comparison, threads, pages
-        self._requested: tuple[RequestedReviewer, ...] = ()
-        self._contributors: tuple[Contributor, ...] = ()
         self._drawn_pending: tuple[OutboxEntry, ...] = ()
         """Pending comments when the first line was last drawn. If they differ, the line is drawn again."""
         self._changed_since: dict[str, int] = {}
@@ -81,18 +79,9 @@ class RequestHead:
     def start(self) -> None:
         """Follow the requested reviewers and the contributors."""
         at = self._comparison.at
-        self._view.subscriptions.follow_whole("requested", requested_of(at), self._show_requested)
-        self._view.subscriptions.follow_whole(
-            "contributors", change_requests.ListContributors(at=at), self._show_contributors
-        )
-
-    def _show_requested(self, snapshot: Snapshot[ListPage[RequestedReviewer]]) -> None:
-        self._requested = snapshot.value.items if snapshot.value else ()
-        self.draw()
-
-    def _show_contributors(self, snapshot: Snapshot[ListPage[Contributor]]) -> None:
-        self._contributors = snapshot.value.items if snapshot.value else ()
-        self.draw()
+        contributors = change_requests.ListContributors(at=at)
+        self._view.subscriptions.follow_whole("requested", requested_of(at), lambda _: self.draw())
+        self._view.subscriptions.follow_whole("contributors", contributors, lambda _: self.draw())
 
     def show_reviews(self, *, renew: bool = False) -> None:
         """Draw the reviews, and count the pages that changed after each. With `renew`, count all again, because the
@@ -154,8 +143,16 @@ class RequestHead:
         head = request_status.first_line(change_request, space.title if space else "", signs, width)
         view.query_one("#head", ChangingText).update(head)
         me = view.shell.workspace.me.id if view.shell.workspace.me is not None else ""
-        people = comparison.reviews, self._requested, self._contributors
-        people_text = request_status.reviewer_list(change_request, *people, self._changed_since, me)
+        requested: ListPage[RequestedReviewer] | None = view.subscriptions.snapshot("requested").value
+        contributors: ListPage[Contributor] | None = view.subscriptions.snapshot("contributors").value
+        people_text = request_status.reviewer_list(
+            change_request,
+            comparison.reviews,
+            requested.items if requested else (),
+            contributors.items if contributors else (),
+            self._changed_since,
+            me,
+        )
         view.query_one("#standing", ChangingText).update(people_text)
         self.show_position()
 
