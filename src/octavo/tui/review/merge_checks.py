@@ -21,7 +21,6 @@ from octavo.api.safety import safe_line
 from octavo.api.sites import Site
 from octavo.api.spaces import Space
 from octavo.data.live import Live
-from octavo.data.loaders import find_page, get_page_source, page_markdown
 from octavo.data.queries import UNDECIDED, open_threads_of, reviews_of
 from octavo.data.writes.change_request_kinds import MergeBasis
 from octavo.documents.page_trees import DuplicatePage, find_duplicates, title_of
@@ -321,7 +320,8 @@ async def predict_conflicts(
     candidates = await asyncio.to_thread(_pages_to_read, (base, theirs, ours), changed_ids)
     texts = dict.fromkeys(candidates, ("", "", ""))
     read = candidates[:MAX_PREDICTED_PAGES]
-    texts.update(zip(read, await asyncio.gather(*(_texts(live, sides, page) for page in read)), strict=True))
+    old, new, own = await asyncio.gather(*(merge_effects.load_texts(live, ref, read) for ref in sides))
+    texts |= {page: (old.get(page, ""), new.get(page, ""), own.get(page, "")) for page in read}
     merged = await asyncio.to_thread(_predict_merge, (base, theirs, ours), texts)
     duplicates = await asyncio.to_thread(find_duplicates, theirs.pages, merged.pages)
     unread = len(candidates) - len(read)
@@ -368,11 +368,6 @@ async def load_revision(live: Live, at: ContentRef) -> content.Revision:
     op = content.Get(at=at)
     revision: content.Revision = await (live.cached_or_fetch(op) if isinstance(at, RevisionRef) else live.fetch(op))
     return revision
-
-
-async def _texts(live: Live, sides: tuple[ContentRef, ...], page_id: str) -> tuple[str, str, str]:
-    old, theirs, ours = await asyncio.gather(*(find_page(live, get_page_source(ref, page_id)) for ref in sides))
-    return page_markdown(old), page_markdown(theirs), page_markdown(ours)
 
 
 def _state(change_request: ChangeRequest) -> Fact:

@@ -7,7 +7,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from urllib.parse import unquote
 
 from octavo.api import content, links, redirects, sites
@@ -63,6 +63,17 @@ class MergeTrees:
     old_tree: PageTree
     new_tree: PageTree
 
+    @cached_property
+    def titles(self) -> dict[str, str]:
+        """Titles of the pages after the merge, by ID."""
+        return {page.id: page.title or "Untitled" for page in self.new_tree.walk()}
+
+
+async def load_texts(live: Live, at: ContentRef, pages: Sequence[str]) -> dict[str, str]:
+    """Return the Markdown of the pages that exist in `at`, by ID. Raises ApiError."""
+    found = await asyncio.gather(*(find_page(live, get_page_source(at, page)) for page in pages))
+    return {page.id: page_markdown(page) for page in found if page is not None}
+
 
 async def check_links(live: Live, at: ChangeRequestRef, trees: MergeTrees, pages: Sequence[str]) -> tuple[Fact, ...]:
     """Return the row about links that the change request breaks. `pages` has the IDs of the changed pages."""
@@ -93,16 +104,13 @@ def _target_url(link: links.Link) -> str:
 
 async def _check_links_by_reading(live: Live, trees: MergeTrees, pages: Sequence[str]) -> tuple[Fact, ...]:
     """Return the row about broken links, found by reading the changed pages. For servers that do not list links."""
-    existing_ids = {page.id for page in trees.new_tree.walk()}
-    existing = [page for page in pages if page in existing_ids]
+    existing = [page for page in pages if page in trees.titles]
     read = existing[:MAX_CHECKED_PAGES]
-    texts = await asyncio.gather(*(find_page(live, get_page_source(trees.after, page)) for page in read))
-    context = LinkContext(trees.new_tree, trees.after)
-    sources = {page.id: page_markdown(page) for page in texts if page is not None}
-    broken = await asyncio.to_thread(_broken_links, context, sources)
+    context, texts = LinkContext(trees.new_tree, trees.after), await load_texts(live, trees.after, read)
+    broken = await asyncio.to_thread(_broken_links, context, texts)
     unread_count = len(existing) - len(read)
     unread = f", {short_texts.plural(unread_count, 'page')} not checked" if unread_count else ""
-    deleted = sum(page.id not in existing_ids for page in trees.old_tree.walk())
+    deleted = sum(page.id not in trees.titles for page in trees.old_tree.walk())
     if deleted:
         unread += f", links to {short_texts.plural(deleted, 'deleted page')} not checked"
     if broken:
@@ -151,14 +159,10 @@ def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
 
 async def check_images(live: Live, trees: MergeTrees, changed: Sequence[str]) -> tuple[Fact, ...]:
     """Return the row of the new images without alternative text. Empty if the pages that are read have none."""
-    titles = {page.id: page.title or "Untitled" for page in trees.new_tree.walk()}
-    read = [page for page in changed if page in titles][:MAX_CHECKED_PAGES]
-    sides = [
-        await asyncio.gather(*(find_page(live, get_page_source(ref, page)) for page in read))
-        for ref in (trees.after, trees.before)
-    ]
-    texts = [{page.id: page_markdown(page) for page in side if page is not None} for side in sides]
-    images = [f"{name} on {titles[page]}" for name, page in await asyncio.to_thread(_images_without_text, *texts)]
+    read = [page for page in changed if page in trees.titles][:MAX_CHECKED_PAGES]
+    texts = [await load_texts(live, ref, read) for ref in (trees.after, trees.before)]
+    found = await asyncio.to_thread(_images_without_text, *texts)
+    images = [f"{name} on {trees.titles[page]}" for name, page in found]
     if not images:
         return ()
     text = f"{short_texts.plural(len(images), 'new image')} without alternative text: {list_first_names(images)}"
@@ -190,17 +194,13 @@ async def check_reverts(
     if change_request.revision_initial in (None, change_request.base):
         return ()  # The change request was never updated from main, or its first revision is unknown.
     started = at.revision_ref(change_request.revision_initial or "")
-    titles = {page.id: page.title or "Untitled" for page in trees.new_tree.walk()}
-    read = [page for page in changed if page in titles][:MAX_CHECKED_PAGES]
+    read = [page for page in changed if page in trees.titles][:MAX_CHECKED_PAGES]
     try:
-        sides = [
-            await asyncio.gather(*(find_page(live, get_page_source(ref, page)) for page in read))
-            for ref in (started, trees.before, trees.after)
-        ]
+        sides = [await load_texts(live, ref, read) for ref in (started, trees.before, trees.after)]
     except (NotFound, Forbidden):
         return ()
-    counts = [_count_reverted_lines(*map(page_markdown, each)) for each in zip(*sides, strict=True)]
-    reverted = [titles[page] for page, count in zip(read, counts, strict=True) if count]
+    counts = [_count_reverted_lines(*(side.get(page, "") for side in sides)) for page in read]
+    reverted = [trees.titles[page] for page, count in zip(read, counts, strict=True) if count]
     if not reverted:
         return ()
     lines = f"{short_texts.plural(sum(counts), 'line')} that changed in main after this change request was created"
@@ -228,25 +228,15 @@ class PagesWithMarkers:
 
 async def find_markers_in(live: Live, trees: MergeTrees, changed: Sequence[str]) -> PagesWithMarkers:
     """Find the changed pages with new conflict markers. Raises ApiError."""
-    pages = {page.id: page.title or "Untitled" for page in trees.new_tree.walk()}
-    existing = [page for page in changed if page in pages]
-    read = existing[:MAX_MARKER_PAGES]
-    contents = await asyncio.gather(*(find_page(live, get_page_source(trees.after, page)) for page in read))
-    with_markers = [page for page in contents if page is not None and _count_markers(page)]
+    existing = [page for page in changed if page in trees.titles]
+    texts = await load_texts(live, trees.after, existing[:MAX_MARKER_PAGES])
+    counts = {page: count for page, text in texts.items() if (count := len(find_markers(text)))}
     # Markers that the page had before are part of the text, for example on a page about Git.
-    pages_before = await asyncio.gather(
-        *(find_page(live, get_page_source(trees.before, page.id)) for page in with_markers)
+    old_texts = await load_texts(live, trees.before, [*counts])
+    titles = (
+        trees.titles[page] for page, count in counts.items() if count > len(find_markers(old_texts.get(page, "")))
     )
-    titles = tuple(
-        pages[new.id]
-        for new, old in zip(with_markers, pages_before, strict=True)
-        if _count_markers(new) > _count_markers(old)
-    )
-    return PagesWithMarkers(titles, len(existing) - len(read))
-
-
-def _count_markers(page: Page | None) -> int:
-    return len(find_markers(page_markdown(page)))
+    return PagesWithMarkers(tuple(titles), len(existing[MAX_MARKER_PAGES:]))
 
 
 # Publication
