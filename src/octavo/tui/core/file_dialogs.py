@@ -8,13 +8,12 @@ import asyncio
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import aclosing, suppress
+from contextlib import ExitStack, aclosing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, BinaryIO, Literal, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from octavo.api import pdf
@@ -93,28 +92,20 @@ async def save(path: Path, chunks: AsyncIterator[bytes], *, replace: bool = Fals
     """
     if not replace and await asyncio.to_thread(os.path.lexists, path):
         raise _exists_error(path)
-    temporary_files: list[tuple[int, str]] = []
+    size, temporary = 0, path.with_name(f".octavo-{os.urandom(6).hex()}.part")
     try:
         try:
-            await _run_to_completion(
-                lambda: temporary_files.append(tempfile.mkstemp(dir=path.parent, prefix=".octavo-", suffix=".part"))
-            )
-            handle, temporary = temporary_files[0]
-            size, buffer = 0, bytearray()
-            async for chunk in chunks:
-                buffer += chunk
-                size += len(chunk)
-                if len(buffer) >= _CHUNK_BYTES:
-                    await _run_to_completion(partial(_write_all, handle, bytes(buffer)))
-                    buffer.clear()
-            await _run_to_completion(partial(_write_all, handle, bytes(buffer)))
-            await _run_to_completion(partial(os.fsync, handle))
+            with ExitStack() as opened:
+                # On the stack, the file is closed even if this task is canceled meanwhile.
+                file = await _run_to_completion(lambda: opened.enter_context(_new_file(temporary)))
+                async for chunk in chunks:
+                    size += len(chunk)
+                    await _run_to_completion(partial(file.write, chunk))
+                await _run_to_completion(file.flush)
+                await _run_to_completion(partial(os.fsync, file))
             await _run_to_completion(partial(_move_into_place, temporary, path, replace))
         finally:
-            for handle, temporary in temporary_files:
-                os.close(handle)
-                with suppress(FileNotFoundError):
-                    os.unlink(temporary)
+            temporary.unlink(missing_ok=True)
     except OSError as error:
         if isinstance(error, FileNotSaved):
             raise
@@ -131,19 +122,16 @@ async def save_folder(path: Path, files: AsyncIterator[tuple[tuple[str, ...], by
     if await asyncio.to_thread(os.path.lexists, path):
         raise _exists_error(path)
     path_counts: dict[tuple[str, ...], int] = {}
-    temporary_folders: list[str] = []
+    temporary = path.with_name(f".octavo-{os.urandom(6).hex()}")
     try:
         try:
-            await _run_to_completion(
-                lambda: temporary_folders.append(tempfile.mkdtemp(dir=path.parent, prefix=".octavo-"))
-            )
+            await _run_to_completion(partial(temporary.mkdir, 0o700))
             async for segments, content in files:
                 safe_path = _unused_path(tuple(safe_name(step) for step in segments), path_counts)
-                await _run_to_completion(partial(_write, Path(temporary_folders[0], *safe_path), content))
-            await _run_to_completion(partial(os.rename, temporary_folders[0], path))
+                await _run_to_completion(partial(_write, temporary.joinpath(*safe_path), content))
+            await _run_to_completion(partial(os.rename, temporary, path))
         finally:
-            for folder in temporary_folders:
-                await _run_to_completion(partial(shutil.rmtree, folder, ignore_errors=True))
+            await _run_to_completion(partial(shutil.rmtree, temporary, ignore_errors=True))
     except OSError as error:
         raise FileNotSaved(f"Could not write {path}: {error.strerror or error}. Choose another location.") from error
     return len(path_counts)
@@ -180,27 +168,19 @@ def _write(path: Path, content: bytes) -> None:
     path.write_bytes(content)
 
 
-def _write_all(handle: int, content: bytes) -> None:
-    rest = memoryview(content)
-    while rest:
-        rest = rest[os.write(handle, rest) :]
+def _new_file(path: Path) -> BinaryIO:
+    """Create a file that only its owner can read. Raises FileExistsError if the file exists."""
+    return open(path, "xb", _CHUNK_BYTES, opener=lambda name, flags: os.open(name, flags, 0o600))
 
 
-def _move_into_place(temporary: str, path: Path, replace: bool) -> None:
+def _move_into_place(temporary: Path, path: Path, replace: bool) -> None:
     """Rename the written file to `path`. Without `replace`, raise FileExists if another program has created a file."""
-    if replace:
-        os.replace(temporary, path)
-        return
-    try:
-        os.link(temporary, path)
-    except FileExistsError:
-        raise _exists_error(path) from None
-    except OSError:  # a file system without links: reserve the name with an empty file, then replace the empty file
+    if not replace:
         try:
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            _new_file(path).close()  # Reserves the name.
         except FileExistsError:
             raise _exists_error(path) from None
-        os.replace(temporary, path)
+    os.replace(temporary, path)
 
 
 def _exists_error(path: Path) -> FileExists:

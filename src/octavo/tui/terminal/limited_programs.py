@@ -10,7 +10,6 @@ import asyncio
 import json
 import os
 import selectors
-import shutil
 import signal
 import sys
 import tempfile
@@ -309,15 +308,11 @@ async def run_linter(linter: Linter, path: str, text: str, seconds: float = SECO
 
 def _run_in_temporary_folder(linter: Linter, path: str, text: str, seconds: float, cancelled: Event) -> LinterOutput:
     try:
-        folder = Path(tempfile.mkdtemp(prefix="octavo-linter-"))  # With mode 0700: others cannot read it.
+        # With mode 0700: others cannot read the folder.
+        with tempfile.TemporaryDirectory(prefix="octavo-linter-", ignore_cleanup_errors=True) as folder:
+            return _run(linter, Path(folder), path, text, monotonic() + seconds, cancelled)
     except OSError as error:
         raise start_failure(linter.name, linter.command[0], error, "Set linter.command") from None
-    try:
-        return _run(linter, folder, path, text, monotonic() + seconds, cancelled)
-    except OSError as error:
-        raise start_failure(linter.name, linter.command[0], error, "Set linter.command") from None
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _run(linter: Linter, folder: Path, path: str, text: str, deadline: float, cancelled: Event) -> LinterOutput:
