@@ -30,7 +30,7 @@ from octavo.tui.core.list_view import (
 )
 from octavo.tui.core.session import with_unsent_mark
 from octavo.tui.core.shell import Shell
-from octavo.tui.core.view import report_missing_parts
+from octavo.tui.core.view import report_missing_threads
 from octavo.tui.core.workspace import PENDING
 from octavo.tui.render.threads import WORD_CHANGES, WORD_MARKS
 from octavo.tui.terminal.textual_internals import is_whole
@@ -248,7 +248,7 @@ class CommentsScreen(ListView[Thread]):
                 self._initial_row = self.rows.key
             self._is_complete = not self.threads.is_loading
         self._select_failed(self._failed_writes)
-        report_missing_parts(self.rows, "threads", self.threads.snapshots)
+        report_missing_threads(self.rows, self.threads.snapshots)
         self._show_status()
         self._draw_thread()
 

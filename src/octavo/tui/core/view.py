@@ -280,19 +280,19 @@ def shorten_path(crumbs: str, width: int) -> str:
 T = TypeVar("T")
 
 
-def report_missing_parts(rows: RowList[Any], items_name: str, snapshots: Sequence[Snapshot[Any]]) -> None:
-    """Show in `rows` that some responses for the list are missing, incomplete or failed."""
+def report_missing_threads(rows: RowList[Any], snapshots: Sequence[Snapshot[Any]]) -> None:
+    """Show in `rows` that some responses with threads are missing, incomplete or failed."""
     failed = [each.error for each in snapshots if each.error is not None]
     if rows.counts.loaded and failed and all(isinstance(each, NotSent) for each in failed):
         oldest = min((each.fetched_at for each in snapshots if each.fetched_at is not None), default=None)
         missing = sum(each.value is None for each in snapshots)
-        suffix = f" · some {items_name} not loaded yet" if missing else ""
+        suffix = " · some threads not loaded yet" if missing else ""
         rows.state.show_age(f"{offline_since(oldest)}{suffix}")
     elif failed:
         suffix = f" (and {plural(len(failed) - 1, 'more error')})" if len(failed) > 1 else ""
-        rows.state.fail(f"Could not load some {items_name}", f"{failed[0]}{suffix}")
+        rows.state.fail("Could not load some threads", f"{failed[0]}{suffix}")
     elif any(each.value is None for each in snapshots):
-        rows.state.show_loading(items_name)
+        rows.state.show_loading("threads")
     else:
         rows.state.show_unreadable(sum(getattr(each.value, "unreadable", 0) for each in snapshots))
 

@@ -150,7 +150,6 @@ class WriteQueue:
         sending: Coroutine[Any, Any, SendResult[tuple[OutboxEntry, ...]]],
         *,
         message: str,
-        on_success: Callable[[], None] | None = None,
     ) -> None:
         """Submit a review with its pending comments after the undo delay, and show `message`. `sending` returns the
         entries of the outbox."""
@@ -164,8 +163,6 @@ class WriteQueue:
                 self._add_step(WriteGroup(tuple(entry.id for entry in entries), entries[0].review))
         delay = self._undo_seconds
         app.say(message, seconds=max(delay, NOTICE_SECONDS), undo=delay > 0)
-        if on_success is not None and not app.is_ending:
-            on_success()
 
     @_in_background
     async def send(

@@ -82,7 +82,8 @@ def value_errors(page: Page, tree: PageTree, values: Mapping[str, str]) -> dict[
         if not _SLUG.fullmatch(slug):
             errors["slug"] = "Use only letters, digits, and hyphens. Example: first-steps"
         elif twin := next(
-            (sibling for sibling in _siblings(tree, page) if fold(sibling.slug or "") == fold(slug)), None
+            (each for each in tree.siblings(page.id) if each.id != page.id and fold(each.slug or "") == fold(slug)),
+            None,
         ):
             errors["slug"] = f"“{twin.title or 'Untitled'}” at this level already uses this slug."
     if icon and "icon" not in errors:
@@ -109,12 +110,6 @@ def _is_emoji(value: str) -> bool:
     if character.endswith("\N{COMBINING ENCLOSING KEYCAP}"):
         return len(character) <= 3
     return all(ord(each) > 0xA8 and not each.isspace() and not each.isalpha() for each in character)
-
-
-def _siblings(tree: PageTree, page: Page) -> list[Page]:
-    trail = tree.path_to(page.id)
-    pages = trail[-2].pages if len(trail) > 1 else tree.pages
-    return [each for each in pages if each.id != page.id]
 
 
 def to_draft(page: Page, values: Mapping[str, str]) -> str:

@@ -306,9 +306,9 @@ class DiffContents(Contents):
         """Units of the diff of the page under the cursor."""
         return self.shown_diff
 
-    def why_one_page_only(self, action: str) -> str | None:
-        """Return why a command for a single page is disabled. None if it is enabled. `action` begins the sentence, as
-        in “The source diff shows”."""
+    @property
+    def why_no_source(self) -> str | None:
+        """Reason why the source diff is not available. None if it is."""
         return None
 
     # Selectable blocks and threads

@@ -552,7 +552,7 @@ LAYOUT: Commands[DiffNavigation] = Commands(
                 run=lambda _, diff: diff.switch_layout(), why_not=lambda _, diff: diff.contents.why_no_other_layout, shown=False, key_display="|"),
         Command("source", "backslash", "Source", "Switch between rendered and source diff",
                 run=lambda _, diff: diff.toggle_source(), shown=False,
-                why_not=lambda _, diff: diff.contents.why_one_page_only("The source diff shows")),
+                why_not=lambda _, diff: diff.contents.why_no_source),
     ),
     find=lambda view: view.navigation,
 )  # fmt: skip

@@ -91,8 +91,9 @@ class ScrollContents(DiffContents):
         left_out = [each for each in self.sections if each.is_folded or each.is_missing]
         return plural(len(left_out), "page") if left_out else ""
 
-    def why_one_page_only(self, action: str) -> str | None:
-        return f"{action} only one page. Press v to show one page at a time first."
+    @property
+    def why_no_source(self) -> str | None:
+        return "The source diff shows only one page. Press v to show one page at a time first."
 
     def take_units(self) -> Sequence[DiffUnit]:
         self.starts, self._shown_sections = self.built_starts, self._built_sections
