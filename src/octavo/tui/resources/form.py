@@ -74,6 +74,7 @@ FORM_COMMANDS: Commands[FormDialog] = Commands(
 class FormDialog(Dialog[None]):
     """The dialog of a form. `FormState` sends the form, even after the dialog was closed."""
 
+    SCROLLED: ClassVar[str] = ".form--body"
     CONTEXT: ClassVar[str] = "form"
     HELP: ClassVar[str] = (
         "Fill in the form. Only changed fields, marked with +, are sent. "
@@ -142,14 +143,6 @@ class FormDialog(Dialog[None]):
     def on_unmount(self) -> None:
         self._shell.exit_callbacks.discard(self.state.save_draft_now)
 
-    def on_resize(self) -> None:
-        self.call_after_refresh(self._limit_height)
-
-    def _limit_height(self) -> None:
-        """Limit the height of the fields, so that the message and the buttons stay visible on a low screen."""
-        for fields_container in self.query(".form--body"):
-            self.limit_height(fields_container)
-
     # Text of the fields
 
     @on(Input.Changed)
@@ -195,7 +188,7 @@ class FormDialog(Dialog[None]):
         self._show_hint()
         self.query_one(DialogFrame).set_border_texts(self.state.form.title, self._footer)
         self.refresh_bindings()
-        self.call_after_refresh(self._limit_height)
+        self.call_after_refresh(self.limit_height)
 
     @property
     def _footer(self) -> str:

@@ -97,6 +97,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
     """
 
     CSS_PATH = dialog_styles(__file__, "confirm.tcss")
+    SCROLLED: ClassVar[str] = ".confirm--body"
     CONTEXT: ClassVar[str] = "confirm dialog"
     HELP: ClassVar[str] = "This dialog shows what an action will change. Press y to confirm, or n or esc to cancel."
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CONFIRM,)
@@ -220,7 +221,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         word_input = self.query_one("#typed", LineInput)
         word_input.display = bool(self._word) and not self._blocked
         self._show_state()
-        self.call_after_refresh(self._limit_height)
+        self.call_after_refresh(self.limit_height)
 
     def require_reading(self) -> None:
         """Disable the confirm key for `READ_SECONDS`, because new content was shown just now. A dialog with a word to type
@@ -239,16 +240,6 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         if self._content_time is None or self._word:
             return False
         return 0 <= (short_texts.clock() - self._content_time).total_seconds() < READ_SECONDS
-
-    def on_resize(self) -> None:
-        self.call_after_refresh(self._limit_height)
-
-    def _limit_height(self) -> None:
-        """Limit the height of the body to the screen, so that the buttons stay visible."""
-        if not self._is_active:
-            return  # the dialog was closed before this refresh
-        self.limit_height(self.query_one(".confirm--body"))
-        self.call_after_refresh(self.refresh_bindings)  # whether the body scrolls is known only after the layout
 
     @property
     def _is_active(self) -> bool:

@@ -74,6 +74,9 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
     """True if closing a screen that was opened from this dialog returns to the dialog."""
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss"]
 
+    SCROLLED: ClassVar[str] = ""
+    """Selector of the part that scrolls if the screen is low. Empty if the dialog has no such part."""
+
     body: Callable[[], Iterable[Widget]]
     """Returns the widgets of the dialog. Defined by each subclass."""
     _late_result: tuple[ScreenResultType | None, ...] = ()
@@ -122,12 +125,17 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
         if self._late_result:
             self.dismiss(*self._late_result)
 
-    def limit_height(self, body: Widget) -> None:
-        """Limit the height of `body` to the screen, so that the other widgets in the box stay visible."""
-        frame = self.query_one(DialogFrame)
-        others = [child for child in frame.children if child is not body]
-        used_height = sum(other.outer_size.height + other.styles.margin.height for other in others)
-        body.styles.max_height = max(3, self.size.height - used_height - 4)
+    @on(Resize)
+    def _on_resized(self) -> None:
+        self.call_after_refresh(self.limit_height)
+
+    def limit_height(self) -> None:
+        """Limit the height of the part that scrolls, so that the other widgets in the box stay visible."""
+        for part in self.query(self.SCROLLED) if self.SCROLLED else ():
+            others = [child for child in self.query_one(DialogFrame).children if child is not part]
+            used_height = sum(other.outer_size.height + other.styles.margin.height for other in others)
+            part.styles.max_height = max(3, self.size.height - used_height - 4)
+            self.call_after_refresh(self.refresh_bindings)  # Whether the part scrolls is known only after the layout.
 
     @property
     def hidden_keys(self) -> frozenset[str]:
