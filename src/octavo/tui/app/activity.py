@@ -235,10 +235,6 @@ class ActivityScreen(Dialog[None]):
         about = f"{short_quote(entry.facts.text)} on {entry.context}" if starts_thread else entry.context
         return " ".join(filter(None, (about, f"in {space.title}" if space is not None else "")))
 
-    def _delay_reason(self, entry: OutboxEntry) -> str:
-        """Return the reason why a change is not sent yet, as a sentence. Empty if nothing delays it."""
-        return self.shell.session.outbox.other_account_reason(entry) or entry.reason or self._awaited_step(entry)
-
     def _awaited_step(self, entry: OutboxEntry) -> str:
         """Return the cause for which a queued change waits, as a sentence: another change or the connection. Empty if the
         change does not wait."""
@@ -285,13 +281,9 @@ class ActivityScreen(Dialog[None]):
         text = ""
         match item:
             case OutboxEntry():
-                about = self._context_of(item)
-                text = " ".join(
-                    filter(
-                        None,
-                        (self._delay_reason(item), f"{about[:1].upper()}{about[1:]}." if about else ""),
-                    )
-                )
+                about, outbox = self._context_of(item), self.shell.session.outbox
+                delay_reason = outbox.other_account_reason(item) or item.reason or self._awaited_step(item)
+                text = " ".join(filter(None, (delay_reason, f"{about[:1].upper()}{about[1:]}." if about else "")))
             case UnsentFile() | InvalidSetting():
                 text = item.sentence
             case OfflineSpace():

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from rich.segment import Segment
-from rich.style import Style
 from textual.events import Click, Resize
 from textual.geometry import Size
 from textual.message import Message
@@ -290,8 +289,9 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
     def _message_lines(self, message: Comment | Reply, width: int, *, is_new: bool) -> list[Line]:
         styles, is_reply = self._line_styles, isinstance(message, Reply)
         indent = 3 if is_reply else 0
-        state_sign, state_style = self._status_symbol()
-        sign = Piece(f"{styles.glyphs.reply} ", styles.note) if is_reply else Piece(f"{state_sign} ", state_style)
+        is_open, glyphs = self.comment is None or self.comment.is_open, styles.glyphs
+        state_sign, state_style = (glyphs.dot, styles.note) if is_open else (glyphs.yes, styles.success)
+        sign = Piece(f"{glyphs.reply} ", styles.note) if is_reply else Piece(f"{state_sign} ", state_style)
         age = self.shell.workspace.sending_status(message.id) or long_age(message.posted_at)
         age_label = f" · {age}" if age else ""
         edited = " · edited" if message.edited_at else ""
@@ -357,11 +357,6 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         keys = [Piece("c", styles.accent), Piece(" continue   ", styles.muted)] if drafts[0].kind == "reply" else []
         keys += [Piece("ctrl+x", styles.accent), Piece(" discard", styles.muted)]
         return [*lines, Line([Piece("   "), *keys]), Line([])]
-
-    def _status_symbol(self) -> tuple[str, Style]:
-        """Return the symbol for the status of the thread, open or resolved, and its style."""
-        styles, is_open = self._line_styles, self.comment is None or self.comment.is_open
-        return (styles.glyphs.dot, styles.note) if is_open else (styles.glyphs.yes, styles.success)
 
     def _foot_lines(self) -> list[Line]:
         return [] if self.comment is None else [*self._draft_lines, *self._reply_status_lines()]

@@ -75,7 +75,8 @@ class SpaceThreads:
                 drafts_in=self.drafts_in,
             )
         if self._refresh_error:
-            side_panel.show_threads_error(self._refresh_error, is_loaded=self._are_loaded)
+            verb = "refresh" if self._are_loaded else "load"
+            side_panel.threads.state.fail(f"Could not {verb} the threads", self._refresh_error)
 
     @property
     def _why_no_comment(self) -> str | None:

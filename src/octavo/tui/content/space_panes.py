@@ -168,13 +168,6 @@ class SidePanel(Vertical):
         self.threads.can_focus = bool(threads)
         self.threads.show(threads)
 
-    def show_threads_error(self, sentence: str, *, is_loaded: bool) -> None:
-        """Show that the threads could not be loaded, or not refreshed. `is_loaded` is True if older threads are
-        shown."""
-        self.threads.state.fail(
-            "Could not refresh the threads" if is_loaded else "Could not load the threads", sentence
-        )
-
     def _draw_thread(self, thread: Comment) -> Row:
         age = self.shell.workspace.sending_status(thread.id) or short_age(thread.posted_at)
         text = one_line_text(thread.body.text)

@@ -75,12 +75,7 @@ def _choice_command(name: str, keys: str, title: str, help: str, kind: ChoiceKin
     )
 
 
-def _open_outside(app: Shell, view: ConflictsScreen) -> None:
-    confirm_link(app, view.source.change_request.urls.app or "", text=view.source.change_request.title)
-
-
-def _why_not_outside(_: Shell, view: ConflictsScreen) -> str | None:
-    return None if view.source.change_request.urls.app else "The server did not return a link to this change request."
+_NO_LINK = "The server did not return a link to this change request."
 
 
 CONFLICT_COMMANDS: Commands[ConflictsScreen] = Commands(
@@ -100,7 +95,9 @@ CONFLICT_COMMANDS: Commands[ConflictsScreen] = Commands(
                 why_not=lambda _, view: view.why_no_moved_text(), shown=False),
         Command("next_page", "J", "Next page", "Go to the next page with conflicts", run=lambda _, view: view.move_row(1), shown=False),
         Command("previous_page", "K", "Previous page", "Go to the previous page with conflicts", run=lambda _, view: view.move_row(-1), shown=False),
-        Command("browser", "o", "Open in browser", "Open the change request in the browser", run=_open_outside, why_not=_why_not_outside, shown=False),
+        Command("browser", "o", "Open in browser", "Open the change request in the browser", shown=False,
+                run=lambda app, view: confirm_link(app, view.source.change_request.urls.app or "", text=view.source.change_request.title),
+                why_not=lambda _, view: None if view.source.change_request.urls.app else _NO_LINK),
         Command("up", "escape", "Back", "Go back and keep your choices", run=lambda _, view: view.go_up_or_back(), shown=False),
     ),
 )  # fmt: skip
@@ -134,7 +131,7 @@ class ConflictsScreen(View):
 
     def __init__(self, source: ConflictSource) -> None:
         super().__init__()
-        self.source = source
+        self.source: ConflictSource = source
         self._open_conflicts: OpenConflicts | None = None
         self._is_sending = False
 

@@ -17,7 +17,6 @@ from octavo.api.change_requests import ChangeRequest, ListOfOrganization, Status
 from octavo.api.folding import fold
 from octavo.api.operation import ListPage, Model, SpaceRef
 from octavo.api.organizations import Organization
-from octavo.api.users import User
 from octavo.data.drafts import UnsentText
 from octavo.data.live import Snapshot
 from octavo.data.queries import change_requests_of
@@ -138,7 +137,12 @@ _REVIEW_FILTERS = (
     RequestFilter("Review", "approved", lambda _, status: bool(status.approved), "reviews"),
     RequestFilter("Review", "approval outdated", lambda _, status: bool(status.outdated_approvals), "reviews"),
     RequestFilter("Review", "changes requested", lambda _, status: bool(status.changes_requested), "reviews"),
-    RequestFilter("Review", "not reviewed", lambda _, status: not status.is_reviewed, "reviews"),
+    RequestFilter(
+        "Review",
+        "not reviewed",
+        lambda _, status: not (status.approved or status.outdated_approvals or status.changes_requested),
+        "reviews",
+    ),
 )
 
 
@@ -322,7 +326,12 @@ class RequestListScreen(ListView[ChangeRequest]):
     def unfiltered_requests(self) -> list[ChangeRequest]:
         """The loaded change requests of the tab. With `only_mine`, only yours."""
         page, me = self._snapshot.value, self.shell.workspace.me
-        return [each for each in (page.items if page else ()) if not self.only_mine or _is_author(me, each)]
+        items = page.items if page else ()
+        if not self.only_mine:
+            return list(items)
+        return [
+            each for each in items if me is not None and each.created_by is not None and each.created_by.id == me.id
+        ]
 
     @on(SectionTabs.Switched)
     def redraw_list(self) -> None:
@@ -513,7 +522,3 @@ def _count(page: ListPage[ChangeRequest] | None) -> int | None:
     """Return the number of change requests in a list. If not all are loaded, this is the count of the server. None while
     the list is loading."""
     return max(page.count or 0 if page.next else 0, len(page.items)) if page is not None else None
-
-
-def _is_author(user: User | None, request: ChangeRequest) -> bool:
-    return user is not None and request.created_by is not None and user.id == request.created_by.id

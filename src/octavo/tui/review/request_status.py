@@ -58,10 +58,6 @@ class RequestStatus:
     is_on_main: bool = False
     """True if main already has all changes."""
 
-    @property
-    def is_reviewed(self) -> bool:
-        return bool(self.approved or self.outdated_approvals or self.changes_requested)
-
 
 def request_status(
     change_request: ChangeRequest,
