@@ -70,23 +70,15 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
 
     def __init__(self) -> None:
         super().__init__("Switch organization")
-        self._roles: dict[str, str] = {}
-        self._spaces: dict[str, tuple[Space, ...]] = {}
-        """Spaces by the id of their organization, as far as they are loaded."""
-        self._failed: dict[str, str] = {}
-        """Reason why the spaces could not be loaded, by organization id."""
 
     def select_initial(self) -> None:
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self._show())
         for organization in self._organizations[:MOST_COUNTED]:
-            at = OrganizationRef(organization_id=organization.id)
             spaces = spaces_of(organization.id)
-            self.subscriptions.follow(f"spaces {at.organization_id}", spaces, partial(self._show_spaces, organization))
+            self.subscriptions.follow(f"spaces {organization.id}", spaces, lambda _: self._show())
             if (me := self.shell.workspace.me) is not None:
-                member = GetMember(at=at, user_id=me.id)
-                self.subscriptions.follow(
-                    f"member {at.organization_id}", member, partial(self._show_role, organization)
-                )
+                member = GetMember(at=OrganizationRef(organization_id=organization.id), user_id=me.id)
+                self.subscriptions.follow(f"member {organization.id}", member, lambda _: self._show())
         self._show()
 
     @property
@@ -94,19 +86,13 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
         snapshot = self.shell.workspace.organizations
         return snapshot.value.items if snapshot.value is not None else ()
 
-    def _show_spaces(self, organization: Organization, snapshot: Snapshot[ListPage[Space]]) -> None:
-        if snapshot.value is not None:
-            self._spaces[organization.id] = snapshot.value.items
-        elif snapshot.error is not None:
-            self._failed[organization.id] = f"Could not load the spaces: {snapshot.error}"
-        self._show()
-
     def _counts_text(self, organization: Organization) -> str:
         """Return the numbers of spaces, change requests and threads of an organization, for display. For other
         organizations than the current one, threads in change requests are not counted, because they are not loaded."""
-        spaces, workspace = self._spaces.get(organization.id), self.shell.workspace
-        if spaces is None:
-            return self._failed.get(organization.id, "…")
+        snapshot: Snapshot[ListPage[Space]] = self.subscriptions.snapshot(f"spaces {organization.id}")
+        if snapshot.value is None:
+            return f"Could not load the spaces: {snapshot.error}" if snapshot.error is not None else "…"
+        spaces, workspace = snapshot.value.items, self.shell.workspace
         parts = [plural(len(spaces), "space")]
         parts.append(plural(sum(each.change_requests_open for each in spaces), "open change request"))
         if workspace.organization is None or workspace.organization.id != organization.id:
@@ -115,10 +101,9 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
             parts.append(plural(open_threads, "open thread"))
         return " · ".join(parts)
 
-    def _show_role(self, organization: Organization, snapshot: Snapshot[Member]) -> None:
-        if snapshot.value is not None:
-            self._roles[organization.id] = label(snapshot.value.role or "guest")
-            self._show()
+    def _role(self, organization: Organization) -> str:
+        member: Member | None = self.subscriptions.snapshot(f"member {organization.id}").value
+        return label(member.role or "guest") if member is not None else ""
 
     def choices(self) -> list[Choice[Organization]]:
         current = self.shell.workspace.organization
@@ -126,7 +111,7 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
             Choice(
                 each,
                 each.title,
-                detail=" · ".join(filter(None, (self._roles.get(each.id), self._counts_text(each)))),
+                detail=" · ".join(filter(None, (self._role(each), self._counts_text(each)))),
                 right="current" if current is not None and current.id == each.id else "",
                 sign="◆",
             )

@@ -142,7 +142,6 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         super().__init__(id=id)
         self.at: Discussion | None = None
         self.comment: Comment | None = None
-        self._replies: Snapshot[ListPage[Reply]] = Snapshot()
         self._title = ""
         self._is_page_visible = False
         self._outdated_note = _BLOCK_DELETED
@@ -184,13 +183,11 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         """
         if self.comment is None or self.comment.id != comment.id:
             self._cursor = 0
-            self._replies = Snapshot(loading=True)
             self.scroll_to(y=0, animate=False)
         self.at, self.comment, self._title, self._is_page_visible = at, comment, title, is_page_visible
         self._outdated_note = outdated_note or _BLOCK_DELETED
         if comment.id.startswith("pending-"):
             self.subscriptions.follow("replies", None)
-            self._replies = Snapshot()
         else:
             self.subscriptions.follow("replies", replies_of(at, comment.id), self._show_replies)
         page, page_op = comment.target.page, None
@@ -212,9 +209,12 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         self.comment, self._messages = None, []
         self._lay_out()
 
-    def _show_replies(self, snapshot: Snapshot[ListPage[Reply]]) -> None:
+    @property
+    def _replies(self) -> Snapshot[ListPage[Reply]]:
+        return self.subscriptions.snapshot("replies")
+
+    def _show_replies(self, _: Snapshot[ListPage[Reply]]) -> None:
         pending_before = sum(layout.message.id.startswith("pending-") for layout in self._messages)
-        self._replies = snapshot
         self._lay_out()
         if sum(layout.message.id.startswith("pending-") for layout in self._messages) > pending_before:
             # Scroll to the message that the user has just sent.

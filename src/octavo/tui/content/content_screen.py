@@ -11,11 +11,9 @@ from textual.events import DescendantFocus
 from textual.widget import Widget
 
 from octavo.api.collections import Collection
-from octavo.api.errors import ApiError
 from octavo.api.operation import Discussion, ListPage, Model
 from octavo.api.organizations import Organization
 from octavo.data.drafts import UnsentText
-from octavo.data.live import Snapshot
 from octavo.data.queries import collections_of
 from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE, PageDiscussion
 from octavo.tui.comments.thread_commands import UNSENT
@@ -56,8 +54,6 @@ class SpaceList:
         self._screen, self._open_space = screen, open_space
         self.wanted_route: ToPage | None = None
         """A page to open as soon as the spaces are loaded. None if no page was requested."""
-        self._collections: tuple[Collection, ...] = ()
-        self._collections_error: ApiError | None = None
         self._removed_id = ""
         """ID of a deleted or transferred space that the server still lists."""
         self._opens_last_space = True
@@ -80,18 +76,16 @@ class SpaceList:
         if self._open_space.space is not None and self._open_space.space.organization != organization.id:
             self._open_space.close()
         # The listed spaces and collections belong to the previous organization.
-        self._collections, tree = (), self._open_space.nav.spaces_tree
-        if tree.shown:
+        if (tree := self._open_space.nav.spaces_tree).shown:
             tree.show(())
         self._screen.follow("collections", None)  # The user may have rejoined the same organization.
-        self._screen.follow("collections", collections_of(organization.id), self._show_collections)
+        self._screen.follow("collections", collections_of(organization.id), lambda _: self.show())
         self.show()
 
-    def _show_collections(self, snapshot: Snapshot[ListPage[Collection]]) -> None:
-        self._collections_error = snapshot.error
-        if snapshot.value is not None:
-            self._collections = snapshot.value.items
-        self.show()
+    @property
+    def _collections(self) -> tuple[Collection, ...]:
+        page: ListPage[Collection] | None = self._screen.subscriptions.snapshot("collections").value
+        return page.items if page is not None else ()
 
     @property
     def target(self) -> SpaceTarget | None:
@@ -151,8 +145,8 @@ class SpaceList:
         open_space.nav.spaces_tree.state.show_unreadable(snapshot.value.unreadable)
         if snapshot.error is not None:
             open_space.nav.spaces_tree.state.fail("Could not refresh the spaces", str(snapshot.error))
-        elif self._collections_error is not None:
-            open_space.nav.spaces_tree.state.fail("Could not load the collections", str(self._collections_error))
+        elif (error := self._screen.subscriptions.snapshot("collections").error) is not None:
+            open_space.nav.spaces_tree.state.fail("Could not load the collections", str(error))
         self._close_removed()
         if open_space.space is not None:
             open_space.space = workspace.space(open_space.space.id) or open_space.space

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from octavo.api import content
 from octavo.api.comments import Comment
@@ -32,30 +31,26 @@ class SpaceThreads:
 
     is_on_old_version = False
 
-    def __init__(self, panes: SpacePanes, target: CursorTarget) -> None:
-        """`target` is the page that keys act on."""
-        self._panes, self._target = panes, target
-        self.threads: tuple[Comment, ...] = ()
-        self._are_loaded = False
-        self._refresh_error = ""
-        """Error of the last refresh. Empty if it succeeded."""
+    def __init__(self, screen: View, panes: SpacePanes, target: CursorTarget) -> None:
+        """`screen` follows the threads of the open space. `target` is the page that keys act on."""
+        self._screen, self._panes, self._target = screen, panes, target
         self._anchors = ThreadAnchors()
 
-    def clear(self) -> None:
-        """Remove the threads of a closed space."""
-        self.threads, self._are_loaded, self._refresh_error = (), False, ""
+    @property
+    def _response(self) -> Snapshot[ListPage[Comment]]:
+        return self._screen.subscriptions.snapshot("threads")
 
-    def set_threads(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
-        """Set the threads of the space, or the error of the last refresh."""
-        self._refresh_error = str(snapshot.error) if snapshot.error is not None else ""
-        if snapshot.value is not None:
-            self.threads, self._are_loaded = snapshot.value.items, True
+    @property
+    def threads(self) -> tuple[Comment, ...]:
+        """The threads of the open space, as far as they are loaded."""
+        return self._response.value.items if self._response.value is not None else ()
 
     def draw(self) -> None:
         """Show the threads of the open page on its blocks and in the side panel."""
         page, view, side_panel = self._panes.page, self._panes.page_view, self._panes.side_panel
         if page is not None and view.document is not None and self._panes.shows_open_page:
             threads, is_complete = self.known_threads, view.contents.is_fully_parsed
+            are_loaded = self._response.value is not None
             self._anchors = self._anchors.for_document(view.document, is_complete=is_complete)
             search_blocks(view, self._anchors, threads, self.draw)
             threads_by_block = self._anchors.by_likely_block(threads)
@@ -63,20 +58,20 @@ class SpaceThreads:
             view.set_threads(
                 threads_by_block,
                 {key: len(drafts) for key, drafts in unsent.items()},
-                is_loaded=self._are_loaded and not self._anchors.needs_search(threads),
+                is_loaded=are_loaded and not self._anchors.needs_search(threads),
             )
             side_panel.show(
                 view.document,
-                threads if self._are_loaded else None,
+                threads if are_loaded else None,
                 page,
                 is_complete=is_complete,
                 why_no_comment=self._why_no_comment,
                 block_change=(lambda _: "") if self._anchors.needs_search(threads) else self._anchors.block_change,
                 drafts_in=self.drafts_in,
             )
-        if self._refresh_error:
-            verb = "refresh" if self._are_loaded else "load"
-            side_panel.threads.state.fail(f"Could not {verb} the threads", self._refresh_error)
+        if (error := self._response.error) is not None:
+            verb = "load" if self._response.value is None else "refresh"
+            side_panel.threads.state.fail(f"Could not {verb} the threads", str(error))
 
     @property
     def _why_no_comment(self) -> str | None:
@@ -199,9 +194,7 @@ class OpenSpace(SpacePanes):
         super().__init__(screen)
         self.history = ReadingHistory(screen)
         self.target = CursorTarget(screen, self, self._show_editor_drafts)
-        self.threads = SpaceThreads(self, self.target)
-        self._refresh_errors: dict[str, str] = {}
-        """Errors of the last refresh of the `tree` or the `page`, until a refresh succeeds."""
+        self.threads = SpaceThreads(screen, self, self.target)
         self._wanted_position: ReadingPosition | None = None
         self._anchor = ""
         self._wanted_page: str | None = None
@@ -252,7 +245,8 @@ class OpenSpace(SpacePanes):
             path.insert(0, self.space.title or "Untitled")
         unsent = "unsent draft (press e to continue)" if current_id in self.target.pages_with_editor_draft else ""
         is_open = self.page is not None and current_id == self.page.id
-        facts = (unsent, (self._refresh_errors.get("page") or self.page_view.facts) if is_open else "")
+        page_error = self._screen.subscriptions.snapshot("page").error
+        facts = (unsent, str(page_error or self.page_view.facts) if is_open else "")
         self._screen.show_location(" › ".join(path) or "Content", " · ".join(filter(None, facts)))
 
     # Spaces
@@ -303,13 +297,10 @@ class OpenSpace(SpacePanes):
             self._screen.follow(slot, None)
         self.space, self.pages, self.page, self._wanted_position = None, None, None, None
         self.pages_tree.show(())
-        self.threads.clear()
-        self._refresh_errors.clear()
 
     # Pages
 
     def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
-        self._note_error("tree", snapshot)
         if snapshot.value is None:
             if snapshot.error is not None:
                 self.pages_tree.state.fail("Could not load the pages", str(snapshot.error))
@@ -329,7 +320,6 @@ class OpenSpace(SpacePanes):
                 self.pages_tree.select_hidden(page.id)
 
     def _show_threads(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
-        self.threads.set_threads(snapshot)
         if snapshot.value is not None:
             self.draw_pages()
         self.threads.draw()
@@ -358,8 +348,8 @@ class OpenSpace(SpacePanes):
             unsent = {**editor_drafts, **self.threads.drafts_by_page()}
             self.pages_tree.show(page_nodes(self.pages.pages, open_thread_counts(self.threads.threads), unsent))
             self.pages_tree.state.show_unreadable(self.pages.unreadable)
-            if refresh_error := self._refresh_errors.get("tree"):
-                self.pages_tree.state.fail("Could not refresh the pages", refresh_error)
+            if (error := self._screen.subscriptions.snapshot("tree").error) is not None:
+                self.pages_tree.state.fail("Could not refresh the pages", str(error))
 
     @property
     def drafts_in_selection(self) -> Sequence[UnsentText]:
@@ -382,12 +372,6 @@ class OpenSpace(SpacePanes):
         if self._drawn_index is not self.shell.workspace.unsent.index:
             self.draw_pages()
             self.threads.draw()
-
-    def _note_error(self, slot: str, snapshot: Snapshot[Any]) -> None:
-        """Store the error of the last refresh of the tree or page. The view shows it until a refresh succeeds."""
-        self._refresh_errors.pop(slot, None)
-        if snapshot.error is not None:
-            self._refresh_errors[slot] = str(snapshot.error)
 
     def open_page(
         self,
@@ -424,7 +408,6 @@ class OpenSpace(SpacePanes):
         if self._screen.subscriptions.operation("page") == op:
             self.go_to_wanted_place()
         else:
-            self._refresh_errors.pop("page", None)
             is_positioned = anchor or position is not None or from_top
             self.page_view.navigation.restore_later(
                 self.key, None if is_positioned else self.history.positions.get(self.key)
@@ -447,7 +430,6 @@ class OpenSpace(SpacePanes):
     def _show_page(self, snapshot: Snapshot[Page]) -> None:
         if self.page is None or self.space is None:
             return
-        self._note_error("page", snapshot)
         if snapshot.value is not None:
             self.page = snapshot.value
             set_link_targets(self.shown_page)
