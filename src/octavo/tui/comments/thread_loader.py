@@ -99,7 +99,6 @@ class ThreadLoader:
 
     @property
     def _change_requests(self) -> list[Snapshot[ListPage[ChangeRequest]]]:
-        """Open and draft change requests."""
         return [self._view.subscriptions.snapshot(f"{status} change requests") for status in UNDECIDED]
 
     @property

@@ -296,7 +296,6 @@ class LinksScreen(ListView[LinkLocation]):
         return item.kind, item.target, item.url
 
     def _describe_state(self, item: LinkLocation) -> str:
-        """Return the state of a link as a sentence."""
         match item.section:
             case "broken" if item.is_embedded:
                 return "Broken: the content that this page embeds does not exist."

@@ -103,7 +103,6 @@ class SpaceThreads:
     def _drafts_by_block(
         self, page: str, threads_by_block: Mapping[str, Sequence[Comment]]
     ) -> dict[str, list[UnsentText]]:
-        """Return your unsent drafts on a page by the key of their block."""
         drafts = self.drafts_by_page().get(page, ())
         drafts_by_block = by_block(drafts)
         if any(each.thread for each in drafts):
@@ -419,7 +418,6 @@ class OpenSpace(SpacePanes):
         self.show_status()
 
     def _clear_previous_page(self) -> None:
-        """Clear the view if it still shows the previous page."""
         if self.page_view.document is not None and not self.shows_open_page:
             self.page_view.clear()
             self.side_panel.clear()

@@ -362,7 +362,6 @@ class SearchScreen(Dialog[None]):
 
     @property
     def _snapshots(self) -> list[Snapshot[Any]]:
-        """The responses from which the results are made."""
         slots = ("pages", "link", *_STATUSES, *(("organizations",) if self._organization is None else ()))
         return [self.shell.workspace.spaces, *map(self.subscriptions.snapshot, slots)]
 

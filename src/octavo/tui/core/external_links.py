@@ -109,7 +109,6 @@ def open_link(app: Shell, url: str, item_kind: str, *, text: str = "") -> None:
 
 
 def _highlight_host(target: links.UrlLink) -> Content:
-    """Return a URL with its host highlighted."""
     before, host, path = target.url.partition(target.host)
     return Content.assemble((before, "$octavo-muted"), (host, "bold $accent"), (path, "$octavo-muted"))
 

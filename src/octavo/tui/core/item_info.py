@@ -108,7 +108,6 @@ def _iter_fields(
 
 
 def _display_value(model: Model, name: str, value: object) -> object:
-    """Return the text for the value of a simple field."""
     match value:
         case bool():
             return "yes" if value else "no"

@@ -325,7 +325,6 @@ class WriteQueue:
         self._app.say(undo.message if is_done else outcome.message, tone="done" if is_done else "failed")
 
     def _close_undo_notices(self) -> None:
-        """Close the notifications that offer to undo a write."""
         for notice in self._app.notices.shown():
             if notice.undo:
                 self._app.notices.close(notice.number)

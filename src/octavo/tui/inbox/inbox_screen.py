@@ -312,7 +312,6 @@ class InboxScreen(ListView[InboxRow]):
         return row_views.rows_of_tab(tab, self.marked_rows)
 
     def _set_empty_message(self) -> None:
-        """Set the sentence for an empty list."""
         snapshot, state = self.snapshot, self.rows.state
         tab = self.sections.current
         is_quiet = not (self.narrowing.filters or snapshot.is_loading or snapshot.unknown.summary or snapshot.failed)

@@ -173,7 +173,6 @@ class PageLoader:
         self.pane.call_later(self._show_rest, load)
 
     def _show(self, page: ParsedPage, head: PageHead, key: str, folds: Folds, *, is_complete: bool) -> None:
-        """Show a page or its first screen."""
         pane, contents, document = self.pane, self.contents, page.document
         same = key == contents.key and contents.document is not None
         if same and document is contents.document and head == contents.head and not pane.state.has_failed:

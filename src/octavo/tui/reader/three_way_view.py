@@ -202,7 +202,6 @@ class ConflictContents(Contents):
 
 
 def _estimate_height(unit: _Unit) -> int:
-    """Return the estimated number of lines of a unit."""
     if unit.diff is not None:
         return estimate_height(unit.diff)
     return 2 if unit.conflict is None else 12

@@ -621,7 +621,6 @@ class BackgroundLayout:
                 self.viewport.virtual_lines.forget(index)
 
     async def _load(self, cache: AsyncCache[Any, Any]) -> None:
-        """Load requested content, and show it."""
         try:
             while await cache.load_requested():
                 self._show_loaded()

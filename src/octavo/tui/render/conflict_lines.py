@@ -500,7 +500,6 @@ def _new_side(compared: PageComparison) -> Iterator[DiffUnit]:
 
 
 def _without_numbers(lines: Iterable[Line]) -> list[Line]:
-    """Return lines of a diff without their line numbers."""
     return [Line(_without_number(line.pieces)) for line in lines]
 
 

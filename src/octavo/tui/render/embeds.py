@@ -60,7 +60,6 @@ def host_of(address: str) -> str:
 
 
 def _url_after_host(address: str) -> str:
-    """Return the part of a URL after its host."""
     try:
         rest = urlunsplit(urlsplit(address)._replace(scheme="", netloc=""))
     except ValueError:

@@ -449,7 +449,6 @@ def render_operation_parts(context: LayoutContext, block: Block, width: int, sho
 
 
 def _group_name(child: Block) -> str:
-    """Return the name of the group that a part of an operation belongs to."""
     match child.kind:
         case "api-section":
             name = str(child.attrs.get("name") or "")

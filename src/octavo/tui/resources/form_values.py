@@ -115,7 +115,6 @@ def _line_of(value: Any) -> str:
 
 
 def _json_value(value: Any) -> Any:
-    """Return a value with its models converted to JSON."""
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
     if isinstance(value, Mapping):
@@ -284,7 +283,6 @@ def _list_item(field: FormField, number: int, line: str) -> Any:
 
 
 def _field_errors(validation_error: ValidationError, fields: Sequence[FormField], texts: FieldTexts) -> dict[str, str]:
-    """Return the first error of each field."""
     errors_by_field: dict[str, list[tuple[ErrorDetails, Sequence[int | str]]]] = {}
     for error in validation_error.errors(include_url=False, include_input=False):
         name, inner_path = _field_of(error, fields)

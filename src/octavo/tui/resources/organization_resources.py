@@ -84,7 +84,6 @@ async def report_processing(shell: Shell, arguments: Arguments, sent: Operation[
 
 
 def _operation_count(text: openapi.VersionContent) -> str:
-    """Return the number of operations in a specification, as text."""
     files = text.filesystem if isinstance(text.filesystem, dict) else {}
     count = 0
     for file in (files, *files.values()):

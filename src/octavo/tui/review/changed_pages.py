@@ -185,7 +185,6 @@ def _node(entry: ChangedPage, marks: EntryMarks, children: Sequence[TreeNode] = 
 
 @lru_cache
 def _sign(mark: str, sign: str) -> Content:
-    """Return the viewed mark and the sign of the change."""
     return Content.assemble((mark, {"✓": "$success", "•": "$warning"}.get(mark, "")), (sign, SIGN_STYLES[sign]))
 
 

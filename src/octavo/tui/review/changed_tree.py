@@ -209,7 +209,6 @@ class ChangedTree:
         return [*lines, *[""] * (self._most_kind_lines[1] - len(lines))]
 
     def _wrap(self, text: str) -> list[str]:
-        """Return a text in lines that fit into the pane."""
         return wrap(text, max(20, self.widget.size.width - 2))
 
     def _hidden_text(self) -> str:

@@ -262,7 +262,6 @@ async def _why_not_merge_after(live: Live, queued: QueuedMerge, checks: Checks, 
 
 
 def _changed_ids(checks: Checks) -> set[str]:
-    """Return the IDs of the changed pages and files."""
     return {each.id for change in checks.changes for each in (change.page, change.file) if each is not None}
 
 

@@ -355,7 +355,6 @@ def _author(item: BlamedBlock) -> str:
 
 
 def _one_line(block: Block) -> str:
-    """Return the text of a block as one line."""
     between = " │ " if block.kind in ("row", "card") else " "
     texts = [" ".join(line.split()) for line in block.plain().splitlines()]
     return between.join(text for text in texts if text) or block.kind

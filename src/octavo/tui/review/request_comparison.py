@@ -253,7 +253,6 @@ class Comparison:
             self._on_reviews()
 
     def _find_changes(self) -> None:
-        """Find the changes between the compared revisions."""
         self._predict_soon()
         if self._is_opening and not self._has_reviews:
             return

@@ -123,7 +123,6 @@ def why_no_suggestions(app: Shell, source: TermSource, rows: Sequence[TermRow]) 
 
 
 def _by_page(rows: Iterable[TermRow]) -> list[tuple[PageMatches, tuple[TermMatch, ...]]]:
-    """Return the places, grouped by page."""
     pages: dict[str, tuple[PageMatches, tuple[TermMatch, ...]]] = {}
     for row in rows:
         page_matches, matches = pages.get(row.page_matches.page.id, (row.page_matches, ()))

@@ -228,7 +228,6 @@ def _letters(text: str, style: Style | None) -> list[_Letter]:
 
 
 def _in_visual_order(run: list[_Letter]) -> list[_Letter]:
-    """Return letters in the order from left to right on the screen."""
     text = "".join(letter.text[0] for letter in run)
     if not FROM_RIGHT.search(text):
         return run

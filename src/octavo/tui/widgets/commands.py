@@ -408,7 +408,6 @@ def _is_applicable(node: HasCommands, id: str) -> bool:
 
 
 def _typing_command(app: App[Any], node: DOMNode, key: str, title: str) -> ActiveCommand:
-    """Return a key of `typing_keys` as a command."""
     return ActiveCommand(
         id=f"typing.{key}",
         keys=(key_name(key),),

@@ -69,7 +69,6 @@ class LineInput(Input, ScrollWidget):
         self._paste(self.app.clipboard)
 
     def _paste(self, text: str) -> None:
-        """Replace the selection with the first line of pasted text."""
         self.replace(_first_line(text), *self.selection)
 
 
@@ -155,7 +154,6 @@ class TextEditor(TextArea):
         return super().scroll_cursor_visible(center, animate)
 
     def _paste(self, text: str) -> None:
-        """Replace the selection with pasted text."""
         result = self.replace(safe_text(text), *self.selection, maintain_selection_offset=False)
         self.move_cursor(result.end_location)
 

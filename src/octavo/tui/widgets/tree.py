@@ -383,7 +383,6 @@ class Tree(LineList):
 
 
 def _line_end(node: TreeNode, right: AnyText, muted: Style) -> Content:
-    """Return the text at the right end of a node's line."""
     pieces: list[Content] = []
     if right:
         pieces.append(safe(right).stylize_before(muted))
