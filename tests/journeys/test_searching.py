@@ -281,6 +281,27 @@ async def test_enter_right_after_the_text_opens_a_result_of_the_server_before_a_
 
 
 @pytest.mark.before_release
+async def test_clicked_result_stays_selected_when_results_of_the_server_arrive(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.settle()
+        run.gate.shut(search.InOrganization)
+        await run.press("s")
+        screen = run.app.screen
+        assert isinstance(screen, SearchScreen)
+        await send_keys(run, *"the")
+        await run.until(lambda: screen._requested_text == "the" and not screen._is_searching)
+        (y,) = (y for y, line in enumerate(run.lines) if "Release notes" in line)
+        run.send_click(60, y)
+        await run.until(lambda: screen.rows.cursor > 0)
+        assert screen.rows.item is not None
+        assert screen.rows.item.title == "Release notes"
+        run.gate.open()
+        await run.until(lambda: screen._pages.value is not None)
+        assert screen.rows.item is not None
+        assert screen.rows.item.title == "Release notes"
+
+
+@pytest.mark.before_release
 async def test_double_click_during_the_search_opens_the_clicked_result(stage: Stage, tmp_path: Path) -> None:
     async with open_folder_with_equal_titles(stage, tmp_path / "pages") as run:
         await run.press("s", "c")
@@ -295,10 +316,9 @@ async def test_double_click_during_the_search_opens_the_clicked_result(stage: St
             (y,) = (y for y, line in enumerate(run.lines) if "vitamin c" in line)
             for _ in range(2):
                 run.send_click(60, y)
-            while not (screen._is_moved or screen._opens_first_result):  # noqa: ASYNC110  # There is no event for this.
+            while run.app.screen is screen:  # noqa: ASYNC110  # There is no event for this.
                 await asyncio.sleep(0.01)
         await run.settle()
-        assert run.app.screen is not screen
         assert "vitamin c" in run.text
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.content import Content
+from textual.events import Click
 from textual.widgets import Input, Static
 
 from octavo.api import search, urls
@@ -454,9 +455,12 @@ class SearchScreen(Dialog[None]):
         self.dismiss(None)
         shell.go(ToThread(hit.place, thread, hit.page or None, hit.node, "" if hit.page else "comments"))
 
+    @on(Click, "#hits")
+    def _on_result_clicked(self) -> None:
+        self._is_moved, self._opens_first_result = True, False
+
     @on(LineList.Opened)
     def _on_result_opened(self) -> None:
-        self._is_moved = True
         self.open()
 
 
