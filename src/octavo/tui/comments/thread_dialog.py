@@ -100,7 +100,7 @@ class ThreadDialog(Dialog[None]):
         self._placement: Placement | None = None
         self._at = at
         self._threads = {thread.id: thread for thread in threads}
-        self._order = list(self._threads)
+        """The threads to step through, in order."""
         self._current_id = comment_id
         self._outdated_note = outdated_note
 
@@ -145,39 +145,32 @@ class ThreadDialog(Dialog[None]):
     def _show_threads(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
         if snapshot.value is None:
             return
-        threads, shown_before = {thread.id: thread for thread in snapshot.value.items}, self._current_id
-        self._threads = {key: threads.get(key, thread) for key, thread in self._threads.items()}
-        if not snapshot.loading and snapshot.value.next is None:
-            for key in [key for key in self._threads if key not in threads]:
-                self._remove_thread(key, snapshot.value.items)
-        if self._current_id not in self._threads:
+        loaded, index = {thread.id: thread for thread in snapshot.value.items}, 0
+        is_complete = not snapshot.loading and snapshot.value.next is None
+        kept: dict[str, Comment] = {}
+        for key, thread in self._threads.items():
+            if key == self._current_id:
+                index = len(kept)
+            if key in loaded or not is_complete:
+                kept[key] = loaded.get(key, thread)
+            elif key.startswith("pending-"):
+                # A pending thread that was sent is replaced by the thread on the server with the same text.
+                new = [each for each in loaded.values() if each.body.text == thread.body.text]
+                kept.update([(each.id, each) for each in new if each.id not in {*self._threads, *kept}][:1])
+        self._threads = kept
+        if not kept:
             self.dismiss(None)
             return
-        if self._current_id != shown_before:
+        if self._current_id not in kept:
+            self._current_id = list(kept)[min(index, len(kept) - 1)]
             self._place_beside_block()
         self._draw()
 
-    def _remove_thread(self, key: str, items: Sequence[Comment]) -> None:
-        """Remove a deleted thread. A pending thread that was sent is replaced by the thread on the server with the same
-        text."""
-        removed = self._threads.pop(key)
-        index = self._order.index(key)
-        self._order.remove(key)
-        if key.startswith("pending-"):
-            replacements = [
-                item for item in items if item.body.text == removed.body.text and item.id not in self._threads
-            ]
-            if replacements:
-                self._threads[replacements[0].id] = replacements[0]
-                self._order.insert(index, replacements[0].id)
-        if self._current_id == key and self._order:
-            self._current_id = self._order[min(index, len(self._order) - 1)]
-
     def _draw(self) -> None:
         thread = self._threads[self._current_id]
-        number = self._order.index(self._current_id) + 1
+        number = list(self._threads).index(self._current_id) + 1
         page = thread.target.page.title if thread.target.page and thread.target.page.title else "Thread"
-        self.query_one(DialogFrame).set_border_texts(page, f"{number} of {len(self._order)}")
+        self.query_one(DialogFrame).set_border_texts(page, f"{number} of {len(self._threads)}")
         self.query_one(ThreadView).show(self._at, thread, title=self._outdated_note(thread), is_page_visible=True)
 
     @on(ThreadView.PageRequested)
@@ -190,8 +183,8 @@ class ThreadDialog(Dialog[None]):
 
     def show_next(self, step: int) -> None:
         """Show the thread `step` threads after this thread. After the last thread comes the first."""
-        index = (self._order.index(self._current_id) + step) % len(self._order)
-        self._current_id = self._order[index]
+        order = list(self._threads)
+        self._current_id = order[(order.index(self._current_id) + step) % len(order)]
         self._place_beside_block()
         self._draw()
 
