@@ -154,7 +154,6 @@ class SignInScreen(HasCommands, Screen[None]):
         self.try_demo()
 
     def try_demo(self) -> None:
-        """Open the demo."""
         self._show_facts(("asking", "Preparing the demo…"))
         self._open(lambda: self._enter(self.shell.sign_in_methods.open_demo))
 

@@ -20,7 +20,6 @@ from octavo.tui.widgets.commands import HostApp
 from octavo.tui.widgets.delay import Delay
 
 UserInput: TypeAlias = Key | Paste | MouseEvent
-"""A key, a paste, or an event of the mouse."""
 
 _DIALOG_KEYS = frozenset({"enter", "escape"})
 """Keys that may close a dialog."""

@@ -110,7 +110,6 @@ class CommandTarget:
 
     @property
     def as_json(self) -> dict[str, Any]:
-        """The target as a JSON object."""
         names = ("kind", "ref", "title", "text", "space", "url", "path", "block")
         return {name: getattr(self, name) for name in names}
 

@@ -77,7 +77,6 @@ THREADS: Commands[CommentsScreen] = Commands(
         Command("list", "escape", "Back", "Go back to the list or clear the filters", run=back_to_list, shown=False),
     ),
 ).with_changed("next", keys="J,t", title="Next thread").with_changed("previous", keys="K,T", title="Previous thread")  # fmt: skip
-"""Commands for the list of threads."""
 
 
 class CommentsScreen(ListView[Thread]):

@@ -226,7 +226,6 @@ def my_reactions(app: Shell, message: Comment | Reply) -> set[str]:
 
 
 def edit(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply) -> None:
-    """Edit your comment or reply."""
     if (pending := app.workspace.pending_entry(message.id)) is not None:
         edit_pending(app, pending)
         return
@@ -344,7 +343,6 @@ def short_quote(text: str) -> str:
 
 
 def reply_draft_key(at: Discussion, comment: Comment) -> str:
-    """Return the key of the draft of a reply."""
     return f"reply {_location_key(at)} {comment.id}"
 
 

@@ -188,7 +188,6 @@ class ThreadLoader:
 
     @property
     def loaded_source_count(self) -> int:
-        """The number of sources whose threads are loaded."""
         return sum(snapshot.value is not None for snapshot in self._threads)
 
     @property

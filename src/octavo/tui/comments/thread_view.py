@@ -199,7 +199,6 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._lay_out()
 
     def refresh_replies(self) -> None:
-        """Refresh the replies from the server."""
         for op in self.subscriptions.operations():
             self.shell.background(self.shell.session.live.refresh(op))
 

@@ -52,7 +52,6 @@ class CursorTarget:
 
     @property
     def is_tree_focused(self) -> bool:
-        """True if a tree has the focus."""
         return self._panes.nav.has_focus_on is not None
 
     @property

@@ -84,7 +84,6 @@ def location_key(location: Location) -> str:
 
 
 def page_title(location: Location) -> str:
-    """Return the title of the page of a location."""
     return (location.page.title if location.page else "") or "Untitled"
 
 

@@ -77,7 +77,6 @@ class PageVersion:
     """Number of the merged change request. 0 if there is none."""
     author: str = ""
     changes_label: str = ""
-    """Changes to the page, in words."""
 
     @property
     def revision(self) -> str:
@@ -96,7 +95,6 @@ class PageRevisionFinder:
         self.page_versions: list[PageVersion] = []
         """Revisions that changed the page, newest first."""
         self.checked_count = 0
-        """Number of checked revisions of the space."""
 
     @property
     def is_at_end(self) -> bool:

@@ -322,7 +322,6 @@ def space_id_in(text: str) -> str:
 
 
 def restore(app: Shell, target: SpaceTarget, space_id: str, title: str) -> None:
-    """Restore a deleted space."""
     live, at = app.session.live, SpaceRef(space_id=space_id)
     undo = DirectUndo(
         f"delete {title} again",

@@ -153,7 +153,6 @@ class SidePanel(Vertical):
         self.query_one("#facts", Static).update("")
 
     def show_threads(self, threads: Sequence[Comment]) -> None:
-        """Show the threads of the page."""
         self.threads.state.empty = "No comments on this page."
         self._list_threads(threads)
         open_count = sum(thread.is_open_thread for thread in threads)

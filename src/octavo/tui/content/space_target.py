@@ -40,7 +40,6 @@ def siblings(item: T, items: Sequence[T]) -> list[T]:
 
 
 def position_of(item: T, items: Sequence[T]) -> SpacePosition:
-    """Return the current position of an item."""
     sibling_ids = [each.id for each in siblings(item, items)]
     at = sibling_ids.index(item.id) if item.id in sibling_ids else 0
     if at > 0:
@@ -62,7 +61,6 @@ def position_at_step(item: T, items: Sequence[T], step: int) -> SpacePosition | 
 
 
 def move_operation(item: SpaceOrCollection, position: SpacePosition) -> spaces.Move | collections.Move:
-    """Return the operation that moves a space or collection to a position."""
     is_space = isinstance(item, Space)
 
     def pointer(name: str) -> SpacePointer | CollectionPointer:

@@ -125,7 +125,6 @@ class Subscriptions:
         return self._slots[slot].op if slot in self._slots else None
 
     def operations(self) -> tuple[Operation[Any], ...]:
-        """Return the operations of all slots."""
         return tuple(each.op for each in self._slots.values())
 
     def awaited_responses(self) -> Iterator[LiveResponse]:
@@ -181,7 +180,6 @@ class Connection:
         """Problems of the API key that were already reported."""
 
     def follow(self, session: Session) -> None:
-        """Follow the requests of `session`."""
         self._session, self.started_at = session, short_texts.clock()
         self._reported.clear()
 

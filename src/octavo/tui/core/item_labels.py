@@ -85,7 +85,6 @@ def _mime_type(file: File) -> tuple[str, str]:
 
 
 def is_first_download(space: OfflineSpace) -> bool:
-    """True if a space is being downloaded for the first time."""
     return space.state == "reading" and space.read_at is None
 
 

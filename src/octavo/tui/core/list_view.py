@@ -42,7 +42,6 @@ class ActiveFilters(Generic[N]):
 
     @property
     def names(self) -> list[str]:
-        """Names of the active filters."""
         return [each.name for each in self.filters]
 
     def replace(self, *filters: N) -> None:
@@ -84,7 +83,6 @@ class Preview:
 
     @property
     def has_focus(self) -> bool:
-        """True if the focus is in the preview."""
         return any(each.has_focus_within for each in self._panes)
 
     def toggle(self) -> None:
@@ -147,7 +145,6 @@ class ListView(View, Generic[T]):
         return STILL_LOADING if is_loading else reason
 
     def redraw_list(self) -> None:
-        """Redraw the rows of the list."""
         self.rows.redraw()
 
     def show_response(self, snapshot: Snapshot[Any], items_name: str, waits_for: str) -> None:
@@ -250,7 +247,6 @@ PREVIEW_COMMANDS: Commands[Preview] = Commands(
     context="list and preview",
     find=lambda view: view.preview,
 )  # fmt: skip
-"""Commands for the preview of a list."""
 
 
 LinkedItem = Organization | Space | ChangeRequest | Comment

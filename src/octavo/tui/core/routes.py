@@ -170,7 +170,6 @@ class NavigationHistory:
             self._app.pop_screen()
 
     def clear(self) -> None:
-        """Delete the history."""
         dropped = [*self._behind, *self._ahead]
         self._behind, self._ahead = [], []
         self._remove_screens_of(dropped)

@@ -51,7 +51,6 @@ class DemoRoles(NamedTuple):
     roles: tuple[str, ...]
     """Names of the roles, from the highest to the lowest."""
     current: str
-    """Name of the current role."""
     open_session: Callable[[str], Session]
     """Returns a session with the given role. Raises OSError or ValueError."""
 
@@ -88,7 +87,6 @@ class Session:
     close_client: Callable[[], Awaitable[None]]
     """Closes the connections to the server, or the embedded platform."""
     offline: OfflineSpaces
-    """The spaces that are available offline."""
     search_index: SearchIndex = field(default_factory=lambda: SearchIndex(None))
     """Local full-text index of the pages that were read."""
     response_wait: Callable[[], float] = lambda: 0.0
@@ -217,7 +215,6 @@ class UnsentTexts:
         self._unsubscribers: list[Callable[[], None]] = []
 
     def follow(self, session: Session) -> None:
-        """Follow the unsent texts of `session`."""
         self._session = session
         self._unsubscribers = [
             session.drafts.changed.add(self._on_texts_changed),
@@ -330,7 +327,6 @@ class InboxFeed:
             self.start()
 
     def start(self) -> None:
-        """Start loading the inbox."""
         self._is_started = True
         if self.loader is not None or self._session is None or self._organization is None:
             return

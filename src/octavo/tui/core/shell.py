@@ -41,7 +41,6 @@ class Shell(HostApp[int]):
     """Ends the current session, then shows another session. The second argument is the mode of the view to show. If it
     is empty, the first view is shown."""
     go: Callable[[Route], None]
-    """Navigates to a route."""
     show_view: Callable[[str], None]
     """Switches to a view by its mode, such as `changes`."""
     show_help: Callable[[], None]

@@ -152,7 +152,6 @@ class RemoteNews:
             self.clear()
 
     def clear(self) -> None:
-        """Clear the news."""
         self._counts, self._shown_since = Counter(), None
         self._on_change()
 

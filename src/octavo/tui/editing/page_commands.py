@@ -108,7 +108,6 @@ class PageEditing:
         self._tree_edit().show_menu()
 
     def delete(self) -> None:
-        """Delete the selected page."""
         self._open(self._tree_edit().delete)
 
     def insert(self) -> None:

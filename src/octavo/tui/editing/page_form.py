@@ -38,7 +38,6 @@ def field_names(page: Page) -> tuple[str, ...]:
 
 
 def current_values(page: Page) -> Values:
-    """Return the current values of a page."""
     values = {name: getattr(page, name) for name in field_names(page)}
     texts = {name: ("yes" if value else "") if name == "hidden" else str(value or "") for name, value in values.items()}
     if "emoji" in texts:

@@ -147,7 +147,6 @@ ROW_COMMANDS: Commands[row_commands.SelectedRows] = Commands(
     ),
     no_target="No item is selected.",
 )  # fmt: skip
-"""Commands for the selected rows."""
 LIST_COMMANDS: Commands[InboxScreen] = Commands(
     "inbox",
     (
@@ -158,7 +157,6 @@ LIST_COMMANDS: Commands[InboxScreen] = Commands(
         Command("list", "escape", "Back", "Go back to the list, or clear the filter", run=back_to_list, shown=False),
     ),
 )  # fmt: skip
-"""Commands for the list."""
 
 
 class InboxScreen(ListView[InboxRow]):

@@ -60,7 +60,6 @@ SHORT_REASONS: Mapping[Reason, str] = MappingProxyType(
         "unsent draft": "unsent",
     }
 )
-"""Short names of the reasons."""
 REASON_SIGNS: Mapping[Reason, tuple[str, str]] = MappingProxyType(
     {
         "not sent": ("!", "$error"),
@@ -128,7 +127,6 @@ def reason_filter(reason: Reason) -> RowFilter:
 
 
 def space_filter(space_id: str, title: str) -> RowFilter:
-    """Return the filter for rows of a space."""
     return RowFilter("Space", f"in {title}", lambda row: row.space_id == space_id, space_id)
 
 

@@ -463,7 +463,6 @@ class Clickables(PanePart):
         self.viewport.repaint()
 
     def end_hints(self) -> None:
-        """Remove the hints."""
         if self.hints is not None:
             self.hints = None
             self.viewport.repaint()

@@ -211,7 +211,6 @@ class DiffContents(Contents):
         self.layout = "new" if is_rewritten else "sides" if self._is_split else "changes"
 
     def choose_next_layout(self) -> None:
-        """Choose the next layout."""
         layouts = self.layouts
         self.layout = layouts[(layouts.index(self.current_layout) + 1) % len(layouts)]
         self._prefers_split = self.layout == "sides"
@@ -298,7 +297,6 @@ class DiffContents(Contents):
 
     @property
     def has_changes(self) -> bool:
-        """True if the shown diff has changes."""
         return self.shown_diff.count > 0
 
     @property
@@ -308,7 +306,6 @@ class DiffContents(Contents):
 
     @property
     def why_no_source(self) -> str | None:
-        """Reason why the source diff is not available. None if it is."""
         return None
 
     # Selectable blocks and threads
@@ -328,12 +325,10 @@ class DiffContents(Contents):
         return [span for span in spans if span.block is selected or not self.is_old(span.block)] or spans
 
     def has_open_thread_on(self, key: str) -> bool:
-        """Return True if the block `key` has an open thread."""
         return any(thread.is_open for thread in self.page.threads.get(key, ()))
 
     @property
     def thread_keys(self) -> set[str]:
-        """Keys of all threads on the page."""
         return {each.key for row in self.page.threads.values() for each in row}
 
     @property
@@ -343,7 +338,6 @@ class DiffContents(Contents):
 
     @property
     def has_open_threads(self) -> bool:
-        """True if the page has an open thread."""
         return any(map(self.has_open_thread_on, self.page.threads))
 
     def block_with_thread(self, span: BlockSpan) -> Block | None:

@@ -431,7 +431,6 @@ class DiffNavigation:
         self.builder.build()
 
     def switch_layout(self) -> None:
-        """Switch to the next layout."""
         self.contents.choose_next_layout()
         self.build_all()
 

@@ -124,7 +124,6 @@ class DiffLoadingState(LoadingState):
         self._clear_delay = Delay(pane)
 
     def show_loading(self, subject: str) -> None:
-        """Show that `subject` is loading."""
         super().show_loading(subject)
         self._next_subject = subject
         if self.pane.contents.has_content:

@@ -456,16 +456,13 @@ class ImageScreen(Dialog[None]):
         self._show()
 
     def reload(self) -> None:
-        """Reload the image."""
         self._show(allowed=self._data is not None)
 
     def open_in_browser(self) -> None:
-        """Open the image in the browser."""
         if self.location is not None:
             confirm_link(self.shell, self.location.url)
 
     def save(self) -> None:
-        """Save the image in a file."""
         if self.location is None:
             return
         location, data, session = self.location, self._data, self.shell.session

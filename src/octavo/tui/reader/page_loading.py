@@ -231,7 +231,6 @@ class PageLoader:
             self.navigation.repeat_when_parsed(partial(self.pane.cursor.go_to_edge, at_end=True))
 
     def cancel(self) -> None:
-        """Cancel the page that is loading."""
         if self._work is not None:
             self._work.stop()
         self._current = self._work = None
@@ -247,7 +246,6 @@ class PageLoader:
 
     @property
     def is_loading(self) -> bool:
-        """True while a page is loading."""
         return self._current is not None
 
     def _show_first_screen(self, load: PageLoad) -> None:

@@ -501,7 +501,6 @@ class BlockCommands:
 
     @property
     def why_no_comment(self) -> str | None:
-        """Return why the block cannot be commented on. None if it can."""
         return self.why_no_comment_here()
 
 

@@ -66,7 +66,6 @@ class ConflictContents(Contents):
         self.is_expanded = False
         """True if unchanged text between the conflicts is visible."""
         self.conflicts: Sequence[ConflictView | PageConflict] = ()
-        """The conflicts that are shown."""
         self._numbers: dict[str, int] = {}
         """Number of each conflict by its name. Text that both sides moved is shown twice, with one number."""
         self._blocks: dict[str, Block] = {}

@@ -228,7 +228,6 @@ class PanePart:
 
 
 def host_of(pane: Widget) -> HostApp[Any]:
-    """Return the app of a pane."""
     assert isinstance(pane.app, HostApp), "panes need an app with notifications"
     return pane.app
 
@@ -483,7 +482,6 @@ class BackgroundLayout:
     def __init__(self, viewport: Viewport) -> None:
         self.viewport = viewport
         self._layout: UnitLayout | None = None
-        """Layout of the units that are shown."""
         self._work: Work | None = None
         self._virtual_lines: VirtualLines[Any] | None = None
         """Lines that the background thread works on."""

@@ -217,7 +217,6 @@ def _token_pieces(tokens: list[tuple[str, str]], styles: Styles) -> list[Piece]:
 
 
 def token_style(kind: str, styles: Styles) -> Style:
-    """Return the style for a kind of token in `Tokens`."""
     match kind:
         case "keyword":
             return styles.accent

@@ -391,7 +391,6 @@ class LinkTitle(NamedTuple):
 
     title: str = ""
     emoji: str = ""
-    """Emoji of the page."""
     location: str = ""
     """Path or space of the target, or type and size of a file. Distinguishes targets with equal titles."""
     problem: str = ""

@@ -35,7 +35,6 @@ class PageHeading:
     """Row above the changes of a page, in a diff of several pages."""
 
     key: str
-    """Key of the page."""
     title: str
     sign: str = ""
     """Sign of the change, such as `+` for a new page."""
@@ -115,7 +114,6 @@ class DiffUnits:
     """The units of a diff, which `build` makes one by one."""
 
     count = 0
-    """Number of changes."""
     thread_count = 0
     """Number of threads. Drafts and findings do not count."""
 
@@ -124,7 +122,6 @@ class DiffUnits:
         """Number of changes that are hidden because they cannot affect the meaning of the page, by their most important
         kind."""
         self.units: list[DiffUnit] = []
-        """Units that are made."""
         self.remaining: Iterator[DiffUnit] = iter(())
         """Units that are not made yet."""
         self._first_lines, self._end_lines = array("l"), array("l")

@@ -67,7 +67,6 @@ class LinkFollowed(Message):
     kind: str
     """One of link, image, file, note, ask, search and page."""
     text: str = ""
-    """Text of the link."""
 
 
 @dataclass

@@ -498,7 +498,6 @@ class LayoutContext:
 
 
 def blank_lines_between(previous: Block, block: Block) -> int:
-    """Return the number of blank lines between two blocks."""
     if previous.kind == block.kind and block.kind in ("content-ref", "file", "embed", "include"):
         return 0
     is_section = block.kind == "heading" and block.attrs.get("level", 2) <= 2

@@ -101,7 +101,6 @@ class Line:
         return width_of(self.pieces)
 
     def prepend(self, prefix: list[Piece]) -> Line:
-        """Return the line with a prefix before it."""
         return Line(prefix + self.pieces, self.block)
 
 
@@ -415,7 +414,6 @@ def side_by_side(columns: Sequence[Sequence[Line]], widths: Sequence[int], gap: 
 
 
 def line_blocks(line: Line) -> list[Block]:
-    """Return the blocks of a line."""
     return [part.block for part in cells_of_blocks(line, 0)]
 
 

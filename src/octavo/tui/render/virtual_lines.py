@@ -44,7 +44,6 @@ class VirtualLines(Generic[U]):
         self._exact = bytearray()
         self._lines: OrderedDict[int, list[Line]] = OrderedDict()
         self._count = 0
-        """Number of lines in `_lines`."""
         self.forgotten: set[int] = set()
         """Indexes of the units that changed since the background thread began to lay them out."""
         self.extend(units, laid)

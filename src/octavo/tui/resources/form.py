@@ -257,7 +257,6 @@ class FormDialog(Dialog[None]):
         return focused_row if focused_row in rows else rows[0] if len(rows) == 1 else None
 
     def why_no_file(self) -> str | None:
-        """Return why no file can be chosen. None if a file can be chosen."""
         if self._file_row is not None:
             return self.why_not_edit()
         labels = " and ".join(file_row.field.label for file_row in self._file_rows)
@@ -291,7 +290,6 @@ class FormDialog(Dialog[None]):
             row.set_revealed(self._is_revealed)
 
     def why_not_reset(self) -> str | None:
-        """Return why the field with the cursor cannot be reset. None if it can be reset."""
         row = self._focused_row
         if row is None:
             return "Select a field first."
@@ -338,11 +336,9 @@ class FormDialog(Dialog[None]):
         self.state.save_draft()
 
     def why_not_edit(self) -> str | None:
-        """Return why the form cannot be edited now. None if it can be edited."""
         return "The form is already being sent." if self.state.is_sending else None
 
     def why_not_send(self) -> str | None:
-        """Return why the form cannot be sent now. None if it can be sent."""
         state = self.state
         if why := self.why_not_edit():
             return why

@@ -227,7 +227,6 @@ class _PickerState:
     picker: Picker[str] | None = None
 
     def title(self, field: FormField) -> str:
-        """Return the title of the picker."""
         hint = " · press esc to finish" if field.kind in ("list", "choices") else ""
         search_hint = " · type to find more" if self.search is not None else ""
         return f"{field.label}{hint}{self.options.title_suffix}{search_hint}"

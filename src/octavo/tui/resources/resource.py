@@ -93,7 +93,6 @@ class ResourceColumn(Generic[M]):
             return None  # The object that contains the attribute is None.
 
     def cell(self, item: M, name_of: NameOf) -> AnyText:
-        """Return the text of the cell for an item."""
         return self._render_value(self.value_of(item), name_of)
 
     def _label_of(self, value: Any, name_of: NameOf) -> str:
@@ -148,7 +147,6 @@ class Action(Generic[M]):
     values: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of the operation, in addition to `at` and the IDs."""
     undo_operation: type[Operation[Any]] | None = None
-    """Operation that undoes the action."""
     undo_values: Mapping[str, Any] = field(default_factory=dict)
     disabled_reason: Callable[[M], str | None] = lambda item: None
     """Returns why the action is not possible for an item. None if it is possible."""
@@ -408,7 +406,6 @@ class ReferenceList:
     choice_of: Callable[[Any], Choice[str]]
     """Returns the ID and the label of an item."""
     items_in: Callable[[Any], Iterable[Any]] = lambda response: response.items
-    """Returns the items in a response."""
     search_operation: Callable[[str], Operation[Any]] | None = None
     """Returns the operation that searches a list that is too long to load."""
     blocked_message: str = "Fill in the fields above first."

@@ -152,7 +152,6 @@ TABLE_COMMANDS: Commands[BrowserScreen] = Commands(
         Command("up", "escape", "Back", "Go up one level", run=lambda _, view: view.go_up(), shown=False),
     ),
 )  # fmt: skip
-"""Commands of the tables."""
 
 
 class BrowserScreen(ListView[Any]):

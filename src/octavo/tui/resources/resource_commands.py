@@ -54,7 +54,6 @@ class Selection:
 
     @property
     def first_item(self) -> Any:
-        """The first selected item."""
         return self.items[0]
 
     @property
@@ -340,7 +339,6 @@ CREATE_COMMANDS: Commands[CreateTarget] = Commands(
                 title_now=lambda _, target: None if target.resource.command is None else target.resource.command.name),
     ),
 )  # fmt: skip
-"""Commands for new items."""
 SELECTION_COMMANDS: Commands[Selection] = Commands(
     "resource",
     (

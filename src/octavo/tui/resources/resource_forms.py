@@ -108,7 +108,6 @@ def open_action_form(app: Shell, resource: Resource[Any], arguments: Arguments, 
 
 
 def open_edit_form(app: Shell, resource: Resource[Any], arguments: Arguments, item: Any) -> None:
-    """Open the form that edits an item."""
     assert resource.update is not None, "the resource must have an update operation"
     live = app.session.live
     name = resource.title(item)

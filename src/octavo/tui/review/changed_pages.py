@@ -228,12 +228,10 @@ def unchanged_entry(node: TreeNode) -> ChangedPage:
 
 
 def open_threads_on(key: str, threads: Iterable[Comment]) -> list[Comment]:
-    """Return the open threads on the entry with this key."""
     return [each for each in threads if each.is_open_thread and entry_key_of(each) == key]
 
 
 def entry_key_of(thread: Comment) -> str:
-    """Return the key of the entry that a thread is on."""
     return thread.target.page.id if thread.target.page else WHOLE
 
 

@@ -74,7 +74,6 @@ class ChangedTree:
         self._reading_order: list[str] = []
         """Keys of the changed pages and of the pages with comments, in the order of the tree."""
         self._entries: dict[str, ChangedPage] = {}
-        """All entries of the tree by key."""
         self._shows_all_pages = False
         self._unsent: Mapping[str, Sequence[UnsentText]] = {}
         """Unsent drafts by page key."""
@@ -318,7 +317,6 @@ TREE_COMMANDS: Commands[ChangedTree] = Commands(
     context="change request",
     find=lambda view: view.changed_tree,
 )  # fmt: skip
-"""Commands on the tree of changed pages."""
 
 
 MAX_POSITIONS = 200
@@ -344,7 +342,6 @@ class ViewedMarks:
         self._needs_renewal = False
         """True if the stored marks belong to an earlier revision, so `keep_unchanged` must be called."""
         self.keys: frozenset[str] = frozenset()
-        """Keys of the viewed pages."""
         self.changed: frozenset[str] = frozenset()
         """Keys of the pages that changed after you viewed them."""
 

@@ -104,7 +104,6 @@ class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
         self._checks: ChecksT | None = None
         self.content: DialogContent | None = None
         self._checked_at = short_texts.clock()
-        """Time of the checks."""
 
     def on_mount(self) -> None:
         self._start_checks()

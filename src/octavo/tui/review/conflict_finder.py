@@ -147,7 +147,6 @@ class OpenConflicts:
         return replace(self, pages=tuple(each for each in self.pages if each.page == page), tree_conflicts=())
 
     def count_unresolved(self, choices: Collection[str]) -> int:
-        """Return the number of unresolved conflicts."""
         pages = sum(len(page.unresolved(choices)) for page in self.pages)
         return pages + sum(len(conflict.unresolved(choices)) for conflict in self.tree_conflicts)
 

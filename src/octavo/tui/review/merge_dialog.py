@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 
 def merge_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest) -> CheckedDialog[Checks]:
-    """Return the merge dialog of a change request."""
     space = app.workspace.space(at.space_id)
     return CheckedDialog(
         app,

@@ -53,7 +53,6 @@ class BlameTarget:
 
 
 def open_blame(app: Shell, target: BlameTarget) -> None:
-    """Open the blame of a page."""
     app.push_screen(BlameScreen(target))
 
 
@@ -318,7 +317,6 @@ class BlameScreen(ListView[BlamedBlock]):
     # Opening
 
     def _is_opened_from(self, request: ChangeRequest) -> bool:
-        """Return True if the blame was opened in this change request."""
         return request.ref(self._space) == self.target.at
 
     @on(LineList.Opened, "#blocks")

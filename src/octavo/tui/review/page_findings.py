@@ -177,7 +177,6 @@ FINDING_COMMANDS: Commands[PageFindings] = Commands(
     context="change request",
     find=lambda view: view.page_findings,
 )  # fmt: skip
-"""Commands on the findings of the shown page."""
 
 
 _MAX_EXCERPT = 200
@@ -307,4 +306,3 @@ REVERT_COMMANDS: Commands[SelectedChange] = Commands(
     no_target="Select a changed page first.",
     find=lambda view: view.selected_change,
 )  # fmt: skip
-"""Command that reverts the selected change."""

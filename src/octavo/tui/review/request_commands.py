@@ -423,7 +423,6 @@ REQUEST_COMMANDS: Commands[RequestTarget] = Commands(
     no_target="Select a change request first.",
     find=lambda view: view.request_target,
 )  # fmt: skip
-"""Commands on the selected change requests."""
 
 
 def _create(app: Shell, space: SpaceRef) -> None:
@@ -478,4 +477,3 @@ NEW_REQUEST: Commands[SpaceRef] = Commands(
     no_target="Open a space first. Every change request belongs to a space.",
     find=_space_for_new,
 )  # fmt: skip
-"""Command that creates a change request in the current space."""

@@ -426,4 +426,3 @@ COMPARISON_COMMANDS: Commands[Comparison] = Commands(
     context="change request",
     find=lambda view: view.comparison,
 )  # fmt: skip
-"""Commands on the comparison."""

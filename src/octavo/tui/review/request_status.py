@@ -52,7 +52,6 @@ class RequestStatus:
     threads: int = 0
     """Number of open threads."""
     loaded: frozenset[StatusFact] = frozenset(STATUS_FACTS)
-    """Facts that are loaded."""
     load_errors: Mapping[StatusFact, str] = field(default_factory=dict)
     """Reasons why facts could not be loaded, by fact."""
     is_on_main: bool = False

@@ -306,7 +306,6 @@ TERM_PLACES: Commands[TermScreen] = Commands(
     ),
     context="places with an old term",
 )  # fmt: skip
-"""Commands on the places with an old term."""
 
 
 class TermScreen(ListView[TermRow]):

@@ -217,7 +217,6 @@ async def send_update(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, 
 
 
 def open_update_dialog(app: Shell, target: RequestTarget) -> None:
-    """Open the update dialog."""
     if not target.change_request.outdated:
         app.say(f"{target.name} is up to date with main.")
         return

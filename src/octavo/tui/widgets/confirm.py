@@ -268,7 +268,6 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         return (field.text if isinstance(field, TextArea) else field.value if isinstance(field, Input) else "").strip()
 
     def why_not_confirm(self) -> str | None:
-        """Return why the action cannot be confirmed now. None if it can be confirmed."""
         if not self._is_composed or not self._is_active:
             return None
         if self._blocked:

@@ -413,7 +413,6 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         return bool(self.query_text)
 
     def clear_filter(self) -> None:
-        """Remove the filter."""
         self.set_filter("")
 
     @property

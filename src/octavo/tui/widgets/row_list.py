@@ -182,7 +182,6 @@ F = TypeVar("F", bound=ItemFilter[Any])
 
 
 def filter_items(items: Iterable[T], filters: Collection[ItemFilter[T]]) -> list[T]:
-    """Return the items that match all filters."""
     return [item for item in items if all(each.matches(item) for each in filters)]
 
 

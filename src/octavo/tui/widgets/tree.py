@@ -84,7 +84,6 @@ class FlatTree:
 
     @property
     def has_sections(self) -> bool:
-        """True if the tree has sections."""
         return self._sections > 0
 
     def visible_nodes(
