@@ -302,12 +302,16 @@ async def test_clicked_result_stays_selected_when_results_of_the_server_arrive(s
 
 
 @pytest.mark.before_release
-async def test_double_click_during_the_search_opens_the_clicked_result(stage: Stage, tmp_path: Path) -> None:
+async def test_double_click_during_the_search_opens_the_clicked_result(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with open_folder_with_equal_titles(stage, tmp_path / "pages") as run:
         await run.press("s", "c")
         await run.see("CLI", "vitamin c")
         screen = run.app.screen
         assert isinstance(screen, SearchScreen)
+        # Results of the server would move the clicked row.
+        monkeypatch.setattr("octavo.tui.content.search.SEARCH_DELAY", 1000.0)
         with run.app.session.search_index._lock:
             run.send_key("a")
             while not screen._is_searching:  # noqa: ASYNC110  # There is no event for this.
