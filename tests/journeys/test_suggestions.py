@@ -73,6 +73,8 @@ async def test_suggestion_starts_with_the_text_of_the_block(stage: Stage) -> Non
         await run.see("ctrl+g suggest")
         await run.press("ctrl+g")
         await run.see("```suggestion", "All times in requests and answers are UTC")
+        await run.press("ctrl+s")
+        await run.hear("Your suggestion does not change the block. Edit the suggestion, or delete it.")
         await run.press("S", "o", ":", "space")
         await run.press("ctrl+s")
         await run.sent()

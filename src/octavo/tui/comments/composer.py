@@ -16,7 +16,7 @@ from textual.widgets import Static, TextArea
 
 from octavo.api.safety import safe_text
 from octavo.data.state_db import NotSaved
-from octavo.documents.suggestions import suggestion_fence
+from octavo.documents.suggestions import find_suggestions, suggestion_fence
 from octavo.tui.comments.autocomplete import (
     Autocomplete,
     EmojiSuggestions,
@@ -242,6 +242,9 @@ class Composer(Dialog[str | None]):
             return save_error
         if not self.text.strip():
             return "Write some text first."
+        unchanged = {each.text for each in find_suggestions(self.suggestion)}
+        if any(each.text in unchanged for each in find_suggestions(self.text)):
+            return "Your suggestion does not change the block. Edit the suggestion, or delete it."
         return None
 
     @property
