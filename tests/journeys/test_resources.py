@@ -228,7 +228,10 @@ async def test_team_is_deleted_after_typing_its_name(stage: Stage) -> None:
         )
         await run.press("y")
         assert not run.gate.sent(teams.Delete), "y alone must not delete the team"
-        await run.press("escape", "X")
+        await run.press("escape", "x", "j", "x", "X")
+        await run.see("Delete 2 teams?", "Harbour software: 4 members will lose the access", "Field crew: 20 members")
+        await run.press("escape")
+        await run.press("*", "*", "g", "X")
         await run.type("Harbour software")
         await run.press("enter")
         await run.hear("Deleted Harbour software.")

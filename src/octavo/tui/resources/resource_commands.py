@@ -131,6 +131,23 @@ def _why_not_deleted(app: Shell, selection: Selection) -> str | None:
     return selection.why_no_permission(app, resource.permissions.delete, verb)
 
 
+def _delete_effects(resource: Resource[Any], items: Sequence[Any]) -> list[str]:
+    """Return sentences about what else is lost when items are deleted. With several items, each says for which."""
+    titles_by_effect: dict[str, list[str]] = {}
+    for item in items:
+        for effect in resource.delete_effects(item):
+            titles_by_effect.setdefault(effect, []).append(resource.title(item))
+    sentences = []
+    for effect, titles in titles_by_effect.items():
+        if len(items) == 1 or titles[0] in effect:
+            sentences.append(effect)
+        else:
+            is_for_all = len(titles) == len(items)
+            who = f"For each {resource.singular}" if is_for_all else ", ".join(first_few(titles, 2))
+            sentences.append(f"{who}: {effect[:1].lower()}{effect[1:]}")
+    return sentences
+
+
 def _delete(app: Shell, selection: Selection) -> None:
     resource, items = selection.resource, selection.items
     verb, done = resource.delete_verbs
@@ -139,8 +156,7 @@ def _delete(app: Shell, selection: Selection) -> None:
     live = app.session.live
     undo = resource_forms.undo_of_deletion(live, resource, selection.arguments, items)
     confirmation = "" if undo is not None else text_to_type(button.lower(), resource, items)
-    effects = list(dict.fromkeys(text for item in items for text in resource.delete_effects(item)))
-    facts = [Fact("care", "", text) for text in first_few(effects, MAX_TITLES, "more effects")]
+    facts = [Fact("care", "", text) for text in first_few(_delete_effects(resource, items), MAX_TITLES, "more effects")]
     if len(items) > 1:
         titles = first_few([resource.title(each) for each in items], MAX_TITLES)
         facts = [*(Fact("note", "", text) for text in titles), *facts]
