@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -242,6 +244,18 @@ async def test_nothing_is_written_through_a_symbolic_link(docs: PulledSide, edit
     result = await docs.pull()
     assert "its path goes through a symbolic link" in result.skipped[0].message
     assert list(outside.iterdir()) == []
+
+
+async def test_named_pipes_are_not_read(docs: PulledSide) -> None:
+    pipes = [docs.top / "pipe.md", docs.top / "setup.md"]
+    pipes[1].unlink()
+    for pipe in pipes:
+        os.mkfifo(pipe)
+        # A reader of the pipe would get no text, instead of waiting without end.
+        threading.Thread(target=pipe.write_bytes, args=(b"",), daemon=True).start()
+    assert docs.status() == ["D setup.md"]
+    for pipe in pipes:
+        os.close(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK))
 
 
 async def test_moved_page_whose_new_path_is_a_symbolic_link_keeps_its_file(

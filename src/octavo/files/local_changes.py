@@ -390,7 +390,8 @@ def _untracked_paths(folder: PulledFolder) -> tuple[list[str], list[str]]:
 
 
 def _walk(top: Path) -> Iterator[str]:
-    """Yield the paths of the files in a folder. Skip symbolic links, and hidden folders other than `.gitbook`."""
+    """Yield the paths of the regular files in a folder. Skip symbolic links, and hidden folders other than
+    `.gitbook`."""
     for place, inside, names in os.walk(top):
         is_top = Path(place) == top
         inside[:] = sorted(
@@ -400,7 +401,7 @@ def _walk(top: Path) -> Iterator[str]:
         )
         for name in sorted(names):
             path = Path(place) / name
-            if not path.is_symlink():
+            if path.is_file() and not path.is_symlink():
                 yield path.relative_to(top).as_posix()
 
 

@@ -190,12 +190,13 @@ class PulledFolder:
         return os.path.lexists(self.pages / path)
 
     def data(self, path: str) -> bytes | None:
-        """Return the bytes of a file. None if there is no such file, or if the path contains a symbolic link. Raises
-        OSError."""
-        if passes_link(self.pages, path):
+        """Return the bytes of a file. None if there is no regular file at `path`, or if the path contains a symbolic
+        link. Raises OSError."""
+        place = self.pages / path
+        if passes_link(self.pages, path) or not place.is_file():  # Reading a named pipe would wait for a writer.
             return None
         try:
-            return (self.pages / path).read_bytes()
+            return place.read_bytes()
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return None
 
