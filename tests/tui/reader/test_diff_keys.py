@@ -74,6 +74,9 @@ async def test_enter_opens_thread_of_changed_block_before_its_link() -> None:
         assert links(app) == [("more.md", False)]
         await pilot.press("t")
         assert app.explained == ["No open threads here. Press c to comment on the selected block."]
+        app.pane.block_commands.why_no_comment_here = lambda: "You cannot comment on incoming changes."
+        await pilot.press("t")
+        assert app.explained[1:] == ["No open threads here."]
 
 
 async def test_thread_on_whole_page_is_selectable_and_opens() -> None:

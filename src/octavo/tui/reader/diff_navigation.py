@@ -503,7 +503,8 @@ def _why_rendered_only(_: object, navigation: DiffNavigation) -> str | None:
 def _why_no_thread(_: object, navigation: DiffNavigation) -> str | None:
     if navigation.contents.threads_elsewhere or navigation.contents.has_open_threads:
         return None
-    return "No open threads here. Press c to comment on the selected block."
+    hint = "" if navigation.pane.block_commands.why_no_comment_here() else " Press c to comment on the selected block."
+    return f"No open threads here.{hint}"
 
 
 def _allows_comments(_: object, navigation: DiffNavigation) -> bool:

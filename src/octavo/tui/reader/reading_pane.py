@@ -114,6 +114,7 @@ class LoadingState:
 class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
     """Scrollable pane of laid-out lines. Subclasses provide `contents` and open links in `open_clickable`."""
 
+    block_commands: BlockCommands
     DEFAULT_CSS = """
     Reader {
         background: $background;
