@@ -203,6 +203,24 @@ async def test_group_in_flowchart_shows_only_its_title(group: str) -> None:
     assert [line.text.strip("│ ") for line in lines if "depot" in line.text] == ["Bus depot (old)"]
 
 
+@pytest.mark.parametrize(
+    "arrow",
+    [
+        '-- "asks for it" -->',
+        '--"asks for it"---',
+        '== "asks<br>for it" ==>',
+        '-. "asks for it" .->',
+        '-->|"asks<br/>for it"|',
+    ],
+)
+async def test_label_of_arrow_in_flowchart_has_no_quotes(arrow: str) -> None:
+    lines, _ = await draw(f"```mermaid\ngraph LR\n  Ann {arrow} Ben\n```", 60)
+    text = text_of(lines)
+    assert "asks for it" in text
+    assert '"' not in text
+    assert text.count("┌") == 2
+
+
 async def test_arrow_to_group_in_flowchart_adds_no_box() -> None:
     lines, _ = await draw(
         '```mermaid\ngraph TD\n  subgraph Depot["Garage"]\n    A --> B\n  end\n  C --> Depot\n```', 60

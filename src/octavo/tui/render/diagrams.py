@@ -160,6 +160,8 @@ _LONG_ARROW = re.compile(
 """Pattern for labels, and for arrows that are longer than necessary."""
 _GROUP = re.compile(r'^([ \t]*subgraph[ \t]+(?:[^\s\["]+(?=\[))?)(.*)$', re.MULTILINE)
 """Pattern for the beginning of a group. The id is separate if a bracket follows without a space."""
+_QUOTED_LABEL = re.compile(r'(--|==|-(?=\.))\.?[ \t]*("[^"|\n]*")[ \t]*(-{2,}[>xo-]|={2,}[>=]|\.+->?)')
+"""Pattern for an arrow with a label in quotes in its middle."""
 _NAMED_SERIES = re.compile(r"""^([ \t]*(?:line|bar))[ \t]+("[^"\n]*"|[^\s"\[]+)[ \t]*(?=\[)""", re.MULTILINE)
 _KIND = re.compile(r"[A-Za-z0-9]+")
 
@@ -206,17 +208,19 @@ def normalize_diagram(text: str) -> tuple[str, str]:
     if text.startswith(("graph", "flowchart")):
         # The drawing program knows a title only after a space, and breaks no titles.
         text = _GROUP.sub(lambda group: f"{group[1]} {_BREAK.sub(' ', group[2])}", text)
+        # The drawing program knows quotes around the label of an arrow only between bars.
+        text = _QUOTED_LABEL.sub(lambda arrow: f"{'-' if arrow[1] == '-' else ''}{arrow[3]}|{arrow[2]}|", text)
         # In flowcharts with groups, only `\n` breaks a label, not `<br>`.
         text = _LONG_ARROW.sub(_shorten_arrow, _BREAK.sub(r"\\n", text))
     return title, text
 
 
 def _shorten_arrow(regex_match: re.Match[str]) -> str:
-    """Return an arrow with minimal length. A label stays as it is. A longer arrow can leave a rank without a box, on
+    """Return an arrow with minimal length. A label stays as it is, but that of an arrow has no line breaks. A longer arrow can leave a rank without a box, on
     which the drawing program fails."""
     arrow = regex_match["arrow"]
     if arrow is None:
-        return regex_match[0]
+        return regex_match[0].replace(r"\n", " ") if regex_match[0][0] == "|" else regex_match[0]
     sign, head = arrow.strip("<>ox")[1], arrow.lstrip("<")[-1:].strip("-=")
     line = {"-": "--" if head else "---", "=": "==" if head else "===", ".": "-.-"}[sign]
     return f"{'<' if arrow[0] == '<' else ''}{line}{head}"
