@@ -598,6 +598,7 @@ class TestSections:
             ('![Low tide](<../.gitbook/assets/low tide.png> "t")', "Low tide"),
             ("![Low tide](low tide (1).png)", "Low tide"),
             ("[a](u_(1).md) b", "a b"),
+            ('{% openapi src="a.json" path="/boats/{id}" method="get" %} c {% endopenapi %}', "c"),
         ],
     )
     def test_url_of_a_link_is_left_out(self, link: str, words: str) -> None:

@@ -199,7 +199,7 @@ _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+|$)")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-{2,})[ \t]*$")
 _LIST_OR_QUOTE = re.compile(r"[ \t]*(?:[-*+>|#]|\d{1,9}[.)])")
 _MARKER = re.compile(r"^[ \t]*(?:(?:>[ \t]?)|(?:[-*+][ \t]+(?:\[[ xX]\][ \t]+)?)|(?:\d{1,9}[.)][ \t]+))+")
-_TAG = re.compile(r"\{%[^{}\n]{0,2000}%\}|<[A-Za-z/!][^<>\n]{0,2000}>")
+_TAG = re.compile(r"\{%(?:[^{}%\n]|%(?!\})|\{(?!%)|\}){0,2000}%\}|<[A-Za-z/!][^<>\n]{0,2000}>")
 _TEXT_ATTRIBUTE = re.compile(r'\b(?:title|alt|summary|caption|description)="([^"\n]{1,300})"')
 _ANCHOR = re.compile(r'\bid="([^"\s]{1,200})"')
 _LINK = re.compile(
