@@ -255,7 +255,7 @@ async def test_interrupted_review_without_a_verdict_is_submitted_once(text: tupl
         assert len(run.gate.sent(comments.Create)) == 1 + bool(text)
 
 
-async def test_refused_resolve_after_a_reply_is_reported_again_and_the_reply_is_sent_once(stage: Stage) -> None:
+async def test_refused_resolve_is_reported_again_and_its_reply_is_sent_once(stage: Stage) -> None:
     async with stage.play(undo_seconds=0.0) as run:
         session = run.app.session
         arguments = ["reply", "harbour-api/7@t6", "-m", "Fixed.", "--resolve", "--once", "build 8"]

@@ -153,7 +153,7 @@ async def test_conflict_contains_an_edit_made_during_the_repair(page: PageUnderE
     assert {"Theirs.", "Mine.", "Later."} <= set(outcome.text.text.split("\n"))
 
 
-async def test_lost_connection_after_a_simultaneous_edit_says_that_the_page_is_saved(page: PageUnderEdit) -> None:
+async def test_lost_connection_after_a_simultaneous_edit_says_page_is_saved(page: PageUnderEdit) -> None:
     page.edit_as_other_during_send(BEFORE.replace("One", "Theirs"))
     send = page.live.send
 

@@ -258,7 +258,7 @@ async def test_pending_comment_can_be_edited_and_discarded(
     assert not await outbox.edit_pending_comment(two, op, "rewording")
 
 
-async def test_edit_of_a_comment_that_was_sent_meanwhile_becomes_a_draft_of_its_place(
+async def test_edit_of_a_comment_that_was_sent_meanwhile_becomes_a_draft(
     outbox: ManualOutbox, at: ChangeRequestRef, drafts: Drafts, clock: Clock
 ) -> None:
     await add_pending(outbox, at, "One")

@@ -114,7 +114,7 @@ async def test_sent_resolve_is_reopened_by_the_undo(
     assert (await ask(comments.Get(at=at, comment_id=thread.id))).is_open
 
 
-async def test_simultaneous_edit_on_a_full_disk_says_that_the_thread_is_still_resolved(
+async def test_simultaneous_edit_on_a_full_disk_says_the_thread_is_resolved(
     live: Live, ask: Ask, at: ChangeRequestRef, outbox: ManualOutbox, gate: RequestGate
 ) -> None:
     one = await suggest(ask, at, "Goodbye.", "Farewell.")

@@ -39,7 +39,7 @@ def test_finding_on_moved_words_is_left_out() -> None:
     assert findings(f"# Ships\n\n* [B](b.md)\n* A ship.\n\nThe end.\n\n{MOORING}\n", before) == ()
 
 
-def test_finding_on_words_of_a_paragraph_with_other_line_breaks_is_left_out() -> None:
+def test_finding_on_a_paragraph_with_other_line_breaks_is_left_out() -> None:
     before = f"# Ships\n\n{MOORING}\n\nThe end.\n"
     words = MOORING.split(" ")
     for width in range(2, len(words)):

@@ -79,7 +79,7 @@ def test_rows_items_and_titles_are_blocks_of_their_own() -> None:
     }
 
 
-def test_equal_rows_below_a_paragraph_that_splits_their_table_keep_their_origin() -> None:
+def test_equal_rows_of_a_table_split_by_a_paragraph_keep_their_origin() -> None:
     head, first, rows = "| A | B |\n| - | - |\n", "| x1 | y1 |\n", "| x2 | y2 |\n" * 3
     blame = _blame("page", [parse(head + first + rows), parse(f"{head}{first}\nBetween.\n\n{head}{rows}")])
     versions = [blame.origins[block.key].version for block in blame.blocks if block.kind == "row"]

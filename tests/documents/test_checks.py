@@ -206,7 +206,7 @@ class _RecordedTexts(dict[str, str]):
         return super().__getitem__(path)
 
 
-def test_file_is_checked_without_reading_pages_whose_headings_it_does_not_link_to() -> None:
+def test_file_is_checked_without_reading_pages_it_does_not_link_to() -> None:
     texts = _RecordedTexts({"a.md": "[b](b.md) [c](c.md#gone) [d](d.md)", "b.md": "# B", "c.md": "# C"})
     found = list(CheckedFolder(LazyPages(texts)).findings_in("a.md"))
     assert [each.rule for each in found] == ["anchor", "link"]

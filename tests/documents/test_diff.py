@@ -355,7 +355,7 @@ def test_text_that_becomes_code_is_one_change_without_other_words(code: str) -> 
         assert dict(ChangeKinds(found.entries).counts) == {"code": 1}
 
 
-def test_code_that_repeats_some_words_of_a_paragraph_is_not_its_new_version() -> None:
+def test_code_with_some_words_of_a_paragraph_is_not_its_new_version() -> None:
     found = diff_of("Run `octavo demo` to see the app.", "```\noctavo demo\n```")
     assert not any(isinstance(entry, ChangedBlock) for entry in found.entries)
 

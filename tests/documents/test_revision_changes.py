@@ -16,7 +16,7 @@ def test_all_content_of_the_first_revision_is_new() -> None:
     assert revision_differences(first, first, str) == []
 
 
-def test_place_of_a_moved_page_names_parents_of_the_same_title_by_their_paths() -> None:
+def test_place_of_a_moved_page_names_parents_of_equal_titles_by_path() -> None:
     parents = [{"id": name, "title": "API", "path": f"{name}/api"} for name in ("v1", "v2")]
     move = {"type": "page_moved", "page": {"id": "a"}, "parent": dict(zip(("before", "after"), parents, strict=True))}
     ((setting,),) = [entry.settings for entry in changed_pages([Change.model_validate(move)])]

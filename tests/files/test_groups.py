@@ -60,7 +60,7 @@ def test_local_order_in_a_group_and_short_title_of_a_link_survive_pulls(tmp_path
         assert pull(PulledFolder.read(tmp_path), space(title)) == local.replace("[home]", f"[{title}]")
 
 
-def test_link_to_a_heading_survives_a_pull_that_writes_the_table_of_contents(tmp_path: Path) -> None:
+def test_link_to_a_heading_survives_a_pull_of_the_table_of_contents(tmp_path: Path) -> None:
     link = Page(id="usage", type="link", title="Usage", target={"page": "a", "anchor": "usage"})
     first, second = (each.model_copy(update={"pages": (*each.pages, link)}) for each in (space(), space("Start")))
     pull(PulledFolder.new(tmp_path, "http://octavo.test", "docs"), first)
@@ -78,9 +78,7 @@ def test_link_before_its_page_keeps_both_entries_in_pulls(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-def test_lines_that_are_no_links_survive_a_pull_that_writes_the_table_of_contents(
-    tmp_path: Path, is_first: bool
-) -> None:
+def test_lines_without_links_survive_a_pull_of_the_table_of_contents(tmp_path: Path, is_first: bool) -> None:
     if not is_first:
         pull(PulledFolder.new(tmp_path, "http://octavo.test", "docs"), space())
     local = (

@@ -272,7 +272,7 @@ async def test_links_of_an_edited_page_lead_to_new_pages_and_files(docs: PulledS
     assert (docs.files(), docs.status()) == (before, [])
 
 
-async def test_new_pages_and_files_have_the_order_of_the_table_of_contents_and_of_their_names(docs: PulledSide) -> None:
+async def test_new_pages_follow_the_table_of_contents_and_new_files_their_names(docs: PulledSide) -> None:
     names = ["seal", "pier", "tide", "boat", "mast", "rope"]
     for name in names:
         docs.write(f"{name}.md", f"# {name}\n")

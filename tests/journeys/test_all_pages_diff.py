@@ -502,7 +502,7 @@ async def test_find_says_how_many_long_pages_it_did_not_search(stage: Stage) -> 
 
 
 @pytest.mark.before_release
-async def test_fewer_pages_are_shown_after_pages_were_deleted_in_the_other_layout(stage: Stage) -> None:
+async def test_pages_deleted_in_the_other_layout_are_not_shown(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         screen = await open_all(run, 6)
         await run.press("G", "v")

@@ -117,7 +117,7 @@ VIEWS = ("1", "2", "3", "4")
 
 
 @pytest.mark.before_release
-async def test_narrow_terminal_shows_gaps_around_the_current_tab_and_between_numbers(stage: Stage) -> None:
+async def test_narrow_terminal_shows_gaps_around_the_tab_and_between_numbers(stage: Stage) -> None:
     async with stage.play(start="inbox", size=(80, 24)) as run:
         await run.see("▾  1 Inbox 17  2 Content 3 Changes 7 4 Comments 72 5 Sites")
         await run.press("3")

@@ -75,7 +75,7 @@ async def test_no_view_claims_to_be_empty_without_an_organization(
 
 
 @pytest.mark.before_release
-async def test_views_and_organization_menu_say_that_the_organizations_are_loading(stage: Stage) -> None:
+async def test_views_and_menu_say_that_the_organizations_are_loading(stage: Stage) -> None:
     async with stage.play(start="inbox", shut=True) as run:
         for key, name in zip("123456", ("Inbox", "Content", "Changes", "Comments", "Sites", "Admin"), strict=True):
             await run.press(key)

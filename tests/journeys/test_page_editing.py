@@ -196,7 +196,7 @@ async def test_conflict_with_another_edit_is_resolved_even_after_a_restart(stage
         )
 
 
-async def test_conflict_in_a_draft_for_a_merged_change_request_opens_in_the_editor(
+async def test_conflict_in_a_draft_for_a_merged_request_opens_in_the_editor(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []

@@ -99,7 +99,7 @@ async def test_review_with_pending_comments_can_be_undone_before_it_is_sent(stag
         assert not run.gate.sent(reviews.Submit)
 
 
-async def test_comment_sent_before_its_removal_is_confirmed_is_not_called_removed(stage: Stage) -> None:
+async def test_comment_sent_before_its_confirmed_removal_is_not_called_removed(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_changes_of_seven(run)
         await add_pending_comment(run, "Say which zone.")

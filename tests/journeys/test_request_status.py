@@ -65,7 +65,7 @@ async def test_rows_show_the_status_of_each_change_request(stage: Stage) -> None
 
 
 @pytest.mark.before_release
-async def test_number_of_open_threads_is_shown_once_summaries_of_reviews_are_known(stage: Stage) -> None:
+async def test_number_of_open_threads_is_shown_once_reviews_are_known(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("3 Changes 7  4 Comments  5 Sites")
         await run.press("ctrl+o")
@@ -123,7 +123,7 @@ async def test_preview_shows_reviews_and_conflicts(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_late_changes_are_not_shown_in_the_preview_of_another_change_request(
+async def test_late_changes_are_not_shown_for_another_change_request(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with stage.play(start="changes") as run:

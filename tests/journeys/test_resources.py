@@ -457,7 +457,7 @@ async def test_item_of_a_table_that_the_user_left_is_not_opened_later(stage: Sta
         assert len(browser(run).levels) == 1
 
 
-async def test_item_missing_from_a_cached_list_is_not_called_deleted_if_the_list_cannot_be_loaded(stage: Stage) -> None:
+async def test_item_missing_from_a_list_that_fails_to_load_is_not_called_deleted(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await open_table(run, "collections")
         await open_table(run, "teams")
@@ -526,7 +526,7 @@ async def test_renaming_a_team_can_be_undone(stage: Stage) -> None:
         await run.until(lambda: "Harbour software" in titles(run), "list the old name")
 
 
-async def test_undo_of_a_change_restores_the_value_that_another_user_set_meanwhile(stage: Stage) -> None:
+async def test_undo_restores_the_value_that_another_user_set_meanwhile(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await open_table(run, "teams")
         await run.press("e")

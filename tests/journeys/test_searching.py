@@ -118,7 +118,7 @@ async def test_closed_search_shows_no_late_results_of_a_slow_disk(stage: Stage) 
         assert run.app._exception is None
 
 
-async def test_search_without_results_ends_if_the_local_search_is_slower_than_the_server(stage: Stage) -> None:
+async def test_search_without_results_ends_if_the_local_search_is_slower(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("s")
         screen = run.app.screen
@@ -269,7 +269,7 @@ async def test_enter_right_after_the_text_opens_the_first_result_of_the_text(sta
         await run.see("call getStationId in C++", "OUTLINE")
 
 
-async def test_enter_right_after_the_text_opens_a_result_of_the_server_before_a_local_one(stage: Stage) -> None:
+async def test_enter_right_after_the_text_prefers_a_result_of_the_server(stage: Stage) -> None:
     async with stage.play() as run:
         await run.settle()
         run.gate.shut(search.InOrganization)

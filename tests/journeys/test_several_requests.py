@@ -41,7 +41,7 @@ async def test_archived_change_requests_are_reopened_by_u(stage: Stage) -> None:
         await run.see("Open 7")
 
 
-async def test_one_selected_change_request_is_merged_while_the_cursor_is_on_another(stage: Stage) -> None:
+async def test_selected_change_request_is_merged_with_the_cursor_on_another(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("Changes ·")
         await run.press("x", "m")

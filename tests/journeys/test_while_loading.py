@@ -96,7 +96,7 @@ async def test_other_organization_lists_no_spaces_of_the_previous_one(stage: Sta
 
 
 @pytest.mark.before_release
-async def test_collections_are_listed_again_after_the_user_rejoins_the_organization(stage: Stage) -> None:
+async def test_collections_are_listed_after_the_user_rejoins_the_organization(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("escape", "escape")
         await run.see("Products")
@@ -223,7 +223,7 @@ async def test_moves_in_a_loading_list_wait_and_other_keys_run_at_once(stage: St
         await run.until(lambda: rows.cursor == 2, "run both moves")
 
 
-async def test_enter_in_a_loading_list_opens_the_row_unless_another_view_is_opened(stage: Stage) -> None:
+async def test_enter_in_a_loading_list_opens_the_row_unless_the_view_changes(stage: Stage) -> None:
     async with stage.play(start="changes", shut=True) as run:
         await run.press("j", "j", "enter")
         run.gate.open()

@@ -562,9 +562,7 @@ async def test_unreadable_import_reports_the_cause(
     assert (await local_ask(spaces.Get(at=space.ref))).revision == space.revision
 
 
-async def test_damaged_and_deep_pages_of_an_archive_are_counted_and_the_others_imported(
-    local_ask: Ask, web: WebServer
-) -> None:
+async def test_unreadable_pages_of_an_archive_are_counted_and_others_imported(local_ask: Ask, web: WebServer) -> None:
     files: dict[str, str | bytes] = {
         "good.md": "# Good",
         "a.docx": word_document("Hello </w:t>"),

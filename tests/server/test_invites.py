@@ -131,7 +131,7 @@ async def test_invite_link_to_a_space_of_another_organization_is_refused(ask: As
     )
 
 
-async def test_invite_link_to_a_transferred_space_is_redundant_and_can_be_deleted(ask: Ask, world: World) -> None:
+async def test_invite_link_to_a_transferred_space_can_be_deleted(ask: Ask, world: World) -> None:
     space = await space_with(ask)
     link = await ask(invites.CreateLink(at=ACME, level="edit", space=space.id))
     world.store.put("/orgs/other", {"id": "other", "title": "Other", "createdAt": iso(START)})

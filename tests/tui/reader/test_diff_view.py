@@ -135,7 +135,7 @@ def test_changed_words_are_marked_without_colors() -> None:
 
 
 @pytest.mark.parametrize("commented", range(9))
-def test_blocks_around_an_unchanged_block_with_a_thread_are_shown_or_counted(commented: int) -> None:
+def test_blocks_around_an_unchanged_thread_are_shown_or_counted(commented: int) -> None:
     paragraphs = [f"Paragraph {number} stays as it is." for number in range(9)]
     after = parse("\n\n".join([*paragraphs, "It is new."]))
     threads = {after.blocks[commented].key: [THREAD]}

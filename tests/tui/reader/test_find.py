@@ -293,7 +293,7 @@ async def test_match_beyond_the_edge_of_a_wide_diagram_is_shown_and_marked() -> 
         assert marked_text(app.pane) == "Pier19"
 
 
-async def test_match_that_wraps_in_a_table_does_not_shift_the_matches_in_other_rows() -> None:
+async def test_match_that_wraps_in_a_table_does_not_shift_other_matches() -> None:
     first = f"| row 1 {'x ' * 3} water level {'x ' * 14} | {'y ' * 40} |\n"
     page = (
         "| A | B |\n|-|-|\n" + first + "".join(f"| row {number} | water level {number} |\n" for number in range(2, 5))

@@ -271,7 +271,7 @@ async def test_expanded_webhook_without_details_does_not_look_unloaded() -> None
                 await pilot.pause(0.005)
 
 
-def test_cache_that_is_added_during_the_layout_in_the_thread_changes_nothing() -> None:
+def test_cache_that_is_added_during_the_layout_changes_nothing() -> None:
     deferred = deferred_content()
 
     def make_renderer(content: DeferredContent | None) -> Callable[[PageUnit], list[Line]]:

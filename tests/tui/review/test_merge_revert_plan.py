@@ -217,9 +217,7 @@ async def test_later_edits_are_kept(
         assert (await editor.page(page)).markdown == text
 
 
-async def test_new_page_is_deleted_after_a_page_with_subpages_was_moved_out_of_it(
-    live: Live, editor: SpaceEditor
-) -> None:
+async def test_new_page_is_deleted_after_its_subpage_was_moved_out_of_it(live: Live, editor: SpaceEditor) -> None:
     before = await content_of_main(editor)
     at = await editor.propose(insert("# New\n\nNew.\n"))
     new = next(page.id for page in (await editor.tree(at)).walk() if page.title == "New")
