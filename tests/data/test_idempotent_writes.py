@@ -148,6 +148,20 @@ async def test_lost_reaction_is_repeated_after_new_replies(
     await again.close()
 
 
+async def test_list_of_threads_is_not_used_after_the_clock_was_set_back(
+    outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
+) -> None:
+    threads = [await thread(ask, here, f"Question {number}") for number in range(8)]
+    for part in (threads[:4], threads[4:]):
+        for each in part:
+            op = comments.Update(at=here, comment_id=each.id, resolved=True)
+            await add_write(outbox, op, action="resolve the thread")
+        await deliver(outbox, clock)
+        clock.forward(hours=-1)
+    assert outbox.entries == ()
+    assert sum(isinstance(op, comments.List) for op in gate.requests) == 2
+
+
 async def test_new_replies_do_not_stop_a_queued_resolve(
     outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:

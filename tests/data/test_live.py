@@ -762,6 +762,9 @@ async def test_response_requested_a_moment_ago_is_shared(
     await live.write(new_comment(here))
     await live.fetch(op, since=start)
     assert gate.requests.count(op) == 3, "the write may have changed the response"
+    clock.forward(hours=-1)
+    await live.fetch(op, since=clock())
+    assert gate.requests.count(op) == 4, "the clock was set back"
 
 
 def test_callbacks_are_called_in_order_until_they_are_removed() -> None:

@@ -214,8 +214,8 @@ class Live:
 
     def _contains_all_since(self, response: LiveResponse, since: datetime) -> bool:
         """Return whether a response was requested after `since`, contains all confirmed writes, and has not failed
-        since."""
-        is_newer = response.requested_at is not None and response.requested_at > since
+        since. False if it was requested in the future, because the clock was set back."""
+        is_newer = response.requested_at is not None and since < response.requested_at <= self.now()
         return is_newer and response.error is None and response.writes_included == self._confirmations
 
     async def _fetch(self, response: LiveResponse, rank: Rank) -> Any:

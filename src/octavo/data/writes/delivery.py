@@ -296,7 +296,7 @@ class _ThreadLists:
         if not _is_unsent_resolve(entry):
             return self._send
         now = self._entries.now()
-        self._lists = {at: read for at, read in self._lists.items() if now - read[0] < LIST_LIFETIME}
+        self._lists = {at: read for at, read in self._lists.items() if abs(now - read[0]) < LIST_LIFETIME}
         if entry.at not in self._lists:
             if (
                 sum(other.at == entry.at and _is_unsent_resolve(other) for other in self._entries.all)
