@@ -86,17 +86,19 @@ def align(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
 def _alignment_keys(old: Sequence[Node], new: Sequence[Node]) -> list[list[Hashable]]:
     """Return a key for each block of each side. Headings of different levels with the same text have equal keys. But if
     there are more of them on one side, a heading that is on both sides with its level has a key of its own."""
-    headings = [[node for node in side if node.kind == "heading"] for side in (old, new)]
+    headings = [[node for node in side if node.block.kind == "heading"] for side in (old, new)]
     old_texts, new_texts = (Counter(node.text for node in side) for side in headings)
     old_numbers, new_numbers = (Counter(node.number for node in side) for side in headings)
 
-    def key(node: Node) -> Hashable:
-        is_on_both_sides = old_numbers[node.number] == new_numbers[node.number] == 1
-        if node.kind != "heading" or (old_texts[node.text] != new_texts[node.text] and is_on_both_sides):
-            return node.number
-        return node.text
-
-    return [[key(node) for node in side] for side in (old, new)]
+    by_level = {
+        node.number
+        for node in headings[0]
+        if old_numbers[node.number] == new_numbers[node.number] == 1 and old_texts[node.text] != new_texts[node.text]
+    }
+    return [
+        [node.text if node.block.kind == "heading" and node.number not in by_level else node.number for node in side]
+        for side in (old, new)
+    ]
 
 
 def _join_across_islands(ranges: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]) -> Sequence[DiffRange]:
