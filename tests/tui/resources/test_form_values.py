@@ -483,6 +483,7 @@ def test_form_as_yaml_keeps_a_nested_null() -> None:
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=30)
 
 
+@example("", "", ["{}", '{"a": 1}'])
 @given(TEXTS, TEXTS.map(lambda text: f"{text}\nmore"), st.lists(TEXTS.filter(str.strip), max_size=3))
 def test_form_as_yaml_keeps_any_text(title: str, note: str, stations: list[str]) -> None:
     begin = initial_texts(ALL_FIELDS, None)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -395,3 +396,25 @@ def test_unknown_command_name_raises_key_error() -> None:
         THREAD.only("resolve", "merge")
     with pytest.raises(KeyError, match="thread has no command merge"):
         THREAD.without("merge")
+
+
+async def test_command_that_starts_a_task_blocks_no_other_key() -> None:
+    released = asyncio.Event()
+
+    class Loading(HasCommands, Widget, can_focus=True):
+        CONTEXT = "page view"
+        COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
+            Commands(
+                "loading",
+                (
+                    Command("load", "l", "Load", "Load", run=lambda app, _: app.background(released.wait())),
+                    Command("end", "e", "End", "End", run=lambda _, __: released.set()),
+                ),
+            ),
+        )
+
+    app = Scratch(Loading())
+    async with app.run_test() as pilot:
+        app.screen.query_one(Loading).focus()
+        await pilot.press("l", "e")
+        assert released.is_set()

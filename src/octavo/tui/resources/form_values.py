@@ -490,7 +490,7 @@ def _editor_value(field: FormField, text: str | None) -> Any:
         except ValueError:
             return text
     if field.kind == "choices" or (field.kind == "list" and text not in field.choices):
-        return [_editor_item(line.strip()) for line in text.splitlines() if line.strip()]
+        return [_editor_item(field, line.strip()) for line in text.splitlines() if line.strip()]
     if field.kind == "structure":
         try:
             parsed = yaml_values.parse_yaml(text)
@@ -500,12 +500,13 @@ def _editor_value(field: FormField, text: str | None) -> Any:
     return text
 
 
-def _editor_item(line: str) -> Any:
+def _editor_item(field: FormField, line: str) -> Any:
+    """Return a line of a list as an object if the field accepts objects and the line is one. Else return the line."""
     try:
-        parsed = yaml_values.parse_yaml(line) if line.startswith("{") else None
+        parsed = yaml_values.parse_yaml(line) if field.item_kind == "line" and line.startswith("{") else None
     except YamlError:
         return line
-    return parsed.value if parsed is not None else line
+    return parsed.value if parsed is not None and parsed.parts else line
 
 
 def _read_texts(

@@ -221,7 +221,8 @@ class HasCommands:
         return target is None or command.is_available(app, target)
 
     def action_command(self, id: str) -> object:
-        """Run a command, or show why it cannot run. An awaitable result is awaited by Textual."""
+        """Run a command, or show why it cannot run. Textual awaits an awaitable result, and handles no other key meanwhile.
+        A task is not returned, because it runs in the background."""
         if not _is_complete(self):
             return None
         app, _, command, target = self._resolve_command(id)
@@ -233,7 +234,8 @@ class HasCommands:
             return None
         if isinstance(app, HostApp):
             app.before_command(id)
-        return command.run(app, target)
+        result = command.run(app, target)
+        return None if isinstance(result, asyncio.Task) else result
 
     async def run_command(self, id: str) -> None:
         """Run a command as its key does, for a button or a message."""
