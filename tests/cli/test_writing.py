@@ -408,7 +408,7 @@ def test_merge_with_a_lost_response_ends_with_7_and_runs_once(
     demo: CommandLine, octavo: Octavo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The command runs in this process, so that it looks for the merge for 4 seconds instead of a minute."""
-    monkeypatch.setattr(direct, "LOOK_FOR_SECONDS", 4.0)
+    monkeypatch.setattr(direct, "SEARCH_SECONDS", 4.0)
     with sign_in_as(demo) as home, DroppingProxy(home.environ["OCTAVO_BASE_URL"]).running() as proxy:
         monkeypatch.setenv("OCTAVO_API_KEY", home.environ["OCTAVO_API_KEY"])
         monkeypatch.setenv("OCTAVO_BASE_URL", proxy.origin)

@@ -27,7 +27,7 @@ T = TypeVar("T")
 DEADLINE, SETTLE = 0.5, 0.5
 PAGES = 11
 PATIENT = 3
-"""Number of lookups before the user sends a comment again: they take three seconds."""
+"""Number of searches before the user sends a comment again: they take three seconds."""
 
 
 def comment_text(who: str, number: int) -> str:
@@ -91,7 +91,7 @@ async def main(folder: str, origin: str, spaces: str, who: str, how_many: str, d
             await asyncio.sleep(0.02)
     while any(decides or not entry.needs_user for entry in outbox.entries):
         for entry in outbox.entries:
-            if decides and entry.needs_user and entry.failed_lookups >= PATIENT:
+            if decides and entry.needs_user and entry.failed_searches >= PATIENT:
                 await outbox.retry(entry.id)
         await asyncio.sleep(0.05)
     await outbox.close()

@@ -160,7 +160,7 @@ class ThreadChanges(OutboxMachine):
         how=st.sampled_from(["answer and flip", "edit elsewhere", "edit back"]),
     )
     def change_while_others_do(self, which: int, what: str, fault: str, how: str) -> None:
-        """Let another user act between a fault and the first lookup."""
+        """Let another user act between a fault and the first search."""
         self.change(which, what)
         self.clock.forward(seconds=5)
         self.line.write_fault, self.line.read_fault = fault, ""

@@ -219,7 +219,7 @@ async def test_lost_writes_are_repeated_when_the_connection_is_back(
     before = len(gate.requests)
     gate.errors.extend([NotSent("Can't reach the server.")] * 100)
     await step_later(again, clock, times=60)
-    assert len(gate.requests) - before < 70, "lookups become less frequent"
+    assert len(gate.requests) - before < 70, "searches become less frequent"
     assert not any(each.needs_user for each in again.entries)
     gate.errors.clear()
     await step_later(again, clock, times=4)

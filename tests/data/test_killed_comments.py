@@ -100,7 +100,7 @@ class _PostingProcess:
 
 
 def _places_that_needed_the_user(folder: Path) -> set[str]:
-    """Return the places of comments that a lookup did not find: the user had to decide."""
+    """Return the places of comments that a search did not find: the user had to decide."""
     state = StateDb(folder, "mia")
     records = [json.loads(record) for (record,) in state.rows("SELECT record FROM sent")]
     state.close()

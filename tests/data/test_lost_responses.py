@@ -161,7 +161,7 @@ async def test_user_is_asked_if_the_server_cannot_confirm(
 
 
 @pytest.mark.parametrize("status", [403, 404])
-async def test_failed_lookup_is_no_failed_write(
+async def test_failed_search_is_no_failed_write(
     status: int,
     outbox: ManualOutbox,
     here: SpaceRef,
@@ -264,10 +264,10 @@ async def test_every_kind_of_write_arrives_despite_lost_responses(
     await again.close()
 
 
-async def test_lookup_in_a_list_that_repeats_pages_is_inconclusive(
+async def test_search_in_a_list_that_repeats_pages_is_inconclusive(
     outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock
 ) -> None:
-    """A list that repeats its pages may lack any comment, so the lookup must not report “not found”."""
+    """A list that repeats its pages may lack any comment, so the search must not report “not found”."""
     about = await thread(ask, here)
     lossy = LossyConnection(RepeatingServer(gate), applied=False)
     again = ManualOutbox(lossy, outbox.state, Drafts(outbox.state), me=MIA)

@@ -42,7 +42,7 @@ R = TypeVar("R")
 TIMEOUT, SETTLE = 30.0, 30.0
 BOUNDED = ["", "not sent", "lost request", "lost response", "late 20", "late 59", "stalled 40"]
 BOUNDED += ["killed lost request", "killed lost response", "killed late 20"]
-"""Faults of a connection that delays nothing for longer than a lookup."""
+"""Faults of a connection that delays nothing for longer than a search."""
 UNBOUNDED = [*BOUNDED, "late 300", "killed late 300"]
 READ_FAULTS = ["", "", "", "not sent", "lost response", "killed lost response", "slow 25"]
 TEXTS = ["LGTM", "Why?", "- one\n- two"]

@@ -226,7 +226,7 @@ async def checked_attempt(gate: RequestGate, case: Case, world: PreparedSpace) -
 async def test_lost_response_is_found(case: Case, world: PreparedSpace, gate: RequestGate) -> None:
     attempt = await checked_attempt(gate, case, world)
     result = await gate(attempt.op)
-    found = await kind_of(attempt.op).find(gate, attempt)
+    found = await kind_of(attempt.op).search(gate, attempt)
     assert isinstance(found, AlreadyDone)
     if kind_of(attempt.op).facts(attempt.op).creates:
         assert found.remote_id == result.id
@@ -234,7 +234,7 @@ async def test_lost_response_is_found(case: Case, world: PreparedSpace, gate: Re
 
 async def test_lost_request_is_not_found(case: Case, world: PreparedSpace, gate: RequestGate) -> None:
     attempt = await checked_attempt(gate, case, world)
-    assert await kind_of(attempt.op).find(gate, attempt) is None
+    assert await kind_of(attempt.op).search(gate, attempt) is None
 
 
 async def test_same_write_of_another_user_is_not_found(
@@ -243,7 +243,7 @@ async def test_same_write_of_another_user_is_not_found(
     attempt = await checked_attempt(gate, case, world)
     if kind_of(attempt.op).facts(attempt.op).creates:
         await ask(attempt.op)
-        assert await kind_of(attempt.op).find(gate, attempt) is None
+        assert await kind_of(attempt.op).search(gate, attempt) is None
 
 
 async def test_changed_target_is_noticed_before_sending(case: Case, world: PreparedSpace, gate: RequestGate) -> None:

@@ -30,7 +30,7 @@ from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.data.writes import machine as steps
 from octavo.data.writes.machine import (
     LIFETIME,
-    MAX_BLOCKING_LOOKUPS,
+    MAX_BLOCKING_SEARCHES,
     MAX_OWN_FAILURES,
     EntryState,
     Failure,
@@ -83,7 +83,7 @@ STEPS: dict[str, tuple[Callable[[OutboxEntry], OutboxEntry], dict[str, str]]] = 
         {"queued": "failed", "sending": "failed", "unknown": "failed"},
     ),
     "outcome_unknown": (lambda each: steps.lose_response(each, START, LATER, "?"), {"sending": "unknown"}),
-    "still_unknown": (lambda each: steps.schedule_lookup(each, LATER, "?"), {"unknown": "unknown"}),
+    "still_unknown": (lambda each: steps.schedule_search(each, LATER, "?"), {"unknown": "unknown"}),
     "not_found": (lambda each: steps.mark_not_found(each, START), {"unknown": "unknown"}),
     "retried": (
         lambda each: steps.retry(each, START),
@@ -115,7 +115,7 @@ def test_creating_write_is_never_resent_without_the_user() -> None:
     assert absent.due_at
     assert absent.due_at > LATER, "it is looked for all the same"
     again = steps.retry(absent, LATER)
-    assert (again.state, again.failed_lookups) == ("queued", 1), "that it was lost once is remembered"
+    assert (again.state, again.failed_searches) == ("queued", 1), "that it was lost once is remembered"
     assert not steps.lose_response(steps.start(again, LATER), LATER, LATER, "?").needs_user
 
 
@@ -125,7 +125,7 @@ def test_idempotent_write_is_resent_automatically() -> None:
     assert (absent.state, absent.due_at, absent.needs_user) == ("queued", LATER, False)
 
 
-def test_lookups_become_rarer_and_end() -> None:
+def test_searches_become_rarer_and_end() -> None:
     lost, now, pauses = entry("unknown"), START, []
     while lost.due_at is not None:
         lost = steps.mark_not_found(lost, now)
@@ -165,7 +165,7 @@ def test_entry_in_progress_blocks_later_entries_of_its_place(state: EntryState, 
 
 @pytest.mark.parametrize("state", ["pending", "held", "unknown", "failed"])
 def test_entry_that_needs_the_user_blocks_no_other(state: EntryState) -> None:
-    before = entry(state, held_until=None, due_at=None, may_arrive_until=None, failed_lookups=MAX_BLOCKING_LOOKUPS)
+    before = entry(state, held_until=None, due_at=None, may_arrive_until=None, failed_searches=MAX_BLOCKING_SEARCHES)
     after = replace(entry("queued"), id="e2")
     assert next_due((before, after), START) == after
 
@@ -185,7 +185,7 @@ def test_uncertain_entry_blocks_newer_entries_for_15_seconds() -> None:
 
 
 def test_entry_behind_one_that_needs_the_user_blocks_no_other() -> None:
-    asked = replace(entry("unknown", may_arrive_until=None, failed_lookups=MAX_BLOCKING_LOOKUPS), review="r")
+    asked = replace(entry("unknown", may_arrive_until=None, failed_searches=MAX_BLOCKING_SEARCHES), review="r")
     reply = with_op(entry("queued"), id="e2", op=_reply(asked.created_id))
     of_review = replace(entry("queued"), id="e3", review="r")
     after = replace(entry("queued"), id="e4")
@@ -202,7 +202,7 @@ def test_failing_entry_blocks_only_its_thread() -> None:
         before = steps.postpone(before, LATER, "No.", own_failure=True)
     assert next_due((before, after), START) == after
     assert next_due((before, same), START) is None
-    lost = replace(before, state="unknown", postponements=0, may_arrive_until=LATER)
+    lost = replace(before, state="unknown", own_failures=0, may_arrive_until=LATER)
     assert next_due((lost, after), START) == after
     assert next_due((lost, same), START) is None
     absent = steps.mark_not_found(lost, LATER)
@@ -233,7 +233,7 @@ def test_resolve_and_reopen_before_sending_become_one_write() -> None:
 def test_reply_waits_for_its_thread_unless_the_thread_failed() -> None:
     thread = entry("unknown", due_at=LATER)
     reply = with_op(entry("queued"), id="e2", op=_reply(thread.created_id))
-    doubted = replace(thread, may_arrive_until=None, failed_lookups=MAX_BLOCKING_LOOKUPS)
+    doubted = replace(thread, may_arrive_until=None, failed_searches=MAX_BLOCKING_SEARCHES)
     for waiting in (thread, replace(thread, state="queued"), doubted):
         assert next_due((waiting, reply), START) is None
     assert next_due((replace(thread, state="failed"), reply), START) == reply

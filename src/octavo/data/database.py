@@ -329,7 +329,7 @@ def _mark_as_failed(row: dict[str, Any]) -> bool:
         return False
     if not isinstance(record, dict):
         return False
-    # `rounds` and `since` are `OutboxEntry.failed_lookups` and `newest_at` (the names in a record: writes/store.py).
+    # `rounds` and `since` are `OutboxEntry.failed_searches` and `newest_at` (the names in a record: writes/store.py).
     # Items on the server that are older than the write are not its result, even if they equal it.
     record.update(
         state="failed",

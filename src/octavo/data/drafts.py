@@ -281,22 +281,24 @@ def restore_drafts(db: sqlite3.Connection, namespace: str, versions: Sequence[St
             db.execute(insert, (key, _RETURNED + os.urandom(8).hex(), *rest, namespace))
 
 
-def store_returned(db: sqlite3.Connection, namespace: str, key: str, text: str, entry_id: str, now: datetime) -> None:
-    """Store the text of a canceled write as a draft again. Other versions of the draft are kept."""
+def store_unsent_text(
+    db: sqlite3.Connection, namespace: str, key: str, text: str, entry_id: str, now: datetime
+) -> None:
+    """Store the text of a canceled or refused write as a draft again. Other versions of the draft are kept."""
     db.execute(
         "INSERT OR REPLACE INTO drafts VALUES (?, ?, ?, ?, ?, ?)",
         (namespace, key, _RETURNED + entry_id, text, _new_revision(), now.timestamp()),
     )
 
 
-def delete_returned(db: sqlite3.Connection, namespace: str, key: str, entry_id: str) -> None:
-    """Undo `store_returned`, unless the user has changed the draft since."""
+def delete_unsent_text(db: sqlite3.Connection, namespace: str, key: str, entry_id: str) -> None:
+    """Undo `store_unsent_text`, unless the user has changed the draft since."""
     _delete_version_of(db, namespace, key, _RETURNED + entry_id)
 
 
-def has_returned(db: sqlite3.Connection, namespace: str, key: str, entry_id: str) -> bool:
-    """Return whether the version that `store_returned` stored for `entry_id` still exists. It is deleted when the user
-    saves a draft after seeing it."""
+def has_unsent_text(db: sqlite3.Connection, namespace: str, key: str, entry_id: str) -> bool:
+    """Return whether the version that `store_unsent_text` stored for `entry_id` still exists. It is deleted when the
+    user saves a draft after seeing it."""
     query = "SELECT 1 FROM drafts WHERE namespace = ? AND place = ? AND writer = ?"
     return db.execute(query, (namespace, key, _RETURNED + entry_id)).fetchone() is not None
 

@@ -1,30 +1,52 @@
 """Writes: everything that Octavo changes on the server.
 
 There are two ways to send a write. Comments, replies and reviews with comments wait in the outbox. For all other
-writes, the user waits (direct.py). Both ways use the table in store.py. Its row for an operation, a `WriteKind`, has
-three functions: `check` compares the target before sending, `find` searches for the write after a lost response, and
-`undo` returns the opposite write. The rows are in comment_kinds.py and change_request_kinds.py.
-Two words in this package:
+writes, the user waits (direct.py). Both ways use the table in store.py. It has a row for each operation, a `WriteKind`.
+The most important functions of a row are `check`, which compares the target before sending, `search`, which asks the
+server for the result after a lost response, and `undo`, which returns the opposite write. The rows are in
+comment_kinds.py and change_request_kinds.py.
+Three words in this package:
     Baseline    The ids that the server had before the first attempt. An item that is not in it may be the lost write
     Place       A space or a change request. The writes to a place are sent in order
+    Search      Requests to the server for the result of a lost write
 
-How a comment survives a crash:
+How a comment is sent:
 
-0. The composer saves the draft shortly after each key press, and once more before it closes (tui/comments/composer.py,
-   data/drafts.py).
-1. `Outbox.add_all` stores the entry and deletes the unsent draft in one transaction (store.py, state.db). The state is
-   `held`.
+0. The composer saves the draft 0.3 seconds after the last key press, but at most 1 second after the first unsaved one.
+   It also saves before it closes (tui/comments/composer.py, data/drafts.py).
+1. `Outbox.add_all` stores the entry and deletes the draft in one transaction (store.py, state.db). The state is `held`.
 2. optimistic_updates.py shows the comment on the cached responses. `u` cancels it, and the text is a draft again.
-3. The undo delay ends. The instance with the lock `outbox` sends the entry (worker.py).
-4. The row's `check` reads the newest threads: their ids are the baseline (delivery.py).
+3. The undo delay ends: `OutboxWorker` makes the entry `queued`. Of all instances, only the holder of the file lock
+   `outbox` does steps 3 to 6 (worker.py).
+4. `OutboxDelivery.deliver` calls `check`. It reads the newest threads, or the replies of the thread (comment_kinds.py).
+   Their ids are the baseline.
 5. `machine.start` stores the state `sending` and the baseline. Only then is the request sent.
-6. Octavo is killed. The server may or may not have received the comment.
-7. At the next start, the first `Live.watch` or the first new write starts the worker, which takes the lock. If another
-   instance is running, its worker takes the lock within a second. An entry in the state `sending` becomes `unknown`.
-8. The row's `find` searches for a comment that is not in the baseline and that no other write created. If there is such a
-   comment, the entry is done. Otherwise Octavo searches until the server can no longer act on the request, and then asks
-   the user, because a comment sent twice would exist twice. If the user retries, Octavo searches once more before it
-   sends. A write that only sets a state is checked and sent again without asking.
+6. The response arrives: one transaction stores the id of the comment, and moves the entry from the table `outbox` to
+   the table `sent` (`machine.confirm`).
+
+What happens after a kill:
+
+    After step    On disk                   At the next start
+    0             the draft                 The composer opens with the draft. At most the text of the last second is lost.
+    1, 2          `held`                    If the undo delay has ended since, it begins again (`OutboxWorker._take_over`).
+    3, 4          `queued`                  Step 4 is repeated.
+    5             `sending`, the baseline   The server may or may not have the comment. The entry becomes `unknown`.
+    6             the entry in `sent`       Nothing is to do.
+
+The kernel releases the lock of a killed instance. If another instance is still running, its worker gets the lock within
+a second, without a new start. Otherwise, the first `Live.watch` or the first new write starts a worker.
+
+What happens to an `unknown` entry, after a kill or after a lost response (delivery.py):
+
+1. `search` looks for an item with the same author, page and text (or at least the same letters) that is not in the
+   baseline and that no other write created. If there is such an item, the entry is done.
+2. Otherwise, the search is repeated until the server can no longer act on the request (`may_arrive_until`).
+3. Then Octavo asks the user, because a comment sent twice would exist twice. It never sends the comment again by itself.
+   It searches for a day, less and less often. A comment that arrives late is done.
+4. If the user retries, Octavo searches once more before it sends, and keeps the baseline. The comment exists
+   twice only if the first request arrives after this search.
+
+A write that only sets a state, such as “resolved”, is checked and sent again without asking.
 
     outbox.py               the interface for screens: add, undo, retry, discard, submit a review. The undo history is in
                             tui/core/write_queue.py

@@ -104,7 +104,7 @@ async def _check_merge(send: Send, attempt: Attempt[change_requests.Merge]) -> C
     return Ready()
 
 
-async def _find_merge(send: Send, attempt: Attempt[change_requests.Merge]) -> AlreadyDone | None:
+async def _search_for_merge(send: Send, attempt: Attempt[change_requests.Merge]) -> AlreadyDone | None:
     """Return that the merge is done if the change request is merged. Otherwise None. The `result` of the merge is empty,
     because only the lost response said whether there were conflicts."""
     now = await send(change_requests.Get(at=attempt.op.at))
@@ -124,7 +124,7 @@ async def _check_update(send: Send, attempt: Attempt[change_requests.UpdateFromM
     return Ready()
 
 
-async def _find_update(send: Send, attempt: Attempt[change_requests.UpdateFromMain]) -> AlreadyDone | None:
+async def _search_for_update(send: Send, attempt: Attempt[change_requests.UpdateFromMain]) -> AlreadyDone | None:
     """Return that the update is done if the change request has another base and another revision. Otherwise None. The
     `result` of the update is empty, because only the lost response said whether there were conflicts."""
     now = await send(change_requests.Get(at=attempt.op.at))
@@ -152,7 +152,7 @@ async def _check_review(send: Send, attempt: Attempt[reviews.Submit]) -> Check:
     return Ready(tuple(review.id for review in (await send(reviews_of(attempt.op.at))).items))
 
 
-async def _find_review(send: Send, attempt: Attempt[reviews.Submit]) -> AlreadyDone | None:
+async def _search_for_review(send: Send, attempt: Attempt[reviews.Submit]) -> AlreadyDone | None:
     """Return the review that a lost write submitted, even if it is outdated now. None if there is no such review, or if
     nothing was sent: then there is no baseline."""
     if attempt.baseline is None:
@@ -169,9 +169,9 @@ async def _check_creation(send: Send, attempt: Attempt[change_requests.Create]) 
     return Ready(tuple(draft.id for draft in await _fetch_drafts_of_user(send, attempt)))
 
 
-async def _find_creation(send: Send, attempt: Attempt[change_requests.Create]) -> AlreadyDone | None:
-    """Return the draft that a lost write created. None if there is no such draft, or if nothing was sent: then there is
-    no baseline."""
+async def _search_for_creation(send: Send, attempt: Attempt[change_requests.Create]) -> AlreadyDone | None:
+    """Return the draft that a write with a lost response created. None if there is no such draft, or if the write was
+    not sent, so that it has no baseline."""
     if attempt.baseline is None:
         return None
     for draft in await _fetch_drafts_of_user(send, attempt):
@@ -192,7 +192,7 @@ async def _check_status(send: Send, attempt: Attempt[change_requests.Update]) ->
     return Changed(f"#{now.number} is already {status_name(now.status)}")
 
 
-async def _find_status(send: Send, attempt: Attempt[change_requests.Update]) -> AlreadyDone | None:
+async def _search_for_status(send: Send, attempt: Attempt[change_requests.Update]) -> AlreadyDone | None:
     now = await send(change_requests.Get(at=attempt.op.at))
     return AlreadyDone(result=now) if now.status == attempt.op.status else None
 
@@ -206,7 +206,7 @@ async def _check_request(send: Send, attempt: Attempt[reviews.Request]) -> Check
     """A request is refused if some of its reviewers are already requested, because a second request makes an existing
     review outdated. A withdrawal is done if its review is already outdated."""
     if attempt.basis.review is not None:
-        found = await _find_request(send, attempt)
+        found = await _search_for_request(send, attempt)
         return replace(found, remark="Your review is already withdrawn.") if found is not None else Ready()
     requested = (await send(requested_of(attempt.op.at))).items
     missing = _missing_reviewers(requested, attempt.op)
@@ -219,7 +219,7 @@ async def _check_request(send: Send, attempt: Attempt[reviews.Request]) -> Check
     return Ready()
 
 
-async def _find_request(send: Send, attempt: Attempt[reviews.Request]) -> AlreadyDone | None:
+async def _search_for_request(send: Send, attempt: Attempt[reviews.Request]) -> AlreadyDone | None:
     """A request is done if all its reviewers are requested. A request that withdraws a review is done if that review is
     outdated."""
     at = attempt.op.at
@@ -259,7 +259,7 @@ async def _check_edit(send: Send, attempt: Attempt[content.Edit]) -> Check:
     return Changed(reason, now.revision)
 
 
-async def _find_edit(send: Send, attempt: Attempt[content.Edit]) -> AlreadyDone | None:
+async def _search_for_edit(send: Send, attempt: Attempt[content.Edit]) -> AlreadyDone | None:
     """The result is a FoundEdit. None if no later revision contains all changes of the edit."""
     op, expected = attempt.op, attempt.basis.revision
     head = (await send(change_requests.Get(at=op.at))).revision
@@ -356,15 +356,15 @@ def _name(at: ChangeRequestRef) -> str:
 
 
 CHANGE_REQUEST_WRITES: Mapping[type[Operation[Any]], WriteKind[Any]] = {
-    change_requests.Merge: WriteKind(_find_merge, _check_merge, lock_name=_lock_name("merge")),
-    change_requests.UpdateFromMain: WriteKind(_find_update, _check_update, lock_name=_lock_name("update")),
+    change_requests.Merge: WriteKind(_search_for_merge, _check_merge, lock_name=_lock_name("merge")),
+    change_requests.UpdateFromMain: WriteKind(_search_for_update, _check_update, lock_name=_lock_name("update")),
     change_requests.Create: WriteKind(
-        _find_creation, _check_creation, lock_name=lambda op, basis: f"create {op.at.space_id} {op.subject}"
+        _search_for_creation, _check_creation, lock_name=lambda op, basis: f"create {op.at.space_id} {op.subject}"
     ),
-    change_requests.Update: WriteKind(_find_status, _check_status, lock_name=_lock_name("status")),
-    reviews.Request: WriteKind(_find_request, _check_request, lock_name=_lock_name_of_request),
+    change_requests.Update: WriteKind(_search_for_status, _check_status, lock_name=_lock_name("status")),
+    reviews.Request: WriteKind(_search_for_request, _check_request, lock_name=_lock_name_of_request),
     reviews.Submit: WriteKind(
-        _find_review,
+        _search_for_review,
         _check_review,
         _facts_of_review,
         no_undo(
@@ -373,5 +373,5 @@ CHANGE_REQUEST_WRITES: Mapping[type[Operation[Any]], WriteKind[Any]] = {
         is_durable=True,
         lock_name=_lock_name("review"),
     ),
-    content.Edit: WriteKind(_find_edit, _check_edit, lock_name=_lock_name_of_edit),
+    content.Edit: WriteKind(_search_for_edit, _check_edit, lock_name=_lock_name_of_edit),
 }

@@ -1,6 +1,6 @@
-"""Checks the writes of comments and replies, finds them after a lost response, and undoes them.
+"""Checks the writes of comments and replies, searches for them after a lost response, and undoes them.
 
-The second half of the module finds the comments on the server that Octavo created.
+The second half of the module recognizes the comments on the server that Octavo created.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ async def _check_comment(send: Send, attempt: Attempt[Create]) -> Check:
     return Ready()
 
 
-async def _find_comment(send: Send, attempt: Attempt[Create]) -> AlreadyDone | None:
+async def _search_for_comment(send: Send, attempt: Attempt[Create]) -> AlreadyDone | None:
     baseline, found = set(attempt.baseline or ()), list[Comment]()
     async for page in _newest_threads(send, attempt.op):
         found += page.items
@@ -56,15 +56,15 @@ async def _find_comment(send: Send, attempt: Attempt[Create]) -> AlreadyDone | N
 async def _check_reply(send: Send, attempt: Attempt[CreateReply]) -> Check:
     """The baseline has the replies of the thread."""
     replies: list[Reply] = []
-    # If the list breaks off, the baseline is incomplete. That is enough, because `find_created` also leaves out items
-    # older than `newest_at`.
+    # If the list breaks off, the baseline is incomplete. Then an earlier reply of the user with the same text could be taken
+    # for the result, but only if the list does not break off in the search: otherwise the search is inconclusive.
     with suppress(PaginationError):
         async for page in _replies(send, attempt.op):
             replies += page.items
     return _ready(replies)
 
 
-async def _find_reply(send: Send, attempt: Attempt[CreateReply]) -> AlreadyDone | None:
+async def _search_for_reply(send: Send, attempt: Attempt[CreateReply]) -> AlreadyDone | None:
     return _result_among(attempt, [item async for page in _replies(send, attempt.op) for item in page.items])
 
 
@@ -82,7 +82,7 @@ async def _check_edit(send: Send, attempt: Attempt[Update] | Attempt[UpdateReply
     return Ready(signs)
 
 
-async def _find_edit(send: Send, attempt: Attempt[Update] | Attempt[UpdateReply]) -> AlreadyDone | None:
+async def _search_for_edit(send: Send, attempt: Attempt[Update] | Attempt[UpdateReply]) -> AlreadyDone | None:
     return AlreadyDone() if is_applied(attempt, await _fetch_current(send, attempt.op), sent=True) else None
 
 
@@ -95,7 +95,7 @@ async def _check_delete(send: Send, attempt: Attempt[comments.Delete] | Attempt[
     return changed if _differs(now, attempt.basis) else Ready()
 
 
-async def _find_deletion(
+async def _search_for_deletion(
     send: Send, attempt: Attempt[comments.Delete] | Attempt[comments.DeleteReply]
 ) -> AlreadyDone | None:
     try:
@@ -271,10 +271,10 @@ def is_applied(attempt: Attempt[Update] | Attempt[UpdateReply], now: Comment | R
 _NO_UNDO = no_undo("Could not undo: the comment has already been posted. Delete the comment instead.")
 _NO_UNDO_OF_DELETE = no_undo("Could not undo: the text has already been deleted. Write the text again instead.")
 COMMENT_WRITES: Mapping[type[Operation[Any]], WriteKind[Any]] = {
-    Create: WriteKind(_find_comment, _check_comment, _facts, _NO_UNDO, is_durable=True),
-    CreateReply: WriteKind(_find_reply, _check_reply, _facts, _NO_UNDO, is_durable=True),
-    Update: WriteKind(_find_edit, _check_edit, _facts, _undo_edit, is_durable=True),
-    UpdateReply: WriteKind(_find_edit, _check_edit, _facts, _undo_edit, is_durable=True),
-    comments.Delete: WriteKind(_find_deletion, _check_delete, _facts, _NO_UNDO_OF_DELETE, is_durable=True),
-    comments.DeleteReply: WriteKind(_find_deletion, _check_delete, _facts, _NO_UNDO_OF_DELETE, is_durable=True),
+    Create: WriteKind(_search_for_comment, _check_comment, _facts, _NO_UNDO, is_durable=True),
+    CreateReply: WriteKind(_search_for_reply, _check_reply, _facts, _NO_UNDO, is_durable=True),
+    Update: WriteKind(_search_for_edit, _check_edit, _facts, _undo_edit, is_durable=True),
+    UpdateReply: WriteKind(_search_for_edit, _check_edit, _facts, _undo_edit, is_durable=True),
+    comments.Delete: WriteKind(_search_for_deletion, _check_delete, _facts, _NO_UNDO_OF_DELETE, is_durable=True),
+    comments.DeleteReply: WriteKind(_search_for_deletion, _check_delete, _facts, _NO_UNDO_OF_DELETE, is_durable=True),
 }

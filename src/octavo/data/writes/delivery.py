@@ -1,4 +1,4 @@
-"""Delivers one outbox entry: checks its target, sends the write, and finds a write whose response was lost."""
+"""Delivers one outbox entry: checks its target, sends the write, and searches for a write whose response was lost."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from octavo.api import comments, users
 from octavo.api.errors import ApiError, Outcome, RateLimited, Rejected, Unauthorized
 from octavo.api.operation import SPECS, Operation
 from octavo.data.access import Send
-from octavo.data.drafts import store_returned
+from octavo.data.drafts import store_unsent_text
 from octavo.data.queries import all_threads_of
 from octavo.data.writes import machine
 from octavo.data.writes.machine import (
@@ -39,8 +39,8 @@ T = TypeVar("T")
 
 CLOSED = "Octavo was closed before the response arrived. Before retrying, Octavo will check whether the server received the change."
 LOST = "The response was lost. Before retrying, Octavo will check whether the server received the change."
-FIRST_LOOKUP = timedelta(seconds=1)
-"""Delay before the first lookup of a lost write, which may still arrive."""
+FIRST_SEARCH = timedelta(seconds=1)
+"""Delay before the first search for a lost write, which may still arrive."""
 MAX_SINGLE_READS = 3
 """Maximum number of threads that are read one by one before they are resolved. For more, the list is read."""
 LIST_LIFETIME = timedelta(seconds=10)
@@ -135,10 +135,10 @@ class OutboxDelivery:
             return
         entry = machine.set_thread(entry, thread) if thread else entry
         try:
-            if entry.may_be_on_server and (found := await self._find(entry)):
+            if entry.was_not_found and (found := await self._search(entry)):
                 await self._confirm(entry, found.remote_id)
                 return
-            baseline = entry.baseline if entry.failed_lookups else None
+            baseline = entry.baseline if entry.failed_searches else None
             attempt = Attempt(entry.op, entry.basis, baseline, me=await self._account.load_user_id())
             check = await kind_of(entry.op).check(await self._thread_lists.reader_for(entry), attempt)
         except ApiError as error:
@@ -152,8 +152,9 @@ class OutboxDelivery:
             case Changed():
                 await self._refuse(entry, f"{check.reason}.", changed_by_others=True)
                 return
-        # If an earlier request may have arrived, every item that is not in its baseline may be its result.
-        first: OutboxEntry | Ready = entry if entry.may_be_on_server else check
+        # If an earlier request may have reached the server, keep its baseline: an item that is not in this baseline may
+        # be the result of that request.
+        first: OutboxEntry | Ready = entry if entry.was_not_found else check
         baseline, newest_at = first.baseline, first.newest_at
         start = partial(machine.start, now=self._entries.now(), thread=thread, baseline=baseline, newest_at=newest_at)
         if started := await self._entries.step(entry.id, start):  # stored before the request is sent
@@ -172,7 +173,7 @@ class OutboxDelivery:
             self._connection.record_success()
             await self._confirm(entry, response.id if entry.facts.creates else "")
 
-    async def find_lost_write(self, entry: OutboxEntry) -> None:
+    async def search_for_lost_write(self, entry: OutboxEntry) -> None:
         """Search the server for an entry in the state `unknown`, and store the result."""
         # Read the clock before the request, because the response shows a state that is at least this new.
         now = self._entries.now()
@@ -181,21 +182,21 @@ class OutboxDelivery:
             if not self._account.may_send(entry):
                 self._entries.changed.notify()
                 return
-            found = await self._find(entry)
+            found = await self._search(entry)
         except ApiError as error:
-            await self._store_failed_lookup(entry, now, error)
+            await self._store_failed_search(entry, now, error)
             return
         self._connection.record_success()
         if found:
             await self._confirm(entry, found.remote_id)
         elif entry.may_arrive_until is not None and now < entry.may_arrive_until:
-            due = min(entry.may_arrive_until, now + max(FIRST_LOOKUP, 2 * (now - (entry.started_at or now))))
-            await self._entries.step(entry.id, partial(machine.schedule_lookup, due_at=due, reason=LOST))
+            due = min(entry.may_arrive_until, now + max(FIRST_SEARCH, 2 * (now - (entry.started_at or now))))
+            await self._entries.step(entry.id, partial(machine.schedule_search, due_at=due, reason=LOST))
         else:
             await self._entries.step(entry.id, partial(machine.mark_not_found, now=self._entries.now()))
 
     async def record_lost_response(
-        self, entry: OutboxEntry, reason: str = LOST, delay: timedelta = FIRST_LOOKUP
+        self, entry: OutboxEntry, reason: str = LOST, delay: timedelta = FIRST_SEARCH
     ) -> None:
         """Store that the response to a sent entry was lost. Octavo searches for the write after `delay`."""
         now = self._entries.now()
@@ -204,25 +205,25 @@ class OutboxDelivery:
         lost = partial(machine.lose_response, due_at=now + delay, may_arrive_until=until, reason=reason)
         await self._entries.step(entry.id, lost)
 
-    async def _find(self, entry: OutboxEntry) -> AlreadyDone | None:
-        """Return the result of `entry` on the server. None if the server does not have it. Raises ApiError."""
+    async def _search(self, entry: OutboxEntry) -> AlreadyDone | None:
+        """Search the server for the result of `entry`. None if the server does not have it. Raises ApiError."""
         other_ids, me = created_ids(self._entries.state), await self._account.load_user_id()
         attempt = Attempt(entry.op, entry.basis, entry.baseline, entry.newest_at, me, other_ids)
-        return await kind_of(entry.op).find(self._send, attempt)
+        return await kind_of(entry.op).search(self._send, attempt)
 
-    async def _store_failed_lookup(self, entry: OutboxEntry, now: datetime, error: ApiError) -> None:
+    async def _store_failed_search(self, entry: OutboxEntry, now: datetime, error: ApiError) -> None:
         reason = f"Octavo could not check whether the server received this change. {error}"
         is_refused, is_own_failure = classify_failure(error, was_sent=False) == "refused", concerns_one_request(error)
         may_arrive = entry.may_arrive_until is not None and now < entry.may_arrive_until
-        fails_too_often = is_own_failure and entry.postponements + 1 >= MAX_OWN_FAILURES
+        fails_too_often = is_own_failure and entry.own_failures + 1 >= MAX_OWN_FAILURES
         if is_refused and not entry.facts.creates:
             await self._refuse(entry, str(error), status=error.status)
         elif entry.facts.creates and not may_arrive and (is_refused or fails_too_often):
             await self._entries.step(entry.id, partial(machine.mark_not_found, now=now, cause=str(error)))
         else:
             due = self._connection.failed(error)
-            schedule_lookup = partial(machine.schedule_lookup, due_at=due, reason=reason, own_failure=is_own_failure)
-            await self._entries.step(entry.id, schedule_lookup)
+            schedule_search = partial(machine.schedule_search, due_at=due, reason=reason, own_failure=is_own_failure)
+            await self._entries.step(entry.id, schedule_search)
 
     async def _store_failure(self, entry: OutboxEntry, error: ApiError, *, was_sent: bool) -> None:
         match classify_failure(error, was_sent=was_sent):
@@ -243,7 +244,7 @@ class OutboxDelivery:
 
         def restore_draft(db: sqlite3.Connection, entry: OutboxEntry) -> None:
             if entry.draft_key and entry.facts.text:
-                store_returned(db, state.namespace, entry.draft_key, entry.facts.text, entry.id, state.now())
+                store_unsent_text(db, state.namespace, entry.draft_key, entry.facts.text, entry.id, state.now())
 
         reason = f"Could not {entry.action}: {cause}"
         refuse = partial(machine.refuse, reason=reason, changed_by_others=changed_by_others, status=status)

@@ -34,7 +34,7 @@ from octavo.untrusted_input import parse_json
 
 T = TypeVar("T")
 
-LOOKUP_SECONDS, LOOK_FOR_SECONDS = 2.0, 60.0
+SEARCH_INTERVAL, SEARCH_SECONDS = 2.0, 60.0
 """Seconds between two searches for a lost write, and the seconds after its request for which Octavo searches."""
 STALE_SECONDS = 180.0
 """Age in seconds after which a lock is ignored, because the instance that stored it must have ended."""
@@ -233,7 +233,7 @@ class _DirectWrite(NamedTuple):
         try:
             return SendResult("done", result=await send(attempt.op))
         except Conflict as error:
-            found = await _find_result(self.live, self.kind, attempt, sent_at, lambda: False)
+            found = await _search_for_result(self.live, self.kind, attempt, sent_at, lambda: False)
             if found.kind == "done":
                 return found
             error.outcome = Outcome.REFUSED  # Octavo has searched for the change, so it was not made.
@@ -249,7 +249,7 @@ class _DirectWrite(NamedTuple):
         its result from what was there before."""
         state, began_at = self.live.outbox.state, self.live.outbox.state.now()
         self.on_search()
-        for _ in range(int(LOOK_FOR_SECONDS / _POLL_SECONDS)):
+        for _ in range(int(SEARCH_SECONDS / _POLL_SECONDS)):
             sent = next((each.attempt for each in unfinished_writes(state) if each.lock_name == self.lock_name), None)
             if sent is None:
                 break
@@ -262,7 +262,7 @@ class _DirectWrite(NamedTuple):
     async def _search_result(self, attempt: Attempt[Any], cause: str, sent_at: datetime) -> SendResult[Any]:
         """Search for the result of the write until a minute after it was sent. `cause` is a sentence that says why the
         result is unknown."""
-        found = await _find_result(self.live, self.kind, attempt, sent_at)
+        found = await _search_for_result(self.live, self.kind, attempt, sent_at)
         if found.kind == "done":
             return found
         # If the last search failed too, Octavo does not know what the server has.
@@ -295,7 +295,7 @@ async def send_unchecked(
     return SendResult("done", result=True if response is None else response)
 
 
-async def _find_result(
+async def _search_for_result(
     live: Live,
     kind: WriteKind[Any],
     attempt: Attempt[Any],
@@ -308,17 +308,17 @@ async def _find_result(
     did not fail.
     """
     state, error = live.outbox.state, ""
-    for _ in range(int(LOOK_FOR_SECONDS / LOOKUP_SECONDS) + 1):
+    for _ in range(int(SEARCH_SECONDS / SEARCH_INTERVAL) + 1):
         try:
-            result, error = await kind.find(live.send, attempt), ""
+            result, error = await kind.search(live.send, attempt), ""
         except ApiError as failure:
             result, error = None, str(failure)
         if result is not None:
             return SendResult("done", result=result.result)
         # The time of the request and slow searches count too.
-        if (state.now() - sent_at).total_seconds() >= LOOK_FOR_SECONDS or not may_continue():
+        if (state.now() - sent_at).total_seconds() >= SEARCH_SECONDS or not may_continue():
             break
-        await state.sleep(LOOKUP_SECONDS)
+        await state.sleep(SEARCH_INTERVAL)
     return SendResult("unknown", error)
 
 
@@ -332,7 +332,7 @@ async def finish_unfinished(live: Live, write: UnfinishedWrite) -> SendResult[An
     assert write.attempt is not None, "the write must have an attempt"
     kind, state = kind_of(write.attempt.op), live.outbox.state
     await _wait_for_senders(state, write)
-    result = await _find_result(live, kind, write.attempt, write.began_at, lambda: _is_unfinished(state, write))
+    result = await _search_for_result(live, kind, write.attempt, write.began_at, lambda: _is_unfinished(state, write))
     if not _is_unfinished(state, write):
         return None
     if result.kind == "done":
@@ -351,7 +351,7 @@ async def _wait_for_senders(state: StateDb, write: UnfinishedWrite) -> None:
         if (unlock := state.try_lock(_SENDING)) is not None:
             unlock()
             return
-        await state.sleep(LOOKUP_SECONDS)
+        await state.sleep(SEARCH_INTERVAL)
 
 
 def _insert_lock(db: sqlite3.Connection, state: StateDb, lock_name: str, record: str) -> bool:

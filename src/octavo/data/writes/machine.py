@@ -1,23 +1,30 @@
 """The states of a write in the outbox, the steps between them, and the order in which writes are sent. Also `WriteKind`,
 and what each error means for a write. All functions are pure.
 
-    pending ── submit ──┐
-                        v
-    held ── release ─────────> queued ── start ──> sending ── confirm ─────────> done
-     ^  ─── wait_for_user ───  │ ^ ^               │  │  └─── refuse ──────────> failed ── retry ──> queued
-     └─────────────────────────┘ │ └── postpone ───┘  └────── lose_response ───> unknown ── confirm ──> done
-                                 └──── mark_not_found, or retry ───────────────────┘
-    queued ── confirm ──> done       another user has already made the same change
-    queued ── refuse ───> failed     another user has changed the target
-    unknown ─ refuse ───> failed     the server refuses the search, and the write creates no item
-    held ──── retry ────> queued     the user sends a write that waited for the user
+    Step                From                       To         When
+    release             held                       queued     the undo delay is over
+    start               queued                     sending    the target is checked. Stored before the request is sent
+    confirm             sending, unknown, queued   done       the server has the change. From `queued`: another user has
+                                                              already made it, or a search before a retry has found it
+    lose_response       sending                    unknown    the response was lost
+    refuse              sending, unknown, queued   failed     the server refuses the write or the search. From `queued`:
+                                                              also if another user has changed the target
+    postpone            queued, sending            queued     the write did not reach the server, or the server is busy
+    schedule_search     unknown                    unknown    a search failed, or the write may still arrive
+    mark_not_found      unknown                    queued     a search did not find a write that only sets a state
+    mark_not_found      unknown                    unknown    a search did not find an item that the write creates
+    retry               held, failed, unknown,     queued     the user sends the write again
+                        queued
+    retry               unknown                    unknown    the same, but the server may still act on the first request
+    wait_for_user       held, queued               held       the write waits without an end, until the user retries it
+    restart_undo_delay  held                       held       a crash cut the undo delay short
+    submit              pending                    held       the review is submitted. `queued` without an undo delay
+    return_to_review    held, queued               pending    the review is undone
 
-`mark_not_found` makes a write that sets a state `queued`. A write that creates an item stays `unknown`. Undo and discard
-delete an entry that is not being sent.
+Undo and discard delete an entry that is not being sent.
 
-An entry is `held` during its undo delay. After `wait_for_user` it is `held` without an end, until the user retries it.
-`sending` is on disk before the request is sent. A write whose response was lost is `unknown`. Octavo searches for it on
-the server until the server can no longer act on the request. If the write is not found:
+An entry is `held` during its undo delay. A write whose response was lost is `unknown`. Octavo searches for it on the server
+until the server can no longer act on the request. If the write is not found:
 
 - A write that only sets a state is sent again until the server has that state, unless another user has changed it.
 - A write that creates an item is not sent again, because the API cannot recognize a repeated write and the first
@@ -123,8 +130,9 @@ class Attempt(Generic[W]):
     op: W
     basis: Basis = Basis()
     baseline: tuple[str, ...] | None = None
-    """Ids of the items that the server had before the first attempt. For an edit, texts that change when others change the
-    target. None if there was no check."""
+    """What the check read before the first attempt. For a write that creates an item: the ids of the items on the server.
+    For an edit: the signs of a change (`_signs_of_change` in comment_kinds.py). Empty for other writes. None in a check
+    before the first attempt, and if there was no check."""
     newest_at: datetime | None = None
     """Time of the newest item of the baseline, by the clock of the server. None if unknown."""
     me: str | None = None
@@ -204,9 +212,9 @@ def _path(op: Operation[Any], basis: Basis) -> str:
 
 @dataclass(frozen=True)
 class WriteKind(Generic[W]):
-    """Functions that find, check and undo one kind of write."""
+    """Functions that check, search for and undo one kind of write."""
 
-    find: Callable[[Send, Attempt[W]], Awaitable[AlreadyDone | None]]
+    search: Callable[[Send, Attempt[W]], Awaitable[AlreadyDone | None]]
     """Searches the server for the result of the write after its response was lost. Returns None if it is not there.
     Raises ApiError."""
     check: Callable[[Send, Attempt[W]], Awaitable[Check]] = _no_check
@@ -255,7 +263,7 @@ write again."""
 MAX_OWN_FAILURES = 5
 """Number of failures of one write after which it no longer delays later writes. Counted only while the server responds
 to other requests."""
-MAX_BLOCKING_LOOKUPS = 5
+MAX_BLOCKING_SEARCHES = 5
 """Number of unsuccessful searches after which a write no longer delays later writes. This takes about 15 seconds."""
 LIFETIME = timedelta(hours=24)
 """Age after which a write is sent only if the user retries it."""
@@ -321,10 +329,12 @@ class OutboxEntry:
     """Time until which the server may still act on an unknown write. None after a later search has not found the
     write."""
     tries: int = 0
-    failed_lookups: int = 0
-    """Number of unsuccessful searches after `may_arrive_until`."""
-    postponements: int = 0
-    """Number of failed requests of this write at times when the server responded to other requests."""
+    failed_searches: int = 0
+    """Number of searches after `may_arrive_until` that did not find the write, or that the server refused. `retry` sets it
+    back to 1 or 0."""
+    own_failures: int = 0
+    """Number of failed attempts and failed searches of this write at times when the server responded to other
+    requests."""
     baseline: tuple[str, ...] = ()
     """As in `Attempt`."""
     newest_at: datetime | None = None
@@ -373,10 +383,10 @@ class OutboxEntry:
         return self.state == "held" and self.held_until is None
 
     @property
-    def may_be_on_server(self) -> bool:
-        """Return whether the server may already have the item that the write creates. If so, Octavo searches for the
-        item before it sends the write again."""
-        return self.facts.creates and self.failed_lookups > 0
+    def was_not_found(self) -> bool:
+        """Return whether a search after `may_arrive_until` did not find the item that the write creates. The item may
+        still arrive, so Octavo searches once more before it sends the write again."""
+        return self.facts.creates and self.failed_searches > 0
 
     @cached_property
     def ordering_key(self) -> str:
@@ -387,10 +397,10 @@ class OutboxEntry:
     @property
     def delays_later_writes(self) -> bool:
         """Return whether all later writes of the same place wait for this write."""
-        if self.postponements >= MAX_OWN_FAILURES:
+        if self.own_failures >= MAX_OWN_FAILURES:
             return False
-        if self.state == "unknown" or self.failed_lookups:
-            return self.facts.creates and self.failed_lookups < MAX_BLOCKING_LOOKUPS
+        if self.state == "unknown" or self.failed_searches:
+            return self.facts.creates and self.failed_searches < MAX_BLOCKING_SEARCHES
         return self.is_in_flight
 
     @cached_property
@@ -430,7 +440,8 @@ def edit(entry: OutboxEntry, op: DurableWrite, facts: WriteFacts) -> OutboxEntry
 
 
 def restart_undo_delay(entry: OutboxEntry, now: datetime) -> OutboxEntry:
-    """Return a held entry with its full undo delay again, because a crash cut the delay short."""
+    """Return a held entry with its undo delay again, because a crash cut the delay short. After a second crash, the delay
+    may be longer, at most `LONGEST_UNDO`."""
     entry = _require_state(entry, "held")
     delay = entry.held_until - entry.requested_at if entry.held_until is not None else timedelta()
     # The second restart of an entry would add the time since `requested_at`.
@@ -496,8 +507,8 @@ def postpone(entry: OutboxEntry, due_at: datetime, reason: str, *, own_failure: 
     Pass `own_failure=True` if the server responds to other requests.
     """
     entry = _require_state(entry, "queued", "sending")
-    postponements = entry.postponements + own_failure
-    return replace(entry, state="queued", due_at=due_at, reason=reason, postponements=postponements)
+    own_failures = entry.own_failures + own_failure
+    return replace(entry, state="queued", due_at=due_at, reason=reason, own_failures=own_failures)
 
 
 def refuse(
@@ -522,14 +533,14 @@ def lose_response(entry: OutboxEntry, due_at: datetime, may_arrive_until: dateti
     return replace(entry, state="unknown", due_at=due_at, may_arrive_until=may_arrive_until, reason=reason)
 
 
-def schedule_lookup(entry: OutboxEntry, due_at: datetime, reason: str, *, own_failure: bool = False) -> OutboxEntry:
+def schedule_search(entry: OutboxEntry, due_at: datetime, reason: str, *, own_failure: bool = False) -> OutboxEntry:
     """Return an unknown entry with its next search at `due_at`.
 
     Pass `own_failure=True` if the last search failed although the server responds to other requests.
     """
     entry = _require_state(entry, "unknown")
     reason = entry.reason if entry.needs_user else reason
-    return replace(entry, due_at=due_at, reason=reason, postponements=entry.postponements + own_failure)
+    return replace(entry, due_at=due_at, reason=reason, own_failures=entry.own_failures + own_failure)
 
 
 def mark_not_found(entry: OutboxEntry, now: datetime, cause: str = NOT_FOUND) -> OutboxEntry:
@@ -539,13 +550,13 @@ def mark_not_found(entry: OutboxEntry, now: datetime, cause: str = NOT_FOUND) ->
     the user decides, and Octavo keeps searching until the write is older than `LIFETIME`.
     """
     entry = _require_state(entry, "unknown")
-    pause = min(timedelta(seconds=2.0 ** min(entry.failed_lookups, 20)), MAX_PAUSE)
-    entry = replace(entry, failed_lookups=entry.failed_lookups + 1, may_arrive_until=None)
+    pause = min(timedelta(seconds=2.0 ** min(entry.failed_searches, 20)), MAX_PAUSE)
+    entry = replace(entry, failed_searches=entry.failed_searches + 1, may_arrive_until=None)
     if entry.facts.creates:
         due = now + pause if now - entry.requested_at < LIFETIME else None
         decide = "Check on the server, then press ! to retry or discard the change. Meanwhile, Octavo will send your later changes."
         return replace(entry, due_at=due, reason=f"“{entry.action}” may have been sent: {cause} {decide}")
-    return replace(entry, state="queued", due_at=now + pause if entry.failed_lookups > 1 else now, reason="")
+    return replace(entry, state="queued", due_at=now + pause if entry.failed_searches > 1 else now, reason="")
 
 
 def retry(entry: OutboxEntry, now: datetime) -> OutboxEntry:
@@ -554,9 +565,9 @@ def retry(entry: OutboxEntry, now: datetime) -> OutboxEntry:
     entry = _require_state(entry, "held", "queued", "unknown", "failed")
     if entry.changed_by_others and not entry.facts.creates:
         entry = replace(entry, basis=Basis(), baseline=(), changed_by_others=False)
-    # For a lost write that creates an item, keep one failed lookup, so that `may_be_on_server` stays True.
-    lookups = min(entry.failed_lookups, 1 if entry.facts.creates else 0)
-    entry = replace(entry, requested_at=now, failed_lookups=lookups, postponements=0)
+    # For a lost write that creates an item, keep one failed search, so that `was_not_found` stays True.
+    searches = min(entry.failed_searches, 1 if entry.facts.creates else 0)
+    entry = replace(entry, requested_at=now, failed_searches=searches, own_failures=0)
     if entry.state == "unknown" and not entry.needs_user:
         # The server may still process the write. A search now that finds nothing would prove nothing.
         return replace(entry, due_at=max(now, entry.due_at or now))

@@ -19,10 +19,10 @@ from octavo.data.drafts import (
     Drafts,
     StoredDraft,
     delete_drafts,
-    delete_returned,
-    has_returned,
+    delete_unsent_text,
+    has_unsent_text,
     restore_drafts,
-    store_returned,
+    store_unsent_text,
 )
 from octavo.data.state_db import NotSaved, StateDb
 from octavo.data.writes import machine
@@ -251,7 +251,7 @@ class Outbox:
 
         def move(db: sqlite3.Connection) -> None:
             removal.work(db)
-            store_returned(db, namespace, new_key, text, owner_id, self._now())
+            store_unsent_text(db, namespace, new_key, text, owner_id, self._now())
 
         await self.state.write(move)
         removal.forget()
@@ -327,7 +327,7 @@ class Outbox:
         self._raise_if_read_only()
 
         def delete_draft(db: sqlite3.Connection, entry: OutboxEntry) -> None:
-            delete_returned(db, self.state.namespace, entry.draft_key, entry.id)
+            delete_unsent_text(db, self.state.namespace, entry.draft_key, entry.id)
 
         await self._entries.step(entry_id, partial(machine.retry, now=self._now()), delete_draft)
         self.resume()
@@ -491,7 +491,7 @@ class Outbox:
             for entry_id, key in failed:
                 # The new entry replaces a failed entry whose text the user has seen: it is no returned draft any more.
                 replaces = key in used_keys[entry.id] and (entry.facts.text or entry.facts.is_review)
-                if replaces and not has_returned(db, self.state.namespace, key, entry_id):
+                if replaces and not has_unsent_text(db, self.state.namespace, key, entry_id):
                     db.execute("DELETE FROM outbox WHERE id = ? AND state = 'failed'", (entry_id,))
 
         if reviewed is not None:
@@ -516,7 +516,7 @@ class Outbox:
     def _restore_draft(self, db: sqlite3.Connection, entry: OutboxEntry) -> None:
         """Store the text of a removed entry as a draft, unless the entry failed: then its text is already a draft."""
         if entry.draft_key and entry.state != "failed" and entry.facts.text:
-            store_returned(db, self.state.namespace, entry.draft_key, entry.facts.text, entry.id, self._now())
+            store_unsent_text(db, self.state.namespace, entry.draft_key, entry.facts.text, entry.id, self._now())
 
     def _on_worker_ended(self, task: asyncio.Task[None]) -> None:
         """Show that sending has stopped, if the worker ended with an error. `close` raises the error."""

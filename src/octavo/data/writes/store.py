@@ -65,8 +65,8 @@ _STORED_NAMES = {
     "author_id": "writer",
     "author_name": "writer_name",
     "may_arrive_until": "settles_at",
-    "failed_lookups": "rounds",
-    "postponements": "put_off",
+    "failed_searches": "rounds",
+    "own_failures": "put_off",
     "newest_at": "since",
     "remote_id": "remote",
     "changed_by_others": "contested",
@@ -222,7 +222,7 @@ def _remember_once(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, k
 
 def _forget_once(db: sqlite3.Connection, namespace: str, entry: OutboxEntry) -> None:
     """If a command with `--once` added the write, let the command write again, unless the server may have the write."""
-    if entry.draft_key.startswith(ONCE) and entry.state != "unknown" and not entry.may_be_on_server:
+    if entry.draft_key.startswith(ONCE) and entry.state != "unknown" and not entry.was_not_found:
         write_fact(db, namespace, entry.draft_key, None)
 
 

@@ -126,7 +126,7 @@ class OutboxWorker:
             case "queued":
                 await self._delivery.deliver(entry)
             case "unknown":
-                await self._delivery.find_lost_write(entry)
+                await self._delivery.search_for_lost_write(entry)
 
     @property
     def has_lock(self) -> bool:
