@@ -90,7 +90,7 @@ class FixedPlanner:
 
 
 def run_wants(syncer: Syncer[Any], owner: str, wants: Iterable[Want]) -> None:
-    """Begin a round with these wants of an owner."""
+    """Begin a pass with these wants of an owner."""
     syncer.run(FixedPlanner(owner, wants))
 
 

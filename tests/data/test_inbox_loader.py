@@ -264,7 +264,7 @@ async def test_poll_that_finds_a_changed_list_shows_no_loading(
     live: Live, inbox: InboxLoader, ask: Ask, here: SpaceRef, clock: Clock
 ) -> None:
     view = await follow(inbox)
-    poller = Poller(live, after_round=inbox.poll)
+    poller = Poller(live, after_poll=inbox.poll)
     at = await open_change_request(ask, here)
     await ask(reviews.Request(at=at, users=("mia",)), "ada")
     clock.forward(minutes=2)
@@ -282,7 +282,7 @@ async def test_reply_is_found_although_a_list_changes_before_each_poll(
     at = await open_change_request(ask, here)
     thread = await ask(comments.Create(at=at, body=markdown("Why 24 hours?")), "mia")
     view = await follow(inbox)
-    poller = Poller(live, after_round=inbox.poll)
+    poller = Poller(live, after_poll=inbox.poll)
     await ask(comments.CreateReply(at=at, comment_id=thread.id, body=markdown("For the nights.")), "tom")
     for number in range(3):
         clock.forward(minutes=2)
@@ -558,7 +558,7 @@ async def test_responses_are_read_from_disk_once(
     assert not read, "they were fetched in this run"
 
 
-async def test_remaining_replies_are_loaded_after_the_round(
+async def test_remaining_replies_are_loaded_after_the_update(
     inbox: InboxLoader, live: Live, ask: Ask, gate: RequestGate, here: SpaceRef, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inbox_plan, "MAX_UNCERTAIN_THREADS", 2)
@@ -640,7 +640,7 @@ async def test_inbox_is_loading_until_its_first_rows_are_built(
 
     monkeypatch.setattr(inbox_loader, "inbox_of", build_later)
     inbox.subscribe(view)
-    while inbox.is_loading:  # noqa: ASYNC110  # no event marks the end of a round
+    while inbox.is_loading:  # noqa: ASYNC110  # no event marks the end of an update
         await asyncio.sleep(0.01)
     assert inbox.snapshot().is_loading
     assert inbox.snapshot().rows == ()

@@ -38,11 +38,11 @@ class PlanOnDisk:
         )
         self.plan.me = "mia"
 
-    def wants(self, planned: inbox_plan.Round) -> dict[str, Want]:
-        self.plan.round = planned
+    def wants(self, planned: inbox_plan.InboxUpdate) -> dict[str, Want]:
+        self.plan.update = planned
         return {want.url: want for want in self.plan.wants()}
 
-    def due(self, planned: inbox_plan.Round) -> list[Want]:
+    def due(self, planned: inbox_plan.InboxUpdate) -> list[Want]:
         return [want for url, want in self.wants(planned).items() if is_due(want, self.versions.get(url), self.now)]
 
     def fetch(self, want: Want, value: ListPage[Comment] | None = None) -> list[Want]:
@@ -87,7 +87,7 @@ def test_long_thread_lists_reduce_other_requests(
         else:
             disk.fetch(want)
     disk.now = START + timedelta(hours=1)
-    assert disk.due(inbox_plan.START) == disk.due(inbox_plan.MOVED) == []
+    assert disk.due(inbox_plan.START) == disk.due(inbox_plan.LISTS_CHANGED) == []
     assert "".join(sorted(map(space_of, disk.due(inbox_plan.POLL)))) == fetched
 
 
@@ -142,10 +142,11 @@ def test_places_with_a_write_in_flight_are_read_from_disk() -> None:
         disk.fetch(want)
     disk.plan.lists = ((Space(id="a", comments=2), Space(id="b", comments=2), Space(id="c", comments=1)), (), ())
     disk.plan.busy_places = frozenset({at, SpaceRef(space_id="c")})
-    assert [space_of(want) for want in disk.due(inbox_plan.MOVED)] == ["b"]
-    assert [space_of(want) for want in disk.wants(inbox_plan.MOVED).values() if want.label == "threads"] == ["a", "b"]
+    assert [space_of(want) for want in disk.due(inbox_plan.LISTS_CHANGED)] == ["b"]
+    wants = disk.wants(inbox_plan.LISTS_CHANGED).values()
+    assert [space_of(want) for want in wants if want.label == "threads"] == ["a", "b"]
     disk.plan.busy_places = frozenset()
-    assert [space_of(want) for want in disk.due(inbox_plan.MOVED)] == ["a", "b", "c"]
+    assert [space_of(want) for want in disk.due(inbox_plan.LISTS_CHANGED)] == ["a", "b", "c"]
 
 
 def test_plan_from_disk_has_no_due_requests() -> None:
@@ -167,7 +168,7 @@ def test_responses_changed_by_a_write_are_fetched_once(entry: OutboxEntry) -> No
             disk.fetch(reply)
     disk.now += timedelta(minutes=1)
     disk.plan.finished.append(FinishedWrite(entry, disk.now))
-    assert disk.due(inbox_plan.MOVED) == []
+    assert disk.due(inbox_plan.LISTS_CHANGED) == []
     due = disk.due(inbox_plan.START)
     assert [(want.label, space_of(want)) for want in due] == [("threads", at.space_id), ("replies", at.space_id)]
     disk.fetch(due[0], page)

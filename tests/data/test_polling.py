@@ -34,7 +34,7 @@ class PollerRun:
         self.low_after: int | None = None
         """Number of requests after which the rate limit is nearly used up."""
         self.screens: dict[Operation[Any], SnapshotWatcher] = {}
-        self.poller = Poller(self.live, visible=lambda: self.visible, after_round=self._no_inbox)
+        self.poller = Poller(self.live, visible=lambda: self.visible, after_poll=self._no_inbox)
 
     async def _no_inbox(self) -> None:
         pass
@@ -103,11 +103,11 @@ async def test_lists_without_stamps_are_polled_in_turn(poller_run: PollerRun, as
 async def test_account_is_polled_once_an_hour(poller_run: PollerRun, clock: Clock) -> None:
     account: list[Operation[Any]] = [users.Me(), organizations.List()]
     await poller_run.follow(*account)
-    rounds = []
+    polls = []
     for _ in range(4):
         clock.forward(minutes=25)
-        rounds.append((await poller_run.poll())[1])
-    assert [sum(op in account for op in asked) for asked in rounds] == [0, 0, 2, 0]
+        polls.append((await poller_run.poll())[1])
+    assert [sum(op in account for op in asked) for asked in polls] == [0, 0, 2, 0]
 
 
 async def test_visible_lists_are_polled_each_time_and_pages_when_changed(
@@ -172,7 +172,7 @@ async def test_merge_is_reported_once_and_an_archive_is_not(poller_run: PollerRu
     assert (await poller_run.poll())[0].counts == Counter(merges=1)
 
 
-async def test_many_merges_are_reported_in_several_rounds(poller_run: PollerRun, ask: Ask, here: SpaceRef) -> None:
+async def test_many_merges_are_reported_in_several_polls(poller_run: PollerRun, ask: Ask, here: SpaceRef) -> None:
     requests = [await ask(change_requests.Create(at=here, subject=f"Change {number}"), "ada") for number in range(7)]
     for each in requests:
         await ask(change_requests.Update(at=each.ref(here), status="open"), "ada")

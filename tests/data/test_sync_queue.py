@@ -383,7 +383,7 @@ class SyncQueueRun(RuleBasedStateMachine):
         self.plan_again(*OWNERS)
         assert not self.queue.flights or any(
             self.now - self.disk[url].requested_at >= MAX_AGE for url in self.queue.flights
-        ), "An unchanged round fetches nothing"
+        ), "An unchanged pass fetches nothing"
 
 
 def test_each_want_is_satisfied_once() -> None:
@@ -526,7 +526,7 @@ def test_a_short_response_does_not_satisfy_a_want_for_the_whole_list() -> None:
     assert (whole.min_items, whole.stamp) == (1000, "s")
 
 
-def test_request_that_fails_twice_waits_for_the_next_round() -> None:
+def test_request_that_fails_twice_waits_for_the_next_pass() -> None:
     queue = SyncQueue(lambda url: None)
     queue.add(Want(get("u"), "u", "inbox", Rank.NEEDED, "s"), START)
     for now, error in ((START, Unauthorized("No.")), (START + FIRST_PAUSE, PaginationError("It never ends."))):

@@ -1,4 +1,4 @@
-"""The sync queue on asyncio: canceled callers, planners, rounds and failures."""
+"""The sync queue on asyncio: canceled callers, planners, passes and failures."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ class TestPlanners:
         await syncer.wait_idle("planner")
         assert server.requests == ["root"]
 
-    async def test_missing_response_is_fetched_once_over_two_rounds(
+    async def test_missing_response_is_fetched_once_over_two_passes(
         self, server: SpaceServer, syncer: Syncer[Space], cache: ResponseCache
     ) -> None:
         cache.put_version(encode(op("root")).url, "1")
@@ -306,13 +306,13 @@ class TestPlanners:
         assert syncer.progress("planner") == (3, 2, 3)
         assert syncer.progress("planner", Rank.PREFETCH) == (2, 1, 2)
 
-    async def test_refusal_is_retried_by_a_refresh_and_failure_by_each_round(
+    async def test_refusal_is_retried_by_a_refresh_and_failure_by_each_pass(
         self, server: SpaceServer, syncer: Syncer[Space]
     ) -> None:
         server.errors = {"secret": Forbidden("You need a role."), "slow": ServerError("The server failed.")}
         plan = SpacePlanner("secret", "slow", "fine")
-        rounds = ((False, ["fine", "secret", "slow"]), (False, ["slow"]), (True, ["secret", "slow"]))
-        for retries_refused, asked in rounds:
+        passes = ((False, ["fine", "secret", "slow"]), (False, ["slow"]), (True, ["secret", "slow"]))
+        for retries_refused, asked in passes:
             server.requests.clear()
             syncer.run(plan, retries_refused=retries_refused)
             await syncer.wait_idle("planner")

@@ -6,11 +6,14 @@ Terms
     Want                    A response that a part of Octavo needs, as in git's fetch protocol (`Want` in sync_queue.py)
     Owner                   The name of the part that needs a response: `inbox`, `offline SPACE`, `view URL`, `views` for polls
                             of all views, or `call N` for a caller of `Syncer.get`
-    Stamp                   A text that changes when the response changes. It replaces an ETag, which the server does not
-                            send. It is computed from an item of another response, such as the list that counts the
-                            comments (inbox_plan.py)
+    Stamp                   A text that usually changes when the response changes. It replaces an ETag, which the server
+                            does not send. It is computed from an item of another response, such as the list that counts
+                            the comments (inbox_plan.py)
+    Recheck                 To fetch a response although its stamp is unchanged, to find what the stamp does not show
     Pin                     A cache entry that names the owner of a response. A pinned response is never evicted
-    Round                   One pass of the Syncer over all wants of an owner
+    Poll                    A run of the Poller: fetches the lists, then the responses of views, then updates the inbox
+    Inbox update            A run of the InboxLoader, of one of the kinds `LISTS_CHANGED`, `POLL`, `REFRESH` and `START`
+    Pass                    A run of the Syncer over all wants of an owner. An inbox update has up to three passes
     Instance                A running Octavo process. Several instances may share the files of a profile
 
 Reads
@@ -20,7 +23,7 @@ Reads
     queries.py              operations that several callers share
     loaders.py              all items of a list, pages and linked files, in as many requests as they need
     response_cache.py       responses and images on disk, their versions, and the pins that keep them
-    polling.py              runs the background rounds: lists, responses on screen, inbox. Notices changes by other users
+    polling.py              polls in the background: lists, responses on screen, inbox. Notices changes by other users
     inbox_plan.py           the wants of the inbox, and stamps; inbox_loader.py builds its rows by the rules of inbox.py (pure)
     inbox_responses.py      the responses that rows are built from
     inbox_marks.py          the marks of inbox rows: done, snoozed, read
@@ -37,22 +40,42 @@ Reads
                             the inbox (`InboxLoader.poll`). The counters and dates in these lists give each response a stamp.
                             `InboxPlanner` returns all responses that the inbox needs, with their stamps; the Syncer
                             fetches those whose stamp differs from the version on disk. Each list of threads adds wants
-                            for replies. As the lists of the organization do not count replies, each `poll` and
-                            `refresh` also fetches a few lists of threads again: one that the user does not take part
-                            in, then those with recent posts in threads of the user, then others. `InboxLoader` builds
-                            the rows from the responses in a thread.
+                            for replies. `InboxLoader` builds the rows from the responses in a thread.
     Keep a space offline    `OfflinePlanner` returns a want for the space. The response adds wants for its page tree, threads
                             and change requests, and these add wants for pages and replies. Each response is pinned, so that
                             it is never evicted. After a crash, Octavo fetches only the responses that have no current
                             version on disk.
 
+    How a new reply gets into the inbox (the server notifies nobody)
+
+    1. `BackgroundRefresh` (tui/app) checks every 5 seconds whether a poll is due. A poll is due every 30 seconds, or every 2
+       or 10 minutes while the user is idle (`INTERVALS` in polling.py).
+    2. `Poller.run` fetches the lists of spaces and of open and draft change requests. If a list has changed,
+       `InboxLoader._on_list_loaded` begins the update `LISTS_CHANGED`.
+    3. `Poller.run` fetches the responses of views, and then calls `InboxLoader.poll`, which runs the update `POLL`. Without
+       subscribers of the inbox, steps 2 and 3 do nothing for it.
+    4. Each update runs `InboxPlanner.wants`. The stamp of a list of threads has the number of open threads, and for a change
+       request also `updatedAt`. The lists of the organization do not count replies, so a reply may leave the stamp
+       unchanged. In a space, it always does.
+    5. Hence `POLL` and `REFRESH` also recheck a few lists of threads (`InboxPlanner._rechecks`): one list of a place that is
+       not own, then lists of own places, and then others. The reply waits here, for many polls if there are many
+       places. A place is own if it has a thread of the user, or replies in a thread that concerns the user
+       (`reply_wants`).
+    6. The list of threads arrives. It has the number of replies of each thread, so the stamp of the replies differs
+       (`replies_stamp`), and `InboxPlanner.on_response` returns a due want for them. Its rank is NEEDED if the thread concerns
+       the user, otherwise LATER. In each update, 200 of the wants of rank LATER become NEEDED.
+    7. The replies arrive. `inbox_of` makes a row if an open thread has posts of others after the last post of the user, and
+       the user wrote in the thread, created its change request, or is mentioned in these posts.
+
+    A view that fetches the same list or the same replies shortens the way: the Syncer gives each response to all owners.
+
     Order of requests       Reads: `SyncQueue.next`, by rank. Writes of the outbox: `machine.next_due`, in the order they were
                             written in each place. Direct writes, and the reads before and after them, are sent at once.
 
-Writes (the docstring of writes/__init__.py explains how a comment survives a crash)
+Writes (writes/__init__.py explains how a comment is sent and survives a crash)
     writes/outbox.py        writes that may wait: comments, replies, and reviews with comments
     writes/direct.py        writes that the user waits for: merge, update, review, edit of pages
-    writes/store.py         the stored writes, and the table of their kinds, with how to check, find and undo each
+    writes/store.py         the stored writes, and the table of their kinds, with how to check, search for and undo each
 
 Storage
     state_db.py             `state.db`: drafts, outbox, facts, marks. Never deleted

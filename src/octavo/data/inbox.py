@@ -8,9 +8,9 @@ The API has no notifications, so Octavo computes each row from other responses. 
 that are not loaded and may lead to more rows. A thread or change request has at most one row. The user's own actions
 make no row.
 
-The API names no author of a page. So a thread of others makes a row only if it is in a change request of the user, has a
-reply of the user, or mentions the user. The API does not report conflicts either: a row says instead that the change
-request is outdated.
+A thread makes a row only while it is open. The API names no author of a page. So a thread of others makes a row only if
+it is in a change request of the user, has a reply of the user, or mentions the user. The API does not report conflicts
+either: a row says instead that the change request is outdated.
 """
 
 from __future__ import annotations

@@ -4,9 +4,12 @@
     leave = loader.subscribe(self.show)        # calls back now with the cached rows, and on each change
     await loader.refresh()                     # fetches the lists and the responses that have changed
 
-A round has three steps. The three lists of the organization are fetched, or the round uses those in memory (`Round` in
-inbox_plan.py). `InboxPlanner` computes from them which responses the inbox needs. The `Syncer` fetches the responses that
-differ from those on disk, first those that most likely concern the user. `InboxBuilder` builds rows while they arrive.
+An update has three steps:
+
+1. Fetch the three lists of the organization, or use those in memory (`InboxUpdate` in inbox_plan.py).
+2. `InboxPlanner` computes from them which responses the inbox needs.
+3. The `Syncer` fetches the responses whose stamps have changed, first those that most likely concern the user.
+   `InboxBuilder` builds rows while they arrive.
 """
 
 from __future__ import annotations
@@ -30,16 +33,16 @@ from octavo.concurrency import Tasks
 from octavo.data.drafts import Draft, Drafts
 from octavo.data.inbox import Inbox, InboxFacts, InboxRow, RowTarget, ThreadRef, UnknownCounts, inbox_of
 from octavo.data.inbox_plan import (
+    LISTS_CHANGED,
     MAX_ITEMS,
-    MOVED,
     OWNER,
     POLL,
     REFRESH,
     START,
     FinishedWrite,
     InboxPlanner,
+    InboxUpdate,
     Lists,
-    Round,
     discussion_of,
     url_of,
 )
@@ -52,11 +55,11 @@ from octavo.data.syncer import LoadFailure
 from octavo.data.writes.machine import OutboxEntry
 
 BUILD_INTERVAL_LOADING, BUILD_INTERVAL = 0.25, 3.0
-"""Minimum seconds between two builds of the rows: during a round, and outside rounds."""
+"""Minimum seconds between two builds of the rows: during an update, and outside updates."""
 CACHED_ROWS_TIMEOUT = 3.0
 """Seconds to wait for the lists before rows are built from responses on disk."""
-_ROUNDS = (MOVED, POLL, REFRESH, START)
-"""The rounds, the least important first. Only a more important round follows a running round."""
+_UPDATES = (LISTS_CHANGED, POLL, REFRESH, START)
+"""The kinds of update, the least important first. Only a more important kind follows a running update."""
 _LISTS = ("spaces", *UNDECIDED)
 _LABELS = {
     "spaces": "the spaces",
@@ -87,15 +90,15 @@ class InboxSnapshot:
     unknown: UnknownCounts = _ALL_UNKNOWN
     """Responses that are not loaded yet and may lead to rows."""
     fetched: int = 0
-    """Number of responses of this round that have arrived."""
+    """Number of responses of this update that have arrived."""
     due: int = 0
-    """Number of responses that this round fetches."""
+    """Number of responses that this update fetches."""
     is_loading: bool = False
     failed: tuple[InboxFailure, ...] = ()
     is_known: bool = False
     """True if the lists have been loaded, in this run or an earlier one."""
     is_first: bool = False
-    """True if this is the first round and no rows were cached. The rows then appear one by one."""
+    """True if this is the first update and no rows were cached. The rows then appear one by one."""
 
 
 class InboxLoader:
@@ -122,11 +125,11 @@ class InboxLoader:
         self._leaving: list[Callable[[], None]] = []
         self._tasks = Tasks("Updating the inbox")
         self._running: asyncio.Task[None] | None = None
-        """The task of the current round and of the round that follows it."""
-        self._round = START
-        """The current round, else the last round."""
-        self._next_round: Round | None = None
-        """The round that follows the current round. None if no round follows."""
+        """The task of the current update and of the update that follows it."""
+        self._update = START
+        """The current update, else the last update."""
+        self._next_update: InboxUpdate | None = None
+        """The update that follows the current update. None if no update follows."""
         self._shown: InboxSnapshot | None = None
         self._builder = InboxBuilder(self._build, self._publish)
         self._cached_as = f"inbox of {organization.id}"
@@ -149,7 +152,7 @@ class InboxLoader:
             self._leaving.append(self._live.outbox.done.add(self._on_write_done))
             self._leaving.append(self._live.outbox.changed.add(self.rebuild))
             self._leaving.append(self._live.syncer.changed.add(self._on_progress))
-            self._begin_round(START)
+            self._begin_update(START)
         callback(self.snapshot())
 
         def leave() -> None:
@@ -160,17 +163,17 @@ class InboxLoader:
         return leave
 
     async def refresh(self) -> None:
-        """Fetch the lists and all responses that have changed. If a `start` or `refresh` is running, only wait for it.
-        Does nothing without subscribers."""
+        """Fetch the lists and all responses that have changed. If the update `START` or `REFRESH` is running,
+        only wait for it. Does nothing without subscribers."""
         if self._observers:
-            await asyncio.wait([self._begin_round(REFRESH)])
+            await asyncio.wait([self._begin_update(REFRESH)])
             await self._builder.wait_idle()
 
     async def poll(self) -> None:
-        """Fetch all responses that have changed according to the lists in memory, and recheck a few others. If a `start`,
-        `refresh` or `poll` is running, only wait for it. Does nothing without subscribers."""
+        """Fetch all responses that have changed according to the lists in memory, and recheck a few others. If the update
+        `START`, `REFRESH` or `POLL` is running, only wait for it. Does nothing without subscribers."""
         if self._observers:
-            await asyncio.wait([self._begin_round(POLL)])
+            await asyncio.wait([self._begin_update(POLL)])
             await self._builder.wait_idle()
 
     def rebuild(self) -> None:
@@ -180,7 +183,7 @@ class InboxLoader:
 
     @property
     def is_loading(self) -> bool:
-        """Return whether a round is running."""
+        """Return whether an update is running."""
         return self._running is not None and not self._running.done()
 
     @property
@@ -204,7 +207,7 @@ class InboxLoader:
         """Return the current snapshot. Sends nothing."""
         inbox, syncer = self._builder.inbox, self._live.syncer
         is_first_build = self._stored_rows is None and self._builder.is_building
-        is_loading = (self.is_loading or is_first_build) and not self._round.is_quiet
+        is_loading = (self.is_loading or is_first_build) and not self._update.is_quiet
         progress = syncer.progress(OWNER, Rank.PREFETCH)
         return InboxSnapshot(
             rows=inbox.rows,
@@ -247,65 +250,66 @@ class InboxLoader:
             leave()
         self._leaving.clear()
         self._builder.stop()
-        current, self._running, self._shown, self._next_round = self._running, None, None, None
+        current, self._running, self._shown, self._next_update = self._running, None, None, None
         if current is not None:
             current.cancel()
         self._live.syncer.drop(OWNER)
 
-    # Rounds
+    # Updates
 
-    def _begin_round(self, wanted: Round) -> asyncio.Task[None]:
-        """Return the task that runs the round `wanted`. If a less important round is running, its task runs `wanted`
-        afterwards. If another round is running, `wanted` is not run."""
+    def _begin_update(self, wanted: InboxUpdate) -> asyncio.Task[None]:
+        """Return the task that runs the update `wanted`. If a less important update is running, its task runs `wanted`
+        afterwards. If another update is running, `wanted` is not run."""
         if self._running is None or self._running.done():
-            self._round = wanted
-            self._running = self._tasks.start(self._run_rounds(), name=f"inbox, {wanted.name}")
-            self._running.add_done_callback(self._on_round_ended)
-        elif _ROUNDS.index(wanted) > _ROUNDS.index(self._next_round or self._round):
-            self._next_round = wanted
+            self._update = wanted
+            self._running = self._tasks.start(self._run_updates(), name=f"inbox, {wanted.name}")
+            self._running.add_done_callback(self._on_update_ended)
+        elif _UPDATES.index(wanted) > _UPDATES.index(self._next_update or self._update):
+            self._next_update = wanted
         return self._running
 
-    async def _run_rounds(self) -> None:
-        await self._run_round()
-        while self._next_round is not None:
-            self._round, self._next_round = self._next_round, None
-            await self._run_round()
+    async def _run_updates(self) -> None:
+        await self._run_update()
+        while self._next_update is not None:
+            self._update, self._next_update = self._next_update, None
+            await self._run_update()
         self._builder.can_build = True
-        self._build_now()  # before the round counts as ended: otherwise an inbox without built rows would be shown as empty
+        # Built before the update counts as ended: otherwise an inbox without built rows would be shown as empty.
+        self._build_now()
 
-    async def _run_round(self) -> None:
+    async def _run_update(self) -> None:
         await self._load_user()
-        if self._round is START and self._stored_rows is None:
-            await self._plan_round(is_from_disk=True)  # shows rows from cached responses meanwhile
-        if self._round.lists != "in memory":
+        if self._update is START and self._stored_rows is None:
+            await self._plan_update(is_from_disk=True)  # shows rows from cached responses meanwhile
+        if self._update.lists != "in memory":
             await self._load_lists()
             self.rebuild()
-        if self._round is START:
-            await self._plan_round(is_from_disk=True)  # shows outdated responses until the new ones arrive
-        await self._plan_round()
+        if self._update is START:
+            await self._plan_update(is_from_disk=True)  # shows outdated responses until the new ones arrive
+        await self._plan_update()
         await self._live.syncer.wait_idle(OWNER, Rank.PREFETCH)
         if (drafts := self._drafts.all()) != self._drafts_before:
             self._drafts_before = drafts
             self.rebuild()
 
-    async def _plan_round(self, *, is_from_disk: bool = False) -> None:
+    async def _plan_update(self, *, is_from_disk: bool = False) -> None:
         """Make the syncer load the responses that follow from the lists in memory. With `is_from_disk`, only the disk
         is read."""
         plan, syncer = self._plan, self._live.syncer
-        plan.round, plan.lists, plan.is_from_disk = self._round, self._current_lists(), is_from_disk
+        plan.update, plan.lists, plan.is_from_disk = self._update, self._current_lists(), is_from_disk
         plan.busy_places = self._live.outbox.busy_places
-        syncer.run(plan, retries_refused=self._round.retries_refused)
+        syncer.run(plan, retries_refused=self._update.retries_refused)
         await syncer.wait_planned(OWNER)
         plan.is_from_disk = False
         if not self._builder.can_build:
             self._builder.can_build = True
             self.rebuild()
 
-    def _on_round_ended(self, task: asyncio.Task[None]) -> None:
+    def _on_update_ended(self, task: asyncio.Task[None]) -> None:
         if task.cancelled() or task.exception() is not None:
             self._build_now()
         elif task is self._running and not self._plan.is_computed_from(self._current_lists()):
-            self._begin_round(MOVED)
+            self._begin_update(LISTS_CHANGED)
 
     def _build_now(self) -> None:
         if self._observers:  # without subscribers, the cache may already be closed
@@ -328,13 +332,13 @@ class InboxLoader:
         loading = asyncio.gather(*map(self._load_list, self._listings.values()))
         try:
             if not self._builder.can_build and not (await asyncio.wait([loading], timeout=CACHED_ROWS_TIMEOUT))[0]:
-                await self._plan_round(is_from_disk=True)
+                await self._plan_update(is_from_disk=True)
             await loading
         finally:
             loading.cancel()
 
     async def _load_list(self, op: Listing[Any]) -> None:
-        await (self._live.refresh(op) if self._round.lists == "again" else self._live.wait_loaded(op))
+        await (self._live.refresh(op) if self._update.lists == "again" else self._live.wait_loaded(op))
         await self._live.fetch_pages(op, MAX_ITEMS)
 
     def _on_list_loaded(self, name: str, snapshot: Snapshot[ListPage[Any]]) -> None:
@@ -347,9 +351,9 @@ class InboxLoader:
         if self.is_loading or snapshot.loading or self._running is None:
             return
         if before is not None and _is_unreached(before) and not any(map(_is_unreached, self._lists.values())):
-            self._begin_round(START)  # the server responds again: repeat failed requests
+            self._begin_update(START)  # the server responds again: repeat failed requests
         elif not self._plan.is_computed_from(self._current_lists()):
-            self._begin_round(MOVED)
+            self._begin_update(LISTS_CHANGED)
 
     def _current_lists(self) -> Lists:
         return tuple(self._items(name) for name in _LISTS)
@@ -365,7 +369,7 @@ class InboxLoader:
 
     @property
     def _pause(self) -> float:
-        """Seconds to wait before a build, because more responses arrive during a round."""
+        """Seconds to wait before a build, because more responses arrive during an update."""
         return BUILD_INTERVAL_LOADING if self.is_loading else 0.0
 
     def _on_progress(self, owner: str) -> None:
@@ -423,8 +427,8 @@ class InboxLoader:
         )
 
     def _collect_failures(self) -> tuple[InboxFailure, ...]:
-        """Return the failures, grouped by kind of response and cause. Failures of the last round are kept until their
-        response arrives or the round ends."""
+        """Return the failures, grouped by kind of response and cause. Failures of the last update are kept until their
+        response arrives or the update ends."""
         syncer = self._live.syncer
         waiting = syncer.queue.waiting_urls(OWNER) if self.is_loading else frozenset[str]()
         self._failures = {url: each for url, each in self._failures.items() if url in waiting}

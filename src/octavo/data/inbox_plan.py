@@ -1,16 +1,17 @@
 """Computes the stamps of responses, and the wants of the inbox. Sends nothing and reads no clock of its own.
 
-A stamp is a short text that changes when a response changes. It is computed from an item of a list, so one list shows
-which of many responses have changed. For example, the lists of an organization contain the time of the last update and
+A stamp is a short text that usually changes when a response changes. It is computed from an item of a list, so one list
+shows which of many responses have changed. For example, the lists of an organization contain the time of the last update and
 the number of open threads of each space and change request. A response is fetched again when its stamp differs from the
 stamp stored with it. If you change a function that computes stamps, all responses of its kind are fetched again once.
 
 Lists do not show every change: a server need not change `updatedAt` when a review is requested or withdrawn, and the
-lists of an organization do not count replies. So each `poll` and `refresh` also fetches a few other responses again, so
-that no change is missed forever (`_rechecks`).
+lists of an organization do not count replies. So each `POLL` and `REFRESH` also rechecks a few responses: it fetches them
+although their stamps are unchanged, so that no change is missed forever (`_rechecks`). data/__init__.py follows a new
+reply.
 
 There is a want for the replies of each thread. Only the replies show whether a thread of others mentions the user or
-has a reply by the user. There may be thousands of such threads. So in each round, the replies of
+has a reply by the user. There may be thousands of such threads. So in each update, the replies of
 `MAX_UNCERTAIN_THREADS` of them have rank NEEDED, and all others rank LATER.
 """
 
@@ -146,34 +147,35 @@ class Priority(IntEnum):
     THREADS_ON_MINE = 2
     REVIEWS_OF_OTHERS = 3
     THREADS_IN_SPACES = 4
-    MY_REPLIES = 5
-    """Replies that concern the user."""
+    REPLIES_TO_ME = 5
+    """Replies in threads that concern the user (`reply_wants`)."""
     THREADS_OF_OTHERS = 6
     DRAFTS = 7
     OTHER_REPLIES = 9
-    """Replies that may concern the user."""
+    """Replies in other threads. They may mention the user."""
 
 
 OWNER = "inbox"
 MAX_ITEMS = 10_000
 """Maximum number of items fetched of a list."""
 MAX_UNCERTAIN_THREADS = 200
-"""Maximum number of threads of others whose replies get rank NEEDED in a round."""
+"""Maximum number of threads of others whose replies get rank NEEDED in an update."""
 MAX_RECHECKED_PAGES = 5
-"""Maximum number of pages that a round fetches to check lists of threads whose stamps are unchanged."""
+"""Maximum number of pages that an update fetches to check lists of threads whose stamps are unchanged."""
 TEAMS_MAX_AGE = timedelta(hours=1)
-"""Age after which a round with `updates_teams` fetches the teams of the user again."""
+"""Age after which an update with `updates_teams` fetches the teams of the user again."""
 _MIN_INTERVAL = timedelta(hours=1)
 _PRIORITY_STEP = 1e11
 """A number larger than any timestamp, so that the priority always outweighs the time of the last update."""
 
 
-class Round(NamedTuple):
-    """A kind of round of the inbox. Every round fetches the responses whose stamps have changed."""
+class InboxUpdate(NamedTuple):
+    """A kind of update of the inbox (`InboxLoader`). Every update fetches the responses whose stamps have changed."""
 
     name: str
     lists: Literal["in memory", "requested", "again"] = "in memory"
-    """Lists of the organization to use: those in memory, those of the running requests, or those fetched again."""
+    """Lists of the organization to use. `in memory`: those that are loaded. `requested`: wait for the requests that run.
+    `again`: fetch them."""
     fetches_written: bool = False
     """True to fetch the responses that the user's own writes have changed."""
     rechecks: bool = False
@@ -186,14 +188,14 @@ class Round(NamedTuple):
     """True to show no progress."""
 
 
-MOVED = Round("moved", is_quiet=True)
-"""Round after a list has changed."""
-POLL = Round("poll", fetches_written=True, rechecks=True, is_quiet=True)
-"""Round when a poll is due."""
-REFRESH = Round("refresh", "again", fetches_written=True, rechecks=True, retries_refused=True)
-"""Round when the user refreshes."""
-START = Round("start", "requested", fetches_written=True, updates_teams=True)
-"""Round when the inbox gets its first subscriber, or the server responds again."""
+LISTS_CHANGED = InboxUpdate("lists changed", is_quiet=True)
+"""Update after a list has changed."""
+POLL = InboxUpdate("poll", fetches_written=True, rechecks=True, is_quiet=True)
+"""Update when a poll is due."""
+REFRESH = InboxUpdate("refresh", "again", fetches_written=True, rechecks=True, retries_refused=True)
+"""Update when the user refreshes."""
+START = InboxUpdate("start", "requested", fetches_written=True, updates_teams=True)
+"""Update when the inbox gets its first subscriber, or when the server can be reached again."""
 Lists: TypeAlias = tuple[tuple[Any, ...], ...]
 """The items of the lists of an organization: first the spaces, then the change requests of each status."""
 _by_order = attrgetter("order")
@@ -207,7 +209,7 @@ class FinishedWrite:
     entry: OutboxEntry
     done_at: datetime
     unfetched: set[str] | None = None
-    """URLs of the responses that the write changed and that have not been fetched since. None until the first round
+    """URLs of the responses that the write changed and that have not been fetched since. None until the first update
     after the write."""
 
 
@@ -226,7 +228,7 @@ class InboxPlanner:
         """`responses` receives the fetched values. `version_of` returns the version on disk of a URL, or None."""
         self.me = ""
         """The id of the user. Empty if it is not known."""
-        self.round = START
+        self.update = START
         self.lists: Lists = ()
         self.is_from_disk = False
         """True if responses are read only from disk, even if they are outdated."""
@@ -244,7 +246,7 @@ class InboxPlanner:
         """The wants for replies that follow from each list of threads, by the URL of the list."""
         self._all: dict[str, Want] | None = None
         self._uncertain_left = 0
-        """Number of threads of others whose replies may still get rank NEEDED in this round."""
+        """Number of threads of others whose replies may still get rank NEEDED in this update."""
 
     @property
     def all_wants(self) -> dict[str, Want]:
@@ -263,11 +265,11 @@ class InboxPlanner:
         return self._computed_from[1] == lists
 
     def wants(self) -> Iterator[Want]:
-        """Return all wants. At the end, return some wants again as due, to fetch their responses although the stamps
-        are unchanged."""
+        """Yield all wants. At the end, yield some of them again, as due, to fetch their responses although the stamps are
+        unchanged. The later want for a URL replaces the earlier one (`Planner.wants`)."""
         now = self._now()
         if self.me:
-            yield from self._due_or_from_disk(self._teams_want())
+            yield from self._as_allowed(self._teams_want())
         if not (
             self.me == self._computed_from[0]
             and len(self.lists) == len(self._computed_from[1])
@@ -276,16 +278,16 @@ class InboxPlanner:
             yield from self._compute_wants()
         else:
             for want in self._wants_of_lists.values():
-                yield from self._due_or_from_disk(want)
+                yield from self._as_allowed(want)
         self._uncertain_left = MAX_UNCERTAIN_THREADS
         yield from self._promote_needed(chain.from_iterable(self._replies.values()), now)
         if self.is_from_disk:
             return
-        due_again = list(self._changed_by_writes()) if self.round.fetches_written else []
-        if self.round.rechecks:
+        due_again = list(self._changed_by_writes()) if self.update.fetches_written else []
+        if self.update.rechecks:
             due_again += self._rechecks({want.url for want in due_again}, now)
         for want in due_again:
-            yield from self._due_or_from_disk(want)
+            yield from self._as_allowed(want)
         self._responses.keep_responses(self.all_wants.keys() | {self.teams_url})
 
     def on_response(self, want: Want, value: Any) -> Iterable[Want]:
@@ -318,21 +320,21 @@ class InboxPlanner:
         places: dict[str, Want] = {}
         for want in chain(change_request_wants(requests.values(), me), space_wants(lists[0] if lists else ())):
             places[want.url] = want
-            yield from self._due_or_from_disk(want)
+            yield from self._as_allowed(want)
         self._computed_from, self._wants_of_lists, self._all = (me, lists), places, None
         self._mine = {at for at, request in requests.items() if is_mine(request, me)}
         self._replies = {url: wants for url, wants in self._replies.items() if url in places}
 
     def _teams_want(self) -> Want:
-        max_age, url = TEAMS_MAX_AGE if self.round.updates_teams else None, self.teams_url
+        max_age, url = TEAMS_MAX_AGE if self.update.updates_teams else None, self.teams_url
         return Want(self._teams_op(), url, OWNER, Rank.NEEDED, "teams", 0.0, "your teams", max_age, needs_value=True)
 
     def _teams_op(self) -> teams.ListOfMember:
         return teams.ListOfMember(at=self._at, user_id=self.me, limit=PAGE_LIMIT)
 
-    def _due_or_from_disk(self, want: Want) -> Iterator[Want]:
-        """Yield a want, if its response may be fetched in this round. Otherwise yield it with the stamp of the copy on
-        disk, so that the Syncer only reads the copy. Yield nothing if there is no copy."""
+    def _as_allowed(self, want: Want) -> Iterator[Want]:
+        """Yield a want as it is, if its response may be fetched in this update. Otherwise yield it with the stamp of the copy
+        on disk, so that the Syncer only reads the copy. Yield nothing if there is no copy."""
         if not self.is_from_disk and getattr(want.op, "at", None) not in self.busy_places:
             yield want
         elif (version := self._version_of(want.url)) is not None and version.stamp:
@@ -340,8 +342,8 @@ class InboxPlanner:
 
     def _promote_needed(self, wants: Iterable[Want], now: datetime) -> Iterator[Want]:
         """Return the wants. The first due wants of rank LATER get rank NEEDED, at most `MAX_UNCERTAIN_THREADS` in a
-        round."""
-        allowed = [each for want in wants for each in self._due_or_from_disk(want)]
+        update."""
+        allowed = [each for want in wants for each in self._as_allowed(want)]
         later = (each for each in allowed if each.rank is Rank.LATER and is_due(each, self._version_of(each.url), now))
         needed = {each.url for each in heapq.nsmallest(self._uncertain_left, later, key=_by_order)}
         self._uncertain_left -= len(needed)
@@ -361,7 +363,8 @@ class InboxPlanner:
     def _rechecks(self, excluded: set[str], now: datetime) -> list[Want]:
         """Choose a few wants that are not due, and return them as due. URLs in `excluded` are not chosen.
 
-        A list of threads is “own” if its space or change request has posts in threads of the user.
+        A list of threads is own if its space or change request has a thread of the user, or replies in a thread that
+        concerns the user (`reply_wants`).
 
         1. One list of threads that is not own.
         2. Own lists. Lists with recent posts are chosen more often.
@@ -398,7 +401,7 @@ class InboxPlanner:
         return chosen_wants + [want.as_due() for want in requests if discussion_of(want) in chosen_places]
 
     def _last_posts(self) -> dict[Discussion, datetime]:
-        """Return the time of the last post in threads of the user, by space or change request."""
+        """Return the time of the last post in the threads that make a space or change request own."""
         last_posts: dict[Discussion, datetime] = {}
         for url, want in self.all_wants.items():
             concerns_me = want.rank is not Rank.LATER
@@ -462,7 +465,7 @@ def reply_wants(at: Discussion, threads: Sequence[Comment], me: str, on_mine: bo
             last = max((replier.updated_at for replier in repliers if replier.updated_at is not None), default=None)
             updated_at = last or thread.posted_at
             if is_sure:
-                yield _want(comments.ListReplies, at, stamp, Priority.MY_REPLIES, updated_at, thread.id)
+                yield _want(comments.ListReplies, at, stamp, Priority.REPLIES_TO_ME, updated_at, thread.id)
             else:
                 yield _want(comments.ListReplies, at, stamp, Priority.OTHER_REPLIES, updated_at, thread.id, Rank.LATER)
 

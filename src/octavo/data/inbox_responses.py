@@ -67,10 +67,10 @@ class InboxResponses:
         self.new = {url: response for url, response in self.new.items() if url in urls}
 
     def last_post(self, op: Operation[Any], url: str, me: str, *, concerns_me: bool) -> datetime | None:
-        """Return the time of the last post in threads of the user. Only the posts in the response at `url` count. None if
-        it has no such post.
+        """Return the time of the last post in the response at `url` that counts. None if none counts.
 
-        `concerns_me` is True if `op` lists the replies of a thread that concerns the user.
+        In a list of threads, the threads of the user count. In the replies of a thread, all count if the thread concerns
+        the user: `concerns_me` is True, or the user wrote one of them.
         """
         items = self.values.get(url, ())
         posts: Sequence[Any] = ()

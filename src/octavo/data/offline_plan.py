@@ -54,7 +54,7 @@ MAX_ITEMS = 10_000
 
 
 class OfflinePlanner:
-    """Decides which responses one offline space needs, and pins them. Each round has a new planner."""
+    """Decides which responses one offline space needs, and pins them. Each pass has a new planner."""
 
     def __init__(self, space_id: str, cache: ResponseCache, pinned: Mapping[str, int | None]) -> None:
         """`pinned` has the size of each response that is already pinned, by URL. The size is None if the response is
@@ -64,13 +64,13 @@ class OfflinePlanner:
         self.space_want = _want(self.owner, get, inbox_plan.NO_STAMP, "the space", needs_value=True, has_stamp=False)
         """The want for the space, from which all others follow."""
         self.space: Space | None = None
-        """The space. None until it is fetched in this round."""
+        """The space. None until it is fetched in this pass."""
         self.pages = 0
         """Number of pages in the page tree."""
         self.incomplete: dict[Want, str] = {}
         """The wants for lists that have more items than are stored, each with a sentence for the user."""
         self.wanted: set[str] = set()
-        """The URLs of all wants of this round."""
+        """The URLs of all wants of this pass."""
         self._cache = cache
         self._pinned = {url for url, size in pinned.items() if size is not None}
         self._lists: set[str] = set()
@@ -240,7 +240,7 @@ def _threads(owner: str, at: Discussion, stamp: str, label: str, *, has_stamp: b
 def _want(
     owner: str, op: Operation[Any], stamp: str, label: str, *, needs_value: bool = False, has_stamp: bool = True
 ) -> Want:
-    """Return a want. With `has_stamp=False`, the response is fetched in each round, because its stamp does not show all
+    """Return a want. With `has_stamp=False`, the response is fetched in each pass, because its stamp does not show all
     changes."""
     stamp = inbox_plan.IMMUTABLE if never_changes(op) else stamp
     is_complete_list = isinstance(op, Listing) and not isinstance(op, change_requests.ListOfOrganization)

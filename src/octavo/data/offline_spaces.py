@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from octavo.data.offline_plan import OfflinePlanner
 
 ROUND_INTERVAL = timedelta(minutes=10)
-"""Time between two rounds of a space that seems unchanged. The lists do not show every change, such as new replies."""
+"""Time between two passes of a space that seems unchanged. The lists do not show every change, such as new replies."""
 LOCK_CHECK_INTERVAL = 5.0
 """Seconds between two attempts to get the lock while another instance holds it."""
 RETRY_AFTER = 60.0
@@ -50,7 +50,7 @@ DEFAULT_PAGE_BYTES = 6_000
 MANY_PAGES = 500
 """Number of pages above which the user must confirm a download."""
 _MAX_STORED_FAILURES = 100
-"""Maximum number of failures that are stored for the next start. The next round finds all of them again."""
+"""Maximum number of failures that are stored for the next start. The next pass finds all of them again."""
 _FACT = _ROLE = "offline"
 """Key of the stored spaces in the state database, and name of the lock that the downloading instance holds."""
 # lazy: these modules load areas of the API that the first screen does not need
@@ -78,7 +78,7 @@ class OfflineSpace:
     id: str
     title: str
     state: Phase = "waiting"
-    """`reading` during a download, `kept` after a complete round, `lost` if the space was deleted or the user may no
+    """`reading` during a download, `kept` after a complete pass, `lost` if the space was deleted or the user may no
     longer read it. The copies of a `lost` space are still on disk."""
     why: str = ""
     """A sentence that says why the state is `waiting` or `lost`. Empty for other states, or if the cause is unknown."""
@@ -90,7 +90,7 @@ class OfflineSpace:
     pages: int = 0
     failed: tuple[FailedDownload, ...] = ()
     read_at: datetime | None = None
-    """When the last complete round ended. None if no round was complete."""
+    """When the last complete pass ended. None if no pass was complete."""
 
 
 class Size(NamedTuple):
@@ -126,9 +126,9 @@ class OfflineSpaces:
         self._release: Callable[[], None] | None = None
         """Releases the lock of the downloading instance. None while this instance does not hold the lock."""
         self._stamps: dict[str, str] = {}
-        """The stamp of each space at its last round, by id."""
+        """The stamp of each space at its last pass, by id."""
         self._due: dict[str, bool] = {}
-        """Ids of the spaces that need a round, in order. The value is True to repeat refused requests."""
+        """Ids of the spaces that need a pass, in order. The value is True to repeat refused requests."""
         self.changed: Observers[[]] = Observers()
         """Called after each change of a space or of its progress."""
         self._wake, self._idle = asyncio.Event(), asyncio.Event()
@@ -265,7 +265,7 @@ class OfflineSpaces:
         if self._planner is not planner:
             return True
         is_fetched = self._finish(planner, space_id, pinned)
-        syncer.drop(planner.owner)  # Drop the wants of this planner: the next round has another one.
+        syncer.drop(planner.owner)  # Drop the wants of this planner: the next pass has another one.
         return is_fetched
 
     async def _show_until_idle(self, planner: OfflinePlanner, space_id: str) -> None:
@@ -300,7 +300,7 @@ class OfflineSpaces:
             self._store(space_id)
 
     def _finish(self, planner: OfflinePlanner, space_id: str, pinned: Mapping[str, int | None]) -> bool:
-        """Record the result of a round. Return False if the space itself could not be fetched."""
+        """Record the result of a pass. Return False if the space itself could not be fetched."""
         syncer, before, space = self._live.syncer, self._spaces[space_id], planner.space
         failures = {each.want.url: each for each in syncer.failures(planner.owner)}
         failure = failures.get(planner.space_want.url)

@@ -1,13 +1,13 @@
-"""Runs the background rounds: fetches the lists, the responses on screen and then the inbox, with few requests. Rounds are
+"""Polls in the background: fetches the lists, the responses on screen and then the inbox, with few requests. Polls are
 rarer while the user is idle. There are none while the terminal is hidden.
 
-    poller = Poller(live, visible=..., after_round=...)
+    poller = Poller(live, visible=..., after_poll=...)
     if poller.is_due:
         changes = await poller.run()
 
-A round fetches the watched lists of the organization. Another response is fetched only if its stamp has changed
-(`inbox_plan.py`). These lists do not show every change: for example, they do not count replies. So a round also fetches a
-few other responses again, the oldest first. It fetches more visible than hidden responses.
+A poll fetches the watched lists of the organization. Any other response is fetched only if its stamp has changed
+(`inbox_plan.py`). These lists do not show every change: for example, they do not count replies. So a poll also rechecks a
+few responses whose stamps are unchanged, the oldest first, and more visible than hidden ones.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ INTERVALS = (
     (timedelta(minutes=30), timedelta(minutes=2)),
     (timedelta.max, timedelta(minutes=10)),
 )
-"""Each pair has a time since the last key press, and the interval between rounds until that time."""
+"""Each pair has a time since the last key press, and the interval between polls until that time."""
 MAX_RECHECKED_VISIBLE, MAX_RECHECKED_HIDDEN = 8, 2
-"""Maximum number of visible and of hidden responses that a round fetches again although their stamps are unchanged."""
+"""Maximum number of visible and of hidden responses that a poll fetches again although their stamps are unchanged."""
 MAX_MISSES, MAX_MISSES_OFFLINE = 6, 1
-"""Number of consecutive failed rounds after which the interval no longer grows. The second value is for a server that
+"""Number of consecutive failed polls after which the interval no longer grows. The second value is for a server that
 cannot be reached."""
-MAX_STATUS_LOOKUPS = 5
-"""Maximum number of change requests whose new status is fetched in a round."""
+MAX_FETCHED_STATUSES = 5
+"""Maximum number of change requests whose new status is fetched in a poll."""
 _LISTS = (spaces.List, change_requests.ListOfOrganization)
 _ACCOUNT = (users.Me, organizations.List)
 """Responses that change so rarely that they are fetched again only after `ACCOUNT_AGE`."""
@@ -49,18 +49,18 @@ RemoteChange: TypeAlias = Literal["threads", "replies", "reviews", "change_reque
 
 
 class Poller:
-    """Decides when a round is due, and runs the rounds that fetch the changes by others."""
+    """Decides when a poll is due, and runs the polls that fetch the changes by others."""
 
     def __init__(
         self,
         live: Live,
         *,
         visible: Callable[[], Sequence[Operation[Any]]] = lambda: (),
-        after_round: Callable[[], Awaitable[None]],
+        after_poll: Callable[[], Awaitable[None]],
     ) -> None:
-        """`visible` returns the operations whose responses are on screen. `after_round` is called at the end of each
-        round, to update the inbox."""
-        self._live, self._visible, self._after_round = live, visible, after_round
+        """`visible` returns the operations whose responses are on screen. `after_poll` is called at the end of each
+        poll, to update the inbox."""
+        self._live, self._visible, self._after_poll = live, visible, after_poll
         self._last_key_at = self._polled_at = live.now()
         self._polling = False
         self._misses = 0
@@ -71,12 +71,12 @@ class Poller:
         fetched yet."""
 
     def on_key_pressed(self) -> None:
-        """Record a key press: rounds are more frequent while the user is active."""
+        """Record a key press: polls are more frequent while the user is active."""
         self._last_key_at = self._live.now()
 
     @property
     def interval(self) -> timedelta:
-        """Return the current time between two rounds."""
+        """Return the current time between two polls."""
         idle = self._live.now() - self._last_key_at
         normal = next(each for longest, each in INTERVALS if idle <= longest)
         after_misses = INTERVALS[0][1] * 2**self._misses if self._misses else normal
@@ -84,7 +84,7 @@ class Poller:
 
     @property
     def is_due(self) -> bool:
-        """Return whether a round must run now. False while a round is running, while the terminal is hidden, and while
+        """Return whether a poll must run now. False while a poll is running, while the terminal is hidden, and while
         the rate limit is reached or nearly reached."""
         now = self._live.now()
         if self._polling or now < self._retry_at or not self.may_poll():
@@ -97,7 +97,7 @@ class Poller:
         return not (self._live.syncer.is_hidden or self._live.syncer.rate_limit_wait())
 
     async def run(self) -> RemoteChanges:
-        """Run a round, and return the numbers of changes by others. Failed requests are repeated in the next round, but
+        """Run a poll, and return the numbers of changes by others. Failed requests are repeated in the next poll, but
         changes in the responses that have arrived are counted now."""
         self._polling, self._polled_at = True, self._live.now()
         me = self._live.outbox.me
@@ -114,7 +114,7 @@ class Poller:
                     detector.count_changes(each.op, value, each.value)
                 self._unlisted += detector.unlisted
             current = await self._fetch_unlisted()
-            await self._after_round()
+            await self._after_poll()
         except ApiError as error:
             self._count_miss(error)
         else:
@@ -144,9 +144,9 @@ class Poller:
 
     async def _fetch_unlisted(self) -> list[ChangeRequest]:
         """Fetch the first few change requests of `_unlisted`, to learn their new status. The others wait for the next
-        round. Change requests that were deleted or that the user may not read are left out. Raises ApiError."""
+        poll. Change requests that were deleted or that the user may not read are left out. Raises ApiError."""
         current, count = [], 0
-        for each in self._unlisted[:MAX_STATUS_LOOKUPS]:
+        for each in self._unlisted[:MAX_FETCHED_STATUSES]:
             if not self.may_poll():
                 break
             if each.space is not None:
@@ -165,7 +165,7 @@ class Poller:
 
 
 class ViewPlanner:
-    """Decides which watched responses are fetched, visible or hidden, except the lists of the organization. Each round
+    """Decides which watched responses are fetched, visible or hidden, except the lists of the organization. Each poll
     has a new planner."""
 
     owner = "views"
@@ -190,7 +190,8 @@ class ViewPlanner:
                 cache.put_version(response.url, stamp, requested_at=requested_at)
 
     def wants(self) -> Iterator[Want]:
-        """Return the wants that have a stamp, after a few wants that are fetched although their stamps are unchanged."""
+        """Yield a few wants to recheck, because their stamps may not show every change, then the others with a stamp. The
+        rechecks are fetched last, because of their `order`."""
         now, versions = self._live.now(), self._live.cache.versions
         self._stamped_wants = [each for op in self._watched if (each := self._want(op)).stamp]
         due = {each.url for each in self._stamped_wants if is_due(each, versions.get(each.url), now)}

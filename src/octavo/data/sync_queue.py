@@ -71,8 +71,8 @@ class Want:
     """Name of the part of Octavo that needs the response, such as `inbox`."""
     rank: Rank
     stamp: str = ""
-    """Text that changes when the response changes (`inbox_plan.py`). Empty if no stamp is known: then the want is always
-    due."""
+    """Text that usually changes when the response changes (`inbox_plan.py`). Empty if no stamp is known: then the want is
+    always due."""
     order: float = 0.0
     """Position within the rank. Lower first."""
     label: str = ""
@@ -225,7 +225,7 @@ class SyncQueue:
         self._update_ready(url)
 
     def retry(self, owner: str) -> None:
-        """Allow the failed requests of `owner` again. Called at the beginning of a round."""
+        """Allow the failed requests of `owner` again. Called at the beginning of a pass."""
         for url in self.waiting_urls(owner) & (self.errors.keys() - self._general_failures):
             del self.errors[url]
             self._update_ready(url)
@@ -305,7 +305,7 @@ class SyncQueue:
         return frozenset(self._urls.get(owner, ()))
 
     def unfinished_urls(self, owner: str) -> frozenset[str]:
-        """Return the URLs that will still be fetched for `owner` in this round. URLs whose request has failed are left
+        """Return the URLs that will still be fetched for `owner` in this pass. URLs whose request has failed are left
         out, unless the error affects all requests."""
         return frozenset(
             url for url in self.waiting_urls(owner) if url not in self.errors or url in self._general_failures

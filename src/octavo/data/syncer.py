@@ -1,7 +1,7 @@
 """Fetches the responses that parts of Octavo need, in the order that `sync_queue.py` decides.
 
     page = await syncer.get(op)                      # the user waits
-    syncer.run(planner)                              # a round: fetches the wants of the planner in the background
+    syncer.run(planner)                              # a pass: fetches the wants of the planner in the background
     await syncer.wait_planned("inbox")               # until the wants are known and the disk is read
     await syncer.wait_idle("inbox", Rank.PREFETCH)   # until they are fetched
     syncer.progress("inbox"), syncer.failures("inbox")
@@ -55,7 +55,7 @@ class Planner(Protocol):
     owner: str
 
     def wants(self) -> Iterable[Want]:
-        """Return all wants that the planner knows before the round, due or not. Of two wants for the same URL, the
+        """Return all wants that the planner knows before the pass, due or not. Of two wants for the same URL, the
         later replaces the earlier."""
         ...
 
@@ -74,7 +74,7 @@ class Progress(NamedTuple):
     missing: int
     """Number of wants that are not satisfied, including wants whose request has failed."""
     due: int
-    """Number of wants that were due in this round."""
+    """Number of wants that were due in this pass."""
 
 
 class LoadFailure(NamedTuple):
@@ -89,7 +89,7 @@ class LoadFailure(NamedTuple):
 
 @dataclass(eq=False)
 class _OwnerState:
-    """The wants of an owner, and its rounds."""
+    """The wants of an owner, and its passes."""
 
     planner: Planner | None = None
     roots: frozenset[str] = frozenset()
@@ -102,10 +102,10 @@ class _OwnerState:
     """The last version of each response that was passed to the planner, by URL. The same version is not read from disk
     again."""
     due: dict[str, Rank] = field(default_factory=dict)
-    """Ranks of the wants that were due since the last round began, by URL."""
+    """Ranks of the wants that were due since the last pass began, by URL."""
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
     """The running tasks that call the planner."""
-    last_round: asyncio.Task[None] | None = None
+    last_pass: asyncio.Task[None] | None = None
 
 
 class Syncer(Generic[R]):
@@ -143,7 +143,7 @@ class Syncer(Generic[R]):
         self._pump_timer: asyncio.Handle | None = None
         self._pump_scheduled = self.is_hidden = self._is_closed = False
         self._change = asyncio.Event()
-        """Set and then replaced whenever a request starts or ends, or a round ends."""
+        """Set and then replaced whenever a request starts or ends, or a pass ends."""
 
     # Interface for callers and planners
 
@@ -176,15 +176,15 @@ class Syncer(Generic[R]):
         self._cancel(self.queue.set_wants(owner, (), self._now()))
 
     def run(self, planner: Planner, *, retries_refused: bool = False) -> None:
-        """Begin a round of a planner in the background. The round first waits until an earlier round of the same owner
+        """Begin a pass of a planner in the background. The pass first waits until an earlier pass of the same owner
         has ended. With `retries_refused`, repeat the requests that the server refused before."""
         if self._is_closed:
             return
         state = self._states.setdefault(planner.owner, _OwnerState())
         if state.planner is not planner:
             state.planner, state.used_versions = planner, {}
-        work = self._run_round(planner, state, retries_refused, state.last_round)
-        state.last_round = self._start_planning(state, work, f"round of {planner.owner}")
+        work = self._run_pass(planner, state, retries_refused, state.last_pass)
+        state.last_pass = self._start_planning(state, work, f"pass of {planner.owner}")
 
     async def wait_idle(self, owner: str, lowest: Rank = Rank.OFFLINE) -> None:
         """Wait until no request for `owner` of rank `lowest` or more urgent is running or will start. Then all such
@@ -206,7 +206,7 @@ class Syncer(Generic[R]):
         return not (state and state.tasks) and self.queue.is_idle(owner, lowest, self._now(), self._may_start)
 
     async def wait_change(self) -> None:
-        """Wait until a request starts or ends, or a round ends."""
+        """Wait until a request starts or ends, or a pass ends."""
         await self._change.wait()
 
     def notify_change(self) -> None:
@@ -286,9 +286,9 @@ class Syncer(Generic[R]):
         await self._tasks.close()
         self.notify_change()
 
-    # Rounds
+    # Passes
 
-    async def _run_round(
+    async def _run_pass(
         self, planner: Planner, state: _OwnerState, retries_refused: bool, before: asyncio.Task[None] | None
     ) -> None:
         if before is not None:
@@ -370,7 +370,7 @@ class Syncer(Generic[R]):
 
     async def _add_wants_after(self, state: _OwnerState, want: Want, value: Any, version: Version | None) -> None:
         """Add the wants that follow from a response. Remove the wants that followed only from its earlier version."""
-        assert state.planner is not None, "the round has a planner"
+        assert state.planner is not None, "the pass has a planner"
         state.used_versions[want.url] = version
         children = [child async for child in _in_slices(state.planner.on_response(want, value))]
         not_due = list[Want]()

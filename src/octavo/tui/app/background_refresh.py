@@ -146,7 +146,7 @@ class BackgroundRefresh:
             return
         if self.poller is None:
             poll_inbox = self._app.workspace.inbox.poll
-            self.poller = _new_poller(self._session.live, visible=self._visible_ops, after_round=poll_inbox)
+            self.poller = _new_poller(self._session.live, visible=self._visible_ops, after_poll=poll_inbox)
         if self.poller.is_due:
             self._app.background(self._refresh(self.poller))
         if self._session.reload_files is not None and not self._is_reading_files:
