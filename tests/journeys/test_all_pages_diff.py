@@ -10,7 +10,7 @@ import pytest
 from octavo.api import comments, content
 from octavo.api.operation import ChangeRequestRef
 from octavo.documents.page_trees import WHOLE
-from octavo.tui.reader.diff_scroll import ScrollContents, ScrollNavigation
+from octavo.tui.reader.multi_page_diff import MultiPageContents, MultiPageNavigation
 from octavo.tui.reader.viewport import SHORT_PAGE
 from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.stage import MARA, Run, Stage
@@ -50,13 +50,13 @@ async def open_all(run: Run, count: int) -> ChangeRequestScreen:
     return screen
 
 
-def navigation_of(screen: ChangeRequestScreen) -> ScrollNavigation:
+def navigation_of(screen: ChangeRequestScreen) -> MultiPageNavigation:
     navigation = screen.diff_view.navigation
-    assert isinstance(navigation, ScrollNavigation)
+    assert isinstance(navigation, MultiPageNavigation)
     return navigation
 
 
-def contents_of(screen: ChangeRequestScreen) -> ScrollContents:
+def contents_of(screen: ChangeRequestScreen) -> MultiPageContents:
     return navigation_of(screen).contents
 
 

@@ -13,8 +13,8 @@ from textual.pilot import Pilot
 from octavo.documents.diff import diff
 from octavo.documents.source_reader import parse
 from octavo.tui.reader.diff_contents import PageSection
-from octavo.tui.reader.diff_scroll import ScrollNavigation
 from octavo.tui.reader.diff_view import DiffView
+from octavo.tui.reader.multi_page_diff import MultiPageNavigation
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import ReadingPosition
 from octavo.tui.render.comparison import PageComparison, compare
@@ -458,10 +458,10 @@ def changed_section(paragraphs: int) -> tuple[PageSection, PageComparison]:
     return section, compared
 
 
-def build_sections(app: PaneApp[DiffView], *sections: PageSection) -> ScrollNavigation:
+def build_sections(app: PaneApp[DiffView], *sections: PageSection) -> MultiPageNavigation:
     """Show the sections of several pages, and begin to build their lines."""
     navigation = app.pane.navigation
-    assert isinstance(navigation, ScrollNavigation)
+    assert isinstance(navigation, MultiPageNavigation)
     navigation.contents.sections = sections
     navigation.build_all()
     return navigation

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from octavo.documents.source_reader import parse
-from octavo.tui.reader.page_loading import PageLoad, PageLoaded
+from octavo.tui.reader.page_loading import PageLoaded, PageParse
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.layout_context import Folds
 from tests.tui.reader.panes import PaneApp, screen, wait_for_layout
@@ -31,7 +31,7 @@ async def test_long_page_shows_first_screen_before_it_is_parsed() -> None:
 def test_first_screen_adds_no_steps_of_parsing() -> None:
     """A short page is parsed on the event loop, where waiting for a frame would block it."""
     markdown = "\n\n".join(f"Paragraph {number}." for number in range(30))
-    load = PageLoad(markdown, ("", ""), "p", "", Folds(), replaces=False)
+    load = PageParse(markdown, ("", ""), "p", "", Folds(), needs_first_screen=True)
     assert len(list(load.steps())) == 2 * 30, "one step to parse each block, and one to split it into units"
 
 

@@ -63,7 +63,7 @@ async def test_position_is_restored_before_page_is_parsed() -> None:
 
 
 async def test_moving_before_restore_keeps_new_position(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page_loading, "RESTORE_WAIT", 0.0)
+    monkeypatch.setattr(page_loading, "FIRST_SCREEN_WAIT", 0.0)
     async with loading_page() as (app, pilot):
         view = app.pane
         view.navigation.restore_later(

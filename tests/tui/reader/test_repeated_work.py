@@ -11,7 +11,7 @@ import pytest
 from octavo.documents.blocks import Document
 from octavo.tui.reader import diff_contents, page_loading, page_navigation, viewport
 from octavo.tui.reader.diff_view import DiffView
-from octavo.tui.reader.page_loading import PageLoad, PageLoaded, PageLoader
+from octavo.tui.reader.page_loading import PageLoaded, PageLoader, PageParse
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render import diff_sequence
 from octavo.tui.render.comparison import compare
@@ -28,13 +28,13 @@ class LateLoader(PageLoader):
     """A loader whose first screen is ready only after `is_released` is set."""
 
     is_released = False
-    load_in_thread: PageLoad
+    load_in_thread: PageParse
 
-    def steps(self, load: PageLoad) -> Iterator[None]:
+    def parse_and_show(self, load: PageParse) -> Iterator[None]:
         self.load_in_thread = load
         while not self.is_released:
             yield
-        yield from super().steps(load)
+        yield from super().parse_and_show(load)
 
     def block_until_parsed(self) -> None:
         """Wait for the thread without the event loop, which would show the rest of the page."""

@@ -21,7 +21,7 @@ from octavo.tui.reader import diff_contents, page_loading
 from octavo.tui.reader.diff_contents import DiffBuilder
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.find_bar import CopiesWhenReady, CopyPending, SelectionCollector
-from octavo.tui.reader.page_loading import PageLoad, PageLoaded, PageLoader
+from octavo.tui.reader.page_loading import PageLoaded, PageLoader, PageParse
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_position import START, ReadingPosition, rows_from
 from octavo.tui.render.comparison import compare
@@ -42,9 +42,9 @@ class HeldLoader(PageLoader):
     held = True
     is_held_from_the_beginning = False
 
-    def steps(self, reading: PageLoad) -> Iterator[None]:
-        for step in super().steps(reading):
-            has_first_screen = reading.replaces or reading.first_screen is not None
+    def parse_and_show(self, reading: PageParse) -> Iterator[None]:
+        for step in super().parse_and_show(reading):
+            has_first_screen = not reading.needs_first_screen or reading.first_screen is not None
             while self.held and (self.is_held_from_the_beginning or has_first_screen):
                 yield
                 time.sleep(0.001)
@@ -670,7 +670,7 @@ async def test_restore_happens_unless_heading_is_requested() -> None:
     async with loading_page() as (app, pilot):
         app.pane.navigation.restore_later("q", ReadingPosition(key, 5))
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(page_loading, "RESTORE_WAIT", 0.0)
+            patch.setattr(page_loading, "FIRST_SCREEN_WAIT", 0.0)
             app.pane.show_markdown(PAGE, title="Long", key="q")
         assert not app.pane.navigation.go_to_anchor("section-50")
         await finish_loading(app, pilot)

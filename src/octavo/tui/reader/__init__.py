@@ -6,7 +6,8 @@ moves the text.
 
     block                 a node of the document, such as a paragraph or a table. May contain blocks
     slice                 a part of a long block
-    unit                  a top-level block or a slice: what is laid out in one step
+    unit                  a top-level block or a slice: what is rendered in one step
+    render                to make the lines of a unit. To lay out units is to render them and to store their heights
     line, piece           a line of text of a unit, and a part of it with one style
     row, strip            a line on the screen, and what Textual paints there
     span                  the lines of a selectable block
@@ -15,7 +16,8 @@ moves the text.
     viewport.py           Viewport: layout, scrolling. BackgroundLayout: layout in the thread, and deferred content.
                           Contents: base of the three contents below
     page_view.py          PageView: a page          page_contents.py, page_loading.py, page_navigation.py
-    diff_view.py          DiffView: a diff          diff_contents.py, diff_navigation.py, diff_scroll.py
+    diff_view.py          DiffView: a diff          diff_contents.py, diff_navigation.py
+                                                   multi_page_diff.py: the diff of several pages, one below the other
     three_way_view.py     ThreeWayView: conflicts
 
 A `Reader` owns a `Viewport` and its parts. A part is called when the lines, the layout or the top change. Parts know the
@@ -31,32 +33,43 @@ Opened from a page:
 
 How a page of 1 MB gets on screen:
 
-1. `PageView.show_markdown` calls `PageLoader.load`. `PageLoad.steps` parses the Markdown block by block in a thread. The
-   thread pauses after each key and after the first screen, until a frame is written (`terminal/polite_thread.py`).
-   Pages below 6 KB are parsed without the thread.
-2. After 24 blocks, the first screen is ready: `PageLoader._show` gives its units to `PageContents` and calls
-   `Reader.reset_lines`. The event loop waits at most 20 ms for this. After that, `LinePainter.keep_frame` keeps the old
-   frame for 60 ms, and `PageLoader._show_first_screen` shows the first screen when it is ready. Until then, keys that move
-   wait in `ScrollWidget.waiting_commands`. Later, moves beyond the first screen wait in
+1. A body above 256 KB is decoded in a thread: from the network in `client/responses.py`, from disk in `data/live.py`.
+   `OpenSpace._show_page` gets the response, and `show_page` calls `PageView.show_markdown`, which calls `PageLoader.load`.
+2. `load` begins the work in the background thread (`terminal/polite_thread.py`): `PageParse.steps` parses the Markdown
+   block by block and splits the blocks into units. After a key is read, the thread pauses until a frame is written, but
+   at most 0.1 seconds. A page below 6,000 characters is parsed in `load`, without the thread.
+3. After 24 blocks, the first screen is ready. It has more blocks if a position is restored.
+4. `load` blocks the event loop for at most 20 ms, until the first screen is ready:
+   - If it is ready, `load` shows it (`PageLoader._show`).
+   - If not, `LinePainter.keep_frame` keeps the old frame for at most 60 ms, and `PageLoader._show_first_screen` shows the
+     first screen when it is ready. Until then, keys that move wait in `ScrollWidget.waiting_commands`.
+5. `PageLoader._show_units` gives the units to `PageContents` and calls `Reader.reset_lines`, which makes `VirtualLines` of
+   them, with estimated heights and no lines (`render/virtual_lines.py`).
+6. `VirtualLines.lines` renders a unit when its lines are first needed. `reset_lines` renders the units in view, because
+   the top depends on their heights. If all units have at most 300 lines, it renders all (`lay_out_short`).
+7. Textual calls `Reader.render_lines`. `LinePainter.paint` takes the rows from `top` on. It adds search matches, the cursor
+   bar, thread marks and link hints to each row, and keeps the frame until something changes.
+8. Meanwhile, the thread parses the rest and lays out all units (`lay_out_units`). Moves beyond the first screen wait in
    `PageNavigation.repeat_when_parsed`.
-3. `reset_lines` makes `VirtualLines` of the units, with estimated heights and no lines (`render/virtual_lines.py`).
-   `VirtualLines.lines` renders a unit when its lines are first needed: the units in view already in `reset_lines`, to
-   find where the text ends.
-4. Textual calls `Reader.render_lines`. `LinePainter.paint` takes the rows from `top` on. It adds search matches, the cursor
-   bar, thread marks and link hints to each row.
-5. The thread parses the rest and measures all units. `PageLoader._show_rest` appends the units below the first screen,
-   follows jumps and moves that waited for them, and posts `PageLoaded`. Of pages above 256 KB, only the heights are kept,
-   and lines are rendered when they come into view.
+9. `PageLoader._show_rest` appends the units below the first screen with their exact heights, repeats the moves that waited,
+   and posts `PageLoaded`. Of a page above 256 KB, the thread keeps only the heights: lines are rendered when they come
+   into view.
 
 How `n` finds the next change of a diff:
 
-1. When the diff was opened, `DiffBuilder` built its units and laid them out in the thread, `DiffNavigation.show_units`
-   showed them, and `open_page` selected the first change. The first unit of each change has its `change_number`, the
-   others have -1. If `n` comes earlier, it waits in `ScrollWidget.waiting_commands`.
-2. `n` runs the first command of `CHANGES`: `DiffNavigation.go_to_change(1)`. During a search, `FindBar.step` goes to the
-   next match instead.
-3. `_change_from` asks `following_changes` for the units of all later changes, in the order of the page or by risk. It
-   returns the `BlockSpan` of the first: the block and the lines of the unit. A unit without lines is rendered now.
-4. `BlockCursor.select` stores the block and asks `scrolled_top` for the new top: a third down the pane.
-   `Viewport.go_to` sets `top`, repaints, and posts `PaneMoved`. The status line then shows `change 2 of 7`.
+1. When the diff was opened, `DiffBuilder` built its units and laid them out in the thread, and `DiffNavigation.show_units`
+   showed them. `open_page` selected the block of the last position on this page, else the first change. The first unit
+   of each change has its `change_number`; all other units have -1.
+2. `n` is the command `next_change` in `CHANGES` (end of diff_navigation.py). It calls `DiffNavigation.go_to_change(1)`. If
+   the diff is still loading, the command waits in `ScrollWidget.waiting_commands`. During a search, `FindBar.step` goes to
+   the next match instead.
+3. `go_to_change` starts at the unit of the selected block, or at the edge of the page if no block was selected.
+4. `_change_from` asks `following_changes` for the units of all later changes, in the order of the page or by risk. It
+   returns the `BlockSpan` of the first that has a selectable block: the block, if possible of the new version, and all
+   lines of the unit. A unit without lines is rendered now.
+5. `BlockCursor.select` stores the block and asks `scrolled_top` for the new top: the change gets a third down the pane,
+   unless all its lines are already in the upper two thirds.
+6. `Viewport.go_to` sets `top`. `select` repaints and posts `PaneMoved`. The status line then shows `change 2 of 7`.
+7. If there is no later change, `go_beyond` says so. In a diff of several pages, `MultiPageNavigation` overrides
+   `_change_from` and `go_beyond` (multi_page_diff.py): it goes to the first change of the next page, or to its heading.
 """

@@ -100,6 +100,10 @@ class BlockCursor(PanePart):
                 found = self.spans_of(following)
                 yield from found if step > 0 else reversed(found)
 
+    def selected_span(self) -> BlockSpan | None:
+        """Return the block of `current`. None if no block is selected, instead of the first visible block."""
+        return self.current() if self.selected is not None else None
+
     def current(self) -> BlockSpan | None:
         """Return the selected block, or the first visible block if none is selected. None if no block is visible."""
         if self.selected is not None and self.selected[0] < len(self.viewport.virtual_lines):

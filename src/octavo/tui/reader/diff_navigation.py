@@ -28,7 +28,7 @@ from octavo.tui.widgets.short_texts import plural
 
 
 def change_at(units: Sequence[DiffUnit], index: int) -> int:
-    """Return the index of the last unit with a change at or above the unit `index`. -1 if there is none."""
+    """Return the index of the last unit that begins a change, at or above the unit `index`. -1 if there is none."""
     return next(
         (position for position in range(min(index, len(units) - 1), -1, -1) if units[position].change_number >= 0), -1
     )
@@ -46,7 +46,8 @@ def following_changes(units: Sequence[DiffUnit], index: int, step: int, *, by_ri
     """Return the indexes of the units whose changes follow the unit `index`, nearest first. With `step` -1, return those
     that precede it. With `by_risk`, the changes are in the order of importance.
 
-    `index` is -1 above all units, and the number of units below them."""
+    `index` is -1 to start above all units, and `len(units)` to start below them.
+    """
     order = change_indexes(units, by_risk=by_risk)
     if not by_risk or not 0 <= index < len(units):
         return [at for at in order if at > index] if step > 0 else [at for at in reversed(order) if at < index]
@@ -295,7 +296,7 @@ class DiffNavigation:
         With `from_edge`, start at the beginning or the end of the page. A page that was opened at its first change also
         starts at the beginning, because the first thread may be above the change.
         """
-        selected = self.cursor.current() if self.cursor.selected is not None and not from_edge else None
+        selected = self.cursor.selected_span() if not from_edge else None
         is_at_first_change = self._is_opened_at_change and self._is_unmoved
         if selected is not None and step > 0 and is_at_first_change and selected.block.kind != "thread":
             selected = None
@@ -307,7 +308,7 @@ class DiffNavigation:
 
     def go_to_finding(self, step: int) -> bool:
         """Go to the next or previous finding of the checks. Return False if there is none."""
-        selected = self.cursor.current() if self.cursor.selected is not None else None
+        selected = self.cursor.selected_span()
         start, block = (selected.unit_index, selected.block) if selected is not None else (self.edge(step), None)
         spans = self._thread_rows(start, block, step)
         span = next((span for span in spans if span.block.key.startswith(FINDING)), None)
@@ -343,11 +344,14 @@ class DiffNavigation:
         )
 
     def go_to_change(self, step: int) -> None:
-        """Go to the next or previous change. During a search, go to the next or previous match."""
+        """Go to the next or previous change. During a search, go to the next or previous match.
+
+        Start at the selected block, or at the edge of the page if no block is selected.
+        """
         if self.pane.find_bar.needle:
             self.pane.find_bar.step(step)
             return
-        selected = self.cursor.current() if self.cursor.selected is not None else None
+        selected = self.cursor.selected_span()
         span = self._change_from(selected.unit_index if selected is not None else self.edge(step), step)
         if span is not None:
             self.cursor.select(span, scroll_to="third")

@@ -18,8 +18,8 @@ from octavo.tui.core.view import View
 from octavo.tui.reader.block_cursor import LINK_HINTS, PANNING
 from octavo.tui.reader.diff_contents import DiffContents, DiffLayout, PageSection
 from octavo.tui.reader.diff_navigation import CHANGES, DIFF_THREADS, LAYOUT, NOT_BLOCKS, ORDER, DiffNavigation
-from octavo.tui.reader.diff_scroll import ScrollContents, ScrollNavigation
 from octavo.tui.reader.find_bar import FIND
+from octavo.tui.reader.multi_page_diff import MultiPageContents, MultiPageNavigation
 from octavo.tui.reader.reading_pane import AT_CURSOR, MOTIONS, READ_ON, BlockCommands, LoadingState, Reader
 from octavo.tui.reader.viewport import PaneMoved
 from octavo.tui.render.comparison import PageComparison
@@ -46,7 +46,7 @@ def _why_empty(view: DiffView) -> str:
     return view.state.why_empty("No changes to show.")
 
 
-def _for_lines(group: Commands[Any]) -> Commands[Any]:
+def _unless_empty(group: Commands[Any]) -> Commands[Any]:
     """Return the commands of `group`, disabled while the view is empty."""
     find: Callable[[Any], Any] = group.find
     return group.for_target(
@@ -161,11 +161,11 @@ class DiffView(Reader):
     )
     HIT_COMMANDS: ClassVar[tuple[str, ...]] = ("diff.next_change", "diff.prev_change")
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        _for_lines(CHANGES),
+        _unless_empty(CHANGES),
         DIFF_THREADS,
-        _for_lines(_BLOCK_COMMANDS.only("comment", "open")),
-        _for_lines(ORDER),
-        _for_lines(LAYOUT),
+        _unless_empty(_BLOCK_COMMANDS.only("comment", "open")),
+        _unless_empty(ORDER),
+        _unless_empty(LAYOUT),
         FIND.only("filter")
         .with_changed("filter", help="Find text in the diff", shown=False)
         .for_target(
@@ -173,15 +173,15 @@ class DiffView(Reader):
             name="diff",
             no_target=_why_empty,
         ),
-        _for_lines(
+        _unless_empty(
             LINK_HINTS.with_changed(
                 "link_hints", help="Show letters that open a link or expand lines when you type them", shown=False
             )
         ),
-        _for_lines(READ_ON),
-        _for_lines(MOTIONS),
-        _for_lines(PANNING),
-        _for_lines(_BLOCK_COMMANDS.only("yank")),
+        _unless_empty(READ_ON),
+        _unless_empty(MOTIONS),
+        _unless_empty(PANNING),
+        _unless_empty(_BLOCK_COMMANDS.only("yank")),
     )
     MOVES: ClassVar[frozenset[str]] = Reader.MOVES | {"next_change", "prev_change"}
     contents: DiffContents
@@ -201,12 +201,12 @@ class DiffView(Reader):
         id: str | None = None,
     ) -> None:
         """With `merge_preview`, the view previews a merge result and comments are disabled. With `several_pages`, it
-        shows the sections of `ScrollNavigation`."""
+        shows the sections of `MultiPageNavigation`."""
         super().__init__(ascii=ascii, id=id)
         self.navigation: DiffNavigation
         if several_pages:
-            self.contents = self.viewport.contents = contents = ScrollContents(self)
-            self.navigation = ScrollNavigation(self, contents)
+            self.contents = self.viewport.contents = contents = MultiPageContents(self)
+            self.navigation = MultiPageNavigation(self, contents)
         else:
             self.contents = self.viewport.contents = DiffContents(self)
             self.navigation = DiffNavigation(self, self.contents)

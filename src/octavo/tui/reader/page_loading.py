@@ -20,13 +20,13 @@ from octavo.tui.reader.viewport import SHORT_PAGE
 from octavo.tui.render.layout import PageUnit, anchors_above, split_into_units
 from octavo.tui.render.layout_context import Folds, path_to_block
 from octavo.tui.render.virtual_lines import LaidUnits, UnitLayout, lay_out_units
-from octavo.tui.terminal.polite_thread import Work, pause_until_frame, thread
+from octavo.tui.terminal.polite_thread import Work, expect_frame, thread
 
 FIRST_BLOCKS = 24
 """Number of blocks on the first screen."""
-RESTORE_WAIT = 0.06
-"""Maximum number of seconds that the first screen waits for the block to scroll to. Meanwhile, the previous page stays
-visible."""
+FIRST_SCREEN_WAIT = 0.06
+"""Maximum number of seconds for which the thread parses on until the first screen has the block to scroll to. Also the
+maximum number of seconds for which the previous frame stays visible if the first screen is not ready."""
 _FREED_AT_ONCE = 4
 
 
@@ -46,15 +46,19 @@ class ParsedPage(NamedTuple):
     """Result of `anchors_above`. None if it is not computed yet."""
 
 
-class PageLoad:
-    """A page that the background thread parses. It sets `first_screen` and `whole_page` when they are ready."""
+class PageParse:
+    """The parsing of a page, in the background thread if the page is long. Sets `first_screen` and `whole_page` when they
+    are ready."""
 
     def __init__(
-        self, markdown: str, head: PageHead, key: str, restore_key: str, folds: Folds, *, replaces: bool
+        self, markdown: str, head: PageHead, key: str, restore_key: str, folds: Folds, *, needs_first_screen: bool
     ) -> None:
-        """`restore_key` is the key of the block to scroll to, which the first screen should contain. With `replaces`,
-        there is no first screen: the visible page stays until the whole new page is parsed."""
-        self.markdown, self.head, self.key, self.folds, self.replaces = markdown, head, key, folds, replaces
+        """`restore_key` is the key of the block to scroll to, which the first screen should contain.
+
+        Without `needs_first_screen`, only `whole_page` is set: the page is short, or its earlier version stays visible
+        until the whole page is parsed."""
+        self.needs_first_screen = needs_first_screen
+        self.markdown, self.head, self.key, self.folds = markdown, head, key, folds
         self.layout: UnitLayout | None = None
         """Layout for the background thread. None if that thread does not lay out the page."""
         self._restore_key = restore_key
@@ -70,15 +74,15 @@ class PageLoad:
     def steps(self) -> Iterator[None]:
         """Parse the page and lay it out. Yields after each block, and after each unit that was split or laid out."""
         parse = IncrementalParse(self.markdown)
-        until = time.perf_counter() + RESTORE_WAIT
+        until = time.perf_counter() + FIRST_SCREEN_WAIT
         first_count = FIRST_BLOCKS
         for block in parse.read():
             if self._restore_key and (path_to_block(block, self._restore_key) or time.perf_counter() > until):
                 self._restore_key, first_count = "", max(first_count, len(parse.blocks) + FIRST_BLOCKS)
             is_enough = not self._restore_key and len(parse.blocks) >= first_count
-            if is_enough and self.first_screen is None and not self.replaces:
+            if is_enough and self.first_screen is None and self.needs_first_screen:
                 self.first_screen = yield from self._split(parse)
-                pause_until_frame()  # Parsing would slow down the painting of the first screen.
+                expect_frame()  # Parsing would slow down the painting of the first screen.
                 self.has_first.set()
             yield
         page = yield from self._split(parse)
@@ -106,7 +110,7 @@ class PageLoader:
 
     def __init__(self, pane: Reader, contents: PageContents, navigation: PageNavigation) -> None:
         self.pane, self.contents, self.navigation, self.threads = pane, contents, navigation, contents.threads
-        self._current: PageLoad | None = None
+        self._current: PageParse | None = None
         self._work: Work | None = None
 
     def show(self, document: Document, head: PageHead, key: str) -> None:
@@ -141,36 +145,36 @@ class PageLoader:
         restore_key = position.block if page == key and not is_shown else ""
         folds = self.pane.viewport.folds if is_shown else Folds()
         is_short = len(markdown) < SHORT_PAGE
-        load = PageLoad(markdown, head, key, restore_key, folds, replaces=is_shown or is_short)
+        parse = PageParse(markdown, head, key, restore_key, folds, needs_first_screen=not (is_shown or is_short))
         if is_short:
-            for _ in load.steps():
+            for _ in parse.steps():
                 pass
         else:
             if not is_shown:
-                load.layout = self.pane.viewport.background.prepare(load.folds, len(markdown))
-            self._work = thread.begin(self.steps(load), self.pane.viewport.raise_later)
+                parse.layout = self.pane.viewport.background.prepare(parse.folds, len(markdown))
+            self._work = thread.begin(self.parse_and_show(parse), self.pane.viewport.raise_later)
             if not is_shown:
-                thread.wait(load.has_first)
-        if load.whole_page is not None:
+                thread.wait(parse.has_first)
+        if parse.whole_page is not None:
             self._work = None
-            self._show_whole(load.whole_page, head, key, load.folds)
+            self._show_whole(parse.whole_page, head, key, parse.folds)
             self.contents.markdown = markdown
             return
-        self._current = load
+        self._current = parse
         if not is_shown:
-            if load.first_screen is None:
-                self.pane.painter.keep_frame(RESTORE_WAIT)
-            self._show(load.first_screen or ParsedPage(EMPTY_PAGE, []), head, key, load.folds, is_complete=False)
+            if parse.first_screen is None:
+                self.pane.painter.keep_frame(FIRST_SCREEN_WAIT)
+            self._show(parse.first_screen or ParsedPage(EMPTY_PAGE, []), head, key, parse.folds, is_complete=False)
 
-    def steps(self, load: PageLoad) -> Iterator[None]:
+    def parse_and_show(self, parse: PageParse) -> Iterator[None]:
         """Parse a page in the background thread, and show it on the event loop."""
         is_first_shown = False
-        for _ in load.steps():
-            if load.first_screen is not None and not is_first_shown:
+        for _ in parse.steps():
+            if parse.first_screen is not None and not is_first_shown:
                 is_first_shown = True
-                self.pane.call_later(self._show_first_screen, load)
+                self.pane.call_later(self._show_first_screen, parse)
             yield
-        self.pane.call_later(self._show_rest, load)
+        self.pane.call_later(self._show_rest, parse)
 
     def _show(self, page: ParsedPage, head: PageHead, key: str, folds: Folds, *, is_complete: bool) -> None:
         pane, contents, document = self.pane, self.contents, page.document
@@ -248,21 +252,21 @@ class PageLoader:
     def is_loading(self) -> bool:
         return self._current is not None
 
-    def _show_first_screen(self, load: PageLoad) -> None:
-        """Show the first screen, if the event loop did not wait for it."""
-        if load is self._current and load.first_screen is not None and not self.contents.page_units:
-            self._show_units(load.first_screen, is_complete=False)
+    def _show_first_screen(self, parse: PageParse) -> None:
+        """Show the first screen, unless `load` has shown it."""
+        if parse is self._current and parse.first_screen is not None and not self.contents.page_units:
+            self._show_units(parse.first_screen, is_complete=False)
             self.pane.run_waiting_commands()
 
-    def _show_rest(self, load: PageLoad) -> None:
+    def _show_rest(self, parse: PageParse) -> None:
         """Show the rest of the page below its first screen."""
-        page, contents, pane = load.whole_page, self.contents, self.pane
-        if load is not self._current or page is None:
+        page, contents, pane = parse.whole_page, self.contents, self.pane
+        if parse is not self._current or page is None:
             return
         self._current = self._work = None
         moves = self.navigation.waiting_moves()
-        if load.replaces:
-            self._show(page, load.head, load.key, load.folds, is_complete=True)
+        if not parse.needs_first_screen:
+            self._show(page, parse.head, parse.key, parse.folds, is_complete=True)
         else:
             shown_count = len(pane.viewport.virtual_lines)
             contents.document, contents.page_units, contents.is_fully_parsed = page.document, page.units, True
@@ -276,7 +280,7 @@ class PageLoader:
                 pane.reset_lines(laid=page.laid)
             pane.viewport.update_scroll_bar()
             pane.find_bar.content_changed()
-        contents.markdown = load.markdown
+        contents.markdown = parse.markdown
         self.navigation.cancel_waiting_moves()
         self._finish()
         for move in moves:

@@ -168,7 +168,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     @property
     def _is_at_thread(self) -> bool:
-        span = self.cursor.current() if self.cursor.selected is not None else None
+        span = self.cursor.selected_span()
         return span is not None and self.contents.block_with_thread(span) is not None
 
     def with_thread_key(self, ids: tuple[str, ...]) -> tuple[str, ...]:

@@ -68,7 +68,8 @@ class DiffUnit(NamedTuple):
     section_path: tuple[str, ...] = ()
     """Names of the section and containers of the next block, outermost first."""
     change_number: int = -1
-    """Number of the change, counted from 0. -1 if the unit is not a change."""
+    """Number of the change that begins with the unit, counted from 0. -1 for all other units, also for later units of the
+    same change."""
     lines: tuple[LineChange, ...] = ()
     threads: tuple[tuple[ThreadSummary, str], ...] = ()
     is_tight: bool = False

@@ -19,8 +19,8 @@ from octavo.documents.page_trees import WHOLE, ChangedPage
 from octavo.documents.suggestions import TwoVersionAnchors
 from octavo.tui.core.view import View
 from octavo.tui.reader.diff_contents import PageSection
-from octavo.tui.reader.diff_scroll import ScrollNavigation
 from octavo.tui.reader.diff_view import DiffView
+from octavo.tui.reader.multi_page_diff import MultiPageNavigation
 from octavo.tui.reader.viewport import SHORT_PAGE
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.diff_units import PageHeading
@@ -220,10 +220,10 @@ class RequestScroll:
         return self._view.query_one("#scroll", DiffView)
 
     @property
-    def navigation(self) -> ScrollNavigation:
+    def navigation(self) -> MultiPageNavigation:
         """Sections of the pane, and jumps between them."""
         navigation = self.pane.navigation
-        assert isinstance(navigation, ScrollNavigation), "the pane shows several pages"
+        assert isinstance(navigation, MultiPageNavigation), "the pane shows several pages"
         return navigation
 
     # Switching

@@ -14,7 +14,7 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.events import Key
 
 from octavo.tui.terminal.display import simplify_emoji
-from octavo.tui.terminal.polite_thread import frame_written, pause_until_frame
+from octavo.tui.terminal.polite_thread import expect_frame, frame_written
 from octavo.tui.terminal.textual_internals import ParseError, XTermParser, key_events
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ class TerminalDriver(LinuxDriver):
 
     def _read_input(self, selector: selectors.BaseSelector, timeout: float, keys: KeyReader, decoder: Any) -> None:
         if any(key.fd == self.fileno for key, _ in selector.select(timeout)):
-            pause_until_frame()  # Called before the read, because the background thread would continue during the read.
+            expect_frame()  # Called before the read, because the background thread would continue during the read.
             text = decoder.decode(self._read_bytes(selector))
             messages = keys.feed(text) if text else iter(())  # An empty text would end the parser.
         else:

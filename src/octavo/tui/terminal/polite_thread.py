@@ -14,14 +14,15 @@ _is_written = threading.Event()
 _is_written.set()
 
 
-def pause_until_frame() -> None:
-    """Pause the background thread before its next step, until a frame is written or for `_LONGEST_WAIT`. Called when a
-    frame is expected soon: when a key is read, or when the first screen of a page is ready."""
+def expect_frame() -> None:
+    """Return at once, but let the background thread pause before its next step, until a frame is written or for
+    `_LONGEST_WAIT`. Called when a frame is expected soon: when a key is read, or when the first screen of a page is
+    ready."""
     _is_written.clear()
 
 
 def frame_written() -> None:
-    """Let the background thread continue after `pause_until_frame`. Called when a frame is written to the terminal."""
+    """Let the background thread continue after `expect_frame`. Called when a frame is written to the terminal."""
     _is_written.set()
 
 
@@ -80,7 +81,7 @@ class PoliteThread:
 
     def wait(self, is_done: threading.Event) -> bool:
         """Block the event loop until work sets `is_done`, for at most `THREAD_WAIT`. Return True if it is set. The work
-        does not wait for a frame, because the event loop writes none now."""
+        does not wait for a frame meanwhile, because a blocked event loop cannot write one."""
         frame_written()
         return is_done.wait(THREAD_WAIT)
 

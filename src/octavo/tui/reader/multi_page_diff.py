@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from octavo.tui.render.virtual_lines import LaidUnits
 
 
-class ScrollContents(DiffContents):
-    """Changes of several pages. Its `page` is the page under the cursor, or an empty one without a cursor."""
+class MultiPageContents(DiffContents):
+    """Changes of several pages. Its `page` is the page under the cursor, or an empty page without a cursor."""
 
     def __init__(self, pane: Reader) -> None:
         super().__init__(pane)
@@ -127,12 +127,12 @@ class ScrollContents(DiffContents):
 class SectionBuilder(DiffBuilder):
     """Builds the units of all sections. `build` builds only the page under the cursor."""
 
-    contents: ScrollContents
+    contents: MultiPageContents
 
     def __init__(
         self,
         pane: Reader,
-        contents: ScrollContents,
+        contents: MultiPageContents,
         show_units: Callable[[DiffUnits, LaidUnits | None], None],
         keep_selected: Callable[[BlockSpan, int], None],
     ) -> None:
@@ -231,13 +231,13 @@ class SectionBuilder(DiffBuilder):
                 yield section
 
 
-class ScrollNavigation(DiffNavigation):
+class MultiPageNavigation(DiffNavigation):
     """Navigation in the changes and threads of the page under the cursor, and from page to page."""
 
-    contents: ScrollContents
+    contents: MultiPageContents
     builder: SectionBuilder
 
-    def __init__(self, pane: Reader, contents: ScrollContents) -> None:
+    def __init__(self, pane: Reader, contents: MultiPageContents) -> None:
         super().__init__(pane, contents)
         self.builder = SectionBuilder(pane, contents, self.show_units, self.keep_selected)
         self.retry: Callable[[PageSection], bool] = lambda section: False
