@@ -9,7 +9,8 @@ from octavo import __version__
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line and return its exit code. `octavo help exit-codes` explains the codes."""
+    """Run the command line and return its exit code. Without `argv`, use the arguments of the process, and end the
+    process with the exit code. `octavo help exit-codes` explains the codes."""
     given = sys.argv[1:] if argv is None else argv
     if given == ["--version"]:
         # Answered before anything is imported: scripts ask for it often.

@@ -47,7 +47,7 @@ class FirstPicture:
         terminal = {each: os.environ.get(each, "") for each in _TERMINAL}
         self._required = {"version": __version__, "place": session_name, "look": settings_text, "terminal": terminal}
         self._terminal_settings: list[Any] | None = None
-        """Settings of the terminal before the picture was shown. None while no picture is shown."""
+        """Settings of the terminal before the picture was shown. None until a picture is shown."""
         self._is_shown = False
 
     def show(self) -> bool:

@@ -41,7 +41,7 @@ def folder(tmp_path: Path) -> PlatformFolder:
 @pytest.fixture
 def demo_folder(folder: PlatformFolder, library: Path) -> PlatformFolder:
     """Return a folder in which the demo is already built."""
-    shutil.copyfile(library, folder.database)
+    shutil.copyfile(library, folder.database_file)
     return folder
 
 
@@ -96,7 +96,7 @@ def is_inside(function: str, thread: int) -> bool:
 
 
 def test_demo_built_by_another_process_is_not_built_again(folder: PlatformFolder) -> None:
-    first = Store(folder.database)
+    first = Store(folder.database_file)
     idents: list[int] = []
 
     def build_later() -> Platform:
@@ -119,7 +119,7 @@ def test_demo_built_by_another_process_is_not_built_again(folder: PlatformFolder
 
 @pytest.mark.long
 async def test_locked_demo_database_is_a_local_failure(folder: PlatformFolder) -> None:
-    first = Store(folder.database)
+    first = Store(folder.database_file)
     client = Client(
         "http://octavo.local",
         folder.read_key(),
@@ -135,7 +135,7 @@ async def test_write_to_a_locked_database_is_a_server_error(demo_folder: Platfor
     folder = demo_folder
     platform = open_demo_platform(folder)
     platform.world.store._db.execute("PRAGMA busy_timeout = 0")
-    other = Store(folder.database)
+    other = Store(folder.database_file)
     client = Client("http://octavo.local", folder.read_key(), transport=platform)
     create = spaces.Create(at=OrganizationRef(organization_id=ORGANIZATION), title="Ours")
     with other.transaction(), pytest.raises(ServerError, match="cannot save anything at the moment"):
@@ -147,7 +147,7 @@ async def test_write_to_a_locked_database_is_a_server_error(demo_folder: Platfor
 
 
 def test_full_database_is_a_write_failure_and_wrong_sql_is_not(folder: PlatformFolder) -> None:
-    store = Store(folder.database)
+    store = Store(folder.database_file)
     store._db.execute("PRAGMA max_page_count = 40")
     with pytest.raises(WriteFailure) as full, store.transaction():
         store.put_blob(b"x" * 1_000_000)

@@ -115,9 +115,9 @@ def test_delay_may_end_at_the_deadline() -> None:
 
 
 def test_partial_rate_limit_headers_are_accepted() -> None:
-    assert policy.limits({"x-ratelimit-limit": "100"}, NOON) == Limits(100, None, None)
-    assert policy.limits({"x-ratelimit-remaining": "7"}, NOON) == Limits(None, 7, None)
-    assert policy.limits({"x-ratelimit-reset": "1777896000"}, NOON) is None
+    assert policy.read_limits({"x-ratelimit-limit": "100"}, NOON) == Limits(100, None, None)
+    assert policy.read_limits({"x-ratelimit-remaining": "7"}, NOON) == Limits(None, 7, None)
+    assert policy.read_limits({"x-ratelimit-reset": "1777896000"}, NOON) is None
 
 
 def test_retry_is_not_earlier_than_retry_after() -> None:
@@ -171,7 +171,7 @@ def test_any_header_gives_no_wait_or_a_finite_wait(wait: str, milliseconds: str,
     for kept in (headers, {**headers, "retry-after-ms": ""}, {**headers, "retry-after-ms": "", "retry-after": ""}):
         wait_seconds = policy.requested_wait(kept, NOON)
         assert wait_seconds is None or (math.isfinite(wait_seconds) and wait_seconds >= 0)
-    policy.limits(headers, NOON)
+    policy.read_limits(headers, NOON)
 
 
 @pytest.mark.long
@@ -213,7 +213,7 @@ def test_rate_limit_reset_uses_the_clock_of_the_server(skew: timedelta) -> None:
         "x-ratelimit-reset": str(int(server_now.timestamp()) + 12),
     }
     assert policy.requested_wait(headers, NOON) == 12.0
-    limits = policy.limits(headers, NOON)
+    limits = policy.read_limits(headers, NOON)
     assert limits is not None
     assert limits.reset == NOON + timedelta(seconds=12)
     headers = {"date": headers["date"], "retry-after": format_datetime(server_now + timedelta(seconds=5), usegmt=True)}
@@ -222,7 +222,7 @@ def test_rate_limit_reset_uses_the_clock_of_the_server(skew: timedelta) -> None:
 
 def test_rate_limit_with_an_impossible_date_has_no_reset() -> None:
     headers = {"date": "Fri, 31 Dec 9999 23:00:00 GMT", "x-ratelimit-remaining": "3", "x-ratelimit-reset": "1777896000"}
-    assert policy.limits(headers, NOON) == Limits(None, 3, None)
+    assert policy.read_limits(headers, NOON) == Limits(None, 3, None)
 
 
 def test_retry_budget_limits_retries_per_second(time: Time) -> None:

@@ -57,9 +57,9 @@ async def posted_texts(ask: Ask, at: ChangeRequestRef) -> list[str]:
 
 async def test_note_proposed_twice_is_stored_once(proposed_notes: ProposedNotes, at: ChangeRequestRef) -> None:
     first = await proposed_notes.propose(at, [note("One."), note("Two."), note("One."), note("One.", "vale")])
-    assert ([each.body for each in first.added], first.known) == (["One.", "Two.", "One."], 1)
+    assert ([each.body for each in first.added], first.known_count) == (["One.", "Two.", "One."], 1)
     second = await proposed_notes.propose(at, [note("One."), note("Two."), note("Three.")])
-    assert ([each.body for each in second.added], second.known) == (["Three."], 2)
+    assert ([each.body for each in second.added], second.known_count) == (["Three."], 2)
     assert texts(proposed_notes, at) == ["One.", "Two.", "One.", "Three."]
 
 
@@ -68,7 +68,7 @@ async def test_note_decided_before_is_not_proposed_again(proposed_notes: Propose
     await proposed_notes.discard([first])
     await proposed_notes.accept([second])
     again = await proposed_notes.propose(at, [note("One."), note("Two.")])
-    assert (again.added, again.known) == ((), 2)
+    assert (again.added, again.known_count) == ((), 2)
 
 
 async def test_review_and_merge_send_no_proposed_note(
@@ -159,8 +159,8 @@ async def test_text_for_a_note_that_was_decided_meanwhile_is_a_draft(
 
 async def test_too_many_notes_are_not_stored(proposed_notes: ProposedNotes, at: ChangeRequestRef) -> None:
     proposal = await proposed_notes.propose(at, [note(f"Note {number}.") for number in range(MAX_NOTES + 3)])
-    assert (len(proposal.added), proposal.over_limit) == (MAX_NOTES, 3)
-    assert (await proposed_notes.propose(at, [note("One more.")])).over_limit == 1
+    assert (len(proposal.added), proposal.over_limit_count) == (MAX_NOTES, 3)
+    assert (await proposed_notes.propose(at, [note("One more.")])).over_limit_count == 1
 
 
 async def test_withdrawn_note_can_be_proposed_again(proposed_notes: ProposedNotes, at: ChangeRequestRef) -> None:

@@ -306,7 +306,7 @@ async def test_two_instances_send_a_direct_write_once(
         cache = ResponseCache(None, "mia@test")
         live = Live(send, cache, outbox)
         try:
-            return await send_direct(live, write, basis, failed="Could not send", missing="nothing is there")
+            return await send_direct(live, write, basis, failure_prefix="Could not send", missing="nothing is there")
         finally:
             following.set()
             await live.close()

@@ -264,7 +264,7 @@ class Run:
         if workers := [worker for worker in self.app.workers if not worker.is_finished]:
             return f"workers {workers}"
         outbox = session.outbox
-        return "the outbox" if any(outbox._is_moving(entry) for entry in outbox.entries) else ""
+        return "the outbox" if any(outbox._is_sending_or_due(entry) for entry in outbox.entries) else ""
 
     def _describe_reading(self) -> str:
         """Return a description of the visible pages and diffs that are still parsed or laid out. Empty if there are

@@ -165,7 +165,7 @@ async def test_comment_is_written_on_the_page_under_the_cursor(stage: Stage, siz
         screen = await open_all(run, 3)
         contents = contents_of(screen)
         for _ in range(40):
-            if contents.page.heading.title == "Page 3" and "change" in screen.diff_view.facts:
+            if contents.page.heading.title == "Page 3" and "change" in screen.diff_view.status_text:
                 break
             await run.press("n")
             check_target(screen)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 KEY = "key"
-"""The `method` of an `Activity` for a slow or failed attempt to read the access token, without a request."""
+"""The `method` of an `Activity` that is no request, but a slow or failed attempt to read the access token."""
 
 
 @dataclass(frozen=True)

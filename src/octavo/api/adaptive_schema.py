@@ -131,4 +131,4 @@ class Update(InSite, Operation[AdaptiveSchema], put="/adaptive-schema"):
 
 
 class ListTemplateConditions(InSite, Operation[TemplateConditions], get="/adaptive-schema/template-conditions"):
-    """List the condition templates for the claims in the adaptive schema of a site."""
+    """List the condition templates that are generated from the adaptive schema of a site."""

@@ -5,14 +5,14 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from octavo.api.operation import InOrganization, Listing, Model, Operation
-from octavo.api.storage import OfFile, StorageKey
+from octavo.api.storage import FromFile, StorageKey
 from octavo.api.text import Id, KnownValues, SafeAddress, SafeLine
 
 REGULAR = 400
 """The weight that every font must include."""
 
 Family = Annotated[str, Field(min_length=1, max_length=50)]
-FontKey = Annotated[StorageKey, OfFile("customization_font")]
+FontKey = Annotated[StorageKey, FromFile("customization_font")]
 Weight = Annotated[int, Field(ge=1, le=1000)]
 _FACES_EXAMPLE = [{"weight": REGULAR, "storageKey": "~/fonts/Inter-Regular.woff2"}]
 

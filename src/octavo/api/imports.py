@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 from octavo.api.operation import ChangeRequestRef, Model, Operation, SpaceRef
-from octavo.api.storage import OfFile
+from octavo.api.storage import FromFile
 from octavo.api.text import Id, Number, string_form
 
 Source = Literal["website", "docx", "markdown", "html", "zip", "confluence", "github-wiki", "notion", "google-docs"]
@@ -25,7 +25,7 @@ class Create(Operation[Imported], post="{content}/import"):
     url: Annotated[
         str,
         string_form(r"^https?://\S+$", "an http or https link, for example https://example.com/page", max_length=8192),
-        OfFile("import_file"),
+        FromFile("import_file"),
     ]
     """The link to the website or file. For an uploaded file, the URL it was uploaded to."""
     source: Source

@@ -68,7 +68,7 @@ class Location(Model):
 
 
 class Link(Model):
-    """A link target, with the places that link to it. A broken target has a `target_reference` only if it is a URL."""
+    """A link target, with the places that link to it. `target_reference` is None for a broken target that is no URL."""
 
     status: Annotated[SafeLine, KnownValues("ok", "broken", "in-app")] = ""
     relation: Annotated[SafeLine, KnownValues("reference", "dependsOn")] = ""

@@ -1,7 +1,7 @@
 """The merge rules of a space: which rules a change request meets. Pure.
 
 The server decides whether a merge is allowed. In the app, a result of this module is only shown, and never prevents a
-write. The embedded server refuses merges by it.
+write. The embedded server refuses merges that the rules do not allow.
 """
 
 from __future__ import annotations
@@ -122,8 +122,8 @@ class MergeCandidate:
                 return "unchecked", f"{name}: the server will check this rule"
         return "unmet" if unmet else "met", unmet
 
-    def _names_of(self, users: Sequence[str], last: str = " and ") -> str:
-        return _join_names([self.user_names.get(user, safe_line(user)) for user in users], last)
+    def _names_of(self, users: Sequence[str], last_separator: str = " and ") -> str:
+        return _join_names([self.user_names.get(user, safe_line(user)) for user in users], last_separator)
 
 
 def bypasses(rules: MergeRules, me: str | None) -> bool:
@@ -137,5 +137,5 @@ def requires_up_to_date(rules: MergeRules, me: str | None) -> bool:
     return is_required and not bypasses(rules, me)
 
 
-def _join_names(names: Sequence[str], last: str = " and ") -> str:
-    return last.join([", ".join(names[:-1]) + "," * (len(names) > 2), names[-1]] if len(names) > 1 else names)
+def _join_names(names: Sequence[str], last_separator: str = " and ") -> str:
+    return last_separator.join([", ".join(names[:-1]) + "," * (len(names) > 2), names[-1]] if len(names) > 1 else names)

@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from octavo.api.operation import InOrganization, Listing, Model, Operation, OrganizationRef, Urls
-from octavo.api.storage import OfFile
+from octavo.api.storage import FromFile
 from octavo.api.text import Id, KnownValues, Moment, SafeAddress, SafeJson, SafeLine, SafeText, WebAddress, string_form
 
 Slug = Annotated[
@@ -81,7 +81,7 @@ class Source(Model):
     """The source of a specification: either a URL or its text."""
 
     url: WebAddress | None = None
-    text: Annotated[str, Field(min_length=1), OfFile("text")] | None = None
+    text: Annotated[str, Field(min_length=1), FromFile("text")] | None = None
     """The specification as JSON or YAML."""
 
     @model_validator(mode="after")

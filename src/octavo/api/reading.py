@@ -110,7 +110,7 @@ class _PartialValue:
         self._remove_paths(paths)
 
     def _locate_error(self, error: ErrorDetails) -> _UnreadablePart:
-        """Return the path of an error. If a field is missing, this is the path of the object that lacks it."""
+        """Return the path and the type of an error. If a field is missing, the path is that of the object that lacks it."""
         path: list[int | str | _Shape] = []
         value: Any = self.value
         loc = error["loc"]

@@ -13,7 +13,7 @@ from octavo.api.users import User
 SiteType = Literal["basic", "premium", "ultimate", "sponsored", "legacy-basic", "legacy-premium"]
 Visibility = Literal["public", "unlisted", "share-link", "visitor-auth"]
 PROXY = r"^(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?\.)+[A-Za-z]{2,}(?:/[A-Za-z0-9_-]+)+$"
-"""A host with a path, such as `example.com/docs`."""
+"""Regular expression for a host with a path, such as `example.com/docs`."""
 
 
 class Permissions(Model):

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, Field
 
 from octavo.api.operation import InOrganization, Listing, Model, Operation, Urls
 from octavo.api.organizations import Role, RoleName
-from octavo.api.storage import OfFile
+from octavo.api.storage import FromFile
 from octavo.api.teams import Team
 from octavo.api.text import Id, KnownValues, Moment, SafeAddress, SafeLine, SafeText, WebAddress
 
@@ -14,7 +14,7 @@ NO_ADDRESS = "about:blank"
 """The value that the API requires while there is no sign-in URL."""
 Label = Annotated[str, Field(min_length=1, max_length=30)]
 EntityId = Annotated[str, Field(max_length=1024)]
-Certificate = Annotated[str, Field(max_length=10000), OfFile("text")]
+Certificate = Annotated[str, Field(max_length=10000), FromFile("text")]
 
 
 class ServiceProvider(Model):

@@ -13,7 +13,7 @@ UploadKind = Literal["customization_font", "import_file"]
 
 
 @dataclass(frozen=True)
-class OfFile:
+class FromFile:
     """The mark of a field for which the user can choose a file. Its value is the text of the file for the kind `text`.
     Other kinds are uploaded, and the value is the storage key or URL."""
 

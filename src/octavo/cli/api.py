@@ -145,7 +145,7 @@ def read_json(file: str, files: Files) -> Any:
 
 
 def checked_json(content: bytes) -> Any:
-    """Parse JSON that will be sent. Raises ValueError if it is not valid; the reason has no full stop."""
+    """Parse JSON that will be sent. Raises ValueError if it is not valid. The message of the error has no full stop."""
     try:
         return parse_strict_json(content)
     except (DuplicateKeyError, LimitExceededError):
@@ -334,8 +334,8 @@ def encode_target(path: str, query: list[tuple[str, str]]) -> str:
 
 
 def _choice_hint(error: ValidationError, fields: dict[str, Any]) -> str:
-    """Return a sentence with the allowed value that is most similar to a wrong value. Empty if none is similar, and for
-    other errors."""
+    """Return a sentence that suggests the allowed value most similar to a wrong value. Empty for other errors, or if no
+    value is similar."""
     details = error.errors(include_url=False)
     first = details[0]
     value = fields.get(str(first["loc"][-1])) if first["loc"] else None

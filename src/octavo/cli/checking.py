@@ -115,23 +115,23 @@ def check_folder(
     def path_from_top(path: str) -> str:
         return posixpath.normpath(posixpath.join(root, path))
 
-    def from_top(findings: Iterable[Finding]) -> Iterator[Finding]:
+    def with_paths_from_top(findings: Iterable[Finding]) -> Iterator[Finding]:
         for each in findings:
             page = _page_path(each.path) if each.path in checked.pages else ""
             yield replace(each, path=path_from_top(each.path), page=page)
 
     found: list[Finding] = []
     for each in sorted(checked.paths, key=path_from_top):
-        of_file = list(from_top(checked.findings_in(each)))
+        of_file = list(with_paths_from_top(checked.findings_in(each)))
         found += of_file
         if on_file is not None:
             on_file(of_file)
     incomplete_notes = [f"{problem.path} {problem.message}" for problem in folder.problems]
     if follows_urls:
-        urls = dict.fromkeys(url for page in checked.all_pages for url in checked.references.external_urls(page))
+        urls = dict.fromkeys(url for page in checked.all_pages for url in checked.reference_check.external_urls(page))
         broken = _broken_urls_among_first(urls, incomplete_notes)
         for page in checked.all_pages:
-            found += from_top(checked.references.external_findings(page, broken))
+            found += with_paths_from_top(checked.reference_check.external_findings(page, broken))
     texts = {path_from_top(each): text for each, text in checked.texts.items()}
     return CheckReport(tuple(found), len(checked.pages) + len(checked.includes), texts, tuple(incomplete_notes))
 

@@ -120,8 +120,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def script(shell: str) -> str:
-    """Return the completion script for a shell. The script contains all names. Only the completion of a REF starts
-    Octavo, which reads the cache."""
+    """Return the completion script for a shell. The script contains the names of commands, options and help topics. Only
+    to complete a REF, it starts Octavo, which reads the cache."""
     import shtab  # lazy: not for REFs
 
     top = build_parser()

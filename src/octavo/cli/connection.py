@@ -90,18 +90,18 @@ def open_session(options: argparse.Namespace) -> Session:
     settings, read_only = replace(read_settings(), undo_seconds=0.0), why_read_only(options)
     try:
         if options.use_demo:
-            demo: Session = _open_demo(settings, read_only=read_only)
-            return demo
+            demo_session: Session = _open_demo(settings, read_only=read_only)
+            return demo_session
         if options.pages_folder is not None:
-            folder: Session = _open_folder(
+            folder_session: Session = _open_folder(
                 settings, Path(os.path.expanduser(options.pages_folder)), read_only=read_only
             )
-            return folder
+            return folder_session
     except (ValueError, OSError) as error:
         raise Failure(in_words(error)) from error
     access, key = read_account_and_key(settings, options)
-    server: Session = _open_server(settings, access, key=key, read_only=read_only or access.why_read_only)
-    return server
+    server_session: Session = _open_server(settings, access, key=key, read_only=read_only or access.why_read_only)
+    return server_session
 
 
 def failure_of(error: ApiError, action: str) -> Failure:

@@ -88,7 +88,7 @@ class EventLog:
     def add_request(self, activity: Activity) -> None:
         """Add a request that has ended."""
         failed = activity.status is None or activity.status >= 400
-        # The error message for a status may quote the server's message, which may contain a title.
+        # An error with a status may quote the server's message, which may contain a title, so it is not logged.
         cause = activity.error if activity.status is None else ""
         self.add(
             "request",

@@ -97,10 +97,10 @@ def format_man_page(topic: str, about: str, document: Document) -> str:
         f"{_escape_roff(name)} \\- {_escape_roff(about)}",
         ".SH DESCRIPTION",
     ]
-    return "\n".join([*head, *(line for each in document.blocks for line in _lines(each))]) + "\n"
+    return "\n".join([*head, *(line for each in document.blocks for line in _roff_lines(each))]) + "\n"
 
 
-def _lines(block: Block) -> Iterator[str]:
+def _roff_lines(block: Block) -> Iterator[str]:
     match block.kind:
         case "heading":
             if (level := block.attrs.get("level", 1)) > 1:  # The head (.TH and NAME) names the topic already.
@@ -120,7 +120,7 @@ def _lines(block: Block) -> Iterator[str]:
             if block.runs and not _COMMENT.fullmatch("".join(each.text for each in block.runs)):
                 yield from (".PP", _line_of_text(_text(block.runs)))
             for child in block.children:
-                yield from _lines(child)
+                yield from _roff_lines(child)
 
 
 def _item(item: Block) -> Iterator[str]:
@@ -130,7 +130,7 @@ def _item(item: Block) -> Iterator[str]:
     if others:
         yield ".RS 4"
         for each in others:
-            yield from _lines(each)
+            yield from _roff_lines(each)
         yield ".RE"
 
 

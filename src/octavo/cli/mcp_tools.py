@@ -323,7 +323,7 @@ async def _list_proposed(toolbox: Toolbox, arguments: Arguments) -> dict[str, An
     return _limit_items({"items": [proposed_row(each, paths) for each in own_notes]}, "items", key="id")
 
 
-async def _withdraw_proposed(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
+async def _withdraw_note(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
     _, at = await toolbox.change_request(str(arguments["ref"]))
     if not await toolbox.session.proposed.withdraw(at, str(arguments["id"]), toolbox.source):
         raise ToolError("There is no such note of yours, or a person has decided about it.")
@@ -481,7 +481,7 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         "withdraw_proposed",
         "Delete one of your own notes that waits for a decision.",
-        _withdraw_proposed,
+        _withdraw_note,
         {"ref": _REF, "id": {"type": "string", "description": "The id of the note."}},
         ("ref", "id"),
         proposes=True,

@@ -37,7 +37,7 @@ class PlatformFolder:
     """Sentence that says how to start over if the data is damaged."""
 
     @property
-    def database(self) -> Path:
+    def database_file(self) -> Path:
         return self.path / "platform.db"
 
     @property
@@ -73,7 +73,7 @@ class PlatformFolder:
         try:
             return lock_file(self._lock, shared=True) or (lambda: None)
         except OSError:
-            # The disk does not support locks. Only a reset needs a lock, and `lock_exclusively` reports this error.
+            # Ignore a disk without locks: only a reset needs a lock, and `lock_exclusively` reports the error.
             return lambda: None
 
     def lock_exclusively(self) -> Callable[[], None] | None:

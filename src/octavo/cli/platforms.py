@@ -23,7 +23,7 @@ _loaded_space = lazy("octavo.server.loader:loaded_space")
 @contextmanager
 def _open_for_build(folder: PlatformFolder) -> Iterator[Store]:
     """Open the store of a platform folder. The body of the `with` statement runs in one transaction."""
-    store = Store(folder.database)
+    store = Store(folder.database_file)
     try:
         with store.transaction():
             yield store
@@ -34,9 +34,9 @@ def _open_for_build(folder: PlatformFolder) -> Iterator[Store]:
 
 def is_built(folder: PlatformFolder) -> bool:
     """Return whether the demo library is completely built in a platform folder."""
-    if not folder.database.exists():
+    if not folder.database_file.exists():
         return False
-    with closing(Store(folder.database)) as store:
+    with closing(Store(folder.database_file)) as store:
         return store.setting("library") is not None
 
 
@@ -75,14 +75,14 @@ def open_folder_platform(
 def update_folder(folder: PlatformFolder, pages: Path, on_progress: Callable[[int, int], object]) -> bool:
     """Load the changed files of a folder as a new revision. Return whether there were any. Uses its own connection to
     the database, because the platform handles requests meanwhile. Raises OSError."""
-    with closing(Store(folder.database)) as store:
+    with closing(Store(folder.database_file)) as store:
         loaded = _load_folder(World(store), pages, organization=ORGANIZATION, author=PERSON, on_progress=on_progress)
     return bool(loaded.has_changed)
 
 
 def space_id_of_folder(folder: PlatformFolder, pages: Path) -> str | None:
     """Return the id of the space of a folder. None if the folder is not loaded. Raises OSError."""
-    with closing(Store(folder.database)) as store:
+    with closing(Store(folder.database_file)) as store:
         space: str | None = _loaded_space(World(store), pages)
     return space
 
@@ -90,7 +90,7 @@ def space_id_of_folder(folder: PlatformFolder, pages: Path) -> str | None:
 def index_folder(folder: PlatformFolder, on_progress: Callable[[int, int], bool]) -> str:
     """Index the pages of a folder for search, until `on_progress` returns False. Return why the index could not be
     written, or an empty string."""
-    with closing(Store(folder.database)) as store:
+    with closing(Store(folder.database_file)) as store:
         try:
             for space in store.all("/spaces"):
                 if space.get("revision") and not space.get("deletedAt"):

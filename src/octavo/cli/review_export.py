@@ -2,7 +2,7 @@
 Also finds the block of a note that a program wrote, even if the page was edited since.
 
 A note has the key of its block, or a quote from the block. The key is from the version of the page that the program
-read. That version may be older than both compared versions.
+read, which may be older than both versions in the export.
 """
 
 from __future__ import annotations
@@ -332,7 +332,7 @@ class _PlacedThreads:
         self.by_block: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
         """Thread ids by page id and block key."""
         self._places: dict[str, tuple[str | None, str]] = {}
-        """By thread id: the key of the block, and how the block was found. `(None, "page")` if there is no block."""
+        """By thread id: the key of the block, and how it was found (`NotePlace.placed`). `(None, "page")` without a block."""
         by_page = {each.id: BlockFinder(each.before, each.after, each.texts.path) for each in pages}
         for thread, _ in threads:
             page, node = thread.comment.target.page, thread.comment.target.node

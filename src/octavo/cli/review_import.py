@@ -103,7 +103,7 @@ class NoteImport:
             if each.page and isinstance(each.place, NotePlace)
         ]
         result = await self._session.proposed.propose(self._at, new)
-        return ImportResult(placed, result.added, result.known, result.over_limit)
+        return ImportResult(placed, result.added, result.known_count, result.over_limit_count)
 
     async def page_tree(self) -> PageTree:
         """Return the page tree of the change request. Raises ApiError."""

@@ -267,7 +267,7 @@ def sign_out(settings: Settings, namespace: str, *others: str, drafts: bool) -> 
         try:
             waiting += OutboxEntries(state, state.now).all
             if drafts:
-                # Also a write that only another version of Octavo can read is kept.
+                # A write that only another version of Octavo can read is kept too.
                 has_writes = state.rows("SELECT 1 FROM outbox WHERE namespace = ? LIMIT 1", name)
                 state.clear(keep=WRITES if has_writes else ())
             remaining_drafts += len(Drafts(state).all())
@@ -342,7 +342,7 @@ class _SignIn:
         except StoreTimeout:
             return f"{STORED_IN_KEYRING}, once the keyring is unlocked. {SENT_TO_SERVER_ONLY}"
         except StoreUnavailable as error:
-            # The screen after sign-in says how to get a keyring.
+            # Without `error.step`, because the screen after sign-in says how to get a keyring.
             return f"No keyring was found, so Octavo will forget the API key when you quit. {error.cause}"
 
     async def sign_in(self, key: str) -> SignInResult:

@@ -32,7 +32,7 @@ from octavo.api.wire import NothingChanged, encode, path_template
 from octavo.client import exchange, responses
 from octavo.client.exchange import Exchange, ExchangeContext
 from octavo.client.origin import origin_of
-from octavo.client.policy import Budget, Limits, Unsendable, background_wait, clock_offset, limits
+from octavo.client.policy import Budget, Limits, Unsendable, background_wait, clock_offset, read_limits
 from octavo.client.responses import (
     PAGE_CAP,
     Application,
@@ -217,7 +217,7 @@ class Client:
 
     def _note(self, exchange: Exchange) -> None:
         now = self._context.now()
-        if (noted := limits(exchange.headers, now)) is not None:
+        if (noted := read_limits(exchange.headers, now)) is not None:
             self.limits, self._limits_at = noted, (now, self._context.clock())
         offset = clock_offset(exchange.headers, now)
         self.clock_offset = self.clock_offset if offset is None else offset

@@ -343,7 +343,7 @@ async def run_to_end(work: Coroutine[Any, Any, T], give_up: Callable[[], None] =
 
 
 class Canceled(Exception):
-    """The work was canceled, but not by its caller."""
+    """The scope of the work was canceled, not the task that waits for the work."""
 
 
 async def run_in_scope(scope: CancelScope, work: Coroutine[Any, Any, T]) -> T:

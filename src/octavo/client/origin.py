@@ -18,7 +18,7 @@ def origin_of(base_url: str) -> str:
 
     Raises ValueError with a sentence if the URL is invalid, or if it uses http and the host is not this machine.
     """
-    parts, host, port = _split(base_url.strip())
+    parts, host, port = _parse_base_url(base_url.strip())
     if parts.username is not None or parts.password is not None:
         raise ValueError(
             "The base URL contains a user name or password. Remove both, and enter the API key separately."
@@ -38,7 +38,7 @@ def origin_of(base_url: str) -> str:
 
 def triple(origin: str) -> tuple[str, str, int]:
     """Return the scheme, host and port of an http or https URL. Raises ValueError for any other text."""
-    parts, host, port = _split(origin)
+    parts, host, port = _parse_base_url(origin)
     return parts.scheme.lower(), host, port
 
 
@@ -59,7 +59,7 @@ def _is_address(host: str) -> bool:
         return False
 
 
-def _split(url: str) -> tuple[SplitResult, str, int]:
+def _parse_base_url(url: str) -> tuple[SplitResult, str, int]:
     refusal = f"{_start_of_url(url)} is not a base URL. Enter a URL such as {DEFAULT}, or http://127.0.0.1:8080 for a local server."
     if not url.isprintable() or "\\" in url or any(each.isspace() for each in url):
         raise ValueError(refusal)

@@ -150,7 +150,7 @@ def background_wait(limits: Limits | None, now: datetime) -> float:
     return max(0.0, _seconds(limits.reset - now)) if limits.remaining <= reserved else 0.0
 
 
-def limits(headers: Mapping[str, str], now: datetime) -> Limits | None:
+def read_limits(headers: Mapping[str, str], now: datetime) -> Limits | None:
     """Return the rate limit in the headers. None if they contain no rate limit."""
     remaining, limit = (_count(headers.get(f"x-ratelimit-{name}", "")) for name in ("remaining", "limit"))
     if remaining is None and limit is None:

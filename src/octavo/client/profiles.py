@@ -109,7 +109,8 @@ class AccountNames:
                 lock_file = os.open(self._path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
                 lock.callback(os.close, lock_file)
                 fcntl.flock(lock_file, fcntl.LOCK_EX)
-                if not self._read() and self._path.exists():  # another process may have changed the file
+                # Read again, because another process may have changed the file.
+                if not self._read() and self._path.exists():
                     os.replace(self._path, self._path.with_suffix(".unreadable"))
             except OSError:
                 change()  # not writable: the names last for this run only

@@ -308,7 +308,7 @@ def _delete_version_of(db: sqlite3.Connection, namespace: str, key: str, writer:
 
 
 def _delete_seen(db: sqlite3.Connection, namespace: str, key: str, seen: tuple[str, int] | None) -> None:
-    """Delete the version that the user has seen, unless its writer has changed it since."""
+    """Delete the version of a draft that the user has seen, unless the process that wrote it has changed it since."""
     if seen is not None:
         delete = "DELETE FROM drafts WHERE namespace = ? AND place = ? AND writer = ? AND revision = ?"
         db.execute(delete, (namespace, key, *seen))

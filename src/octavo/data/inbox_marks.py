@@ -156,7 +156,7 @@ class InboxMarks:
                 if mark is None:
                     db.execute(_DELETE, (namespace, key, is_read))
                 else:
-                    db.execute(_PUT, (namespace, key, is_read, *_columns(mark)))
+                    db.execute(_PUT, (namespace, key, is_read, *_column_values(mark)))
 
         try:
             await self._state.write(write)
@@ -178,7 +178,7 @@ _PUT = "INSERT OR REPLACE INTO inbox_marks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 _DELETE = "DELETE FROM inbox_marks WHERE namespace = ? AND key = ? AND is_read = ?"
 
 
-def _columns(mark: Mark) -> tuple[object, ...]:
+def _column_values(mark: Mark) -> tuple[object, ...]:
     until = mark.until.timestamp() if mark.until is not None else None
     return mark.kind, mark.stamp, mark.marked_at.timestamp(), until, mark.reason_text, mark.title, mark.context
 
@@ -212,5 +212,5 @@ def snooze_until(choice: Literal["hour", "tomorrow", "next week"], now: datetime
     if choice == "hour":
         return localize(now + timedelta(hours=1))
     here = localize(now).replace(hour=_MORNING, minute=0, second=0, microsecond=0, tzinfo=None)
-    # Calculate in local time, and add the time zone only to the result: summer time may begin or end before it.
+    # Add the time zone only to the result, because summer time may begin or end until then.
     return localize(here + timedelta(days=1 if choice == "tomorrow" else 7 - here.weekday()))

@@ -237,7 +237,7 @@ class InboxPlanner:
         self.finished: list[FinishedWrite] = []
         self._at, self._responses, self._version_of, self._now = at, responses, version_of, now
         self._computed_from: tuple[str, Lists] = ("", ())
-        """The user and the lists that `_wants_of_lists` were computed from."""
+        """The user and the lists from which `_wants_of_lists` was computed."""
         self._wants_of_lists: dict[str, Want] = {}
         """The wants that follow from the lists of the organization, by URL."""
         self._mine: set[Discussion] = set()
@@ -354,7 +354,7 @@ class InboxPlanner:
         write."""
         for each in self.finished:
             each.unfetched = set()
-            for url in changed_by(each.entry):
+            for url in urls_changed_by(each.entry):
                 version = self._version_of(url)
                 if url in self.all_wants and (version is None or version.requested_at < each.done_at):
                     each.unfetched.add(url)
@@ -367,9 +367,11 @@ class InboxPlanner:
         concerns the user (`reply_wants`).
 
         1. One list of threads that is not own.
-        2. Own lists. Lists with recent posts are chosen more often.
-        3. Further lists that are not own, until all these lists have `MAX_RECHECKED_PAGES` pages.
+        2. Own lists, at least one. Lists with recent posts are chosen more often.
+        3. Further lists that are not own.
         4. The reviews and requested reviewers of one change request.
+
+        Lists are added in steps 2 and 3 while all chosen lists have at most `MAX_RECHECKED_PAGES` pages together.
         """
         not_due = [
             want
@@ -470,7 +472,7 @@ def reply_wants(at: Discussion, threads: Sequence[Comment], me: str, on_mine: bo
                 yield _want(comments.ListReplies, at, stamp, Priority.OTHER_REPLIES, updated_at, thread.id, Rank.LATER)
 
 
-def changed_by(entry: OutboxEntry) -> list[str]:
+def urls_changed_by(entry: OutboxEntry) -> list[str]:
     """Return the URLs of the responses that a write changes."""
     if entry.facts.is_review:
         return [url_of(kind, entry.at) for kind in (reviews.List, reviews.ListRequested)]

@@ -35,7 +35,7 @@ class InboxResponses:
         self.new: dict[str, ListedItems] = {}
         """Responses that are not reduced yet, by URL."""
         self._shared_values: dict[Any, Any] = {}
-        """Authors, pages and permissions of comments. Equal ones are one object that all comments share."""
+        """Authors, pages and permissions of comments. Comments with equal values share one object."""
 
     @property
     def pages(self) -> dict[str, int]:
@@ -106,8 +106,8 @@ class InboxBuilder:
     build."""
 
     def __init__(self, build: Callable[[bool], Awaitable[Inbox | None]], on_built: Callable[[], None]) -> None:
-        """`build` returns the new inbox, or None to keep the current one. Its argument is True if a call of `schedule` since
-        the last build had `is_stale=True`. `on_built` is called after each call of `build`."""
+        """`build` returns the new inbox, or None to keep the current one. Its argument is True if `schedule` was called
+        with `is_stale=True` since the last build. `on_built` is called after each call of `build`."""
         self.inbox = Inbox()
         self.can_build = False
         """True if enough is loaded to build rows. Until then, the rows of an earlier run are shown."""

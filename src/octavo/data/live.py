@@ -80,7 +80,7 @@ class _Fetched(NamedTuple):
     """The value to cache. For a list that was not fetched to its end, only the first page. None to cache nothing."""
     pages: int
     writes_included: int
-    """Number of confirmed writes when the request was sent."""
+    """Number of writes that the value includes: those that were confirmed when the request was sent."""
     requested_at: datetime
 
 
@@ -345,7 +345,8 @@ class Live:
         return result
 
     def refresh_affected(self, op: Operation[Any]) -> None:
-        """Fetch all watched responses that a confirmed write may have changed.
+        """Fetch all watched responses that a confirmed write may have changed, and remove a deleted comment or reply from
+        the search index.
 
         Their paths are above or below the path of the write, or they are lists that contain its target. The lists of
         the organization are fetched too, because the target may be a new item in one of them.
@@ -416,8 +417,8 @@ class Live:
             await self.syncer.wait_change()
 
     async def _read(self, op: Operation[Any], min_items: int) -> _Fetched:
-        """Fetch a response. For a list, fetch `wanted_pages` pages, and more (up to `MAX_PAGES`) while they have fewer
-        than `min_items` items. Raises ApiError."""
+        """Fetch a response. For a list, fetch `LiveResponse.wanted_pages` pages, and more (up to `MAX_PAGES`) while they
+        have fewer than `min_items` items. Raises ApiError."""
         writes, now = self._confirmations, self.now()
         response = self._responses.get(encode(op).url)
         if response is not None:

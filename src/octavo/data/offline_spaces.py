@@ -44,7 +44,7 @@ RETRY_AFTER = 60.0
 PROGRESS_INTERVAL = 0.3
 """Seconds between two reports of progress."""
 STORED_EVERY = 10
-"""Number of reports of progress after which the progress and the size on disk are stored for other instances."""
+"""The progress and the size on disk are stored for other instances after this number of progress reports."""
 DEFAULT_PAGE_BYTES = 6_000
 """Assumed bytes per page while no page is on disk. This is the mean of the demo library."""
 MANY_PAGES = 500

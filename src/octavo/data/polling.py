@@ -89,7 +89,7 @@ class Poller:
         now = self._live.now()
         if self._polling or now < self._retry_at or not self.may_poll():
             return False
-        return now - self._polled_at >= self.interval or now < self._polled_at  # the second: the clock was set back
+        return now - self._polled_at >= self.interval or now < self._polled_at  # The clock may have been set back.
 
     def may_poll(self) -> bool:
         """Return whether background requests may be sent. The terminal must be visible and the rate limit not nearly

@@ -80,9 +80,9 @@ class ProposeResult:
     """Result of `ProposedNotes.propose`."""
 
     added: tuple[ProposedNote, ...] = ()
-    known: int = 0
-    """Number of notes that were there already, or that you decided before."""
-    over_limit: int = 0
+    known_count: int = 0
+    """Number of notes that were already proposed, or already decided by you."""
+    over_limit_count: int = 0
     """Number of notes that were not stored, because the change request has too many."""
 
 
@@ -115,21 +115,21 @@ class ProposedNotes:
             find_known = "SELECT 1 FROM proposed_notes WHERE namespace = ? AND place = ? AND identity = ?"
             insert = "INSERT INTO proposed_notes (id, namespace, place, identity, record) VALUES (?, ?, ?, ?, ?)"
             added: list[str] = []
-            known_count = over_limit = 0
+            known_count = over_limit_count = 0
             for note in notes:
                 digest = hashlib.sha256(note.identity.encode("utf-8", "surrogatepass")).hexdigest()
                 if db.execute(find_known, (namespace, place, digest)).fetchone():
                     known_count += 1
                 elif waiting + len(added) >= MAX_NOTES:
-                    over_limit += 1
+                    over_limit_count += 1
                 else:
                     added.append(secrets.token_hex(6))
                     db.execute(insert, (added[-1], namespace, place, digest, _encode(note, now)))
-            return added, known_count, over_limit
+            return added, known_count, over_limit_count
 
-        ids, known, over_limit = await self._state.write(work)
+        ids, known_count, over_limit_count = await self._state.write(work)
         self._reload()
-        return ProposeResult(tuple(each for each in self.at(at) if each.id in ids), known, over_limit)
+        return ProposeResult(tuple(each for each in self.at(at) if each.id in ids), known_count, over_limit_count)
 
     async def accept(
         self, notes: Sequence[ProposedNote], body: str | None = None, draft_key: str = ""

@@ -242,7 +242,8 @@ class SearchIndex:
             self._schedule(partial(_index_update, op, value), self._now())
 
     def remove_target(self, op: Operation[Any]) -> None:
-        """Remove the target of `op`, which was deleted, from the index in the background."""
+        """Remove the target of `op` from the index in the background, because it was deleted or cannot be read any more.
+        Does nothing for an operation whose target is not indexed."""
         if SPECS[type(op)].name in _REMOVING_OPERATIONS:
             self._schedule(partial(_removal_update, op), self._now())
 

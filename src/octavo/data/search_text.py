@@ -255,8 +255,8 @@ def sections(markdown: str, title: str) -> Iterator[DocumentText]:
 
 
 def _lines(markdown: str) -> Iterator[tuple[int, str]]:
-    """Yield the heading level and the text of each line. The level is 0 for text and -1 for code. A diagram yields its
-    labels, and a formula one line."""
+    """Yield each line of a page with its level: that of a heading, 0 for text, and -1 for code. The labels of a diagram
+    and the joined lines of a formula also have level -1. Front matter and code fences are left out."""
     lines = markdown.split("\n")
     start = 0
     if lines[0].rstrip() == "---":
@@ -414,7 +414,7 @@ class IndexUpdate:
 
 
 def index_update(op: Operation[Any], value: Any) -> IndexUpdate:
-    """Return the documents of the response `value` to `op`."""
+    """Return the update of the index for `value`, the response to `op`."""
     match op, value:
         case GetPage(at=SpaceRef() as at), Page():
             return IndexUpdate((_page_document(at, value),))
@@ -423,14 +423,14 @@ def index_update(op: Operation[Any], value: Any) -> IndexUpdate:
             return IndexUpdate(pages, () if value.unreadable else (Scope("page", at.space_id),))
         case ListComments(at=at), ListPage():
             is_complete = _is_complete(op, value) and op.status == "all" and op.authors is None
-            scope = Scope("comment", at.space_id, _change_request(at), op.target_page)
+            scope = Scope("comment", at.space_id, _change_request_id(at), op.target_page)
             return IndexUpdate(
                 tuple(_comment_document(at, item) for item in value.items), (scope,) if is_complete else ()
             )
         case GetComment(at=at), Comment():
             return IndexUpdate((_comment_document(at, value),))
         case ListReplies(at=at, comment_id=thread), ListPage():
-            scope = Scope("reply", at.space_id, _change_request(at), None, thread)
+            scope = Scope("reply", at.space_id, _change_request_id(at), None, thread)
             return IndexUpdate(
                 tuple(_reply_document(at, thread, item) for item in value.items),
                 (scope,) if _is_complete(op, value) else (),
@@ -447,7 +447,8 @@ def index_update(op: Operation[Any], value: Any) -> IndexUpdate:
 
 
 def removal_update(op: Operation[Any]) -> IndexUpdate:
-    """Return the update that removes the documents of the target of `op`, which was deleted or not found."""
+    """Return the update that removes the documents of the target of `op`, which was deleted or cannot be read any
+    more."""
     return IndexUpdate(complete_scopes=_removed_scopes(op))
 
 
@@ -458,18 +459,18 @@ def _removed_scopes(op: Operation[Any]) -> tuple[Scope, ...]:
         case ListPages(at=SpaceRef() as at):
             return (Scope("page", at.space_id),)
         case ListComments(at=at):
-            place = _change_request(at)
+            place = _change_request_id(at)
             return Scope("comment", at.space_id, place), Scope("reply", at.space_id, place)
         case GetComment(at=at, comment_id=thread) | Delete(at=at, comment_id=thread):
-            place = _change_request(at)
+            place = _change_request_id(at)
             return Scope("comment", at.space_id, place, id=thread), Scope("reply", at.space_id, place, thread=thread)
         case ListReplies(at=at, comment_id=thread):
-            return (Scope("reply", at.space_id, _change_request(at), thread=thread),)
+            return (Scope("reply", at.space_id, _change_request_id(at), thread=thread),)
         case (
             GetReply(at=at, comment_id=thread, comment_reply_id=reply)
             | DeleteReply(at=at, comment_id=thread, comment_reply_id=reply)
         ):
-            return (Scope("reply", at.space_id, _change_request(at), thread=thread, id=reply),)
+            return (Scope("reply", at.space_id, _change_request_id(at), thread=thread, id=reply),)
         case GetChangeRequest(at=at):
             return (Scope("change request", at.space_id, id=at.change_request_id),)
     return ()
@@ -479,7 +480,7 @@ def _is_complete(op: Any, value: ListPage[Any]) -> bool:
     return op.page is None and value.next is None and not value.unreadable
 
 
-def _change_request(at: Discussion) -> str:
+def _change_request_id(at: Discussion) -> str:
     return at.change_request_id if isinstance(at, ChangeRequestRef) else ""
 
 
@@ -530,7 +531,7 @@ def _comment_document(at: Discussion, comment: Comment) -> SearchDocument:
         at.space_id,
         comment.id,
         title,
-        _change_request(at),
+        _change_request_id(at),
         page.id if page is not None else "",
         target.node.id if target.node is not None else "",
         comment.id,
@@ -548,7 +549,7 @@ def _reply_document(at: Discussion, thread: str, reply: Reply) -> SearchDocument
         "reply",
         at.space_id,
         reply.id,
-        change_request=_change_request(at),
+        change_request=_change_request_id(at),
         thread=thread,
         author=name,
         changed_at=reply.posted_at,

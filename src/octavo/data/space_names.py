@@ -20,9 +20,9 @@ _MAX_LISTS = 200
 
 
 def space_name(space_id: str, titles: Mapping[str, str]) -> str:
-    """Return the name by which Octavo prints a space: the id if it is readable, else the title in lower case with hyphens.
-    If such a title is empty or a number, or if two spaces have the same, return the id. `titles` has the titles of all
-    spaces by id."""
+    """Return the name by which Octavo prints a space: its id if that is readable, else its title in lower case with
+    hyphens. Return the id also if this name is empty, a number, or the name of another space. `titles` has the titles of
+    all spaces by id."""
     if _READABLE_ID.fullmatch(space_id):
         return space_id
     own = slug(titles[space_id])

@@ -93,7 +93,7 @@ class _OwnerState:
 
     planner: Planner | None = None
     roots: frozenset[str] = frozenset()
-    """URLs of the wants that came from `Planner.wants`, not from a response."""
+    """URLs of the wants that `Planner.wants` returned. The others follow from responses."""
     wants: dict[str, Want] = field(default_factory=dict)
     """All wants, by URL."""
     wants_after: dict[str, list[Want]] = field(default_factory=dict)

@@ -18,7 +18,8 @@ _PUNCTUATION = re.compile(r"['’‘\"“”`*(){}\[\]<>!?,:;=+#@$%^~|\\…]+")
 _SEPARATORS = re.compile(r"[^\w.]+")
 _LATIN_MARK = re.compile(r"(?<=[a-z])[\u0300-\u036f]+")
 _LETTERS = PLAIN_LETTERS | str.maketrans({"ß": "ss", "ð": "d", "þ": "th", "ı": "i"})
-"""Letters that are no letter with an accent, in lower case, each with the ASCII letters that anchors have instead."""
+"""The ASCII letters that replace other lower-case letters in anchors, such as `ss` for `ß`. Letters that are an ASCII
+letter with an accent are not included."""
 _UMLAUT = re.compile("(?<=[aou])e")
 _WORDS = re.compile(r"[^\W_]+")
 _MAX_TITLE = 1_000
@@ -88,8 +89,8 @@ def match_anchor(wanted: str, anchors: Iterable[str]) -> str | None:
 
 
 def anchored_blocks(document: Document) -> dict[str, Block]:
-    """Return the block that each anchor of a page leads to. Headings come first, then blocks with a title, then HTML
-    elements with an id."""
+    """Return the block that each anchor of a page leads to. If several blocks have an anchor, it leads to a heading, else
+    to a block with a title, else to an HTML element with an id."""
     found: dict[str, Block] = {}
     for heading in document.headings:
         found.setdefault(heading.anchor, heading.block)
@@ -147,8 +148,8 @@ def _html_ids(document: Document) -> Iterator[tuple[str, Block]]:
 
 @lru_cache(10_000)  # Cached, because each link to a missing heading is compared with all headings of a page.
 def _comparison_key(anchor: str, strictness: Literal[0, 1, 2]) -> str:
-    """Return the letters and digits of an anchor, without case and accents. Below strictness 2, the words for `&`, `<`
-    and `>` are left out too, and at strictness 0 also the `e` of `ae`, `oe` and `ue`."""
+    """Return the letters and digits of an anchor without the prefix `id-`, case and accents. Strictness 1 also ignores
+    `and`, `less-than` and `greater-than`. Strictness 0 also ignores the `e` of `ae`, `oe` and `ue`."""
     plain = _LATIN_MARK.sub("", unicodedata.normalize("NFKD", fold(anchor).removeprefix("id-"))).translate(_LETTERS)
     words = _WORDS.findall(plain if strictness == 2 else _COMPARISON_SIGNS.sub("", plain))
     key = "".join(word for word in words if strictness == 2 or word != "and")

@@ -252,7 +252,7 @@ MAX_CONTAINER_DEPTH = 40
 
 
 class DraftBlock:
-    """An unfinished block. Kinds that are not in the table above, such as `group`, are replaced in
+    """An unfinished block. Kinds that are not in the table at the top of this module, such as `group`, are replaced in
     `block_finalizer.py`."""
 
     __slots__ = ("attrs", "children", "first", "is_exact", "key", "kind", "last", "runs", "text", "text_line")
@@ -278,12 +278,12 @@ class DraftBlock:
         self.first, self.last = first, last
         self.key, self.is_exact = key, is_exact
         self.text_line = 0
-        """The line on which `text` begins, if it is not the first line."""
+        """The line on which `text` begins, if it is not the first line of the block. Else 0."""
 
 
 class BlockTree:
-    """Finished and open blocks of a page. Each open block has a key, such as `tag:hint`, `html:div` or `markdown:list`.
-    When a block is closed, the open blocks inside it are closed too."""
+    """The blocks of a page while it is parsed. Each open block has a key, such as `tag:hint`, `html:div` or
+    `markdown:list`. When a block is closed, the open blocks inside it are closed too."""
 
     def __init__(self, diagnostics: list[Diagnostic]) -> None:
         self.root = DraftBlock("document")
@@ -365,8 +365,8 @@ class BlockTree:
         return self.root
 
     def open_sibling(self, key: str, *parents: str) -> DraftBlock | None:
-        """Return the innermost open block with a key. None if there is none, or if a Markdown container or one of the
-        `parents` was opened inside it. `parents` are keys."""
+        """Return the innermost open block with `key` if a new block with the same key would be its sibling. None if
+        there is no such block, or if a Markdown container or a block with a key of `parents` was opened inside it."""
         for open_key, draft in reversed(self._open):
             if open_key == key:
                 return draft

@@ -97,7 +97,7 @@ class TextFacts:
     """The numbers in the order of the text, without their units."""
     units: tuple[str, ...] = ()
     """The units in the order of the text, each in its short form, such as `ms` for milliseconds."""
-    warnings: Counter[str] = field(default_factory=Counter)
+    warning_words: Counter[str] = field(default_factory=Counter)
     """How often each warning word occurs. All negations count as “not”."""
     urls: tuple[str, ...] = ()
 
@@ -220,7 +220,7 @@ def count_text(counts: Mapping[ChangeKind, int]) -> str:
     )
 
 
-def risk(kinds: Collection[ChangeKind]) -> tuple[int, bool]:
+def risk_order(kinds: Collection[ChangeKind]) -> tuple[int, bool]:
     """Return a sort key of a change: the most important changes first, and changed text before added text."""
     return _RANKS[leading_kind(kinds)], "addition" in kinds
 
@@ -431,7 +431,7 @@ def _fact_kinds(old: TextFacts, new: TextFacts) -> Iterator[ChangeKind]:
         yield "number"
     if old.units != new.units:
         yield "unit"
-    if old.warnings != new.warnings:
+    if old.warning_words != new.warning_words:
         yield "warning"
     if old.urls != new.urls:
         yield "link"

@@ -38,9 +38,9 @@ from octavo.documents.diff_nodes import (
     changed_attributes,
     changed_metadata,
     changed_run_attributes,
-    changed_values,
     runs_key,
     to_entries,
+    value_changes,
 )
 from octavo.documents.diff_operations import uses_old_tags, with_new_tags
 from octavo.documents.diff_restructuring import join_restructured
@@ -158,7 +158,7 @@ def _attribute_changes_without_text(old: Block, new: Block) -> Iterator[Attribut
         yield AttributeChange("fallback", old_side, new_side)
     else:
         for old_run, new_run in zip(old.runs, new.runs, strict=True):
-            yield from changed_values(old_run.attrs, new_run.attrs)
+            yield from value_changes(old_run.attrs, new_run.attrs)
 
 
 def _is_unchanged(step: DiffStep) -> bool:

@@ -84,8 +84,11 @@ def align(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
 
 
 def _alignment_keys(old: Sequence[Node], new: Sequence[Node]) -> list[list[Hashable]]:
-    """Return a key for each block of each side. Headings of different levels with the same text have equal keys. But if
-    there are more of them on one side, a heading that is on both sides with its level has a key of its own."""
+    """Return a key for each block of each side. Blocks with equal keys can be aligned.
+
+    Headings with the same text have equal keys, even if their levels differ. Exception: if one side has more of these
+    headings, a heading that each side has exactly once with the same level has a key of its own.
+    """
     headings = [[node for node in side if node.block.kind == "heading"] for side in (old, new)]
     old_texts, new_texts = (Counter(node.text for node in side) for side in headings)
     old_numbers, new_numbers = (Counter(node.number for node in side) for side in headings)

@@ -47,8 +47,8 @@ _MAX_PAIRS = 4000
 
 
 def find_moves(steps: list[DiffStep], compare: CompareNodes) -> None:
-    """Turn removed and added steps of equal or similar blocks into moves, at any depth. Number the moves from 1. If a
-    block passed no block of both versions, it stays in place."""
+    """Turn removed and added steps of equal or similar blocks into moves, at any depth. Number the moves from 1. A block
+    has not moved if no block that both versions have is between its old and its new position."""
     visible = [each for step in steps for each in (step, *step.descendants())]
     containers = [step for step in visible if step.inside is None and _is_container_step(step)]
     for step in containers:
@@ -91,13 +91,13 @@ def find_moves(steps: list[DiffStep], compare: CompareNodes) -> None:
 
 
 def _keep_in_place(siblings: list[DiffStep], compare: CompareNodes) -> None:
-    """Join the two steps of each move if no block of both versions is between them."""
+    """Join the two steps of each move if no block that both versions have is between them."""
     found: list[DiffStep] = []
     for is_one_sided, group in groupby(siblings, _is_one_sided):
         segments = [list(group)]
         while segments:
             segment = segments.pop()
-            parts = _split_at_kept(segment, compare) if is_one_sided else None
+            parts = _join_longest_move(segment, compare) if is_one_sided else None
             if parts is None:
                 found += segment
             else:
@@ -110,8 +110,8 @@ def _is_one_sided(step: DiffStep) -> bool:
     return step.status in ("left", "arrived") or (step.status in ("added", "removed") and step.inside is None)
 
 
-def _split_at_kept(steps: list[DiffStep], compare: CompareNodes) -> tuple[list[DiffStep], ...] | None:
-    """Join both ends of a move in `steps`: that of the longest block. Return the steps before the joined step, the
+def _join_longest_move(steps: list[DiffStep], compare: CompareNodes) -> tuple[list[DiffStep], ...] | None:
+    """Join both ends of the move of the longest block that can be joined. Return the steps before the joined step, the
     joined step, and the steps after it. None if no move can be joined."""
     ends: dict[int, list[int]] = {}
     for index, step in enumerate(steps):
@@ -145,8 +145,8 @@ class _MoveFinder:
         self._give_numbers(all_steps)
         self._parents = {id(inner): step for step in all_steps for inner in (*(step.inside or ()), *step.rows)}
         self._split: set[int] = set()
-        """`id()` of the steps of containers that cannot move as a whole. A block inside moved, or exists in both
-        versions."""
+        """`id()` of the steps of containers that cannot move as a whole, because a block inside moved alone or exists in
+        both versions."""
         for step in all_steps:
             if step.status not in ("added", "removed"):
                 self._mark_split(step)
@@ -355,8 +355,8 @@ def _entry_size(entry: Entry) -> tuple[int, int]:
         case ChangedBlock(parts=parts, old=old, new=new):
             added, removed = _parts_size(parts)
             if isinstance(parts, ContainerChange) and parts.title is None:
-                # Count two kinds of text that the entries do not have: a heading that became a title, and the fallback
-                # text of an operation.
+                # Count two kinds of text that are in no entry: a heading that became a title, and the fallback text of
+                # an operation.
                 removed += 0 if old.children else _count_own(old) - (old.kind in _COUNTED_BLOCKS)
                 added += 0 if new.children else _count_own(new) - (new.kind in _COUNTED_BLOCKS)
             if old.kind == new.kind:

@@ -261,7 +261,7 @@ def changed_attributes(old: Block, new: Block) -> tuple[AttributeChange, ...]:
         for name in ("level", "language"):
             before.pop(name, None)
             after.pop(name, None)
-    return changed_values(before, after)
+    return value_changes(before, after)
 
 
 def changed_metadata(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[AttributeChange, ...]:
@@ -271,7 +271,7 @@ def changed_metadata(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[At
         {name: _value_text(value) if isinstance(value, bool) else value for name, value in _flatten(side).items()}
         for side in (old, new)
     )
-    return changed_values(*sides)
+    return value_changes(*sides)
 
 
 def changed_run_attributes(words: Sequence[TextPart]) -> tuple[AttributeChange, ...]:
@@ -367,7 +367,7 @@ def _style_name(run: Run) -> str:
 
 
 def _run_attribute_changes(old: Run, new: Run) -> Iterator[AttributeChange]:
-    for changed_value in changed_values(old.attrs, new.attrs):
+    for changed_value in value_changes(old.attrs, new.attrs):
         name = (
             changed_value.name.replace("src", "URL", 1)
             if changed_value.name.partition(",")[0] == "src"
@@ -388,7 +388,7 @@ def describe_whitespace(text: str) -> str:
     return ", ".join(found) or "none"
 
 
-def changed_values(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[AttributeChange, ...]:
+def value_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[AttributeChange, ...]:
     """Return the differences between two mappings, by name."""
     names = [*before, *(name for name in after if name not in before)]
     found = []

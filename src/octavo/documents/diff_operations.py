@@ -1,5 +1,5 @@
 """Compares two notations of the same API operation: an `api-method` block, headings with tables and tabs, or older
-tags. Both notations are shown as one restructured block with the differences inside."""
+tags. Both become one `RestructuredBlocks` with the differences inside."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _rewrite_step(
             inside.append(DiffStep("removed", old=before))
         else:
             inside.append(compare(before, after))
-    note = f"same operation, now {_kinds(others) if is_removed else 'in one block'}"
+    note = f"same operation, now {_kinds_text(others) if is_removed else 'in one block'}"
     return DiffStep("restructured", old_nodes=old, new_nodes=new, note=note, inside=inside)
 
 
@@ -252,5 +252,5 @@ def _container_node(block: Block, children: Sequence[Node]) -> Node:
     )
 
 
-def _kinds(nodes: Iterable[Node]) -> str:
+def _kinds_text(nodes: Iterable[Node]) -> str:
     return ", ".join(dict.fromkeys(node.kind for node in nodes))

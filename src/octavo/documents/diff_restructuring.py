@@ -382,7 +382,7 @@ def _finish_container(container: DiffStep) -> None:
     old_children = tuple(_old_blocks(container.inside))
     old, new = container.old.block._replace(children=old_children), container.new.block
     container.old = Node(old, [], -1, "")
-    # Ignore the spacing of items, which follows from their content.
+    # Ignore the blank lines between the items of a list, which follow from the content of the items.
     container.settings = tuple(attribute for attribute in changed_attributes(old, new) if attribute.name != "spaced")
     if runs_key(old.runs) != runs_key(new.runs):
         container.title = diff_runs(old.runs, new.runs)

@@ -21,7 +21,7 @@ _MIN_SHARE_OF_PART = 0.5
 _MIN_SHARE_KEPT = 0.9
 """Minimum share of the words of the longer version that are in the other version too."""
 _MIN_WORDS = 4
-"""A part with fewer words must keep all its words."""
+"""A part with fewer words must have all its words in the whole."""
 _FIRST_WITHOUT_SPACES = "\u0e00"
 """First letter of the scripts without spaces, from Thai to Korean."""
 _WORD = re.compile(r"\w+|[^\w\s]+")
@@ -30,7 +30,7 @@ _MAX_PAIRS = 4_000_000
 
 class _Word(NamedTuple):
     token: Token
-    text: int
+    text_index: int
     """Index of the text block that contains the word."""
     gap: tuple[Token, ...]
     """The white space between the previous word of the text and this word."""
@@ -43,14 +43,14 @@ class _Side:
         self.nodes = [node for node in nodes if node is not None]
         self.texts = [(index, text) for index, node in enumerate(self.nodes) for text in text_blocks(node)]
         self.words = [word for index, (_, text) in enumerate(self.texts) for word in _words(index, text)]
-        self.counts = Counter(word.text for word in self.words)
+        self.counts = Counter(word.text_index for word in self.words)
 
     def nodes_of(self, texts: range) -> range:
-        """Return the indexes of the nodes that contain these texts."""
+        """Return the indexes in `nodes` of the nodes with these texts. `texts` has indexes in `self.texts`."""
         return range(self.texts[texts.start][0], self.texts[texts.stop - 1][0] + 1)
 
     def texts_of(self, nodes: range) -> range:
-        """Return the indexes of all texts of some nodes."""
+        """Return the indexes in `texts` of the texts of these nodes. `nodes` has indexes in `self.nodes`."""
         start, stop = (bisect_left(self.texts, node, key=itemgetter(0)) for node in (nodes.start, nodes.stop))
         return range(start, stop)
 
@@ -144,7 +144,7 @@ def _divided_texts(old: _Side, new: _Side, ranges: Sequence[DiffRange]) -> list[
     shared: Counter[tuple[int, int]] = Counter()
     for each in ranges:
         for i, j in zip(range(each.i1, each.i2), range(each.j1, each.j2), strict=True) if each.equal else ():
-            shared[old.words[i].text, new.words[j].text] += 1
+            shared[old.words[i].text_index, new.words[j].text_index] += 1
     likely = {
         (i, j) for (i, j), count in shared.items() if count >= _MIN_SHARE_OF_PART * min(old.counts[i], new.counts[j])
     }
@@ -229,21 +229,21 @@ def _old_parts(
         if each.equal
         for i, j in zip(range(each.i1, each.i2), range(each.j1, each.j2), strict=True)
     }
-    first_words = [next(index for index, word in enumerate(new.words) if word.text == text) for text in new_texts]
-    old_places = [index for index, word in enumerate(old.words) if word.text in old_texts]
+    first_words = [next(index for index, word in enumerate(new.words) if word.text_index == text) for text in new_texts]
+    old_places = [index for index, word in enumerate(old.words) if word.text_index in old_texts]
     starts = [old_places[0], *(_old_place(ranges, place) for place in first_words[1:]), old_places[-1] + 1]
     parts: dict[int, Node] = {}
     for text, (start, stop) in zip(new_texts, pairwise(starts), strict=True):
         tokens: list[Token] = []
         for index in range(start, stop):
             word = old.words[index]
-            if index > start and word.text != old.words[index - 1].text:
+            if index > start and word.text_index != old.words[index - 1].text_index:
                 # Between two texts is no white space, so use that of the new version.
                 tokens += new.words[partners[index]].gap if index in partners else split_words((Run(" "),))
             elif index > start:
                 tokens += word.gap
             tokens.append(word.token)
-        lines = old.texts[old.words[min(start, len(old.words) - 1)].text][1].block.lines
+        lines = old.texts[old.words[min(start, len(old.words) - 1)].text_index][1].block.lines
         parts[id(new.texts[text][1])] = leaf_node(Block("paragraph", runs=join_words(tokens), lines=lines))
     return parts
 

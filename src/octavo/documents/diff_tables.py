@@ -15,11 +15,11 @@ from octavo.documents.diff_nodes import (
     DiffStep,
     Node,
     changed_run_attributes,
-    changed_values,
     insert_in_order,
     leaf_node,
     runs_key,
     shorten,
+    value_changes,
 )
 from octavo.documents.diff_text import diff_runs
 from octavo.documents.sequences import diff_ranges, text_similarity
@@ -109,7 +109,7 @@ def column_changes(columns: Sequence[ColumnPair]) -> tuple[AttributeChange, ...]
         titles = (before.pop("title"), after.pop("title"))
         found += [
             replace(changed_value, name=f"{name}, {_SETTING_NAMES.get(changed_value.name, changed_value.name)}")
-            for changed_value in changed_values(before, after)
+            for changed_value in value_changes(before, after)
         ]
         found += [
             replace(attribute, name=f"{name}, {attribute.name}")
@@ -294,8 +294,8 @@ def _cell_text(cell: Node) -> str:
 
 
 def _find_cell(text: str, cells: Sequence[tuple[str, str]]) -> int | None:
-    """Return the index in `_joined_cells` of the cell that contains `text`, or that is most similar to the text of the
-    first row followed by `text`. None if there is no such cell."""
+    """Return the index of the cell of the whole row that has `text` as a part: it contains `text`, or is most similar to
+    the text of the first row followed by `text`. None if there is no such cell. `cells` is from `_joined_cells`."""
     best, found = 0.0, None
     for index, (cell, rest) in enumerate(cells):
         if not cell:
@@ -319,8 +319,8 @@ _MAX_TEXT_PAIRS = 20_000
 
 
 def join_converted_tables(run: list[DiffStep], compare: CompareNodes) -> list[DiffStep]:
-    """Join the steps of text that became a table without header, or the reverse, into one restructured step. `run` has
-    only added and removed steps."""
+    """Join the steps of text that became a table without header into one restructured step. Do the same for a table that
+    became text. `run` has only added and removed steps."""
     grids = [step for step in run for node in (step.old, step.new) if node is not None and node.kind in _TABLE_KINDS]
     if len(grids) != 1 or (grid := grids[0].new or grids[0].old) is None:
         return run

@@ -181,8 +181,8 @@ def _parse_scalar(value: str, depth: int) -> Any:
 
 
 def _unquote_double(inner: str) -> str:
-    """Return the text of a string in double quotes, without the quotes. Unknown escapes stay as they are. JSON escapes an
-    emoji as two surrogates, which become one character."""
+    """Return the inner text of a string in double quotes with its escapes resolved. Unknown escapes stay as they are.
+    Two escaped surrogates, as JSON writes an emoji, become one character."""
 
     def replace(match: re.Match[str]) -> str:
         if digits := match[1] or match[2] or match[3]:

@@ -100,7 +100,7 @@ class _Node:
         return {attribute: value for attribute, field in names.items() if (value := self.text(field))}
 
     def flags(self, **names: str) -> dict[str, bool]:
-        """Return the boolean fields of the node that are set. `names` maps attributes of blocks to fields."""
+        """Return the fields of the node that are True or False. `names` maps attributes of blocks to fields."""
         return {
             attribute: self.data[field] for attribute, field in names.items() if isinstance(self.data.get(field), bool)
         }
@@ -284,7 +284,7 @@ def _container_reader(kind: str, **names: str) -> Callable[[_Node], DraftBlock]:
 
 
 def _series_reader(kind: str, child: str, read: Callable[[_Node], DraftBlock]) -> Callable[[_Node], DraftBlock]:
-    """Return a reader for a block with children of one kind, such as tabs."""
+    """Return a reader for a block with children of the kind `child`, such as tabs. `read` reads such a child."""
 
     def read_series(node: _Node) -> DraftBlock:
         draft = DraftBlock(kind, node.flags(full_width="fullWidth"))

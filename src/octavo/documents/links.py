@@ -61,12 +61,12 @@ class SpaceIndex:
     _folded: dict[str, Mapping[str, str]] = field(default_factory=dict, compare=False, repr=False)
     """Ids by folded path or name. Filled at the first lookup that has no exact match."""
 
-    def page(self, path: str) -> str | None:
+    def page_id(self, path: str) -> str | None:
         """Return the id of the page at `path`. An exact match is preferred, then case is ignored. None if there is no
         such page."""
         return self.pages.get(path) or self._find_folded("pages", self.pages, path)
 
-    def file(self, name: str) -> str | None:
+    def file_id(self, name: str) -> str | None:
         """Return the id of the file with a name, path or id. An exact match is preferred, then case is ignored. None if
         there is no such file."""
         files = self.files or _EMPTY
@@ -346,7 +346,7 @@ def _app_target(path: str, anchor: str | None, targets: SpaceIndex) -> Target | 
     if space == targets.space:
         if page is None:
             return SpaceLink(space)
-        page_id = _page(page.removeprefix("pages/"), targets)
+        page_id = _page_id(page.removeprefix("pages/"), targets)
         return PageLink(page_id, anchor) if page_id else BrokenLink(path, f"There is no page {page} in this space.")
     return SpaceLink(space, page.removeprefix("pages/") if page else None, anchor)
 
@@ -357,12 +357,12 @@ def _root_relative(href: str, written_path: str, anchor: str | None, targets: Sp
     if first_part in ("s", "spaces", "o") and remaining and (target := _app_target(path, anchor, targets)):
         return target
     if first_part == "pages" and remaining:
-        page = _page(remaining, targets)
+        page = _page_id(remaining, targets)
         return PageLink(page, anchor) if page else BrokenLink(href, "The page no longer exists.")
     if first_part == "files" and remaining:
-        file = remaining if targets.files is None else targets.file(remaining)
+        file = remaining if targets.files is None else targets.file_id(remaining)
         return FileLink(file, remaining) if file else BrokenLink(href, "The file no longer exists.")
-    page = _page(written_path, targets)
+    page = _page_id(written_path, targets)
     if page:
         return PageLink(page, anchor)
     if _ID.fullmatch(remaining) and first_part in ("users", "collections"):
@@ -382,7 +382,7 @@ def _resolve_relative(href: str, path: str, anchor: str | None, page_path: str, 
         while joined.startswith("../"):
             joined = joined[3:]
         joined = "" if joined in (".", "..") else joined
-        if page := _page(f"{joined}{end}", targets):
+        if page := _page_id(f"{joined}{end}", targets):
             return PageLink(page, anchor)
     return _missing_page(href, path, full_path, targets)
 
@@ -416,11 +416,11 @@ def _folders(page_path: str) -> list[str]:
     return [own_folder, parent_folder, ""] if page_path.endswith("/") else [parent_folder, own_folder, ""]
 
 
-def _page(path: str, targets: SpaceIndex) -> str | None:
+def _page_id(path: str, targets: SpaceIndex) -> str | None:
     """Return the id of the page at `path`. The path as written comes first: `api.md` is a file, and `api/` a folder."""
     stem = path.strip("/").removesuffix(".md")
     folder = INDEX_NAME.sub("", stem)
-    found = targets.page(path) or targets.page(stem) or targets.page(folder)
+    found = targets.page_id(path) or targets.page_id(stem) or targets.page_id(folder)
     return found or (stem if stem in targets.page_ids else None)
 
 
@@ -429,9 +429,9 @@ def _file(href: str, path: str, full_path: str, targets: SpaceIndex) -> Target |
     if targets.files is None:
         return FileLink("", name, full_path) if ASSETS in path and name else None
     is_asset = ASSETS in path
-    file = targets.file(full_path) or targets.file(path) or (targets.file(name) if is_asset else None)
-    if file:
-        return FileLink(file, name)
+    file_id = targets.file_id(full_path) or targets.file_id(path) or (targets.file_id(name) if is_asset else None)
+    if file_id:
+        return FileLink(file_id, name)
     missing = BrokenLink(href, f"There is no file {name} in this space.", path=full_path)
     return missing if is_asset else None
 

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from octavo.documents.openapi_schemas import (
     MAX_ITEMS,
-    Definitions,
+    ReferenceResolver,
     SchemaField,
     SchemaReader,
     as_line,
@@ -114,9 +114,9 @@ class Specification:
         """Return the schema with a name. None if there is no such schema."""
         for section in ("components/schemas", "definitions"):
             reference = {"$ref": f"#/{section}/{name.replace('~', '~0').replace('/', '~1')}"}
-            definitions = Definitions(self.spec)
-            if definitions.resolve(reference)[0]:
-                return SchemaReader(definitions).field(name, reference, False)
+            resolver = ReferenceResolver(self.spec)
+            if resolver.resolve(reference)[0]:
+                return SchemaReader(resolver).field(name, reference, False)
         return None
 
     def operations(self) -> Iterator[tuple[str, str]]:
@@ -129,7 +129,7 @@ class Specification:
     def _operation(
         self, method: str, path: str, item: Mapping[str, Any], raw: Mapping[str, Any], *, is_webhook: bool = False
     ) -> Operation:
-        reader = SchemaReader(Definitions(self.spec))
+        reader = SchemaReader(ReferenceResolver(self.spec))
         named = [each for container in (item, raw) for each in as_list(container.get("parameters"))[:MAX_ITEMS]]
         parameters_raw = [self._resolve(each) for each in named[:MAX_ITEMS]]
         by_name = {(as_line(each.get("in")), as_line(each.get("name"))): each for each in parameters_raw}
@@ -230,7 +230,7 @@ class Specification:
         return self._resolve((schemes or as_object(self.spec.get("securityDefinitions"))).get(name))
 
     def _resolve(self, value: Any) -> Mapping[str, Any]:
-        return Definitions(self.spec).resolve(value)[0]
+        return ReferenceResolver(self.spec).resolve(value)[0]
 
 
 def _parameter(schemas: SchemaReader, raw: Mapping[str, Any]) -> Parameter:

@@ -42,14 +42,14 @@ class SchemaField:
 
 
 @dataclass(frozen=True, eq=False)
-class Definitions:
-    """A specification whose parts can refer to each other."""
+class ReferenceResolver:
+    """Resolves the references (`$ref`) between the parts of a specification."""
 
     spec: Mapping[str, Any]
 
     def resolve(self, value: Any) -> tuple[Mapping[str, Any], tuple[str, ...]]:
         """Follow the references of a value. Return the target and the names of the references. The target is empty if
-        it is missing."""
+        it is missing, or if the references are circular or too many."""
         names: list[str] = []
         while isinstance(value, dict) and isinstance(name := value.get("$ref"), str):
             if name in names or len(names) > _MAX_REFERENCES:
@@ -72,7 +72,7 @@ class Definitions:
 class SchemaReader:
     """Reads the schemas of one operation and counts fields, for the limits."""
 
-    definitions: Definitions
+    resolver: ReferenceResolver
     count: int = 0
     parts: int = 0
     """Number of `allOf` parts merged. Limited, because nested references can grow exponentially."""
@@ -88,11 +88,12 @@ class SchemaReader:
         return found
 
     def field(self, name: str, schema: Any, required: bool, seen: tuple[str, ...] = (), depth: int = 0) -> SchemaField:
-        """Return the field for a schema, with its nested fields."""
+        """Return the field for a schema, with its nested fields. If some are left out, `cut_off_reason` says why. `seen`
+        has the names of the references above the schema, which are not followed again."""
         self.count += 1
         if isinstance(schema, bool):
             return SchemaField(name, "any" if schema else "nothing", required)
-        raw, names = self.definitions.resolve(schema)
+        raw, names = self.resolver.resolve(schema)
         schema_name = as_line(names[-1].rpartition("/")[2] if names else raw.get("title"))
         description = self.words(as_object(schema).get("description") or raw.get("description"))
         deprecated = raw.get("deprecated") is True
@@ -125,7 +126,7 @@ class SchemaReader:
         properties, required = first_items(merged.get("properties")), list(as_list(merged.get("required"))[:MAX_ITEMS])
         for part in parts[:MAX_ITEMS]:
             self.parts += 1
-            part_schema, names = self.definitions.resolve(part)
+            part_schema, names = self.resolver.resolve(part)
             if self.parts > _MAX_PARTS or set(names) & set(seen):
                 continue
             part_schema = self._merge_all_of(part_schema, (*seen, *names), depth + 1)
@@ -148,7 +149,7 @@ class SchemaReader:
         )
         kind = " or ".join(names)
         if "array" in names:
-            item, item_names = self.definitions.resolve(raw.get("items"))
+            item, item_names = self.resolver.resolve(raw.get("items"))
             inside = (
                 item_names[-1].rpartition("/")[2]
                 if item_names
@@ -203,7 +204,7 @@ def _note(raw: Mapping[str, Any]) -> str:
     for key, words in _LIMITS:
         value = raw.get(key)
         if isinstance(value, int | float) and not isinstance(value, bool):
-            if raw.get(_EXCLUSIVE.get(key, "")) is True:  # OpenAPI 3.0 and 2.0
+            if raw.get(_EXCLUSIVE.get(key, "")) is True:  # In OpenAPI 2.0 and 3.0, a flag makes the limit exclusive.
                 words = dict(_LIMITS)[_EXCLUSIVE[key]]
             parts.append((words.removesuffix("s") if value == 1 else words).format(_value_text(value)))
     if pattern := as_line(raw.get("pattern")):

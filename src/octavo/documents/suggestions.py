@@ -237,7 +237,7 @@ class ThreadAnchors:
         self.is_searching = False
         """True while `search` runs in a background thread."""
         self._exact_keys: dict[tuple[str, str], str] = {}
-        self._likely_keys: dict[str, str] = {}
+        self._similar_keys: dict[str, str] = {}
 
     def for_document(self, document: Document, *, is_complete: bool) -> ThreadAnchors:
         """Return the index for `document` and `is_complete`: this index if both are the same, else a new index."""
@@ -265,7 +265,7 @@ class ThreadAnchors:
         return self.by_key(threads) if self.needs_search(threads) else _group(threads, self._found_key)
 
     def needs_search(self, threads: Iterable[Comment]) -> bool:
-        """Return whether `search` must find the blocks of threads, because this takes long."""
+        """Return whether finding the blocks of threads takes long, so that `search` must do it in a background thread."""
         nodes = (each.target.node for each in threads)
         unknown = {(each.id, each.preview or "") for each in nodes if each is not None} - self._exact_keys.keys()
         return len(unknown) * len(self.document.source) > _SEARCHED_AT_ONCE
@@ -317,9 +317,9 @@ class ThreadAnchors:
 
     def _likely_key(self, thread: Comment) -> str:
         text = (thread.target.node.preview or "") if thread.target.node is not None and self.is_complete else ""
-        if text not in self._likely_keys:
-            self._likely_keys[text] = self.most_similar_key(text)
-        return self._likely_keys[text]
+        if text not in self._similar_keys:
+            self._similar_keys[text] = self.most_similar_key(text)
+        return self._similar_keys[text]
 
     def _key_of_first_block_with(self, preview: str) -> str:
         """Return the key of the first block that contains `preview`. A short `preview` must be the whole text of the
@@ -368,7 +368,7 @@ class TwoVersionAnchors:
         """True while `search` runs in a background thread."""
 
     def needs_search(self, threads: Iterable[Comment]) -> bool:
-        """Return whether `search` must find the blocks of threads, because this takes long."""
+        """Return whether finding the blocks of threads takes long, so that `search` must do it in a background thread."""
         return self._new.needs_search(threads)
 
     def search(self, threads: Sequence[Comment]) -> None:

@@ -78,8 +78,8 @@ class _Replacement(NamedTuple):
 
 
 def changed_terms(entries: Iterable[Entry], keys: Collection[str] | None = None) -> tuple[TermChange, ...]:
-    """Return the replaced terms in the order of the page, each once. Beside each term are longer terms, which include
-    the word before or after it. `keys` limits the result to changes of these blocks."""
+    """Return the replaced terms in the order of the page, each once, and longer terms that include the word before or
+    after a replaced term. `keys` limits the result to changes of these blocks."""
     found: dict[tuple[str, str, bool], TermChange] = {}
     for parts, block in _texts(entries, keys, is_wanted=keys is None):
         lines = [parts.words] if isinstance(parts, TextChange) else [line.words for line in parts.lines]
@@ -211,8 +211,8 @@ def _extended(text: str, replacement: _Replacement, start: int, end: int) -> _Re
 
 
 def _with_unit(text: str, replacement: _Replacement, first: int, last: int) -> _Replacement:
-    """Return a replaced number extended by the unit or sign beside it, or a replaced unit extended by its number. Other
-    terms are unchanged."""
+    """Return a replacement extended by a sign before it, by the unit or sign after a number, or by the number before a
+    unit. Other replacements are returned unchanged."""
     if replacement.start > first and text[replacement.start - 1] in _SIGNS:
         return _extended(text, replacement, replacement.start - 1, replacement.end)
     gap = _GAP.match(text, replacement.end, last)
@@ -362,7 +362,7 @@ def visible_text(source: str) -> VisibleText:
                 put(" ", found.start(), found.end())
             case "tag" | "element":
                 put(BARRIER, found.start(), found.start())
-                for start, end in _visible_attributes(found[0]):
+                for start, end in _text_attribute_spans(found[0]):
                     copy(found.start() + start, found.start() + end)
                     put(BARRIER, found.start() + end, found.start() + end)
             case _:
@@ -393,7 +393,7 @@ def _ends_block(masked: str, line_end: int) -> bool:
     return _HEADING.match(line) is not None or line.rstrip().endswith("|") or line.lstrip().startswith("|")
 
 
-def _visible_attributes(tag: str) -> Iterator[tuple[int, int]]:
+def _text_attribute_spans(tag: str) -> Iterator[tuple[int, int]]:
     return (found.span(2) for found in _TEXT_ATTRIBUTE.finditer(tag))
 
 
@@ -446,7 +446,7 @@ def find_matches(change: TermChange, source: str) -> tuple[TermMatch, ...]:
             if term_match is not None:
                 found.setdefault((term_match.start, term_match.end), term_match)
     matches = sorted(found.values(), key=lambda term_match: term_match.start)[:MAX_MATCHES]
-    unsafe = set(_unsafe_matches(source, matches, _structure(source, change), change)) if matches else set()
+    unsafe = set(_unsafe_matches(source, matches, _unchangeable_parts(source, change), change)) if matches else set()
     return tuple(
         replace(term_match, replacement=None) if term_match in unsafe else term_match for term_match in matches
     )
@@ -457,7 +457,7 @@ def _unsafe_matches(
 ) -> Iterator[TermMatch]:
     """Yield the matches whose replacement would change more than words, for example a link, or code, or the kind of a
     block."""
-    if _structure(replace_matches(source, matches), change) == structure:
+    if _unchangeable_parts(replace_matches(source, matches), change) == structure:
         return
     if len(matches) == 1:
         yield matches[0]
@@ -467,7 +467,7 @@ def _unsafe_matches(
     yield from _unsafe_matches(source, matches[middle:], structure, change)
 
 
-def _structure(source: str, change: TermChange) -> object:
+def _unchangeable_parts(source: str, change: TermChange) -> object:
     """Return what a replacement must not change: the kinds of the blocks, the targets of links, and code."""
     page = Block("page", children=parse(source).blocks)
     return [block.kind for block in page.walk()], link_targets(page), [] if change.is_code else code_texts(page)

@@ -359,7 +359,7 @@ class TokenStream:
             if token.type == "footnote_reference_open":
                 open_labels.append(token.meta["label"])
                 if open_labels[-1] in open_labels[:-1]:
-                    # A definition inside another with the same label is dropped. Its text stays in the outer one.
+                    # A definition inside a definition with the same label is dropped. Its text stays in the outer one.
                     continue
                 open_notes.append([])
             elif token.type == "footnote_reference_close":

@@ -79,7 +79,7 @@ def parse_yaml(text: str) -> YamlValue | None:
 
 
 def load_yaml(text: str) -> Any:
-    """Return the value of a YAML text without positions. Raises YamlError."""
+    """Return the value of a YAML text, without the positions that `parse_yaml` adds. Raises YamlError."""
     yaml = _yaml()
     try:
         return yaml.load(text, _core_loader())

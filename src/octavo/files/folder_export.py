@@ -76,12 +76,12 @@ def _page_change(
         return Problem(path, "Skipped a page: the API does not return its text.")
     if not folder.has(path):
         # Octavo reads an entry without a file as an empty page, so an empty page needs none.
-        new = layout.page_file(page.id, markdown)
+        new = layout.page_file_text(page.id, markdown)
         return ExportChange("A", path, new.encode()) if markdown.strip() else None
     text = source.text(Path(path))
     if text is None:  # The page on the server has a hint in place of its text.
         return Problem(path, "Skipped a page: its file cannot be read.")
-    new = layout.page_file(page.id, markdown, normalize(text))
+    new = layout.page_file_text(page.id, markdown, normalize(text))
     if text_digest(text) == text_digest(new):
         return None
     data = folder.data(path)
@@ -118,8 +118,8 @@ def _comparable(entries: list[Entry], layout: FolderLayout, files: Collection[st
     """Return the structure of a table of contents. A page without a file is compared by its title, because its entry in
     the folder has neither ID nor path."""
 
-    def without_source(entry: Entry) -> Entry:
-        children = [without_source(child) for child in entry.children]
+    def comparable_entry(entry: Entry) -> Entry:
+        children = [comparable_entry(child) for child in entry.children]
         if entry.kind == "link":
             return entry
         name = entry.id
@@ -129,7 +129,7 @@ def _comparable(entries: list[Entry], layout: FolderLayout, files: Collection[st
             name = name if entry.path is not None and is_file else f"text:{entry.title}"
         return replace(entry, id=name, target="", children=children)
 
-    return structure_of([without_source(entry) for entry in entries])
+    return structure_of([comparable_entry(entry) for entry in entries])
 
 
 def _set_start(entries: list[Entry], start: str) -> None:

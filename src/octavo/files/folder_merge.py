@@ -122,7 +122,7 @@ class FolderMerge:
         read_ids = {file.id for file in (*self._tracked.values(), *self._deleted_files)}
         for file in self.folder.files.values():
             if file.id and file.id not in read_ids:
-                self._tracked[file.path] = file  # This pull did not read the file.
+                self._tracked[file.path] = file  # Keep a file that this pull did not read.
         self._write()
 
     @property
@@ -170,7 +170,7 @@ class FolderMerge:
         elif not local_changes.are_equal_contents(merged, mine) and (new := write_summary(merged)) != text:
             is_mine = file is None or text_digest(text) != file.base_sha256
             if (edited := local_changes.edited_summary(self.folder, text, mine, merged)) is None:
-                # Without a copy, all lines that are no entries would be lost.
+                # The table of contents is written anew. Keep a copy, because lines that are no entries are lost.
                 self._copies[SUMMARY] = data
             new = edited or new
             self._put(SUMMARY, encode_like(new, data), self.result.merged if is_mine else self.result.edited)
@@ -246,8 +246,8 @@ class FolderMerge:
             )
 
     def _merge_whole(self, wanted: WantedFile) -> None:
-        """Merge a file that cannot be merged by regions. If both sides changed it, the local file stays, and the
-        version of the space is stored as a copy."""
+        """Merge a file that cannot be merged by regions. If both sides changed it, keep the local file, and store the
+        new file of the space as a copy."""
         path, data = wanted.path, self._local_data(wanted)
         base = wanted.before.base_sha256 if wanted.before is not None else ""
         if wanted.kind == "variables":
@@ -495,10 +495,10 @@ class _SpaceFiles:
         if file is not None:
             before = self.folder.base_text(file.base_sha256)
         else:
-            # A file of the last pull at this path is of another page, whose front matter this page must not get.
+            # If the file at this path belongs to another page, do not take over its front matter.
             is_own = path not in self.folder.files
             before = text_of(self.folder.data(path) or b"") if is_own else ""
-        text = self.layout.page_file(page.id, markdown, before) if markdown is not None else before
+        text = self.layout.page_file_text(page.id, markdown, before) if markdown is not None else before
         return WantedFile(path, self.server_paths.get(page.id, path), "page", page.id, text, before=file)
 
     async def _file(self, file: File, tracked: TrackedFile | None, reader: SpaceReader) -> WantedFile | None:

@@ -249,7 +249,7 @@ class LocalFiles:
 
     folder: PulledFolder
     data: dict[str, bytes] = field(default_factory=dict)
-    """Content by path: of files of the last pull, of pages in `SUMMARY.md`, and of files in the assets folder."""
+    """Content by path: of `SUMMARY.md` and its pages, of the files of the last pull, and of the assets."""
     entries: Entries = field(default_factory=list)
     """The table of contents, with IDs. IDs of new pages begin with `NEW_PAGE`."""
     renamed: dict[str, str] = field(default_factory=dict)

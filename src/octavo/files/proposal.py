@@ -63,7 +63,7 @@ class ProposalFailed(Exception):
 
 @dataclass
 class Proposal:
-    """A proposal of a pulled folder, in a new change request or in one that exists."""
+    """A proposal of the changes in a pulled folder, in a new or existing change request."""
 
     folder: PulledFolder
     live: Live
@@ -362,7 +362,8 @@ class _Sender:
         await self._add(UpdatePage(page=name, **fields), size)
 
     def _prepare_text(self, name: str, path: str, markdown: str) -> str:
-        """Return the text of a page with the IDs of the new pages and files that the server has by now."""
+        """Return the text of a page, with IDs in the links to new pages and files that the server has by now. If the
+        server lacks others, keep the text in `_pending`."""
         targets = self.plan.targets
         targets.new_pages = {self.plan.new_pages[new].path: made for new, made in self.ids.items()}
         targets.pending = set()

@@ -84,7 +84,7 @@ _BLANK_LINES = re.compile(r"\n{3,}")
 RewriteUrl = Callable[[str], str]
 """Function that maps a URL in the source to the URL in the Markdown."""
 _ADDED_CELL_LIMIT = 10_000
-"""Maximum number of cells that spans add to the tables of a page."""
+"""Maximum number of cells that `colspan` and `rowspan` add to the tables of a page."""
 PAGE_LIMIT = 100
 """Maximum number of pages that are imported from a website."""
 TIME_LIMIT = 25.0
@@ -182,7 +182,7 @@ def _read_website(url: str, fetcher: Fetcher) -> ImportedFiles:
     started = time.monotonic()
     first = fetcher.fetch(url)
     folder_url = urljoin(first.url, ".")
-    read: dict[str, tuple[FetchedFile, HtmlPage]] = {}
+    read_pages: dict[str, tuple[FetchedFile, HtmlPage]] = {}
     final_urls: dict[str, str] = {}  # after redirects
     waiting = deque([_page_url(first.url)])
     seen_urls = {_page_url(first.url)}
@@ -190,16 +190,16 @@ def _read_website(url: str, fetcher: Fetcher) -> ImportedFiles:
     pages_found = 0
     while waiting:
         address = waiting.popleft()
-        if address in read:
+        if address in read_pages:
             continue
         pages_found += 1
-        if len(read) >= PAGE_LIMIT or time.monotonic() - started > TIME_LIMIT:
+        if len(read_pages) >= PAGE_LIMIT or time.monotonic() - started > TIME_LIMIT:
             continue
         try:
             download = downloads.pop(address, None) or fetcher.fetch(address)
             final_urls[address] = final_url = _page_url(download.url)
             is_html = download.kind in ("text/html", "application/xhtml+xml")
-            if final_url in read or not final_url.startswith(folder_url) or not is_html:
+            if final_url in read_pages or not final_url.startswith(folder_url) or not is_html:
                 pages_found -= 1  # Images and files are not pages.
                 continue
             if _is_too_deep(final_url.removeprefix(folder_url)):
@@ -207,16 +207,16 @@ def _read_website(url: str, fetcher: Fetcher) -> ImportedFiles:
             page = read_html(_html_text(download))
         except (FetchFailure, ConversionFailure):
             continue
-        read[final_url] = (download, page)
+        read_pages[final_url] = (download, page)
         for link in page.links:
             linked_url = _page_url(_join_url(page.base_url(download.url), link))
             if linked_url.startswith(folder_url) and linked_url not in seen_urls:
                 seen_urls.add(linked_url)
                 waiting.append(linked_url)
-    paths = _file_paths(folder_url, list(read))
+    paths = _file_paths(folder_url, list(read_pages))
     targets = paths | {address: paths[final] for address, final in final_urls.items() if final in paths}
     imported = ImportedFiles(pages_found=pages_found)
-    for address, (download, page) in read.items():
+    for address, (download, page) in read_pages.items():
         with suppress(ConversionFailure):
             imported.add(paths[address], page.markdown(_link_rewriter(page.base_url(download.url), targets)))
     if not imported.pages_read:

@@ -240,7 +240,7 @@ class _OpenedSpace:
         if path is None or page["type"] != "document" or not self.folder.has_file(Path(path)):
             return False
         text = normalize(self.folder.text(Path(path)) or "")
-        return normalize(self.layout.page_file(page["id"], page_text(world, page), text)) == text
+        return normalize(self.layout.page_file_text(page["id"], page_text(world, page), text)) == text
 
 
 @dataclass

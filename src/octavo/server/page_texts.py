@@ -37,7 +37,7 @@ _LENGTH_LIMIT = 1 << 20
 _COST_OF_INCLUDE = 256
 """Number of characters that each include costs in addition to its text."""
 _DEFAULT_FOLDER = ".gitbook/includes"
-"""Folder of reusable content in a repository. Without a file of its own, content has links relative to this folder."""
+"""Folder of reusable content in a repository. Links in reusable content without a file are relative to this folder."""
 _ABSOLUTE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/#]")
 
 

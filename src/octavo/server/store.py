@@ -230,8 +230,8 @@ class Store:
         return (document for _, document in self.items(collection, status=status))
 
     def items(self, collection: str, *, newest_first: bool = False, status: str = "") -> Iterator[tuple[int, Json]]:
-        """Yield the position and the document for each document of a collection, in order of creation. Positions never
-        change, so cursors contain them."""
+        """Yield the position and the document for each document of a collection, in order of creation or newest first.
+        Positions never change, so cursors contain them."""
         values, which = [collection], "collection = ?"
         if status:
             values, which = [collection, status], f"{which} AND json_extract(body, '$.status') = ?"

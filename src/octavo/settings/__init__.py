@@ -97,8 +97,8 @@ class Settings:
     problems: tuple[str, ...] = ()
     """A sentence for each invalid setting."""
     location: Callable[..., str] = field(default=lambda *names: ".".join(names), compare=False, repr=False)
-    """Return where a setting is set, for the start of a message: its environment variable, or its file, line and name.
-    The arguments are the setting and the names below it."""
+    """Returns where a setting is set, as the start of a message: its environment variable, or its file, line and name.
+    The arguments are the name of the setting, and the names below it in its section."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def read_each(environ: Mapping[str, str]) -> tuple[Settings, Mapping[str, SetVal
         editor=values.get(table.EDITOR, ()),
         quick_replies=values.get(table.QUICK_REPLIES, ()),
         ca_file=values.get(table.CA_FILE, None),
-        has_light_background=_is_light(environ),
+        has_light_background=_has_light_background(environ),
         inbox_filters=values.get(table.INBOX, ()),
         keys=values.get(table.KEYS, {}),
         linters=values.get(table.LINTERS, ()),
@@ -251,7 +251,7 @@ class _Values:
         self.problems.append(f"{self.location(*names)} {why}")
 
 
-def _is_light(environ: Mapping[str, str]) -> bool:
+def _has_light_background(environ: Mapping[str, str]) -> bool:
     """Return whether the background in COLORFGBG is white or light gray."""
     return environ.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15")
 

@@ -122,8 +122,8 @@ def _lines_of(text: str) -> list[str]:
 
 
 def _join_checked(lines: list[str], text: str, expected: Mapping[str, Any]) -> str:
-    """Return the changed lines as one text with the line ends of `text`. Raises ValueError if the text does not have the
-    `expected` values."""
+    """Return the changed lines as one text with the line ends of `text`. Raises ValueError if the result does not have
+    the `expected` values."""
     changed = ("\r\n" if "\r\n" in text else "\n").join(lines)
     if parse_toml(changed) != expected:
         raise ValueError("the file is too complex for this command")

@@ -37,8 +37,8 @@ LINTER_PLACEHOLDERS = ("{file}", "{path}", "{folder}", "{output}")
 _MAX_LINTERS = 20
 _MAX_ARGUMENTS, _MAX_LENGTH = 50, 1000
 _MASKED_BY_DEFAULT = ("vale", "lines", "checkstyle")
-"""Formats of linters for prose. Without the setting `mask`, these linters get spaces in place of tags. Other linters get
-the tags, because linters for Markdown would report the spaces."""
+"""Formats of linters that get spaces in place of tags without the setting `mask`, because they check prose. Linters for
+Markdown would report these spaces."""
 _LINTER_FIELDS = ("name", "command", "format", "columns", "folder", "mask", "spaces", "auto", "env", "blocks")
 _SECRETS = re.compile(r"OCTAVO_", re.IGNORECASE)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")

@@ -114,7 +114,7 @@ async def test_n_goes_through_conflicts_to_next_page() -> None:
         await pilot.press("N")
         assert app.pane.selected_conflict is not None
         assert app.pane.selected_conflict.name == app.names[-2]
-        assert app.pane.facts == f"conflict {len(seen) - 1} of {len(seen)}"
+        assert app.pane.status_text == f"conflict {len(seen) - 1} of {len(seen)}"
 
 
 async def test_page_opens_at_unresolved_conflict() -> None:

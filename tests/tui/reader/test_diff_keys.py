@@ -50,13 +50,13 @@ async def test_changes_are_counted_from_first() -> None:
     async with app.run_test(size=(80, 30)) as pilot:
         app.pane.show(compare(OLD, NEW), key="p")
         await pilot.pause()
-        assert app.pane.facts == "change 1 of 5"
+        assert app.pane.status_text == "change 1 of 5"
         await pilot.press("n")
-        assert app.pane.facts == "change 2 of 5"
+        assert app.pane.status_text == "change 2 of 5"
         app.pane.show(compare("a", "a\n\nb"), key="q")
-        assert app.pane.facts == "change 1 of 1"
+        assert app.pane.status_text == "change 1 of 1"
         await pilot.press("g")
-        assert app.pane.facts == "1 change"
+        assert app.pane.status_text == "1 change"
 
 
 async def test_enter_opens_thread_of_changed_block_before_its_link() -> None:

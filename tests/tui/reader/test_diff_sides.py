@@ -124,7 +124,7 @@ async def test_split_layout_stays_where_terminal_is_wide() -> None:
         app.pane.show(compare(BEFORE, AFTER), key="p")
         await pilot.press("n", "n", "vertical_line")
         assert any("three" in row and "four" in row for row in screen(app.pane).split("\n"))
-        assert "split" in app.pane.facts
+        assert "split" in app.pane.status_text
         app.pane.show(compare("one word\n", "one more word\n"), key="q")
         await pilot.pause()
         assert any("one word" in row and "one more word" in row for row in screen(app.pane).split("\n"))
@@ -140,10 +140,10 @@ async def test_narrow_terminal_explains_width_of_split_layout() -> None:
         assert app.explained == ["The split view needs 140 columns. This terminal has only 120."]
         await pilot.resize_terminal(160, 30)
         await pilot.press("vertical_line")
-        assert "split" in app.pane.facts
+        assert "split" in app.pane.status_text
         await pilot.resize_terminal(100, 30)
         await pilot.pause()
-        assert "split" not in app.pane.facts
+        assert "split" not in app.pane.status_text
 
 
 @pytest.mark.parametrize("split", [False, True])
@@ -200,7 +200,7 @@ async def test_rewritten_page_shows_new_then_old_then_changes() -> None:
         await pilot.press("vertical_line")
         assert "− The old way number 3" in screen(app.pane)
         await pilot.press("vertical_line")
-        assert "new version" in app.pane.facts
+        assert "new version" in app.pane.status_text
 
 
 async def test_failed_load_clears_diff_of_other_page() -> None:

@@ -166,7 +166,7 @@ async def test_next_and_previous_change_are_selected_and_counted() -> None:
             await pilot.press("n")
             seen.append(app.pane.navigation.position_text)
         assert seen == [f"change {number} of 9" for number in range(1, 10)]
-        assert app.pane.facts == "change 9 of 9"
+        assert app.pane.status_text == "change 9 of 9"
         await pilot.press("N")
         assert app.pane.navigation.position_text == "change 8 of 9"
 

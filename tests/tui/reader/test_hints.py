@@ -6,7 +6,7 @@ import pytest
 from rich.style import Style
 
 from octavo.documents.source_reader import parse
-from octavo.tui.reader.block_cursor import label_position, labels
+from octavo.tui.reader.block_cursor import labels, place_label
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
@@ -132,7 +132,7 @@ async def test_scrolling_removes_hints() -> None:
 )
 def test_hint_has_blanks_around_it_and_covers_little(text: str, link: str, label: str, shown: str) -> None:
     start = text.index(link)
-    at, chip = label_position([char == " " for char in text], start, start + len(link), label)
+    at, chip = place_label([char == " " for char in text], start, start + len(link), label)
     assert text[:at] + chip + text[at + len(chip) :] == shown
 
 

@@ -351,5 +351,5 @@ async def test_many_conflicts_are_numbered_in_linear_time() -> None:
         many = tuple(replace(one, name=_CountingName(number), key=f"{number} 1") for number in range(1000))
         app.pane.show(many, {}, key="p", sides=("main", "#1"))
         await pilot.press("G", "n", "g")
-        assert app.pane.facts == "conflict 1 of 1000"
+        assert app.pane.status_text == "conflict 1 of 1000"
         assert _CountingName.hash_count < 10_000

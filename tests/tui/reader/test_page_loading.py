@@ -86,7 +86,7 @@ async def test_long_page_has_exact_heights_and_keeps_few_lines(times: int, keeps
         while app.pane.loader.is_loading:
             await pilot.pause()
         assert app.pane.viewport.virtual_lines.estimated_count == 0
-        kept = len(app.pane.viewport.virtual_lines.kept)
+        kept = len(app.pane.viewport.virtual_lines.kept_lines)
         assert kept == len(app.pane.viewport.virtual_lines) if keeps_all else kept < 100
         before = app.pane.viewport.virtual_lines.total
         assert (

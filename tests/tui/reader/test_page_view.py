@@ -219,7 +219,7 @@ async def test_scrolling_down_and_up_shows_same_rows() -> None:
         assert screen(app.pane) == first
         await pilot.press("G")
         assert "Paragraph 199" in screen(app.pane)
-        assert app.pane.facts == "100% read"
+        assert app.pane.status_text == "100% read"
         await pilot.press("g")
         assert screen(app.pane).strip().startswith("Long")
 

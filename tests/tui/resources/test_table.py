@@ -95,7 +95,7 @@ def test_filter_searches_hidden_columns(state: StateDb) -> None:
 
 def test_filter_searches_the_text_that_a_cell_shows() -> None:
     problem = next(each for each in REDIRECTS.columns if each.title == "PROBLEM")
-    broken = MarkedRedirect.model_construct(id="r1", end="dead end")
+    broken = MarkedRedirect.model_construct(id="r1", problem="dead end")
     assert problem.search_text(broken, str) == "✗ missing target"
 
 

@@ -51,7 +51,7 @@ def fact(known: Checks, label: str) -> Fact:
 async def test_merge_checks_name_broken_links(live: Live, editor: SpaceEditor) -> None:
     known = await checks_of(live, editor, DeletePage(page=await editor.id("Beta")))
     assert fact(known, "links") == Fact("care", "links", "1 link would break: Home → beta.md")
-    assert known.deleted == ("Beta",)
+    assert known.deleted_titles == ("Beta",)
 
 
 async def test_merge_checks_name_new_images_without_alternative_text(live: Live, editor: SpaceEditor) -> None:
@@ -139,7 +139,7 @@ async def test_conflict_markers_of_an_update_are_shown(live: Live, editor: Space
     await editor.publish(update(beta, "# Beta\n\nHere.\n"))
     await editor.ask(change_requests.UpdateFromMain(at=at))
     known = await run_all_checks(live, at)
-    assert known.with_markers == ("Beta",)
+    assert known.titles_with_new_markers == ("Beta",)
     expected = "Beta still has conflict markers · press esc, then R to resolve the conflicts"
     assert fact(known, "markers") == Fact("bad", "markers", expected)
     assert fact(known, "conflicts").text == "none"

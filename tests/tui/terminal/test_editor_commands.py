@@ -5,7 +5,7 @@ import pytest
 from octavo.documents.blocks import Block
 from octavo.documents.source_reader import parse
 from octavo.tui.editing.page_edit import block_line
-from octavo.tui.terminal.external_editor import at_line
+from octavo.tui.terminal.external_editor import command_at_line
 
 
 @pytest.mark.parametrize(
@@ -34,8 +34,8 @@ from octavo.tui.terminal.external_editor import at_line
     ],
 )
 def test_each_editor_gets_the_line_in_its_syntax(program: str, command: str) -> None:
-    assert at_line(program.split(), "page.md", 12) == command.split()
-    assert at_line(program.split(), "page.md", 1) == [*program.split(), "page.md"]
+    assert command_at_line(program.split(), "page.md", 12) == command.split()
+    assert command_at_line(program.split(), "page.md", 1) == [*program.split(), "page.md"]
 
 
 PAGE = """---

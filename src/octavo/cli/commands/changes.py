@@ -312,7 +312,7 @@ def _why_not_merged(checks: Checks, allowed: Sequence[str], name: str) -> str:
     for each in check_rows(checks):
         if each["status"] == "bad" and each["name"] not in allowed:
             return f"{each['text']}. To merge anyway, use --allow {each['name']}"
-    if checks.deleted and "deleted" not in allowed and (typed := _why_number_required(checks)):
+    if checks.deleted_titles and "deleted" not in allowed and (typed := _why_number_required(checks)):
         return f"{typed[:1].lower()}{typed[1:]}. To merge anyway, use --allow deleted"
     return ""
 

@@ -229,7 +229,7 @@ def _import(options: argparse.Namespace) -> int:
     notes = read_notes(content, name) if is_jsonl else []
     reports = () if is_jsonl else read_report_file(content, options.format, name)
 
-    async def work(session: Session) -> int:
+    async def import_notes(session: Session) -> int:
         importing = NoteImport(session, await References(session, options).target(options.ref))
         found = ReportNotes(tuple(notes))
         if not is_jsonl:
@@ -239,7 +239,7 @@ def _import(options: argparse.Namespace) -> int:
         _print_result(options, found, result)
         return BLOCKED if result.not_placed or result.over_limit_count else 0
 
-    return run_connected(options, work, action="propose the notes")
+    return run_connected(options, import_notes, action="propose the notes")
 
 
 def _print_result(options: argparse.Namespace, found: ReportNotes, result: ImportResult) -> None:

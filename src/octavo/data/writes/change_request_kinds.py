@@ -320,7 +320,8 @@ async def _equals(send: Send, op: content.Edit, change: UpdatePage, page: Page, 
 
 
 def _canonical(value: str | bool | None) -> str:
-    """Return a setting of a page in one spelling: an emoji as its code points, and single spaces only."""
+    """Return a setting of a page in a form to compare: a text with single spaces, and an emoji as its code points. Empty
+    for None and False."""
     if not isinstance(value, str):
         return str(value or "")
     code = "-".join(f"{ord(char):x}" for char in value) if value and ord(value[0]) > 0x2000 else value

@@ -53,8 +53,10 @@ async def _send_checked(
     on_search: Callable[[], object],
 ) -> SendResult[MergeResult]:
     name = f"#{checked.change_request.number}"
-    failed, missing = f"Could not {verb} {name}", f"the server has not {verb}d {name}"
-    return await send_direct(live, op, checked.basis, failed=failed, missing=missing, on_search=on_search)
+    failure_prefix, missing = f"Could not {verb} {name}", f"the server has not {verb}d {name}"
+    return await send_direct(
+        live, op, checked.basis, failure_prefix=failure_prefix, missing=missing, on_search=on_search
+    )
 
 
 async def review(
@@ -76,8 +78,10 @@ async def review(
         return SendResult("refused", _ALREADY_SENDING)
     body = {"comment": Markdown(markdown=comment)} if comment else {}
     op = reviews.Submit(at=at, status=status, **body)
-    failed, missing = f"Could not {action}", "the server does not show your review"
-    sent = await send_direct(live, op, Basis(revision=expected_revision), failed=failed, missing=missing)
+    failure_prefix, missing = f"Could not {action}", "the server does not show your review"
+    sent = await send_direct(
+        live, op, Basis(revision=expected_revision), failure_prefix=failure_prefix, missing=missing
+    )
     reviewed = sent.result.revision if sent.result is not None else None
     if sent.kind == "done" and expected_revision and reviewed and reviewed != expected_revision:
         return SendResult(
@@ -125,8 +129,8 @@ async def withdraw_review_by_request(live: Live, at: ChangeRequestRef, given: Re
     """
     me = given.reviewer.id
     op, basis = reviews.Request(at=at, users=(me,)), Basis(review=given.id)
-    failed, missing = "Could not withdraw your review", "the server still shows your review"
-    sent = await send_direct(live, op, basis, failed=failed, missing=missing)
+    failure_prefix, missing = "Could not withdraw your review", "the server still shows your review"
+    sent = await send_direct(live, op, basis, failure_prefix=failure_prefix, missing=missing)
     if sent.kind != "done":
         return SendResult(sent.kind, sent.message, error=sent.error)
     if given.requested_by is None and sent.message == "":
@@ -141,8 +145,11 @@ async def withdraw_review_by_request(live: Live, at: ChangeRequestRef, given: Re
 async def create(live: Live, at: SpaceRef, subject: str) -> SendResult[ChangeRequest]:
     """Create a draft change request with this subject."""
     op = change_requests.Create(at=at, subject=subject)
-    failed, missing = "Could not create the change request", "the server does not show the new draft change request"
-    return await send_direct(live, op, failed=failed, missing=missing)
+    failure_prefix, missing = (
+        "Could not create the change request",
+        "the server does not show the new draft change request",
+    )
+    return await send_direct(live, op, failure_prefix=failure_prefix, missing=missing)
 
 
 NO_DRAFTS = (
@@ -156,8 +163,8 @@ async def toggle_draft(live: Live, at: ChangeRequestRef, seen: ChangeRequest) ->
     status: Literal["open", "draft"] = "open" if seen.status == "draft" else "draft"
     op, unchanged = change_requests.Update(at=at, status=status), f"#{seen.number} is still {status_name(seen.status)}"
     verb, preposition = ("mark", "as") if status == "open" else ("convert", "to")
-    failed = f"Could not {verb} #{seen.number} {preposition} {status_name(status)}"
-    sent = await send_direct(live, op, Basis(status=seen.status), failed=failed, missing=unchanged)
+    failure_prefix = f"Could not {verb} #{seen.number} {preposition} {status_name(status)}"
+    sent = await send_direct(live, op, Basis(status=seen.status), failure_prefix=failure_prefix, missing=unchanged)
     if sent.kind == "changed":
         live.refresh_affected(op)  # The shown status is outdated.
     refusal = sent.refusal
@@ -176,5 +183,5 @@ async def request_reviews(live: Live, at: ChangeRequestRef, people: Sequence[str
     """Request reviews from `people`. If some of these reviews are already requested, nothing is sent and the kind of
     the result is `changed`. The reason is that a second request makes an existing review outdated."""
     op = reviews.Request(at=at, users=tuple(people))
-    failed, missing = "Could not request the reviews", "the server does not show the review request"
-    return await send_direct(live, op, failed=failed, missing=missing)
+    failure_prefix, missing = "Could not request the reviews", "the server does not show the review request"
+    return await send_direct(live, op, failure_prefix=failure_prefix, missing=missing)

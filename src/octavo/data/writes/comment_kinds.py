@@ -69,8 +69,8 @@ async def _search_for_reply(send: Send, attempt: Attempt[CreateReply]) -> Alread
 
 
 async def _check_edit(send: Send, attempt: Attempt[Update] | Attempt[UpdateReply]) -> Check:
-    """In a repeated attempt, also compare the signs of a change by others (`_signs_of_change`) with those before the
-    first attempt."""
+    """Check an edit before it is sent. In a repeated attempt, it is also a change by others if `_signs_of_change` differ
+    from those before the first attempt."""
     op, now = attempt.op, await _fetch_current(send, attempt.op)
     if is_applied(attempt, now):
         return AlreadyDone()

@@ -63,7 +63,9 @@ async def edit(
     """
     op = content.Edit(at=at, changes=tuple(changes), compat=False)
     missing, basis = "the server does not show the edit", Basis(revision=expected)
-    sent: SendResult[Any] = await send_direct(live, op, basis, failed="", missing=missing, later_writes=later_writes)
+    sent: SendResult[Any] = await send_direct(
+        live, op, basis, failure_prefix="", missing=missing, later_writes=later_writes
+    )
     if sent.kind == "done":
         found = sent.result if isinstance(sent.result, FoundEdit) else None
         head, created = (found.head, found.created) if found is not None else (_head_in(sent.result), None)
@@ -266,8 +268,8 @@ async def restore_pages(
 
 
 async def _edit_instead_of_revert(live: Live, at: ChangeRequestRef, head: str, change: ContentEdit) -> ContentEdit:
-    """Return the edit that `restore_pages` sends in place of `change` if the server cannot revert pages. Raises
-    ApiError, _CannotRestore."""
+    """Return the edit that `restore_pages` sends in place of `change` if the server cannot revert pages. Edits other than
+    RevertPage are returned unchanged. Raises ApiError, _CannotRestore."""
     if not isinstance(change, RevertPage) or change.revision is None:
         return change
     earlier_revision = await live.cached_or_fetch(content.Get(at=at.revision_ref(change.revision)))

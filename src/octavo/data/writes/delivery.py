@@ -90,8 +90,8 @@ class Account:
 
 
 class OutboxDelivery:
-    """Delivers outbox entries. Deliveries to different places (spaces and change requests) run at the same time. All
-    methods raise NotSaved."""
+    """Delivers outbox entries. Entries of different places (spaces and change requests) may be delivered at the same
+    time. All methods raise NotSaved."""
 
     def __init__(
         self,
@@ -309,7 +309,7 @@ class _ThreadLists:
         threads = self._lists[entry.at][1]
 
         async def send(op: Operation[T]) -> T:
-            # Use each loaded thread only once, because the write after it changes the thread.
+            # Use each loaded thread only once, because the write that is checked with it changes the thread.
             is_thread = SPECS[type(op)].name == "comments.Get"
             thread: Any = threads.pop(getattr(op, "comment_id", ""), None) if is_thread else None
             return thread if thread is not None else await self._send(op)

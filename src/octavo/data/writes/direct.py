@@ -93,7 +93,7 @@ def unfinished_writes(state: StateDb) -> tuple[UnfinishedWrite, ...]:
 
 
 def _is_unfinished(state: StateDb, write: UnfinishedWrite) -> bool:
-    """Return whether the lock of a write is still stored. Then no instance has finished the write."""
+    """Return whether no instance has finished a write: its lock is still stored."""
     return (write.lock_name, write.began_at) in {
         (other.lock_name, other.began_at) for other in unfinished_writes(state)
     }
@@ -158,7 +158,7 @@ async def send_direct(
     op: Operation[T],
     basis: Basis | None = None,
     *,
-    failed: str,
+    failure_prefix: str,
     missing: str,
     kind: WriteKind[Any] | None = None,
     later_writes: Sequence[NewWrite] = (),
@@ -169,13 +169,13 @@ async def send_direct(
     If this or another instance is already sending the same write, send nothing and search for its result. When the write
     is done, add `later_writes` to the outbox. If Octavo is killed before, `finish_unfinished` adds them.
 
-    `failed` is the beginning of an error message, such as “Could not merge #7”, or empty. `missing` describes the state without the
-    write, such as “the server has not merged #7”. `kind` is by default the row of `op` in the table of store.py.
-    `on_search` is called before a search, which may take a minute.
+    `failure_prefix` is the beginning of an error message, such as “Could not merge #7”, or empty. `missing` describes
+    the state without the write, such as “the server has not merged #7”. `kind` is by default the row of `op` in the
+    table of store.py. `on_search` is called before a search, which may take a minute.
     """
     row, state, me = kind or kind_of(op), live.outbox.state, live.outbox.me
     attempt = Attempt(op, basis or Basis(), me=me.id if me is not None else None, other_created_ids=created_ids(state))
-    write = _DirectWrite(live, row, row.lock_name(op, attempt.basis), failed, missing, on_search)
+    write = _DirectWrite(live, row, row.lock_name(op, attempt.basis), failure_prefix, missing, on_search)
     try:
         async with lock_write(state, write.lock_name, attempt, later_writes) as has_lock:
             if not has_lock:
@@ -184,7 +184,7 @@ async def send_direct(
             if sent.kind == "done" and later_writes:
                 sent = await _add_later_writes(live, write.lock_name, sent, later_writes)
     except NotSaved as error:
-        return SendResult("refused", _failure(failed, error))
+        return SendResult("refused", _failure(failure_prefix, error))
     if sent.kind in ("done", "unknown"):
         live.refresh_affected(op)
     return sent
@@ -200,8 +200,8 @@ async def _add_later_writes(
         return replace(sent, message=f"Could not {later_writes[0].action}: {error}")
 
 
-def _failure(failed: str, cause: object) -> str:
-    return f"{failed}: {cause}" if failed else str(cause)
+def _failure(failure_prefix: str, cause: object) -> str:
+    return f"{failure_prefix}: {cause}" if failure_prefix else str(cause)
 
 
 class _DirectWrite(NamedTuple):
@@ -210,7 +210,7 @@ class _DirectWrite(NamedTuple):
     live: Live
     kind: WriteKind[Any]
     lock_name: str
-    failed: str
+    failure_prefix: str
     missing: str
     on_search: Callable[[], object]
 
@@ -220,12 +220,12 @@ class _DirectWrite(NamedTuple):
         try:
             check = await self.kind.check(send, attempt)
         except ApiError as error:
-            return SendResult("refused", _failure(self.failed, error), error=error)
+            return SendResult("refused", _failure(self.failure_prefix, error), error=error)
         match check:
             case AlreadyDone():
                 return SendResult("done", check.remark, check.result)
             case Changed():
-                message = check.message if self.failed else f"{check.reason}."
+                message = check.message if self.failure_prefix else f"{check.reason}."
                 return SendResult("changed", message, revision=check.new_revision)
         attempt = replace(attempt, baseline=check.baseline, newest_at=check.newest_at)
         await self._store(attempt, later_writes)
@@ -237,12 +237,12 @@ class _DirectWrite(NamedTuple):
             if found.kind == "done":
                 return found
             error.outcome = Outcome.REFUSED  # Octavo has searched for the change, so it was not made.
-            return SendResult("refused", _failure(self.failed, error), error=error)
+            return SendResult("refused", _failure(self.failure_prefix, error), error=error)
         except ApiError as error:
             if classify_failure(error, was_sent=True) == "unknown":
                 self.on_search()
                 return await self._search_result(attempt, cause_of(error), sent_at)
-            return SendResult("refused", _failure(self.failed, error), error=error)
+            return SendResult("refused", _failure(self.failure_prefix, error), error=error)
 
     async def follow(self, attempt: Attempt[Any]) -> SendResult[Any]:
         """Search for the result of an equal write that has the lock. Its stored attempt has the baseline, which tells
@@ -268,7 +268,7 @@ class _DirectWrite(NamedTuple):
         # If the last search failed too, Octavo does not know what the server has.
         seen = f"Could not check the result: {found.message}" if found.message else f"After one minute, {self.missing}."
         advice = "Octavo did not retry. Check the current state, then try again."
-        return SendResult("unknown", _failure(self.failed, f"{cause} {seen} {advice}"))
+        return SendResult("unknown", _failure(self.failure_prefix, f"{cause} {seen} {advice}"))
 
     async def _store(self, attempt: Attempt[Any], later_writes: Sequence[NewWrite]) -> None:
         state = self.live.outbox.state
@@ -278,20 +278,20 @@ class _DirectWrite(NamedTuple):
 
 
 async def send_unchecked(
-    live: Live, op: Operation[Any], failed: str, *edits: tuple[Operation[Any], Callable[[Any], Any]]
+    live: Live, op: Operation[Any], failure_prefix: str, *edits: tuple[Operation[Any], Callable[[Any], Any]]
 ) -> SendResult[Any]:
     """Send a write whose kind is not in the table of store.py. Octavo does not check its target before, and does not
     search for the write if its response is lost.
 
-    `failed` is the beginning of an error message. `edits` are optimistic updates, as in `Live.write`. The `result` is
-    True if the response is empty.
+    `failure_prefix` is the beginning of an error message. `edits` are optimistic updates, as in `Live.write`. The
+    `result` is True if the response is empty.
     """
     try:
         response = await live.write(op, *edits)
     except ApiError as error:
         if classify_failure(error, was_sent=True) == "unknown":
-            return SendResult("unknown", f"{failed}: {cause_of(error)} {MAY_BE_DONE}")
-        return SendResult("refused", f"{failed}: {error}", error=error)
+            return SendResult("unknown", f"{failure_prefix}: {cause_of(error)} {MAY_BE_DONE}")
+        return SendResult("refused", f"{failure_prefix}: {error}", error=error)
     return SendResult("done", result=True if response is None else response)
 
 

@@ -206,7 +206,7 @@ def no_undo(reason: str) -> Callable[[Operation[Any], Basis], str]:
 _NO_UNDO = no_undo("")
 
 
-def _path(op: Operation[Any], basis: Basis) -> str:
+def _default_lock_name(op: Operation[Any], basis: Basis) -> str:
     return f"{SPECS[type(op)].method.lower()} {url_path(op)}"
 
 
@@ -226,7 +226,7 @@ class WriteKind(Generic[W]):
     durable writes."""
     is_durable: bool = False
     """True if the write can wait in the outbox."""
-    lock_name: Callable[[W, Basis], str] = _path
+    lock_name: Callable[[W, Basis], str] = _default_lock_name
     """Returns the name of the lock of a direct write. Writes with the same name are never sent at the same time."""
 
 
@@ -326,8 +326,8 @@ class OutboxEntry:
     """Earliest time to send a queued write, or to search for an unknown write. None if Octavo no longer searches."""
     started_at: datetime | None = None
     may_arrive_until: datetime | None = None
-    """Time until which the server may still act on an unknown write. None after a later search has not found the
-    write."""
+    """Time until which the server may still act on a write whose response was lost. None before the loss, and after
+    `mark_not_found`."""
     tries: int = 0
     failed_searches: int = 0
     """Number of searches after `may_arrive_until` that did not find the write, or that the server refused. `retry` sets it
@@ -444,7 +444,7 @@ def restart_undo_delay(entry: OutboxEntry, now: datetime) -> OutboxEntry:
     may be longer, at most `LONGEST_UNDO`."""
     entry = _require_state(entry, "held")
     delay = entry.held_until - entry.requested_at if entry.held_until is not None else timedelta()
-    # The second restart of an entry would add the time since `requested_at`.
+    # Limited, because from the second restart on, `delay` also contains the time since `requested_at`.
     return replace(entry, held_until=now + min(delay, _LONGEST_UNDO))
 
 
@@ -569,7 +569,7 @@ def retry(entry: OutboxEntry, now: datetime) -> OutboxEntry:
     searches = min(entry.failed_searches, 1 if entry.facts.creates else 0)
     entry = replace(entry, requested_at=now, failed_searches=searches, own_failures=0)
     if entry.state == "unknown" and not entry.needs_user:
-        # The server may still process the write. A search now that finds nothing would prove nothing.
+        # Do not search earlier: while the server may still process the write, finding nothing would prove nothing.
         return replace(entry, due_at=max(now, entry.due_at or now))
     return replace(entry, state="queued", held_until=None, due_at=now, reason="")
 

@@ -149,7 +149,7 @@ class Outbox:
     @property
     def is_sending(self) -> bool:
         """Return whether an entry is being sent, or can be sent now."""
-        return any(self._is_moving(entry) for entry in self.entries)
+        return any(self._is_sending_or_due(entry) for entry in self.entries)
 
     @property
     def me(self) -> User | None:
@@ -410,7 +410,7 @@ class Outbox:
             with suppress(NotSaved):
                 await self._entries.step_all(held, partial(machine.release, now=self._now()))
 
-    def _is_moving(self, entry: OutboxEntry) -> bool:
+    def _is_sending_or_due(self, entry: OutboxEntry) -> bool:
         if self._read_only or not self._account.may_send(entry):
             return False
         is_due = entry.due_at is None or entry.due_at <= self._now()
@@ -538,8 +538,8 @@ def _unsent_groups(entries: Sequence[OutboxEntry]) -> list[WriteGroup]:
 
 
 def _is_in(group: WriteGroup, entry: OutboxEntry | None) -> bool:
-    """Return whether `entry` still belongs to `group`. An undo in another instance may have removed the entry from its
-    review. True for None, which means that the entry is not stored any more."""
+    """Return whether `entry` still belongs to `group`. False if an undo in another instance has removed it from its
+    review. True for None: an entry that is not stored any more may be done."""
     return entry is None or group.review in ("", entry.review)
 
 

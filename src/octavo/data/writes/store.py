@@ -199,7 +199,7 @@ def _find_entry(db: sqlite3.Connection, entry_id: str) -> OutboxEntry | None:
 
 
 def once_group(fact: Any, now: datetime) -> str | None:
-    """Return the id in a fact that `_remember_once` has stored. None if `fact` is none, or older than `ONCE_LIFETIME`."""
+    """Return the id in a fact that `_remember_once` has stored. None for other facts, and after `ONCE_LIFETIME`."""
     try:
         return str(fact["group"]) if now - datetime.fromisoformat(str(fact["at"])) < ONCE_LIFETIME else None
     except (KeyError, TypeError, ValueError):
@@ -207,7 +207,7 @@ def once_group(fact: Any, now: datetime) -> str | None:
 
 
 def _is_used(db: sqlite3.Connection, namespace: str, key: str, now: datetime) -> bool:
-    """Return whether a command with `--once` has used this key. Another process may have done so since this one looked."""
+    """Return whether a command with `--once` has used this key, in this process or another."""
     return key.startswith(ONCE) and once_group(read_fact(db, namespace, key), now) is not None
 
 
@@ -361,7 +361,7 @@ class OutboxEntries:
     async def remove(
         self, entry_ids: Sequence[str], extra: ExtraWork, may_remove: Callable[[OutboxEntry], bool]
     ) -> tuple[OutboxEntry, ...]:
-        """Delete the stored entries for which `may_remove` returns True, and return them."""
+        """Delete the entries of `entry_ids` for which `may_remove` returns True, and return them."""
 
         def work(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
             entries = (_find_entry(db, entry_id) for entry_id in entry_ids)

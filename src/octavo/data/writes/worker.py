@@ -47,8 +47,8 @@ class OutboxWorker:
                     self._remove_ended()
                     wait = await self._begin_steps()
                 except NotSaved:
-                    # A running step may have failed to store its result. So release the lock, and take over the entries
-                    # again as after a crash. `StateDb.save_error` has the reason.
+                    # A running step may have failed to store its result (see `StateDb.save_error`). So release the lock,
+                    # and take over the entries again as after a crash.
                     await self._wait_for_running()
                     self.release_lock()
                     wait = POLL_SECONDS

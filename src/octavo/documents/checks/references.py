@@ -74,7 +74,7 @@ class ReferenceCheck:
     """Paths of the files and folders outside the root of the pages, such as `../LICENSE`. Links to other parent folders
     are not checked."""
     page_paths: Collection[str] | None = None
-    """Paths of all pages, for suggestions. None if `pages` has all of them."""
+    """Paths of all pages, from which a similar one is suggested for a missing page. None if `pages` has all of them."""
     _anchors: dict[str, list[PageAnchors]] = field(default_factory=dict, compare=False, repr=False)
 
     def findings(self, page: CheckedPage) -> Iterator[Finding]:
@@ -193,7 +193,7 @@ class ReferenceCheck:
             rule = "file"
         url, _, anchor = reference.target.partition("#")
         if posixpath.normpath(posixpath.join(posixpath.dirname(page.path), url)) in (self.index.files or ()):
-            return None  # Files exported from the platform can have names with percent signs.
+            return None  # The undecoded URL is a file: names of exported files can have percent signs.
         page_paths = [each.path for each in self.pages.values()] if self.page_paths is None else self.page_paths
         candidates = self.index.files or () if rule != "link" else page_paths
         message = f"no {_NOUNS[rule]} at “{unquote(url)}”"
@@ -364,7 +364,7 @@ class CheckedFolder:
         return {**self.pages.texts, **self.includes.texts, **summary}
 
     @cached_property
-    def references(self) -> ReferenceCheck:
+    def reference_check(self) -> ReferenceCheck:
         """The check of the references of all pages."""
         by_file = ((path, None, path) for path in self.pages)
         ids = ids_by_path((*by_file, *((file, path, None) for path, file in self.tree_paths.items())))
@@ -385,12 +385,12 @@ class CheckedFolder:
         if page is None and self.summary is not None and path == self.summary.path:
             page = self.summary
         if page is not None:
-            yield from self.references.findings(page)
+            yield from self.reference_check.findings(page)
 
     @cached_property
     def _findings_about_files(self) -> dict[str, list[Finding]]:
         """The findings that need no page, by path."""
-        index = self.references.index
+        index = self.reference_check.index
         found: dict[str, list[Finding]] = {}
         for each in (
             *self._unlisted(),

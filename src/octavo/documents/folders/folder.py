@@ -63,7 +63,7 @@ class Problem:
 
 @dataclass
 class Entry:
-    """Entry of a table of contents: a document with its file, a group, or a link with its URL."""
+    """Entry of a table of contents: a document, a group or a link."""
 
     kind: str
     title: str = ""
@@ -167,7 +167,7 @@ class Folder:
         return path_on_disk
 
     def _names_in(self, folder: Path) -> dict[str, str]:
-        directory = self.root / folder  # `root` changes when `.gitbook.yaml` is read.
+        directory = self.root / folder  # The key includes `root`, which changes when `.gitbook.yaml` is read.
         if directory not in self._file_names:
             try:
                 names = sorted(os.listdir(directory))
@@ -237,8 +237,8 @@ def slug_source(path: PurePath) -> str:
 
 
 def files_below(folder: Folder, where: Path) -> Iterator[Path]:
-    """Yield the files below a folder such as `ASSETS`, in the root of the pages and in the whole folder. Hidden files
-    are left out. Paths are relative to the root."""
+    """Yield the files in the subfolder `where` (such as `ASSETS`), first of the root of the pages, then of the whole
+    folder. Hidden files and folders are left out. Paths are relative to the root of the pages."""
     for top in dict.fromkeys((folder.root, folder.top)):
         for directory, subfolders, names in os.walk(top / where):
             subfolders[:] = sorted((name for name in subfolders if not name.startswith(".")), key=natural_order)

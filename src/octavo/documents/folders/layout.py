@@ -207,8 +207,8 @@ def read_layout(value: Any) -> Json:
 
 
 def _with_values(existing: PageFile, values: Mapping[str, Any]) -> list[str]:
-    """Return the lines of front matter with `values` for the keys of the API. Lines with the same value, or with other
-    keys, stay as they are."""
+    """Return the lines of front matter with `values` for the keys of the API. Keep the lines of other keys, and of
+    values that mean the same. Remove the other keys of the API that `values` lacks."""
     entries = list(_entries(existing.lines))
     existing_keys = {key for key, _ in entries}
     result: list[tuple[str, list[str]]] = []
@@ -369,7 +369,7 @@ class FolderLayout:
         `target`."""
         return _target_id(links.resolve(url, link_base(page), self._server_links))[0] == target
 
-    def page_file(self, page_id: str, markdown: str, existing: str = "") -> str:
+    def page_file_text(self, page_id: str, markdown: str, existing: str = "") -> str:
         """Return the text of the file of a page. `markdown` is the text on the server, `existing` the current
         file."""
         page = self.pages[page_id]

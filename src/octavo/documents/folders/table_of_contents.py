@@ -44,7 +44,8 @@ _LINK_TITLE = re.compile(r"""\]\((<[^<>\n]{1,1000}>|[^\s<>\[\]]{1,1000})[ \t]+"(
 _TITLE_SIGNS = re.compile(r"[\\\[\]*`<]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|~(?=~)|\$(?=\$)")
 _HEADING_END = re.compile(r"(?<!\S)#")
 _ITEM_START = re.compile(r"^\d{0,9}(?=[.)#>+=-])")
-"""The beginning of a text that would be a block of its own, such as `1` in `1. Start`."""
+"""Matches the digits, if any, before a sign that would make a title a list item, heading or quote: `1` in `1. Start`. A
+backslash is inserted after the match."""
 _PATH_SIGNS = re.compile(r'[%#?<>\\\n\r\t"]')
 
 

@@ -66,7 +66,7 @@ class LintedPage:
 
     path: str
     """The path in the space."""
-    file_name: str
+    file_path: str
     """The path of the file that the linters get."""
     document: Document
     text: str
@@ -82,7 +82,7 @@ def place_reports(
     the linter. `columns` is the unit of columns in reports that name none."""
     lines, linted_lines = page.text.split("\n"), linted.split("\n")
     for report in reports:
-        if not _is_about(report.path, page.file_name) or report.line > len(lines):
+        if not _is_about(report.path, page.file_path) or report.line > len(lines):
             continue
         place = _place(report, lines, linted_lines, report.columns or columns)
         if page.added is not None and not page.added.touches(place, has_column=report.column is not None):
@@ -90,7 +90,7 @@ def place_reports(
         block = innermost_block(page.document, place.line - 1)
         words = _text_in(lines, place) if report.column is not None else ""
         found = Finding(
-            report.rule, report.severity, report.message, page.file_name, place, page.path,
+            report.rule, report.severity, report.message, page.file_path, place, page.path,
             block.key if block else "", words, None, source,
         )  # fmt: skip
         yield replace(found, suggestion=_replacement(report, lines, found))
@@ -131,8 +131,8 @@ def suggested_block(finding: Finding, document: Document, text: str) -> str | No
     return "\n".join([*lines[:start], changed, *lines[end + 1 :]]).rstrip("\n")
 
 
-def _is_about(path: str, file_name: str) -> bool:
-    return path in _ON_INPUT or posixpath.basename(path.replace("\\", "/")) == posixpath.basename(file_name)
+def _is_about(path: str, file_path: str) -> bool:
+    return path in _ON_INPUT or posixpath.basename(path.replace("\\", "/")) == posixpath.basename(file_path)
 
 
 def _place(report: Report, lines: Sequence[str], linted_lines: Sequence[str], columns: Columns) -> Place:

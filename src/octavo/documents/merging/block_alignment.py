@@ -17,9 +17,9 @@ from typing import NamedTuple, TypeAlias
 from octavo.documents.sequences import diff_ranges
 from octavo.documents.source_blocks import ROWS_AND_ITEMS, WORD, Blocks, Move, SourceBlock, Versions, sections
 
-_PAIR_LIMIT = 50_000
-"""Maximum number of pairs of equal words in two texts. Above this limit, the texts are not compared word by word."""
-_WORD_LIMIT = 8_000
+_PAIR_LIMIT, _WORD_LIMIT = 50_000, 8_000
+"""Maximum number of pairs of equal words in two texts, and of words in the longer text. Above a limit, the texts are not
+compared word by word."""
 _MIN_SHARED = 0.4
 """Two blocks are in one hunk if the longer block contains at least this share of the words of the shorter block."""
 
@@ -145,7 +145,8 @@ def _related_ranges(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
 
 
 def _words_without_moves(block: SourceBlock, old: Blocks) -> tuple[str, ...]:
-    """Return the words of a block, without those of blocks that were moved into it from outside `old`."""
+    """Return the words of a block. If the block, or a block inside it, was moved there from outside `old`, its words are
+    left out."""
     if not any(each.move for each in block.walk()):
         return block.words
     if block.move is not None:
@@ -392,7 +393,7 @@ def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBl
     changes: tuple[_Changes, _Changes] = ({}, {})
     moved: tuple[set[SourceBlock], set[SourceBlock]] = (set(), set())
     for side, (mover, other) in enumerate((sides, sides[::-1])):
-        # By moved base block: the blocks that the other side has in its old place.
+        # The blocks that the other side has in the old place of each moved base block.
         old_places: dict[SourceBlock, list[SourceBlock]] = {}
         for old, new in mover.moved.items():
             if new in changes[side]:

@@ -79,8 +79,9 @@ def merge_head(blocks: Versions[SourceBlock], context: Context) -> str | Conflic
 
 
 def merge_row(rows: Versions[str], context: Context = NO_CONTEXT) -> str | Conflict:
-    """Merge a row cell by cell. If both sides changed the same cell, or the number of cells differs, return a conflict
-    for the row. Its texts include the cells that only one side changed."""
+    """Merge a row cell by cell. If both sides changed the same cell or the opening of the row, or if the number of cells
+    differs, return a conflict for the row. If only cells conflict, the text of each side also has the cells that only
+    the other side changed."""
     widths, frames = rows.map(lambda row: len(cells(row))), rows.map(row_opening)
     texts = rows
     if widths.base == widths.main == widths.request and frames.is_conflict_free:
@@ -287,7 +288,7 @@ def _shared_columns(columns: list[list[Column]]) -> list[list[Column]]:
 
 
 def _has_uneven_versions(tables: Versions[SourceBlock], columns: list[list[Column]]) -> bool:
-    """Return whether the number of cells of a row or head line differs from the number of columns of its version. For a
+    """Return whether a row or head line of a version has another number of cells than this version has columns. For a
     moved row, the rows of the other versions are checked too."""
     rows: list[tuple[str, int]] = []
     for version, table in enumerate(tables):

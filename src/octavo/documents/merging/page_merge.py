@@ -72,9 +72,9 @@ _IsJoined: TypeAlias = Callable[[Versions[Blocks]], bool]
 """A function that returns whether a region becomes part of one large conflict."""
 _CRLF = "\r\n"
 _ITEM_LIKENESS = 0.75
-"""Minimum share of equal words for two new items to count as versions of one item."""
+"""Two new items are versions of one item if they have at least this share of equal words."""
 _ROW_LIKENESS = 0.5
-"""Minimum share of equal words for two new rows with equal first cells to count as versions of one row."""
+"""Two new rows with equal first cells are versions of one row if they have at least this share of equal words."""
 _PAIR_LIMIT = 10_000
 """Maximum number of pairs of new rows or items that are compared. If there are more, none is compared."""
 
@@ -138,8 +138,8 @@ class _PageMerge:
     ) -> list[MergedChild]:
         """Merge siblings region by region. Siblings between regions differ only in white space.
 
-        With `is_joined`, the regions from the first to the last for which it returns True become one conflict. If there
-        is no such region, all regions do.
+        With `is_joined`, one conflict covers the regions from the first to the last for which it returns True. If it
+        returns True for none, the conflict covers all regions.
         """
         pieces: list[MergedChild] = []
         joined: Region | None = None
@@ -213,8 +213,8 @@ class _PageMerge:
             main, request = main[1:], request[1:]
         sides = [main, request]
         for side, other in ((0, 1), (1, 0)):
-            # Keep the moved blocks at the start of an addition, because the other side does not contradict them.
-            # `level` is the level of the heading if a section moved, else 0.
+            # Moved blocks at the start of a side are no conflict: nothing on the other side contradicts them.
+            # `level` is the level of the first heading if a section moved, else 0.
             while all(sides) and sides[side][0].move:
                 end = 1
                 if level := sides[side][0].level:
@@ -239,7 +239,7 @@ class _PageMerge:
         """Return the pieces of blocks that one side added or moved here."""
         pieces: list[MergedChild] = []
         for group in _group_deleted(blocks):
-            region: Versions[Blocks] = Versions((), *_in_order(group, [], side))
+            region: Versions[Blocks] = Versions((), *_main_first(group, [], side))
             pieces += self._as_moved_place(self._pieces_of_side(group, side), region, NO_CONTEXT)
         return pieces
 
@@ -279,7 +279,7 @@ class _PageMerge:
         groups = [(main, region.main), (self._text_of_side(new, 1), new)]
         remaining = [(text, blocks) for text, blocks in groups if text is not None]
         if not region.base and len(remaining) == 2 and region.main[0].level and not new[0].level:
-            remaining.reverse()  # after main's new section, paragraphs would become part of it
+            remaining.reverse()  # Paragraphs below the new section of main would become part of it.
         is_one_list = all(blocks[index].kind == "list" for index, (_, blocks) in zip((-1, 0), remaining, strict=False))
         # A blank line in a list would add space between all items.
         gap = "\n" if is_one_list else usual_gap(remaining[0][1][-1])
@@ -408,10 +408,10 @@ class _PageMerge:
             return _indent_lines(join(others), len(_indent(moved_block)) - len(_indent(others[0])))
         # the other side split the block, or turned it into another kind
         if len(others) > 1 or others[0].name != moved_block.name:
-            texts = _in_order(moved_block.source, join(others), side)
+            texts = _main_first(moved_block.source, join(others), side)
             return Conflict("blocks", base.source, *texts, both="\n\n".join(texts))
         # The block itself moved. Now find the moves inside it.
-        main, request, moved = follow_moves(Versions(base, *_in_order(moved_block, others[0], side)))
+        main, request, moved = follow_moves(Versions(base, *_main_first(moved_block, others[0], side)))
         return _PageMerge(main, request, moved)._merge_block(Versions(base, main, request))
 
     def _conflict_of_two_places(self, base: SourceBlock, block: SourceBlock, other: SourceBlock, side: int) -> Conflict:
@@ -419,9 +419,9 @@ class _PageMerge:
         the side that moved it here, and None for the other side. `both` keeps the block at main's place only."""
         text = block.source
         if base.name == block.name == other.name:
-            merged = self._merge_block(Versions(base, *_in_order(block, other, side)))
+            merged = self._merge_block(Versions(base, *_main_first(block, other, side)))
             text = side_of(merged, SIDES[side]) or text
-        texts = _in_order(text, None, side)
+        texts = _main_first(text, None, side)
         return Conflict("moved", base.source, *texts, both=texts[0], moved_blocks=frozenset([base]))
 
     def _as_moved_place(
@@ -465,7 +465,7 @@ def _group_deleted(blocks: Blocks) -> Iterator[list[SourceBlock]]:
 def _conflict_of_deletion(blocks: Blocks, side: int) -> Conflict:
     """Return a conflict about blocks that one side moved here and the other side deleted."""
     base, text = join([block.move.base for block in blocks if block.move]), join(blocks)
-    return Conflict(_kind_of(blocks), base, *_in_order(text, None, side), both=text)
+    return Conflict(_kind_of(blocks), base, *_main_first(text, None, side), both=text)
 
 
 def _kind_of(blocks: Blocks) -> str:
@@ -481,7 +481,7 @@ def _blocks_in_region(blocks: Versions[Blocks], region: Region) -> Versions[Bloc
     return Versions(blocks.base[region.base], blocks.main[region.main], blocks.request[region.request])
 
 
-def _in_order(own: T, other: T, side: int) -> tuple[T, T]:
+def _main_first(own: T, other: T, side: int) -> tuple[T, T]:
     """Return two values: that of main, then that of the change request. `own` is the value of `side`."""
     return (own, other) if side == 0 else (other, own)
 
@@ -492,7 +492,7 @@ def _has_consecutive_numbers(items: SourceBlock) -> bool:
 
 
 def _is_one_block(region: Versions[Blocks]) -> bool:
-    """Return whether each version has exactly one block, all with the same name and none of them moved."""
+    """Return whether each version of a region has exactly one block, all with the same name and none of them moved."""
     blocks = [each[0] for each in region if len(each) == 1]
     return len(blocks) == 3 and not any(block.move for block in blocks) and len({block.name for block in blocks}) == 1
 
@@ -533,7 +533,8 @@ def _merged_gap(last: Versions[SourceBlock | None]) -> str:
 
 
 def _merged_inner_space(block: Versions[SourceBlock], read: Callable[[SourceBlock], str]) -> str:
-    """Return the white space before or after the children, preferably from a version that has children."""
+    """Return the white space before or after the children, as `read` gets it from a block. A version that has children
+    is preferred."""
     existing = block.map(lambda each: read(each) if each.children else None)
     found = next((each for each in (existing.preferred, *existing[1:], existing.base) if each is not None), None)
     return block.map(read).preferred if found is None else found

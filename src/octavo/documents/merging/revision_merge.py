@@ -152,7 +152,8 @@ def _break_cycles(
 
 
 def _merge_order(base: list[str], main: list[str], proposed: list[str], result_order: PageOrder) -> list[str]:
-    """Return `main` with the additions and moves of `proposed` since `base`."""
+    """Return `main` with the additions and moves of `proposed` since `base`. A page that both sides moved stays in
+    place. If the orders differ, it is also added to the conflicts of `result_order`."""
     if main == proposed or not proposed:
         return main
     common = set(base) & set(main) & set(proposed)

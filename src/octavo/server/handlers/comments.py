@@ -43,7 +43,7 @@ class Threads:
 
     @property
     def path(self) -> str:
-        """Collection in which the comments are stored."""
+        """Path of the collection in which the comments are stored."""
         owner = f"/spaces/{self.at.space_id}"
         if isinstance(self.at, ChangeRequestRef):
             owner += f"/change-requests/{self.at.change_request_id}"

@@ -379,7 +379,7 @@ class LinkPresenter:
         self._spaces: dict[str, Json] = {}
 
     def link(self, resource: LinkedResource) -> Json:
-        """Return the resource for a link target, with the locations of its links."""
+        """Return a link target as an API resource, with the locations of its links."""
         return {
             "status": resource.target.status,
             "relation": resource.relation,
@@ -388,13 +388,13 @@ class LinkPresenter:
         }
 
     def location(self, location: LinkLocation) -> Json:
-        """Return the resource for the location of a link."""
+        """Return the location of a link as an API resource."""
         inside: Json = {"internalLocation": {"type": "node", "node": location.block}} if location.block else {}
         space, page = self._space_fields(self._at.space_id), self._page(location.page)
         return {"kind": "page", **space, "page": page, **self._context, **inside}
 
     def target(self, target: LinkTarget) -> Json:
-        """Return the resource for the target of a link."""
+        """Return the target of a link as an API resource."""
         kind, name, world = target.kind, target.name, self._world
         match kind:
             case "page":

@@ -136,7 +136,7 @@ def sites_with(world: World, space: Json) -> list[Json]:
     return [site for site in world.store.all(sites) if _site_space_paths(world, f"{sites}/{site['id']}", space)]
 
 
-def remove_space(world: World, space: Json) -> None:
+def remove_from_sites(world: World, space: Json) -> None:
     """Remove a space from all sites permanently."""
     for site in sites_with(world, space):
         for path in _site_space_paths(world, f"/orgs/{space['organization']}/sites/{site['id']}", space):

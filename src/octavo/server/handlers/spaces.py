@@ -340,7 +340,7 @@ def purge(world: World) -> None:
         if is_expired(world, space):
             with world.store.transaction():
                 world.store.unindex(space["id"])
-                site_tree.remove_space(world, space)
+                site_tree.remove_from_sites(world, space)
                 world.store.delete(f"/spaces/{space['id']}")
 
 

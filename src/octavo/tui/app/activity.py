@@ -74,7 +74,7 @@ def _why_not_sent(app: Shell, view: ActivityScreen) -> str | None:
     return _why_not_changed(app, view)
 
 
-def _why_not_discarded(app: Shell, view: ActivityScreen) -> str | None:
+def _why_not_discard(app: Shell, view: ActivityScreen) -> str | None:
     return None if (view.unsent_file or view.offline_space) and not view.selected else _why_not_changed(app, view)
 
 
@@ -95,7 +95,7 @@ ACTIVITY: Commands[ActivityScreen] = Commands(
         Command("retry", "r", "Retry", "Retry the selected changes", writes=True, run=lambda _, view: view.retry(), why_not=_why_not_sent,
                 applies=lambda _, view: any(each.state not in ("pending", "held", "sending") for each in view.selected)),
         Command("discard", "X", "Discard", "Discard the selected changes, but keep their text as drafts",
-                run=lambda _, view: view.discard(), why_not=_why_not_discarded,
+                run=lambda _, view: view.discard(), why_not=_why_not_discard,
                 applies=lambda _, view: bool(view.selected or view.unsent_file or view.offline_space)),
         Command("close", "escape,q,exclamation_mark", "Close", "Close the activity list", run=lambda _, view: view.dismiss(None)),
     ),

@@ -284,8 +284,8 @@ async def _go_to_command(app: Shell, mode: str, opener: str, id: str) -> None:
 
 
 async def _go_to_table(app: Shell, mode: str, parent_table: str, table: str, id: str) -> None:
-    """Go to a table of Sites or Admin, and run the command `id` there. Open a child table from the selected row of
-    `parent_table`."""
+    """Go to a table of Sites or Admin. With `parent_table`, open the table from the selected row of that table. Then run
+    the command `id`, unless it is empty."""
     view = cast("BrowserScreen", await _to_view(app, mode))
     if not view.levels:
         app.explain("Could not open the list: no organization is loaded. Press r to retry.")

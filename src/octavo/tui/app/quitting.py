@@ -102,7 +102,9 @@ UNSAVED: Commands[UnsavedDrafts] = Commands(
     "unsaved",
     (
         Command("copy", "c", "Copy", "Copy the drafts to the clipboard", run=lambda _, dialog: dialog.copy()),
-        Command("write", "w", "Write to a file", "Write the drafts to a file", run=lambda _, dialog: dialog.write()),
+        Command(
+            "write", "w", "Write to a file", "Write the drafts to a file", run=lambda _, dialog: dialog.write_to_file()
+        ),
     ),
 )
 
@@ -155,7 +157,7 @@ class UnsavedDrafts(ConfirmDialog):
         """Copy all drafts to the clipboard."""
         copy_text(self._shell, self._joined_drafts, f"Copied {plural(len(self._drafts), 'draft')}.")
 
-    def write(self) -> None:
+    def write_to_file(self) -> None:
         """Write all drafts to a file that the user chooses."""
         content = self._joined_drafts.encode("utf-8", "surrogatepass")
 

@@ -1,8 +1,8 @@
-"""The screen of each route, and the navigation to it. Start at `go`. Also the first view, and the picture of it for the
-next start.
+"""The screen of each route, and the navigation to it. Start at `go`. Also the first view, and its picture for the next
+start.
 
-Screens are imported when they are shown, because each takes a tenth of a second to load. `tests/test_layers.py` counts
-the strings with their modules as imports.
+Screens are imported when they are shown, because each takes a tenth of a second to load. Strings name their modules.
+`tests/test_layers.py` counts these strings as imports.
 """
 
 from __future__ import annotations

@@ -244,7 +244,7 @@ class MentionCandidates:
 
     async def load(self) -> None:
         """Load the commenters of this space or change request, and the members of the organization."""
-        with suppress(ApiError):  # People who started threads are in the cache.
+        with suppress(ApiError):  # Not needed: people who started threads are suggested from the cache.
             await self._app.session.live.fetch(self._commenters)
         if (op := self._members()) is not None:
             try:

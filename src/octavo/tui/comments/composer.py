@@ -73,11 +73,8 @@ COMPOSER: Commands[Composer] = Commands(
 
 
 class Composer(Dialog[str | None]):
-    """A dialog to write one text. Returns the text to send, or None if it was closed and the draft was kept.
-
-    `save_draft` returns an awaitable that ends when the draft is saved. `save_draft_now` saves the draft before it
-    returns. Both replace the earlier draft, or raise NotSaved. The outbox deletes the draft when it stores the comment.
-    """
+    """A dialog to write one text. Returns the text to send, or None if it was closed and the draft was kept. The outbox
+    deletes the draft when it stores the comment."""
 
     CSS_PATH = dialog_styles(__file__, "composer.tcss")
     CONTEXT: ClassVar[str] = "composer"
@@ -109,6 +106,9 @@ class Composer(Dialog[str | None]):
         replies: Sequence[str] = (),
     ) -> None:
         """Create a composer with a title, a quoted excerpt and the initial text of the draft.
+
+        `save_draft` returns an awaitable that ends when the draft is saved. `save_draft_now` saves the draft before it
+        returns. Both replace the earlier draft, or raise NotSaved.
 
         `is_saved` is True if the draft is on disk. `preview` returns a widget that shows the rendered text.
         `editing_folder` is the folder for files of the external editor. None disables this editor. `file_note`
@@ -142,7 +142,7 @@ class Composer(Dialog[str | None]):
 
     def body(self) -> ComposeResult:
         with DialogFrame() as frame:
-            frame.set_border_texts(self._title, self._keys())
+            frame.set_border_texts(self._title, self._key_hints())
             quoted = [line for line in with_names(self._quoted).splitlines() if line.strip()][:_QUOTED_LINES]
             if quoted:
                 lines = [Content.styled("┊ ", "$octavo-note") + safe(line) for line in quoted]
@@ -257,7 +257,7 @@ class Composer(Dialog[str | None]):
         """True if members can be mentioned here."""
         return self._members is not None and self.text_area.has_focus
 
-    def _keys(self) -> str:
+    def _key_hints(self) -> str:
         keys = [
             f"ctrl+s {self._verb}",
             "ctrl+t add to review" if self.can_add_to_review else "",
@@ -443,7 +443,7 @@ class Composer(Dialog[str | None]):
             self.add_class("-preview")
             box.focus()
         title = f"{self._title} · preview" if self.is_previewing else self._title
-        self.query_one(DialogFrame).set_border_texts(title, self._keys())
+        self.query_one(DialogFrame).set_border_texts(title, self._key_hints())
 
 
 def open_composer(

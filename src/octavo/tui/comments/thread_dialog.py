@@ -117,7 +117,7 @@ class ThreadDialog(Dialog[None]):
 
     def on_unmount(self) -> None:
         self.subscriptions.stop()
-        self._pane.viewport.cover(0)
+        self._pane.viewport.reserve_rows(0)
 
     def on_resize(self, event: Resize) -> None:
         self.set_timer(RESIZE_DELAY, self._place_beside_block)
@@ -135,7 +135,7 @@ class ThreadDialog(Dialog[None]):
         pane = self._pane
         pane_region = pane.region if pane.is_running and pane.display else Region()
         placement = placement_for(self.app.size, pane_region, pane.painter.text_width if pane_region.area else 0)
-        pane.viewport.cover(placement.covered_rows)
+        pane.viewport.reserve_rows(placement.covered_rows)
         if placement != self._placement:
             self._placement = placement
             styles, region = self.query_one(DialogFrame).styles, placement.region

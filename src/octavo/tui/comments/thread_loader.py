@@ -83,7 +83,8 @@ class ThreadLoader:
         self.requested: dict[str, ThreadSource] = {}
         """The sources whose threads are loaded or loading, by key. Spaces come before change requests."""
         self.source_count, self._limit = 0, BATCH
-        """Number of sources, and the maximum number of sources of each kind to load."""
+        """Number of spaces and change requests whose threads can be loaded, and the maximum number to load of each
+        kind."""
         self._shown_count = 0
         self._is_scheduled = False
 

@@ -50,7 +50,7 @@ class SpaceList:
     """The spaces of the organization as the content view lists them, and the space to open."""
 
     def __init__(self, screen: View, open_space: OpenSpace) -> None:
-        """Create the list of spaces. `open_space` shows the open space."""
+        """`open_space` shows the space that is opened from the list."""
         self._screen, self._open_space = screen, open_space
         self.wanted_route: ToPage | None = None
         """A page to open as soon as the spaces are loaded. None if no page was requested."""
@@ -336,7 +336,7 @@ class ContentScreen(View, CopiesWhenReady):
         )
         return self.current_visit is not None and self.page_view.key == self.open_space.key and not is_covered
 
-    # Targets of the keys
+    # Targets of the commands
 
     @property
     def drafts_in_selection(self) -> Sequence[UnsentText]:

@@ -245,7 +245,7 @@ class OpenSpace(SpacePanes):
         unsent = "unsent draft (press e to continue)" if current_id in self.target.pages_with_editor_draft else ""
         is_open = self.page is not None and current_id == self.page.id
         page_error = self._screen.subscriptions.snapshot("page").error
-        facts = (unsent, str(page_error or self.page_view.facts) if is_open else "")
+        facts = (unsent, str(page_error or self.page_view.status_text) if is_open else "")
         self._screen.show_location(" › ".join(path) or "Content", " · ".join(filter(None, facts)))
 
     # Spaces

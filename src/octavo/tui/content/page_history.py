@@ -113,7 +113,7 @@ class PageRevisionFinder:
             at = self._next_revision
             try:
                 revision, changed = await load_summary(self._live, at)
-            except NotFound:  # You do not have access to older revisions.
+            except NotFound:  # The user has no access to older revisions.
                 self._next_revision = None
                 return
             self.checked_count += 1
@@ -302,7 +302,7 @@ class PageHistoryScreen(ListView[PageVersion]):
         self.rows.state.empty = f"No changes to this page{checked}."
         self.rows.state.hint = "" if is_complete else "Press m to load older revisions."
         facts = (
-            self.view.facts if self.view.has_focus else "",
+            self.view.status_text if self.view.has_focus else "",
             checked_label,
             "loading…" if self._is_loading else more,
         )

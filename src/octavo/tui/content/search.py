@@ -141,7 +141,7 @@ class SearchScreen(Dialog[None]):
         self._is_moved = False
         self._opens_first_result = False
         """True if the user pressed enter before there were results for the text. Then the first result is opened when all
-        have arrived, because those of the server come before those of this machine."""
+        have arrived, because those of the server are listed above those of this machine."""
         self._shown_counts: dict[str, str] = {}
         """Text such as `8 of 35` by kind of result. Empty if all results of a kind are shown."""
 

@@ -70,7 +70,7 @@ class PageTitles:
 
     def title(self, page: str) -> str | None:
         """Return the title of the page with this ID or path. None if there is no such page."""
-        match = self._pages.get(page) or self._pages.get(self._index.page(page.strip("/")) or "")
+        match = self._pages.get(page) or self._pages.get(self._index.page_id(page.strip("/")) or "")
         return match.title if match is not None else None
 
     def target(self, url: str, page: str) -> links.Target:

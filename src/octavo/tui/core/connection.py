@@ -93,7 +93,8 @@ class Subscriptions:
             leave()
 
     def depend_on(self, *ops: Operation[Any]) -> None:
-        """Include the responses to `ops`, which other widgets follow, in the age of the data of this widget."""
+        """Include the responses to `ops` in the age of this widget's data. Other widgets follow these responses. Another
+        call replaces `ops`."""
         self._connection.subscriptions.add(self)
         self._dependencies = tuple(map(self._connection.live.watched_response, ops))
 

@@ -298,7 +298,7 @@ async def _space_files(app: Shell, at: ContentRef, report: Report) -> AsyncItera
         report(f"{first} of {plural(len(pages), 'page')}")
         texts = await reader.texts(group)
         for page in group:
-            text = layout.page_file(page.id, texts[page.id])
+            text = layout.page_file_text(page.id, texts[page.id])
             yield tuple(layout.paths[page.id].split("/")), text.encode("utf-8", "replace")
     for skipped in layout.skipped:
         app.say(f"{skipped.path}: {skipped.message}", tone="care")

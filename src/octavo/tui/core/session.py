@@ -100,7 +100,8 @@ class Session:
     reopen: Callable[[], Session] | None = None
     """Opens a new session with the same account or folder. None if that is not possible. Raises OSError or ValueError."""
     connect: Callable[[], None] = lambda: None
-    """Allows requests without background work. Commands that do not show the app call this function."""
+    """Allows requests, but starts no background work. Called by commands that do not show the app, and when the app
+    ends."""
     on_first_paint: Callable[[], None] = lambda: None
     """Allows requests, and starts background work. Called after the first paint."""
     folder_warnings: Callable[[], Awaitable[Sequence[str]]] | None = None

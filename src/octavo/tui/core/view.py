@@ -59,8 +59,8 @@ _LAYOUTS: tuple[tuple[_TabTexts, bool, int], ...] = (
     ("current name", True, 8),
     ("current name", True, 0),
 )
-"""Layouts of the top bar, the widest first: what the tabs show, True if tabs have no gaps between them, and the maximum
-number of letters of the organization's title."""
+"""Layouts of the top bar, the widest first. Each has what the tabs show, whether the tabs are without gaps, and the
+maximum number of letters of the organization's title."""
 
 _ACCOUNT_LAYOUTS: tuple[tuple[_TabTexts, bool, int], ...] = (*_LAYOUTS[:2], ("names and counts", False, 8))
 """Layouts of the top bar with the account, with values as in `_LAYOUTS`. They are tried first."""
@@ -174,8 +174,8 @@ class TopBar(_Bar):
     def _right_part(
         self, link: tuple[str, str, str], *, show_account: bool = False, is_short: bool = False, show_user: bool = False
     ) -> Content:
-        """Return the connection status and the label of the demo. With `show_account`, also return the account. With
-        `show_user`, also return the name of the user of the demo."""
+        """Return the connection status. With `show_account`, also return the account. In the demo, also return the label
+        of the demo, and with `show_user` the name of the user."""
         text, short_text, style = link
         pieces: list[TextPiece | Content] = [(short_text if is_short else text, style), " "]
         if self._is_demo:

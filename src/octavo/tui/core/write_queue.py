@@ -34,7 +34,8 @@ P = ParamSpec("P")
 
 NOTICE_SECONDS = 3.0
 MAX_PROGRESS_SECONDS = 90.0
-"""Longest time that a progress notification stays. Reading back a write whose response was lost takes a minute."""
+"""Longest time that a progress notification stays, because reading back a write whose response was lost takes a
+minute."""
 MAX_UNDO = 100
 """Maximum number of writes that can be undone."""
 
@@ -296,7 +297,8 @@ class WriteQueue:
                     app.say(f"Could not undo your last change: {error}", tone="failed")
                     return
                 if undone is not None:
-                    # The message names all writes that were undone. Steps that have only such writes are removed.
+                    # The message names all writes that were undone. Remove the steps of the history that have only
+                    # such writes.
                     ended = undone.ended
                     history[:] = [
                         each for each in history if not (isinstance(each, WriteGroup) and ended.issuperset(each.ids))

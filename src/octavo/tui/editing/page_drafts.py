@@ -139,7 +139,7 @@ async def recover_drafts(app: Shell, space: str, page: str) -> None:
     """Make drafts of the editor files of a page whose processes have ended. Raises NotSaved."""
     if not (files := _orphaned_files(app, space, page)):
         return
-    from octavo.tui.terminal.external_editor import Edited, delete_file, read_back, read_note  # lazy: few crashes
+    from octavo.tui.terminal.external_editor import Edited, delete_file, read_back, read_note  # lazy: after a crash
 
     # A file that was opened from a draft is always saved, even if its text equals the page.
     draft_keys = {draft.key for draft in page_drafts(app.session.drafts, space, page)}

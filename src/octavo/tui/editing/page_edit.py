@@ -357,8 +357,8 @@ class PageEdit:
 
 
 def block_line(text: str, block: Block) -> int:
-    """Return the line of a block in a text, counted from 1. If the text has no block with its key, return the line of the
-    most similar block, else the old line. Slow for a long text."""
+    """Return the line of a block in a text, counted from 1: of the block with the same key, else of the most similar
+    block, else the old line. Slow for a long text."""
     document = parse(text)
     match = document.find(block.key) if block.key else None
     if match is None and (similar_key := ThreadAnchors(document).most_similar_key(block.plain())):

@@ -142,7 +142,7 @@ ROW_COMMANDS: Commands[row_commands.SelectedRows] = Commands(
                 title_now=lambda _, selected: "Move back" if selected.is_removed else None),
         Command("snooze", "w", "Snooze", "Snooze the item", run=row_commands.snooze),
         Command("discard", "X,ctrl+x", "Discard", "Discard the unsent draft (press u to undo)",
-                run=row_commands.discard, why_not=row_commands.why_not_discarded, shown=False),
+                run=row_commands.discard, why_not=row_commands.why_not_discard, shown=False),
         Command("unread", "minus", "Unread", "Mark the item as unread", run=row_commands.mark_unread, shown=False),
     ),
     no_target="No item is selected.",

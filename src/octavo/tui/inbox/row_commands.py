@@ -198,7 +198,7 @@ def _outbox_entries(app: Shell, selected: SelectedRows) -> list[OutboxEntry]:
     return [entry for entry in app.session.outbox.entries if entry.id in entry_ids]
 
 
-def why_not_discarded(app: Shell, selected: SelectedRows) -> str | None:
+def why_not_discard(app: Shell, selected: SelectedRows) -> str | None:
     """Return the reason why there is nothing to discard, or None."""
     return None if _outbox_entries(app, selected) or unsent_texts(app, selected) else thread_commands.NO_DRAFTS
 

@@ -80,7 +80,7 @@ ORDERS: Mapping[str, str] = MappingProxyType({"reason": "by reason", "space": "b
 
 @dataclass(frozen=True)
 class RowFilter(ItemFilter[InboxRow]):
-    """A filter of the list."""
+    """A filter of inbox rows by reason, kind, read state or space."""
 
     value: str = ""
     """The reason or the ID of the space. Empty for other filters."""
@@ -307,7 +307,7 @@ class RowPreview(Vertical):
             self.thread.show(row.target.at, value, title=row.context)
 
     def _show_text(self, row: InboxRow) -> None:
-        """Show a draft or a failed change, with the keys for it."""
+        """Show a draft or a failed change, with the keys for it. For other rows, say that there is no preview."""
         self._show_pane(row, "words")
         lines = [safe(row.title).stylize("bold"), Content.styled(row.context, "$octavo-muted"), Content("")]
         match row.target:

@@ -326,7 +326,7 @@ class Hints:
         free = [True] * margin + list(_free_cells(line, styles.glyphs.bullets)) if links_in_row else []
         for label, clickable in self.by_label.items():
             if clickable.line == row and label.startswith(self.typed):
-                column, label_text = label_position(free, clickable.start, clickable.end, label)
+                column, label_text = place_label(free, clickable.start, clickable.end, label)
                 remaining_letters = label[len(self.typed) :].rjust(len(label))
                 strip = overlay_text(
                     strip, column, label_text.replace(label, remaining_letters), base_style + styles.button
@@ -345,7 +345,7 @@ def _free_cells(line: Line, bullets: Sequence[str]) -> Iterator[bool]:
             yield from repeat(text[start:end].isspace(), wide)
 
 
-def label_position(free: Sequence[bool], start: int, end: int, label: str) -> tuple[int, str]:
+def place_label(free: Sequence[bool], start: int, end: int, label: str) -> tuple[int, str]:
     """Return the column and the text of a label for the link in cells `start` to `end`. The label goes before the first
     word of the link, with a blank on either side. Without enough free cells, it covers the beginning of the word, up to
     `end`."""

@@ -39,7 +39,7 @@ DiffLayout = Literal["changes", "sides", "new", "old"]
 NoteKind = Literal["loading", "failed", "description"]
 """What the note of a page says: the changes are loading, could not be loaded, or are described in the note."""
 PAGE_ROW = "page"
-"""Kind of the blocks of the heading rows, which are no blocks of the page."""
+"""Kind of the block for the heading row of a page in the diff. It is no block of the page."""
 
 
 class PageSection:
@@ -142,8 +142,8 @@ class DiffContents(Contents):
         self.shown_diff = DiffUnits()
         """Units of the lines that are shown."""
         self.built_diff = DiffUnits()
-        """Units that were built last. They become `shown_diff` when `reset_lines` replaces the lines, which may be
-        later: a pane without width has no lines."""
+        """Units that were built last. They become `shown_diff` when `reset_lines` shows them, which waits until the pane
+        has a width."""
         self.is_building = False
         """True while units are being built."""
         self.source_changes = DiffUnits()

@@ -13,7 +13,7 @@ from textual.message import Message
 
 from octavo.documents.anchors import anchored_blocks, match_anchor
 from octavo.documents.blocks import Block
-from octavo.documents.change_kinds import leading_kind, risk
+from octavo.documents.change_kinds import leading_kind, risk_order
 from octavo.tui.reader.diff_contents import DiffBuilder, DiffContents
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import START, BlockSpan, LinePosition, ReadingPosition
@@ -39,7 +39,7 @@ def change_indexes(units: Sequence[DiffUnit], *, by_risk: bool) -> list[int]:
     a source diff, because the kinds of its changes are unknown."""
     indexes = [at for at, unit in enumerate(units) if unit.change_number >= 0]
     has_kinds = all(units[at].kinds for at in indexes)
-    return sorted(indexes, key=lambda at: risk(units[at].kinds)) if by_risk and has_kinds else indexes
+    return sorted(indexes, key=lambda at: risk_order(units[at].kinds)) if by_risk and has_kinds else indexes
 
 
 def following_changes(units: Sequence[DiffUnit], index: int, step: int, *, by_risk: bool) -> list[int]:
@@ -337,7 +337,7 @@ class DiffNavigation:
         return next((span for span in spans if span.block.kind == "thread" and span.block.attrs["open"]), None)
 
     def _thread_rows(self, unit_index: int, block: Block | None, step: int) -> Iterator[BlockSpan]:
-        """Yield the selectable rows of units with threads after a block, or before it if `step` is negative."""
+        """Yield the selectable rows after a block, or before it if `step` is negative, in units that have threads."""
         units, scope = self.contents.shown_diff.units, self.scope
         return self.cursor.spans_from(
             unit_index, block, step, lambda index: index in scope and bool(units[index].threads)

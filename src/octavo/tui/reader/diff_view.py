@@ -91,7 +91,7 @@ class DiffBlockCommands(BlockCommands):
 
     @property
     def nearest_block(self) -> Block | None:
-        """The selected block if it is a block of the page, else one of the same unit. None if there is none. In a
+        """The selected block if it is a block of the page, else a block of the same unit. None if there is none. In a
         source diff, the block has only the number of the changed line."""
         selected = self.pane.cursor.current()
         if selected is None:
@@ -220,8 +220,8 @@ class DiffView(Reader):
     # Interface for screens
 
     @property
-    def facts(self) -> str:
-        """Selected change and number of threads, for the status line: `change 2 of 7 · 2 threads`."""
+    def status_text(self) -> str:
+        """Position and state of the shown diff, for the status line, such as `change 2 of 7 · 2 threads`."""
         parts = [text] if (text := self.navigation.position_text) else []
         if self.contents.only_meaning and not self.contents.shows_source:
             parts.append(f"only meaning, {self.contents.page_diff.hidden.total()} hidden")
@@ -250,7 +250,7 @@ class DiffView(Reader):
         same = before is not None
         was_awaited = self.state.shows_loading
         if not same and not was_awaited:
-            self.waiting_commands = ()  # They were for another page.
+            self.waiting_commands = ()  # Drop the commands for another page.
         self.state.clear()
         if before is not None and compared.has_same_texts(before) and title == page.heading.title:
             if threads is not None:
@@ -318,7 +318,7 @@ class DiffView(Reader):
         incomplete_keys = {
             thread.key for thread in self.contents.all_threads if thread.reply_count > len(thread.shown_replies)
         }
-        # Threads without replies are left out, because their first reply must be requested when it arrives.
+        # A thread without replies is not marked as requested, so that its first reply is requested when it arrives.
         if wanted := (visible_keys & incomplete_keys) - self._requested_replies:
             self._requested_replies |= wanted
             self.post_message(self.RepliesRequested(tuple(wanted)))
@@ -385,5 +385,5 @@ class DiffPreviewScreen(View):
     @on(PaneMoved)
     def show_position(self) -> None:
         """Show the location and the position in the status line."""
-        self.show_location(self._location, self.view.facts)
+        self.show_location(self._location, self.view.status_text)
         self.refresh_bindings()

@@ -77,8 +77,8 @@ class FindBar(PanePart):
         """True until the search has scrolled to its first match."""
         self._waiting_steps = 0
         """Number of steps to the next match to repeat when the whole page is parsed. Negative for steps back."""
-        self._waiting_since = START
-        """Top when `_waiting_steps` was set. If the user scrolls, the steps are dropped."""
+        self._waiting_top = START
+        """Top of the viewport when `_waiting_steps` was last set. If the user scrolls, the steps are dropped."""
 
     def page_changed(self, *, was_awaited: bool = False) -> None:
         """End the search, because another page is shown. If the find bar is open, or if the page `was_awaited` in an
@@ -163,7 +163,7 @@ class FindBar(PanePart):
             self._go_to_first_match(known_count)
         if search is None and self._waiting_steps and not self.is_text_loading:
             steps, self._waiting_steps = self._waiting_steps, 0
-            if self.viewport.top == self._waiting_since:
+            if self.viewport.top == self._waiting_top:
                 self.step(steps)
 
     def _go_to_first_match(self, known_count: int) -> None:
@@ -197,13 +197,13 @@ class FindBar(PanePart):
         """Go to the next match, or to the previous one if `step` is negative. After the last match comes the first.
         While the rest of the page is loading, steps beyond the last match wait for it, and steps back cancel them."""
         self._goes_to_first_match = False
-        if self.viewport.top != self._waiting_since:
+        if self.viewport.top != self._waiting_top:
             self._waiting_steps = 0
         first = -1 if step > 0 else 0  # If no match is selected, go to the first match, or back to the last one.
         index = self.matches.index(self._match) if self._match in self.matches else first
         is_last = step > 0 and index == len(self.matches) - 1
         if self._waiting_steps or (self.is_text_loading and (is_last or not self.matches)):
-            self._waiting_steps, self._waiting_since = self._waiting_steps + step, self.viewport.top
+            self._waiting_steps, self._waiting_top = self._waiting_steps + step, self.viewport.top
         elif self.matches:
             self._match = self.matches[(index + step) % len(self.matches)]
             self._go_to_match(self._match)
@@ -321,13 +321,13 @@ class FindBar(PanePart):
             case "up" | "ctrl+p":
                 self.step(-1)
             case "backspace":
-                self._type(text[:-1])
+                self._set_typed(text[:-1])
             case "ctrl+u":
-                self._type("")
+                self._set_typed("")
             case _ if event.character and event.is_printable:
-                self._type(text + event.character)
+                self._set_typed(text + event.character)
 
-    def _type(self, text: str) -> None:
+    def _set_typed(self, text: str) -> None:
         self._typed = text
         self.find(text)
 
@@ -335,7 +335,7 @@ class FindBar(PanePart):
         """Insert pasted text into the find bar. Return False if the bar does not have focus."""
         if self._typed is None:
             return False
-        self._type(self._typed + safe_line(text))
+        self._set_typed(self._typed + safe_line(text))
         return True
 
     def close(self) -> None:

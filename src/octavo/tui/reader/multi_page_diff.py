@@ -154,9 +154,9 @@ class SectionBuilder(DiffBuilder):
         page = contents.page
         row = viewport.row_of(selected.start, 2 * viewport.row_count) if selected is not None else 0
         position = reading_position_of(viewport.virtual_lines, viewport.top, viewport.layout_width)
-        top_section = contents.section_at(position.unit) if position is not None else None
+        top_section = contents.section_at(position.unit_index) if position is not None else None
         offset = (
-            position.unit - contents.range_of(top_section).start
+            position.unit_index - contents.range_of(top_section).start
             if position is not None and top_section is not None
             else 0
         )
@@ -171,7 +171,7 @@ class SectionBuilder(DiffBuilder):
         anchor, cursor.selected = None, None
         if position is not None and top_section in contents.sections:
             start, stop = contents.built_starts[contents.sections.index(top_section) :][:2]
-            anchor = position._replace(unit=min(start + offset, stop - 1))
+            anchor = position._replace(unit_index=min(start + offset, stop - 1))
         viewport.reset_lines(position=anchor, laid=viewport.background.lines_for(contents.built_diff.units))
         if selected is not None and (page_range := contents.range_of(page)):
             cursor.selected = (page_range.start, Block(PAGE_ROW, key=f"{PAGE_ROW} {page.key}"))
@@ -184,8 +184,8 @@ class SectionBuilder(DiffBuilder):
         viewport.notify_moved()
 
     def rebuild(self, sections: Sequence[PageSection], on_shown: Callable[[], object] | None = None) -> None:
-        """Build the changes of sections again, and show them. Long sections are built in a thread: `on_shown` is called
-        after each of them, or once if there are none."""
+        """Build the changes of sections again, and show them. Long sections are built in a thread. `on_shown` is called
+        after each long section, or once if all are short."""
         self.contents.built_layout = self.contents.current_layout
         for section in sections:
             changes = self.contents.changes_of(section)
@@ -223,11 +223,11 @@ class SectionBuilder(DiffBuilder):
 
     def sections_in_view(self) -> Iterator[PageSection]:
         """Yield the sections with a visible row, from top to bottom."""
-        found: PageSection | None = None
+        previous: PageSection | None = None
         for unit, _, _ in self.pane.viewport.visible_rows:
             section = self.contents.section_at(unit)
-            if section is not None and section is not found:
-                found = section
+            if section is not None and section is not previous:
+                previous = section
                 yield section
 
 

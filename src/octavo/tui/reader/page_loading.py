@@ -183,7 +183,7 @@ class PageLoader:
             return
         was_awaited = pane.state.shows_loading
         if not same and not was_awaited:
-            pane.waiting_commands = ()  # They were for another page.
+            pane.waiting_commands = ()  # Drop the commands for another page.
         pane.state.clear()
         if not same:
             self.navigation.pending_jump = self.navigation.pending_jump if contents.document is None else None
@@ -243,7 +243,11 @@ class PageLoader:
     def free_page(self) -> None:
         """Free the page that was shown, in the background thread, because this is slow for a long page."""
         if (document := self.contents.document) is not None and len(document.source) > SHORT_PAGE:
-            freed: list[object] = [*document.blocks, *self.pane.viewport.virtual_lines.kept, *self.contents.page_units]
+            freed: list[object] = [
+                *document.blocks,
+                *self.pane.viewport.virtual_lines.kept_lines,
+                *self.contents.page_units,
+            ]
             free = partial(thread.begin, _free(freed), self.pane.viewport.raise_later, soon=False)
             self.pane.call_later(free)  # Called later, because the pane still refers to the blocks now.
         self.navigation.forget_page()

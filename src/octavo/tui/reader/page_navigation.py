@@ -61,7 +61,7 @@ class PageNavigation:
         self.pending_jump: PendingJump | None = None
         self._waiting_moves: list[Callable[[], object]] = []
         """Moves beyond the part of the page that is parsed."""
-        self._waiting_since = ReadingPosition()
+        self._waiting_position = ReadingPosition()
         """Reading position when these moves were requested."""
         self._anchor_cache: tuple[Document, Mapping[str, str]] | None = None
 
@@ -75,7 +75,7 @@ class PageNavigation:
     def repeat_when_parsed(self, move: Callable[[], object]) -> None:
         """Repeat a move when the whole page is parsed, if the user has not moved by then."""
         self._waiting_moves = [*self.waiting_moves(), move]
-        self._waiting_since = self.position()
+        self._waiting_position = self.position()
 
     def joins_waiting_moves(self, step: int, move: Callable[[], object]) -> bool:
         """Let a move down wait if earlier moves wait until the page is parsed, and return True. A move up cancels the
@@ -89,7 +89,7 @@ class PageNavigation:
 
     def waiting_moves(self) -> list[Callable[[], object]]:
         """Return the moves to repeat. Empty if the user has moved meanwhile."""
-        return [] if self.position().has_moved(self._waiting_since) else self._waiting_moves
+        return [] if self.position().has_moved(self._waiting_position) else self._waiting_moves
 
     def cancel_waiting_moves(self) -> None:
         """Drop the moves that wait until the whole page is parsed."""
@@ -340,7 +340,7 @@ class PageNavigation:
         the user moves before that."""
         if (note := self.contents.footnote(label)) is not None or self.contents.is_fully_parsed:
             show(note)
-        else:  # Footnotes are at the end of a page.
+        else:  # Wait: footnotes are at the end of a page, which is not parsed yet.
             self.pending_jump = PendingJump(label, self.position(), show=show)
             explain(self.pane, STILL_LOADING)
 
@@ -379,7 +379,7 @@ class PageNavigation:
         self.contents.discard_source_units()
         self.cursor.selected = None
         unit_index, _ = self._unit_at_source_line(line)
-        self.pane.reset_lines(position=ReadingPosition(unit=unit_index))
+        self.pane.reset_lines(position=ReadingPosition(unit_index=unit_index))
         self.pane.find_bar.content_changed()
         if at_top:
             self.pane.viewport.go_to(START)
@@ -411,7 +411,9 @@ class PageNavigation:
         line = self._source_line()
         unit_index, first = self._unit_at_source_line(line)
         self.pane.reset_lines(
-            position=ReadingPosition(unit=unit_index, unit_offset=line - first, width=self.pane.viewport.layout_width)
+            position=ReadingPosition(
+                unit_index=unit_index, unit_offset=line - first, width=self.pane.viewport.layout_width
+            )
         )
 
     def _select_key(self, key: str) -> None:

@@ -54,8 +54,8 @@ class PageLinks:
         self.pane, self.contents, self.clickables = pane, pane.contents, pane.clickables
 
     def open(self, clickable: ClickableSpan, *, outside: bool, text: str) -> None:
-        """Expand a block, switch a tab or go to an anchor. Post `LinkFollowed` for other links. `text` is the text of
-        the link."""
+        """Expand a block, switch a tab or go to an anchor. Post `LinkFollowed` for other links, and for all links if
+        `outside`. `text` is the text of the link."""
         target = clickable.target
         match clickable.kind:
             case "fold" | "tab":
@@ -305,7 +305,7 @@ class PageView(Reader):
         return self.contents.key
 
     @property
-    def facts(self) -> str:
+    def status_text(self) -> str:
         """Percentage that is read and state of the search, for the status line."""
         hidden = self.viewport.virtual_lines.total - self.viewport.row_count
         parts = [f"{min(100, round(100 * self.viewport.lines_above / hidden))}% read"] if hidden > 0 else []

@@ -23,14 +23,14 @@ class ReadingPosition(NamedTuple):
     """Position on a page.
 
     `block` and `below` are stored for the next start of Octavo. All fields but `below` restore a page to which the user
-    goes back. The fields from `unit` to `width` keep the top in place when lines are laid out again.
+    goes back. The fields from `unit_index` to `width` keep the top in place when lines are laid out again.
     """
 
     block: str = ""
     """Key of the block under the cursor. Empty without a cursor."""
     below: int = 0
     """Rows between the top of the pane and `block`."""
-    unit: int = 0
+    unit_index: int = 0
     """Index of the unit at the top of the pane. At the start of a page, this and the next four fields have their
     defaults."""
     top: str = ""
@@ -38,7 +38,7 @@ class ReadingPosition(NamedTuple):
     offset: int = 0
     """Lines between the first line of the block `top` and the top of the pane."""
     unit_offset: int = 0
-    """Lines between the first line of the unit `unit` and the top of the pane."""
+    """Lines between the first line of the unit at the top and the top of the pane."""
     width: int = 0
     """Width of the lines in cells when `offset` and `unit_offset` were counted."""
     is_source: bool = False
@@ -55,7 +55,8 @@ class ReadingPosition(NamedTuple):
         if self.block != earlier.block or self.is_source != earlier.is_source:
             return True
         if self.top != earlier.top or not self.top:
-            return (self.unit, self.top, self.unit_offset) != (earlier.unit, earlier.top, earlier.unit_offset)
+            before = earlier.unit_index, earlier.top, earlier.unit_offset
+            return (self.unit_index, self.top, self.unit_offset) != before
         return self.width == earlier.width and self.offset != earlier.offset
 
 
@@ -226,7 +227,7 @@ def reading_position_of(lines: Lines, top: LinePosition, width: int) -> ReadingP
     block = next((each.block for each in unit_lines[line:] if each.block is not None), None)
     first = next((first for first, _, each in block_ranges(unit_lines) if each is block), 0)
     key = block.key if block is not None else ""
-    return ReadingPosition(unit=unit, top=key, offset=line - first, unit_offset=line, width=width)
+    return ReadingPosition(unit_index=unit, top=key, offset=line - first, unit_offset=line, width=width)
 
 
 def top_of_position(lines: Lines, position: ReadingPosition, unit_index: int, width: int) -> LinePosition:

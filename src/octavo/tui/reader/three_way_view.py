@@ -276,7 +276,7 @@ class ThreeWayView(Reader):
         return every[max(0, self.contents.index_of(conflict))] if every else None
 
     @property
-    def facts(self) -> str:
+    def status_text(self) -> str:
         """Number of the selected conflict, for the status line."""
         selected = self.selected_conflict
         return f"conflict {self.contents.number(selected)} of {self.contents.count}" if selected is not None else ""
@@ -284,7 +284,7 @@ class ThreeWayView(Reader):
     def show_loading(self, title: str, *, key: str) -> None:
         """Show that the page `key` is loading. The earlier page stays visible until then, but keys wait for the new one."""
         if key != self.target_key:
-            self.waiting_commands = ()  # They were for another page.
+            self.waiting_commands = ()  # Drop the commands for another page.
         self._loading_key = key if key != self.key else ""
         self.state.show_loading(title)
 

@@ -303,7 +303,7 @@ class Viewport:
         """Number of visible rows, without the rows at the bottom that are covered."""
         return max(1, self.widget.size.height - max(self.covered_rows, self.bar_rows))
 
-    def cover(self, rows: int) -> None:
+    def reserve_rows(self, rows: int) -> None:
         """Reserve rows at the bottom that another widget covers, so that the last lines can scroll above the widget."""
         if rows != self.covered_rows and self.widget.is_running:
             self.covered_rows = rows
@@ -334,7 +334,7 @@ class Viewport:
 
     def _set_top(self, position: ReadingPosition) -> None:
         if len(self.virtual_lines):
-            unit = self.contents.find_unit(min(position.unit, len(self.virtual_lines) - 1), position.top)
+            unit = self.contents.find_unit(min(position.unit_index, len(self.virtual_lines) - 1), position.top)
             self.top = top_of_position(self.virtual_lines, position, unit, self.layout_width)
 
     def go_to_position(self, position: ReadingPosition) -> None:
@@ -504,8 +504,8 @@ class BackgroundLayout:
         return layout._replace(keeps_lines=size <= KEPT_WHOLE)
 
     def new_lines(self, laid: LaidUnits | None) -> VirtualLines[Any]:
-        """Return lines for the units of the contents, and remember their layout. `laid` has the units that the
-        background thread laid out."""
+        """Return the lines of all units, and remember their layout. `laid` has the units that the background thread laid
+        out."""
         contents = self.viewport.contents
         layout = contents.layout_for(self.viewport.layout_width, self.viewport.folds)
         if laid is not None and laid.layout.key != layout.key:
@@ -541,7 +541,7 @@ class BackgroundLayout:
         self.lay_out_short()
         if not virtual_lines.estimated_count or not self.viewport.contents.is_fully_parsed:
             self.viewport.update_scroll_bar()
-            return  # The thread will lay out the whole page after it has parsed it.
+            return  # All heights are known, or the thread lays out the whole page after it has parsed it.
         self.stop()
         virtual_lines.forgotten.clear()
         self._virtual_lines = virtual_lines

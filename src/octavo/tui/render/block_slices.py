@@ -28,8 +28,8 @@ def has_merged_cells(rows: Sequence[Block]) -> bool:
 
 
 def cells_by_column(rows: Sequence[Block]) -> list[list[Block | None]]:
-    """Return the cells of each row by column, with None where a merged cell covers a column or a row. A span that
-    reaches beyond the last column of the table ends there."""
+    """Return the cells of each row by column. None where a cell from further left or above is merged. Merged cells end
+    at the last column in which a cell begins."""
     if not has_merged_cells(rows):
         return [list(row.children) for row in rows]
     grid: list[list[Block | None]] = []
@@ -45,7 +45,7 @@ def cells_by_column(rows: Sequence[Block]) -> list[list[Block | None]]:
             row_cells += [cell, *[None] * (span - 1)]
         rows_taken = [max(0, rows_left - 1) for rows_left in rows_taken]
         grid.append(row_cells)
-    # Authors write `colspan="100"` for "all the way across".
+    # Drop columns in which no cell begins: authors write `colspan="100"` for "all the way across".
     count = max(
         [index + 1 for row_cells in grid for index, cell in enumerate(row_cells) if cell is not None], default=0
     )

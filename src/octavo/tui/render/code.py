@@ -65,7 +65,7 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
             return []
     hidden = count - COLLAPSED_LINES if is_collapsed else 0
     gutter = len(str(count)) + 1 if attrs.get("numbers") else 0
-    # A row in several slices is too long to be scrolled.
+    # A row in several slices is too long to be scrolled, so it is wrapped.
     is_part = bounds is not None and bounds.is_partial_row
     wraps = (bool(attrs.get("wrap")) and not context.never_wraps_code) or is_part
     notes = {int(line) - first: _note(str(label), styles) for line, label in attrs.get("notes") or ()}
@@ -77,13 +77,14 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
     with_notes = [note_widths.get(first + line, 0) + cells(note.text) for line, note in notes.items()]
     longest = max(whole.longest, *map(cells, rows), *with_notes)
     needed, most_width = longest + gutter + 4, context.max_width(width)
-    # The extra width does not help rows that wrap in any width.
+    # A box that is wider than the text column does not help if rows wrap even at the maximum width.
     box_width = width if wraps and needed > most_width else max(width, min(most_width, needed))
     inner = box_width - 4 - gutter
     overflow = 0 if wraps else max(0, longest - inner)
     pan = 0 if is_part else context.folds.pan_offset(block.key, overflow)
     language = str(attrs.get("language") or "")
-    tokens = code_tokens(context, block) if not is_part else None  # The tokens are those of the whole row.
+    # A part of a row has no tokens: they would be those of the whole row.
+    tokens = code_tokens(context, block) if not is_part else None
     if tokens is not None and "\t" in block.text:
         tokens = _without_tabs(tokens)
     marked = frozenset(attrs.get("highlighted") or ())
@@ -165,7 +166,7 @@ def wrap_code(pieces: list[Piece], width: int, styles: Styles) -> list[list[Piec
     row = "".join([piece.text for piece in pieces])
     leading_spaces = len(row) - len(row.lstrip(" "))
     indent = min(leading_spaces, width // 2)
-    # Wrapping would drop the indent before a long first word, so it is added afterwards.
+    # Wrapping would drop the indent before a long first word, so the indent is added afterwards.
     first, *rest = wrap(crop(pieces, leading_spaces, width_of(pieces)), width - indent - 2)
     sign = [Piece(" " * indent, PLAIN, None, True), Piece(f"{styles.glyphs.reply} ", styles.muted, None, True)]
     return [[*crop(pieces, 0, indent), *first], *(sign + part for part in rest)]

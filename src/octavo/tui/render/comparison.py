@@ -85,7 +85,7 @@ class PageComparison:
 
     @property
     def kind_counts(self) -> Counter[ChangeKind]:
-        """Number of changes of the text and of the page settings. Each change counts for its most important kind."""
+        """Number of changes by their most important kind, including the changes of page settings."""
         counts = Counter(self.kinds.counts)
         counts["setting"] += len(self.diff.metadata)
         return +counts
@@ -310,7 +310,7 @@ def changes_with_context(lines: Sequence[LineChange]) -> Iterator[LineChange]:
 
 
 def _group_lines(lines: Iterable[LineChange]) -> Iterator[tuple[LineChange, ...]]:
-    """Yield lines of code or source in groups that cost about as much as a slice."""
+    """Yield lines of code or source in groups that cost about as much to render as a slice (`SLICE_COST`)."""
     group: list[LineChange] = []
     cost = 0
     for line in lines:
@@ -385,7 +385,7 @@ class UnchangedRange(NamedTuple):
     old_ancestors: tuple[Block, ...]
     container: Block | None
     starts: Sequence[int]
-    """Index of the first block of each item in `section_paths`."""
+    """Positions at which the section changes: of the first block for each item in `section_paths`."""
     section_paths: Sequence[tuple[str, ...]]
     """Names of the sections and containers around the blocks."""
 

@@ -235,7 +235,7 @@ _KINDS = {
     "moved": "moved text",
     FIELDS: "title and page options",
 }
-"""Names of kinds of conflict that are not obvious from the text."""
+"""Names of those kinds of conflict that a user cannot recognize from the text."""
 _UNCHANGED_COUNT = re.compile(r"(\d+) unchanged (\w+)")
 
 

@@ -244,7 +244,7 @@ class _SequenceDiagram:
     def __init__(self) -> None:
         self.title = ""
         self._declared_names: set[str] = set()
-        """Names that were declared so far."""
+        """Ids of the participants that were declared so far, as `_id` returns them."""
         self._frames: list[bool] = []
         """Whether each open frame is drawn. A frame that only colors the background is not."""
 

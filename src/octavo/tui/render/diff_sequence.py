@@ -124,7 +124,7 @@ class _Container:
     """Containers around the content in the new version, outermost first. `old_ancestors` are those in the old
     version."""
     heading: str = ""
-    """Text of the last heading in this container before the next unit."""
+    """Text of the last heading so far in this container."""
 
     @property
     def section_path(self) -> tuple[str, ...]:
@@ -258,7 +258,7 @@ class _UnitBuilder:
         return self._only_meaning and bool(kinds) and not may_affect_meaning(kinds)
 
     def _add_hidden(self, hidden: list[tuple[DiffGroup, frozenset[ChangeKind]]]) -> None:
-        """Add a line for the hidden changes and the threads on their blocks. Clear the list of hidden changes."""
+        """Add a line with the number of hidden changes, then the threads on their blocks. Clear `hidden`."""
         if not hidden:
             return
         counts: Counter[ChangeKind] = Counter()
@@ -325,7 +325,7 @@ class _UnitBuilder:
         self._add_hidden(hidden)
 
     def _add_move(self, moves: JointMove) -> None:
-        """Add a note where blocks were that moved together, or the blocks themselves where they are now."""
+        """Add blocks that moved together: a note at their old place, or the blocks themselves at their new place."""
         first = moves.moves[0]
         olds, news = tuple(each.old for each in moves.moves), tuple(each.new for each in moves.moves)
         if not first.is_arrival:

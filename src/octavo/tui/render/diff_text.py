@@ -334,7 +334,8 @@ def _table_notes(
         new,
     )
     moves = [entry for entry in table.rows if isinstance(entry, model.MovedBlock)]
-    # The old and the new position of a row may be in two tables, or in two slices of a long table.
+    # Count a moved row once, at its new position. If this table has only old positions, count those: the new ones may be
+    # in another table, or in another slice of a long table.
     moved = sum(entry.is_arrival for entry in moves) or len(moves)
     rows_moved, places = ("1 row", "position") if moved == 1 else (f"{moved} rows", "positions")
     text = f"{rows_moved} moved. {styles.glyphs.into} marks the old {places} (faint) and the new {places}."
@@ -395,7 +396,7 @@ def _row_settings(
         # The `value` of a checkbox or rating is already visible in its cell, unless both sides look the same.
         if is_same or each.name != "value":
             yield replace(each, name=name + each.name)
-    # The changes of the row are yielded above. A cell may repeat them, because it may link to the target of its card.
+    # Do not repeat the changes of the row, which are yielded above: a cell may link to the target of its card.
     row_changes = {(each.old, each.new) for each in entry.settings}
     for cell in cells:
         if cell.words is not None:

@@ -47,7 +47,7 @@ def file_name(address: str) -> str:
     if address[:5].lower() == "data:":
         return ""
     path = address.split("?")[0].split("#")[0].rstrip("/")
-    # For an uploaded file, the last part of the URL is a path with escaped slashes.
+    # Split again after decoding: for an uploaded file, the last part of the URL is a path with escaped slashes.
     return flatten_emoji(safe_line(unquote(path.rsplit("/", 1)[-1]).rsplit("/", 1)[-1]) or address)
 
 
@@ -68,8 +68,8 @@ def _url_after_host(address: str) -> str:
 
 
 def render_bar(context: LayoutContext, left: Sequence[Piece], right: Sequence[Piece], width: int) -> list[Line]:
-    """Render `left`, which begins with a sign, and `right` on a background. They wrap if both do not fit on one
-    line."""
+    """Render a bar with a background. `left` begins with a sign. `right` is at the end of the line, or below `left` if
+    both do not fit."""
     styles, room = context.styles, width - 2
     left, right = ([piece._replace(text=flatten_emoji(piece.text)) for piece in side] for side in (left, right))
     sign, words = left[:1], left[1:]

@@ -108,7 +108,7 @@ class _PartReader:
 
     @property
     def is_after_blanks(self) -> bool:
-        """True if the parser removed spaces after a command before the part that was read last."""
+        """True if the parser removed spaces between a command and the part that was read last."""
         part = self._parts[self._index - 2] if self._index > 1 else ""
         return isinstance(part, LatexCommand) and part.blanks != ""
 

@@ -279,7 +279,7 @@ class PageUnit(NamedTuple):
     """Slice of the block. None for the whole block."""
     rows: int = 1
     """Estimated number of lines, including blank lines, but without the lines of wrapped text."""
-    letters: int = 0
+    letter_count: int = 0
     """Number of letters of the wrapped text."""
     block_above: Block | None = None
     """Block above `block`. None at the top of the page."""
@@ -356,7 +356,7 @@ def render_unit(context: LayoutContext, unit: PageUnit, width: int) -> list[Line
 
 def estimate_height(unit: PageUnit, width: int) -> int:
     """Return the approximate number of lines of a unit, without rendering it."""
-    return unit.rows + unit.letters // max(width, 1)
+    return unit.rows + unit.letter_count // max(width, 1)
 
 
 def _estimate_size(block: Block, *, is_whole: bool) -> tuple[int, int]:

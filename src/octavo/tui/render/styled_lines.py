@@ -67,7 +67,7 @@ class Piece(NamedTuple):
     is_decoration: bool = False
     """True if the text does not belong to the page, such as a border or a bullet. It is not searched or copied."""
     hidden: HiddenPieces | None = None
-    """Pieces for which this piece is a sign."""
+    """Pieces scrolled out of view, if this piece is the sign in their place. None for other pieces."""
 
 
 class HiddenPieces(NamedTuple):
@@ -575,8 +575,8 @@ def _split_long_word(word: str, width: int) -> list[int]:
         edges: Sequence[int] = range(len(word) + 1)
         ends = edges
     else:
-        # Joiners at the start are skipped in pairs: Rich would join the last one of a pair with the letter after it,
-        # although `cell_len` measures this letter.
+        # Skip joiners at the start in pairs. Otherwise Rich joins the second joiner of a pair with the letter after it.
+        # This letter then has no width, although `cell_len` measures it.
         skipped = (len(word) - len(word.lstrip(_JOINER))) // 2 * 2
         graphemes, _ = split_graphemes(word[skipped:])
         ends = [0, *(skipped + end for _, end, _ in graphemes)]
@@ -602,7 +602,7 @@ def _split_long_word(word: str, width: int) -> list[int]:
 
 
 def _last_break(breaks: re.Pattern[str], word: str, start: int, end: int) -> int:
-    """Return the distance from `start` to the last break of a word before `end`. 0 if there is none."""
+    """Return the distance from `start` to the last break of a word up to `end`. 0 if there is none."""
     length = end - start
     breaks_found = breaks.finditer(word[start : end + _LOOKAHEAD])
     return max(

@@ -69,7 +69,7 @@ _ANY_LENGTH, _LONG_LABEL = 2000, 32
 class _Limits(NamedTuple):
     """Limits for the columns of a table that is too wide."""
 
-    whole: int
+    unshrunk: int
     """A column up to this width does not shrink."""
     longest: int
     """A wider column shrinks to its longest word, or to this width if the word is longer."""
@@ -164,7 +164,9 @@ def fit_columns(
         if limits.longest_word_index == 2 and limits.longest == _ANY_LENGTH and not has_long_words:
             continue
         kept = [
-            wide if wide <= limits.whole else min(max(longest[0], longest[limits.longest_word_index]), limits.longest)
+            wide
+            if wide <= limits.unshrunk
+            else min(max(longest[0], longest[limits.longest_word_index]), limits.longest)
             for wide, longest in zip(widths, longest_of, strict=True)
         ]
         narrow = [max(low, min(wide, limits.prose)) for wide, low in zip(widths, kept, strict=True)]
@@ -342,7 +344,7 @@ def cell_pieces(
         return [Piece(glyphs.star * stars, styles.warning), Piece(glyphs.no_star * (column.max - stars), styles.muted)]
     if column.type == "select" and (labels := select_labels(cell, column)):
         edge = non_breaking(" ", styles)
-        # Only a short option is never wrapped, because columns are narrow.
+        # Short options are never wrapped. Longer ones may be, because columns are narrow.
         texts = [non_breaking(label, styles) if len(label) <= _LONG_WORD else label for label in labels]
         chips = [[Piece(f"{edge}{text}{edge}", styles.chip), Piece(" ", PLAIN, None, True)] for text in texts]
         return [piece for chip in chips for piece in chip][:-1]

@@ -389,8 +389,7 @@ def render_columns(context: LayoutContext, block: Block, width: int) -> list[Lin
     count = len(block.children)
     if not count:
         return []
-    # Columns side by side must be rendered in one step. Long columns are rendered in slices, so they are one below the
-    # other.
+    # Put long columns one below the other: they are rendered in slices, but columns side by side in one step.
     if slice_bounds(block) is not None:
         return context.flow([child for column in block.children for child in column.children], width, is_open=True)
     room = max(width, min(context.max_width(width), 100))

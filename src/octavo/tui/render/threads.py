@@ -42,7 +42,8 @@ class ThreadSummary:
     is_open: bool = True
     shown_replies: tuple[ThreadReply, ...] = ()
     key: str = ""
-    """Id of the thread. Empty for a row that cannot be selected."""
+    """Id of the thread. For a draft or a finding, a key that begins with `DRAFT` or `FINDING`. Empty for a row that
+    cannot be selected."""
     word_change: WordChange = ""
     """Change of the commented words since the comment was written. Empty if no change is known."""
     moved_to: str = ""

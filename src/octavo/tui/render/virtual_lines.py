@@ -134,7 +134,7 @@ class VirtualLines(Generic[U]):
                 yield unit, self._heights[index], self._lines.get(index)
 
     @property
-    def kept(self) -> list[list[Line]]:
+    def kept_lines(self) -> list[list[Line]]:
         """Lines of each unit whose lines are kept."""
         return list(self._lines.values())
 
@@ -171,13 +171,13 @@ class LaidUnits(NamedTuple):
     """Deferred content that each unit lacks, by the identity of the unit."""
 
 
-def lay_out_units(layout: UnitLayout, units: Sequence[Any], which: Iterable[int]) -> Generator[None, None, LaidUnits]:
-    """Lay out the units with the indexes `which` in the background thread, and return the result. Yields after each
+def lay_out_units(layout: UnitLayout, units: Sequence[Any], indexes: Iterable[int]) -> Generator[None, None, LaidUnits]:
+    """Lay out the units with the `indexes` in the background thread, and return the result. Yields after each
     unit, so that the thread can stop."""
     laid = LaidUnits(layout, {}, {}, {})
     deferred = layout.deferred.for_background_thread() if layout.deferred is not None else None
     render = layout.make_renderer(deferred)
-    for index in which:
+    for index in indexes:
         lines = render(units[index])
         if deferred is not None and (missed := deferred.take_missing()):
             laid.missing[id(units[index])] = missed

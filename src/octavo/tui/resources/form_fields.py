@@ -23,7 +23,7 @@ from pydantic.fields import FieldInfo
 
 from octavo.api.labels import field_label, label
 from octavo.api.operation import SPECS, Operation, camel
-from octavo.api.storage import OfFile
+from octavo.api.storage import FromFile
 from octavo.api.text import COLOUR, FORMS, Id, KnownValues, Secret
 from octavo.documents import yaml_values
 from octavo.tui.core.item_info import annotation_parts
@@ -192,7 +192,7 @@ def _example_text(example: Any) -> str:
 
 
 def _field_of_type(field: FormField, annotation: _Annotation) -> FormField:
-    """Return `field` with the kind, choices and limits of its type, which is a single value or a list."""
+    """Return `field` with the kind, choices and limits of `annotation`, the type of a value or of a list."""
     kinds = (annotation.type, *annotation.other_types)
     if all(get_origin(kind) is Literal for kind in kinds):
         options = tuple(option for kind in kinds for option in get_args(kind))
@@ -449,7 +449,7 @@ def _contains_secret(kinds: Sequence[Any]) -> bool:
 def upload_kind_of(kinds: Sequence[Any], *, deep: bool = True) -> str:
     """Return the kind of upload in an annotation, and with `deep` also in nested models. Empty if there is none."""
     for each in annotation_parts(kinds):
-        if isinstance(each, OfFile):
+        if isinstance(each, FromFile):
             return each.kind
         if deep and isinstance(each, type) and issubclass(each, BaseModel):
             parts = [part for info in each.model_fields.values() for part in (info.annotation, *info.metadata)]

@@ -255,7 +255,7 @@ class FormPickers:
         return field.kind in ("choice", "choices", "yes or no") or is_reference
 
     def label_of(self, field: FormField) -> str:
-        """Return the labels of a field's values."""
+        """Return the text that shows the value of a field: the labels of its first values, or words such as `not set`."""
         text = self._state.texts[field.name]
         if text is None:
             return null_choice(field, self._state.form.operation)[0]

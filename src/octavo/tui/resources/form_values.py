@@ -367,7 +367,7 @@ def _field_of(error: ErrorDetails, fields: Sequence[FormField]) -> tuple[str, Se
         elif depth == 0:
             return FORM, inner_path
         elif any(len(candidate.json_path) > depth for candidate in candidates):
-            inner_path.pop(0)  # The name of a union member.
+            inner_path.pop(0)  # Skip the name of a union member.
         else:
             break
     if not candidates or depth == 0:

@@ -221,8 +221,8 @@ class Resource(Generic[M]):
     row_resources: Mapping[str, Resource[Any]] = field(default_factory=dict)
     """Resources of the rows in a list with items of several kinds, by their names in that list."""
     add_item: Callable[[Shell, Any], None] | None = None
-    """Asks which kind of item to create, in a list with items of several kinds. Called with a `CreateTarget` instead of
-    opening a form."""
+    """Asks which kind of item to create. Called with a `CreateTarget`, instead of opening a form, in a list with items of
+    several kinds."""
     route: Callable[[M], Route | None] = lambda item: None
     """Returns the view that enter opens for an item. None if enter stays in the tables."""
     lookups: tuple[type[Operation[Any]], ...] = ()
@@ -316,7 +316,7 @@ class Resource(Generic[M]):
 
     def list_operation(self, arguments: Arguments) -> Operation[Any]:
         """Return the operation that lists the items for `arguments`."""
-        return build_operation(self.list, {**arguments, **_limit(self.list, self.page_size)})
+        return build_operation(self.list, {**arguments, **_limit_argument(self.list, self.page_size)})
 
     def is_available(self, arguments: Arguments) -> bool:
         """Return True if the table is available: all arguments of its list operation are known and valid."""
@@ -358,10 +358,10 @@ def build_operation(operation: type[Operation[Any]], arguments: Arguments) -> Op
 
 def build_largest_list_operation(operation: type[Operation[Any]], arguments: Arguments) -> Operation[Any]:
     """Build the operation that lists as many items as one response can hold."""
-    return build_operation(operation, {**arguments, **_limit(operation, PAGE_SIZE)})
+    return build_operation(operation, {**arguments, **_limit_argument(operation, PAGE_SIZE)})
 
 
-def _limit(operation: type[Operation[Any]], page_size: int) -> Arguments:
+def _limit_argument(operation: type[Operation[Any]], page_size: int) -> Arguments:
     return {"limit": page_size} if page_size and issubclass(operation, Listing) else {}
 
 

@@ -47,7 +47,7 @@ class BrowserLevel:
     resources: tuple[Resource[Any], ...]
     arguments: Arguments
     parent: Model
-    """The open item. At the top level, the organization."""
+    """Item to which the tables belong. At the top level, the organization."""
     status: str = ""
     resource: Resource[Any] = field(init=False)
     """The selected table."""

@@ -384,7 +384,7 @@ async def _delete_one(live: Live, resource: Resource[Any], arguments: Arguments,
         f"the server had not yet {resource.delete_verbs[1]} {name}",
     )
     kind = WriteKind[Any](find)  # Built here, because the list to check depends on the resource.
-    sent = await send_direct(live, op, failed=failed_message, missing=missing_message, kind=kind)
+    sent = await send_direct(live, op, failure_prefix=failed_message, missing=missing_message, kind=kind)
     if sent.kind == "refused" and isinstance(sent.error, NotFound):
         return SendResult("done", result=True)  # Another user has deleted the item.
     return sent

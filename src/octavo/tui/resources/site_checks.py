@@ -58,7 +58,7 @@ MAX_REQUESTS = 20
 class MarkedRedirect(redirects.Redirect):
     """A redirect and its problem, `loop` or `dead end`. The problem is empty if the redirect works."""
 
-    end: SafeLine = ""
+    problem: SafeLine = ""
 
 
 def with_problems(
@@ -72,7 +72,9 @@ def with_problems(
     targets = {item.source: _target_url(item.destination, urls) for item in listed}
     ends = chain_ends(targets, site.urls.published or "")
     return [
-        item if ends[item.source] == "leads" else MarkedRedirect.model_construct(**dict(item), end=ends[item.source])
+        item
+        if ends[item.source] == "leads"
+        else MarkedRedirect.model_construct(**dict(item), problem=ends[item.source])
         for item in listed
     ]
 
@@ -91,9 +93,9 @@ def page_lists(
     return [content.ListPages(at=at) for at in refs[:MAX_REQUESTS]]
 
 
-def problem_label(end: str) -> AnyText:
-    """Return the table cell for `MarkedRedirect.end`: the colored label of a problem, else the text itself."""
-    return Content.styled(*PROBLEM_LABELS[end]) if end in PROBLEM_LABELS else end
+def problem_label(problem: str) -> AnyText:
+    """Return the table cell for `MarkedRedirect.problem`: the colored label of a problem, else the text itself."""
+    return Content.styled(*PROBLEM_LABELS[problem]) if problem in PROBLEM_LABELS else problem
 
 
 def part_urls(structure: site_structure.SiteStructure) -> dict[str, str]:

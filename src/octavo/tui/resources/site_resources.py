@@ -190,7 +190,7 @@ REDIRECTS: Resource[redirects.Redirect] = Resource(
         ResourceColumn("DESTINATION", _destination, is_id=True),
         ResourceColumn("IN SPACE", lambda item: item.destination.site_space_id if item.destination.page_id else None, is_id=True, drop_rank=2),
         ResourceColumn("TYPE", "destination.kind", 9, drop_rank=1, is_code=True),
-        ResourceColumn("PROBLEM", "end", 16, render=site_checks.problem_label),
+        ResourceColumn("PROBLEM", "problem", 16, render=site_checks.problem_label),
     ),
     lookups=(site_structure.Get,),
     more_lookups=site_checks.page_lists,

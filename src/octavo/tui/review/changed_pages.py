@@ -329,7 +329,7 @@ class DiffCache:
         for key in self._cache.keys() - {self._shown}:
             del self._cache[key]
 
-    def cached(self, page: ChangedPage) -> PageComparison | None:
+    def show_cached(self, page: ChangedPage) -> PageComparison | None:
         """Return the cached diff of a page, and remember the page as the shown page. None if no diff is cached."""
         self._shown, self._is_reduced = _diff_key(page), False
         comparison = self._cache.get(self._shown)
@@ -340,7 +340,7 @@ class DiffCache:
     async def compare(self, page: ChangedPage) -> PageComparison:
         """Return the diff of a page. No other comparison starts in the background until this diff is done. Raises
         ApiError."""
-        if (comparison := self.cached(page)) is not None:
+        if (comparison := self.show_cached(page)) is not None:
             return comparison
         self._waiting_count += 1
         task = self._start(page)

@@ -307,7 +307,7 @@ class ConflictSource:
 
     @property
     def has_server_conflicts(self) -> bool:
-        """True if the server reported conflicts for the current revision when the change request was updated."""
+        """True if the last update of the change request reported conflicts, and its revision is still the same."""
         update_fact = self.app.session.state.get_fact(f"update {self.change_request.id}")
         revision = update_fact.get("conflicts") if isinstance(update_fact, dict) else None
         return revision is not None and revision == self.change_request.revision

@@ -300,7 +300,7 @@ async def _revisions(
 
 @dataclass(frozen=True)
 class _PageReader:
-    """Reads pages of a change request, and the versions of these pages that were merged."""
+    """Finds the conflicts on pages of a change request or of main, by comparing the versions that were merged."""
 
     live: Live
     at: ChangeRequestRef | SpaceRef

@@ -277,7 +277,7 @@ class ConflictsScreen(View):
         change_request, space = self.source.change_request, self.shell.workspace.space(self.source.space.space_id)
         prefix = f"{space.title} › " if space is not None else ""
         self.show_location(
-            f"Changes › {prefix}#{change_request.number} {change_request.title} › Conflicts", self.view.facts
+            f"Changes › {prefix}#{change_request.number} {change_request.title} › Conflicts", self.view.status_text
         )
 
     @on(PaneMoved)

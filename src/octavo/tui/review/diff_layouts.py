@@ -90,7 +90,7 @@ class SinglePage:
         return anchors.documents if anchors is not None else None
 
     def anchors(self, key: str) -> TwoVersionAnchors | None:
-        """Return the anchors of the threads on an entry. None while the entry is loading, or if another one is shown."""
+        """Return the anchors of the threads on an entry. None while the entry is loading, or if another entry is shown."""
         return self._anchors if self.has_cursor(key) else None
 
     def is_described(self, key: str) -> bool:
@@ -128,7 +128,7 @@ class SinglePage:
         elif sides.old is None:
             self.pane.clear()
             self.pane.state.fail(f"Could not compare the versions of {change.title}", NO_BASE)
-        elif (cached := self._comparison.diffs.cached(change)) is not None:
+        elif (cached := self._comparison.diffs.show_cached(change)) is not None:
             self._take(change, cached)
         else:
             self.pane.state.show_loading(change.title)
@@ -433,7 +433,7 @@ class RequestScroll:
             if not is_searching:
                 self.pane.find_bar.content_changed()  # The pages above the cursor may have more matches.
                 self.pane.viewport.notify_moved()
-        for section in [*self._near(), *to_search]:
+        for section in [*self._sections_near_view(), *to_search]:
             if len(self._loading) >= MAX_PARALLEL:
                 return
             entry = self._entries[section.key]
@@ -463,7 +463,7 @@ class RequestScroll:
             and self._entries[each.key].is_document
         ]
 
-    def _near(self) -> list[PageSection]:
+    def _sections_near_view(self) -> list[PageSection]:
         order = list(self._sections.values())
         seen = [each for each in self.navigation.builder.sections_in_view() if self._sections.get(each.key) is each]
         page = self.navigation.contents.page
@@ -526,7 +526,7 @@ class RequestScroll:
 
     def _drop_far(self, limit: int = MAX_TEXT) -> None:
         """Drop the pages farthest from the cursor until the others have at most `limit` characters."""
-        order, near = list(self._sections.values()), self._near()
+        order, near = list(self._sections.values()), self._sections_near_view()
         total = sum(each.size for each in order)
         page = self.navigation.contents.page
         here = order.index(page) if page in order else 0

@@ -64,7 +64,7 @@ class Checks:
     changes: tuple[content.Change, ...]
     conflicts: tuple[str, ...]
     """Titles of pages and names of files that may conflict with main."""
-    with_markers: tuple[str, ...]
+    titles_with_new_markers: tuple[str, ...]
     """Titles of pages with new conflict markers in their text."""
     publication: str
     """Sentence that says where the merged content is published."""
@@ -92,7 +92,7 @@ class Checks:
         return self.change_request.status in UNDECIDED and self.space.permissions.merge
 
     @property
-    def deleted(self) -> tuple[str, ...]:
+    def deleted_titles(self) -> tuple[str, ...]:
         """Titles of the pages that the change request deletes."""
         return tuple(title_of(each) for each in self.changes if each.type == "page_deleted")
 
@@ -110,10 +110,10 @@ def why_number_required(checks: Checks) -> str:
     """Return the reason why you have to type the number of the change request to merge it. Empty if `y` is enough."""
     if checks.conflicts:
         return "Pages may conflict"
-    if checks.with_markers:
+    if checks.titles_with_new_markers:
         return "Readers would see conflict markers"
-    if checks.deleted:
-        return f"This change request deletes {short_texts.plural(len(checks.deleted), 'page')}"
+    if checks.deleted_titles:
+        return f"This change request deletes {short_texts.plural(len(checks.deleted_titles), 'page')}"
     if any(fact.label == LINTERS and fact.mark == "bad" for fact in checks.facts):
         return "Linters block the merge"
     return ""
@@ -157,7 +157,7 @@ async def run_checks(live: Live, at: ChangeRequestRef, linters: Sequence[Linter]
         tuple(facts),
         changed.changes,
         prediction.names,
-        effects.with_markers,
+        effects.titles_with_new_markers,
         merge_effects.publication_sentence(space, effects.sites),
         prediction.is_on_main,
         rules[1],
@@ -197,7 +197,7 @@ class _Effects:
     sites: tuple[Site, ...] | None
     """Sites that publish the result of the merge. None if they are unknown."""
     facts: tuple[Fact, ...]
-    with_markers: tuple[str, ...] = ()
+    titles_with_new_markers: tuple[str, ...] = ()
     """Titles of pages with new conflict markers in their text."""
     duplicates: tuple[DuplicatePage, ...] = ()
     """Pages that get a sibling of the same name. Empty if main has changed."""

@@ -454,7 +454,7 @@ class MergeSeveralDialog(ConfirmDialog):
         self._start_checks()  # The checks depend on the order.
 
     @property
-    def is_open(self) -> bool:
+    def can_confirm(self) -> bool:
         return not self._is_merging and not self._is_finished
 
     def confirm(self) -> None:

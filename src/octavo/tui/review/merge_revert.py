@@ -180,7 +180,7 @@ class MergeSides:
 class PageEditedLater:
     """Page that was edited after the merge, so only the changes of the merge are reverted."""
 
-    page: str
+    page_id: str
     title: str
     fields: Mapping[str, Any] = field(default_factory=dict)
     """Values of fields, such as the title, before the merge."""
@@ -211,7 +211,9 @@ class RevertPlan:
     @property
     def lines(self) -> list[str]:
         """A line with a sign and a title for each page of the plan."""
-        edited_ids = {page.id for page in (*self.restored, *self.reverted)} | {page.page for page in self.edited_later}
+        edited_ids = {page.id for page in (*self.restored, *self.reverted)} | {
+            page.page_id for page in self.edited_later
+        }
         return [
             *(f"~ {page.title or 'Untitled'}" for page in self.reverted),
             *(f"~ {page.title}" for page in self.edited_later),
@@ -291,14 +293,14 @@ class _Planner:
             tuple(self._not_reverted),
         )
 
-    def _in_order(self, pages: Iterable[str]) -> list[str]:
-        wanted = set(pages)
-        return [page for page in self._before.pages if page in wanted]
+    def _in_order(self, page_ids: Iterable[str]) -> list[str]:
+        wanted = set(page_ids)
+        return [page_id for page_id in self._before.pages if page_id in wanted]
 
-    def _revert_edits(self, pages: Iterable[str]) -> tuple[list[Page], list[PageEditedLater]]:
+    def _revert_edits(self, page_ids: Iterable[str]) -> tuple[list[Page], list[PageEditedLater]]:
         reverted: list[Page] = []
         edited_later: list[PageEditedLater] = []
-        for page_id in self._in_order(pages):
+        for page_id in self._in_order(page_ids):
             old_page = self._before.pages[page_id]
             if page_id not in self._now.pages:
                 self._not_reverted.append(f"{old_page.title}: deleted after the merge")
@@ -326,8 +328,8 @@ class _Planner:
         merges_text = old_page.type == "document" and (old_page.document_id != merged.document_id or not self._has_ids)
         return PageEditedLater(page_id, now.title or "Untitled", fields, merges_text)
 
-    def _revert_moves(self, pages: Iterable[str], restored_ids: set[str]) -> Iterator[tuple[Page, str | None, int]]:
-        for page_id in pages:
+    def _revert_moves(self, page_ids: Iterable[str], restored_ids: set[str]) -> Iterator[tuple[Page, str | None, int]]:
+        for page_id in page_ids:
             if page_id not in self._now.pages or page_id not in self._changed_from_before:
                 continue  # The page was deleted after the merge, or has been moved back.
             former, merged, parent_now = (tree.parents[page_id] for tree in (self._before, self._merged, self._now))
@@ -348,10 +350,10 @@ class _Planner:
         """Return True if the page exists after the revert. None is the top level."""
         return page_id is None or page_id in self._now.pages or page_id in restored_ids
 
-    def _deletable_pages(self, pages: Iterable[str], moved_ids: set[str]) -> list[str]:
+    def _deletable_pages(self, page_ids: Iterable[str], moved_ids: set[str]) -> list[str]:
         """Return the created pages to delete. Pages with later edits or remaining subpages are kept. Pages below another
         page to delete are left out."""
-        created = [page for page in pages if page in self._now.pages]
+        created = [page_id for page_id in page_ids if page_id in self._now.pages]
         edited = {page for page in created if page in self._changed_later or not self._has_ids}
         remaining = set(self._now.pages) - set(created) - moved_ids | edited
         needed = {parent for page in remaining for parent in self._remaining_ancestors(page, moved_ids)} & set(created)
@@ -388,14 +390,14 @@ class _Tree:
                 self._children.setdefault(parent, []).append(page.id)
                 self._add(page.pages, page.id)
 
-    def position_of(self, page: str) -> int:
+    def position_of(self, page_id: str) -> int:
         """Return the position of a page among its siblings."""
-        return self._children[self.parents[page]].index(page)
+        return self._children[self.parents[page_id]].index(page_id)
 
-    def path_to(self, page: str) -> list[str]:
+    def path_to(self, page_id: str) -> list[str]:
         """Return the IDs of the page and its ancestors, starting with the root."""
         path: list[str] = []
-        ancestor: str | None = page
+        ancestor: str | None = page_id
         while ancestor is not None and ancestor in self.parents:
             path.insert(0, ancestor)
             ancestor = self.parents[ancestor]
@@ -424,11 +426,11 @@ async def revert_edits(live: Live, space: SpaceRef, sides: MergeSides, plan: Rev
     for later in plan.edited_later:
         document, has_conflicts = None, False
         if later.merges_text:
-            document, has_conflicts = await _merge_later_text(live, space, sides, later.page, label)
+            document, has_conflicts = await _merge_later_text(live, space, sides, later.page_id, label)
         if has_conflicts:
             with_conflicts.append(later.title)
         if fields := {**later.fields, **({"document": document} if document is not None else {})}:
-            edits.append(UpdatePage(page=later.page, **fields))
+            edits.append(UpdatePage(page=later.page_id, **fields))
     # Positions are set after all pages have their former parent.
     edits += [UpdatePage(page=page.id, into=parent) for page, parent, _ in plan.moved]
     edits += [UpdatePage(page=page.id, at=position) for page, _, position in plan.moved]

@@ -256,7 +256,8 @@ class Comparison:
         self._predict_soon()
         if self._is_opening and not self._has_reviews:
             return
-        self._view.workers.cancel_group(self._view, "changes")  # The changes that it finds would replace these.
+        # A comparison that is still running would replace the changes that are found now.
+        self._view.workers.cancel_group(self._view, "changes")
         change_request = self.change_request
         if self._is_opening:
             self._set_base("review" if self.has_changed_since_review else "base")

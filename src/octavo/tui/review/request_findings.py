@@ -308,7 +308,7 @@ class LinterRuns:
     async def _run(self, linter: Linter, page: LintedPage) -> tuple[list[Finding], str]:
         """Return the findings of a linter, and a sentence if it failed or reported too much."""
         text = await asyncio.to_thread(mask, page.text, cast(tuple[Mask, ...], linter.mask))
-        path = page.file_name if not why_unsafe(page.file_name) else _SAFE_NAME
+        path = page.file_path if not why_unsafe(page.file_path) else _SAFE_NAME
         try:
             async with self._slots:
                 ran = await run_linter(linter, path, text)

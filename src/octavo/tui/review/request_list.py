@@ -159,15 +159,15 @@ def author_of(item: ChangeRequest) -> str:
     return item.created_by.name if item.created_by else ""
 
 
-def _update_time(item: ChangeRequest) -> datetime:
+def _updated_at(item: ChangeRequest) -> datetime:
     moment = item.updated_at
     return _NEVER if moment is None else moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 ORDERS: dict[str, tuple[str, Callable[[ChangeRequest, RequestStatus], tuple[object, ...]]]] = {
     "space": ("by space", lambda each, _: ()),
-    "newest": ("most recently updated first", lambda each, _: (_NEVER - _update_time(each),)),
-    "oldest": ("least recently updated first", lambda each, _: (_update_time(each),)),
+    "newest": ("most recently updated first", lambda each, _: (_NEVER - _updated_at(each),)),
+    "oldest": ("least recently updated first", lambda each, _: (_updated_at(each),)),
     "threads": ("most open threads first", lambda _, status: (-status.threads,)),
     "author": ("by author", lambda each, _: (fold(author_of(each)),)),
 }

@@ -171,7 +171,7 @@ class RequestHead:
         diff.contents.has_page_after = pages.has_next(1)
         self._view.show_location(
             f"Changes › {space_name}#{change_request.number} {change_request.title}",
-            " · ".join(each for each in (position, against, diff.facts) if each),
+            " · ".join(each for each in (position, against, diff.status_text) if each),
         )
 
 
@@ -371,7 +371,7 @@ class ChangeRequestScreen(View):
             opens_at_review=thread is None and block is None,
         )
         self.diff_threads = DiffThreads(self, self.at, lambda: self.page_diff.draw_threads())
-        self.findings = RequestFindings(self, change_request.id, space, self._show_findings)
+        self.findings = RequestFindings(self, change_request.id, space, self._on_findings_changed)
         self.changed_tree = ChangedTree(
             self, self.comparison, self.diff_threads, self.findings, self.show_changed_pages
         )
@@ -475,7 +475,7 @@ class ChangeRequestScreen(View):
             self.page_diff.scroll.drop_hidden()
 
     def on_screen_resume(self) -> None:
-        self._show_findings(self.changed_tree.key)
+        self._on_findings_changed(self.changed_tree.key)
         if self.diff_threads.unsent_by_page():
             self.page_diff.draw_threads()  # The unsent drafts may have changed in another view.
 
@@ -507,7 +507,7 @@ class ChangeRequestScreen(View):
     def _set_finding_revisions(self) -> None:
         self.findings.set_revisions(self.comparison.sides, self.comparison.tree.value)
 
-    def _show_findings(self, page_key: str) -> None:
+    def _on_findings_changed(self, page_key: str) -> None:
         if is_whole(self) and current_view(self.shell) is self:
             if self.page_diff.shows(page_key):
                 self.page_diff.draw_threads()

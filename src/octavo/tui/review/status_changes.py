@@ -389,13 +389,13 @@ def archive_several(app: Shell, target: RequestTarget) -> None:
     async def plan(request: ChangeRequest, at: ChangeRequestRef) -> PlannedWrite:
         name = _short_name(app, request)
 
-        def update(new_status: str, verb: str) -> Callable[[], Awaitable[SendResult[Any]]]:
+        def status_sender(new_status: str, verb: str) -> Callable[[], Awaitable[SendResult[Any]]]:
             op = change_requests.Update(at=at, status=new_status)
             return lambda: send_unchecked(app.session.live, op, f"Could not {verb} {name}")
 
         effect = "will be reopened" if reopens else "will be archived"
         verb, reverse = ("reopen", "archive") if reopens else ("archive", "reopen")
-        return PlannedWrite(request, name, effect, update(status, verb), update(request.status, reverse))
+        return PlannedWrite(request, name, effect, status_sender(status, verb), status_sender(request.status, reverse))
 
     if reopens:
         action = BulkAction("Reopen", "Reopened", "Moves them back to the “Open” tab.", plan, "edit", ("archived",))

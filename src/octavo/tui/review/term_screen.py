@@ -530,8 +530,8 @@ class PageTerms:
         return None if compared is not None and compared.diff.entries else f"{change.title} has no changed text."
 
     def choose(self, app: Shell) -> None:
-        """Show the places that still have a term that the selected block replaces. If the block replaces no term, use
-        the whole page. If there are several terms, ask for one."""
+        """Show the places that still have an old term: one that the selected block replaces, else one that the page
+        replaces. If there are several, ask for one."""
         app.background(self._choose(app))
 
     async def _choose(self, app: Shell) -> None:

@@ -97,8 +97,8 @@ def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, MergeCho
 
 
 def find_tree_conflicts(triple: RevisionTriple, current: PageTree) -> tuple[list[TreeConflict], dict[str, FieldSides]]:
-    """Return the tree conflicts between main and a change request, and the values of the fields that both sides changed,
-    by page ID. `current` is the page tree of the change request now."""
+    """Return two results for main and a change request: their tree conflicts, and the values of the fields that both
+    sides changed, by page ID. `current` is the page tree of the change request now."""
     page_ids = pages_to_read(triple, None)
     # Without texts, because only conflicts in the page tree are wanted here. Conflict markers show the others.
     predicted = predict_merge(triple, dict.fromkeys(page_ids, ("", "", ""))).conflicts

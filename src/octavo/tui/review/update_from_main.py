@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class UpdatePreview:
-    """Checks before an update from main."""
+    """Results of the checks before an update from main."""
 
     basis: MergeBasis
     """The checked change request and revision of main."""

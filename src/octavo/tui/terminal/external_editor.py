@@ -156,7 +156,7 @@ def option_to_wait(program: Sequence[str]) -> str:
     return "" if {option, "-w", "-b", "-f"} & set(program[1:]) else option
 
 
-def at_line(program: Sequence[str], path: str, line: int) -> list[str]:
+def command_at_line(program: Sequence[str], path: str, line: int) -> list[str]:
     """Return the command that opens a file at a line, counted from 1. If the editor is unknown, it opens the file at
     the top."""
     name = PurePath(program[0]).name.lower().removesuffix(".exe").removesuffix(".appimage")
@@ -308,7 +308,7 @@ def run_editor(
         path = write_file(text, folder, name, suffix, note and replace(note, process=os.getpid()))
     except OSError as error:
         return NotEdited(f"Could not create a file in {folder}: {error.strerror}.")
-    return _run(at_line(program, str(path), line), path, environment, text, save_text)
+    return _run(command_at_line(program, str(path), line), path, environment, text, save_text)
 
 
 def _run(

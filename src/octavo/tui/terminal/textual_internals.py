@@ -132,8 +132,8 @@ def _attached_widgets(original: Callable[..., Any], compositor: Compositor) -> d
 def _compare_with_last_layout(original: Callable[..., Any], compositor: Compositor, parent: Widget, size: Size) -> Any:
     """Compare a layout with the previous layout to find the widgets that become visible.
 
-    Textual compares it with the newest map of regions. After a scroll, this map has the new widgets already, so Textual
-    sends them no events with their size.
+    Textual would compare it with the newest map of regions. After a scroll, that map already has the widgets that became
+    visible, so Textual would not send them their size.
     """
     compositor._full_map = getattr(compositor, "_octavo_last_map", {})
     result = original(compositor, parent, size)

@@ -40,12 +40,12 @@ class SectionTabs(Widget):
     class Switched(Message):
         """The user switched to another tab."""
 
-        sections: SectionTabs
+        tabs: SectionTabs
         key: str
 
         @property
         def control(self) -> SectionTabs:
-            return self.sections
+            return self.tabs
 
     def __init__(self, sections: tuple[Section, ...], current: str) -> None:
         super().__init__()
@@ -110,7 +110,7 @@ class KeyBar(Widget):
         self._spans: list[tuple[int, int, ActiveCommand]] = []
         self._shown: list[ActiveCommand] = []
         self._changed_commands: list[ActiveCommand] | None = None
-        """Changed commands that are not drawn yet. None if there are none."""
+        """Commands to draw in place of the shown ones. None if nothing has changed."""
         self._is_outdated = False
         """True if the bindings may have changed since the commands were read."""
 

@@ -368,7 +368,7 @@ class Picker(Chooser[T | None, T]):
 
     @property
     def shows_explanation(self) -> bool:
-        """True if an explanation is too long for a row on the narrowest screen, and is shown below the list."""
+        """True if explanations are shown below the list, because one is too long for a row on the narrowest screen."""
         return self._has_long_details
 
     def select_initial(self) -> None:

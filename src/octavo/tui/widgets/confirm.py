@@ -71,10 +71,10 @@ CONFIRM: Commands[ConfirmDialog] = Commands(
     "dialog",
     (
         Command("yes", "y", "Yes", "Confirm", run=_confirm, why_not=lambda _, dialog: dialog.why_not_confirm(),
-                title_now=lambda _, dialog: dialog.verb, is_available=lambda _, dialog: dialog.is_open,
+                title_now=lambda _, dialog: dialog.verb, is_available=lambda _, dialog: dialog.can_confirm,
                 applies=lambda _, dialog: dialog.confirms_by_key),
         Command("send", "ctrl+s", "Yes", "Confirm", run=_confirm, why_not=lambda _, dialog: dialog.why_not_confirm(),
-                title_now=lambda _, dialog: dialog.verb, is_available=lambda _, dialog: dialog.is_open, priority=True),
+                title_now=lambda _, dialog: dialog.verb, is_available=lambda _, dialog: dialog.can_confirm, priority=True),
         Command("no", "n", "No", "Cancel", run=_cancel, title_now=lambda _, dialog: dialog.cancel_word),
         Command("cancel", "escape", "No", "Cancel", run=_cancel, title_now=lambda _, dialog: dialog.cancel_word),
         Command("next", "tab,right", "Next", "Go to the next button", run=lambda _, dialog: dialog.focus_next(), shown=False),
@@ -83,7 +83,7 @@ CONFIRM: Commands[ConfirmDialog] = Commands(
                 run=lambda _, dialog: dialog.scroll_body(1), group=_SCROLL_KEYS),
         Command("up", "up,k,pageup", "Up", "Scroll up", run=lambda _, dialog: dialog.scroll_body(-1), group=_SCROLL_KEYS),
         Command("check", "r", "Check again", "Reload the checks", run=lambda _, dialog: dialog.check_again and dialog.check_again(),
-                is_available=lambda _, dialog: dialog.check_again is not None and dialog.is_open),
+                is_available=lambda _, dialog: dialog.check_again is not None and dialog.can_confirm),
     ),
 )  # fmt: skip
 
@@ -247,7 +247,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         return not self._is_answered and not is_being_removed(self)
 
     @property
-    def is_open(self) -> bool:
+    def can_confirm(self) -> bool:
         """True if the action can still be confirmed."""
         return True
 

@@ -60,7 +60,8 @@ class DraftDelay(Delay):
         return self._first_unsaved is not None
 
     def seconds_until_save(self, now: float) -> float:
-        """Return how many seconds to wait before saving if no other key follows. The result is never 0."""
+        """Note that a key was typed at the time `now`. Return how many seconds to wait before saving if no other key
+        follows, never 0."""
         if self._first_unsaved is None:
             self._first_unsaved = now
         return max(0.01, min(self.AFTER_LAST, self._first_unsaved + self.AT_MOST - now))

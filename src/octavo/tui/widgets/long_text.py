@@ -291,7 +291,7 @@ class WrappedRows:
             if cells > x_offset:
                 return start + column
             column += 1
-        # After the last letter of any other line, the cursor would be at the start of the next line.
+        # In every line but the last, stop before the last letter: after it, the cursor would be on the next line.
         return end if last else end - 1
 
 

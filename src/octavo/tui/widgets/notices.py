@@ -191,7 +191,7 @@ class Notices(Widget):
             self.refresh()
 
     def _best_offset(self) -> tuple[tuple[int, int], int]:
-        """Return the position that hides least, and the number of hidden cells of `uncovered` widgets."""
+        """Return the position that hides least, and the number of hidden cells of widgets that should not be covered."""
         screen, size = self.screen.size, self._own_size() + self.gutter.totals
         x = max(0, screen.width - size.width - 1)
         lowest = max(0, screen.height - size.height - _ROWS_BELOW)

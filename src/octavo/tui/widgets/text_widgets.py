@@ -99,7 +99,8 @@ class FactList(Widget):
 class ChangingText(Static):
     """A `Static` that ignores an update with equal content, and requests a layout only if its size changes."""
 
-    # Text of width 0 has no height. Then a scroll bar would appear and take the last cell of the text, again and again.
+    # A text of width 0 has no height. If a scroll bar took the last cell of the text, the scroll bar would disappear and
+    # appear again and again.
     DEFAULT_CSS = "ChangingText { min-width: 1; }"
 
     def update(self, content: VisualType = "", *, layout: bool = True) -> None:
@@ -113,7 +114,7 @@ class ChangingText(Static):
             self.refresh(layout=True)
 
     def on_resize(self) -> None:
-        # Textual reuses the size it measured for this container size, but the content may have changed since.
+        # Textual reuses the size that it measured for a container of this size, but the content may have changed since.
         if self.styles.auto_dimensions and self._content_size() not in (None, self.content_size):
             self.refresh(layout=True)
 

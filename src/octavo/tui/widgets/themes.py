@@ -247,7 +247,8 @@ def adapt_theme(theme: Theme) -> Theme:
 
 
 def adapt_palette(theme: Theme) -> Palette:
-    """Return the palette for a theme of Textual."""
+    """Return the palette for a theme of Textual. Its colors are changed until each text has enough contrast, as far as
+    possible."""
     system = theme.to_color_system().generate()
     named = ("background", "surface", "panel", "foreground", "primary", "secondary", "success", "warning", "error")
     colors = {name: Color.parse(system[name]) for name in named}

@@ -360,9 +360,9 @@ class Tree(LineList):
         left = Content.styled("  " * depth + arrow, muted) + sign + label
         if node.dim or (self.filter_words and not self._is_match(node)):
             left = left.stylize_before(muted)
-        end = _line_end(node, node.right, muted)
+        end = _right_part(node, node.right, muted)
         if node.short_right and left.cell_length + end.cell_length + 2 > width:
-            end = _line_end(node, node.short_right, muted)
+            end = _right_part(node, node.short_right, muted)
         return [spread(left, end, width - 1) + Content(" ")]
 
     def choose(self) -> None:
@@ -381,7 +381,7 @@ class Tree(LineList):
             super().item_clicked(index, x, is_double=is_double)
 
 
-def _line_end(node: TreeNode, right: AnyText, muted: Style) -> Content:
+def _right_part(node: TreeNode, right: AnyText, muted: Style) -> Content:
     pieces: list[Content] = []
     if right:
         pieces.append(safe(right).stylize_before(muted))
