@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Annotated, Any
 
 import pytest
 from pydantic import Field
+from starlette.types import Receive, Scope, Send
 from textual.content import Content
 
 from octavo.api import (
@@ -33,7 +35,7 @@ from octavo.tui.resources.table import Details
 from octavo.tui.widgets.row_list import Row
 from octavo.tui.widgets.short_texts import Fact
 from octavo.tui.widgets.text_widgets import FactList
-from tests.journeys.faulty_server import altered
+from tests.journeys.faulty_server import altered, serving
 from tests.journeys.resource_samples import MISSING_RESOURCES, NOOR
 from tests.journeys.stage import MARA, Run, Stage
 
@@ -255,6 +257,34 @@ async def test_selected_redirects_are_deleted_together_and_restored(stage: Stage
         await run.press("u")
         await run.hear("Restored 2 redirects.")
         await run.until(lambda: sorted(titles(run)) == ["/api", "/help", "/old/tides"], "list the redirects again")
+
+
+async def test_deletion_that_fails_halfway_can_be_undone(stage: Stage) -> None:
+    deletions: list[str] = []
+
+    def refuse_second_deletion(platform: Platform) -> AbstractAsyncContextManager[str]:
+        async def application(scope: Scope, receive: Receive, send: Send) -> None:
+            if scope["method"] == "DELETE":
+                deletions.append(scope["path"])
+                if len(deletions) == 2:
+                    platform.refuse_next(redirects.Delete, 403, "The harbour master says no.")
+            await platform(scope, receive, send)
+
+        return serving(application)
+
+    async with stage.play(NOOR, start="sites", over=refuse_second_deletion) as run:
+        await create_missing_resources(run)
+        await run.press("enter")
+        await open_table(run, "redirects")
+        before = titles(run)
+        await run.press("enter", "x", "x", "X")
+        await run.see("Delete 2 redirects?")
+        await run.press("y")
+        await run.hear("The harbour master says no. Deleted 1 of 2 redirects before the error occurred.")
+        await run.until(lambda: len(titles(run)) == len(before) - 1, "remove the deleted redirect from the list")
+        await run.press("u")
+        await run.hear("Restored ")
+        await run.until(lambda: sorted(titles(run)) == sorted(before), "list the redirect again")
 
 
 @pytest.mark.before_release
@@ -572,6 +602,22 @@ async def test_undo_of_several_changes_says_if_some_cannot_be_undone(stage: Stag
         await run.hear("Changed 3 members.")
         await run.press("u")
         await run.hear("Undid the change to 2 of 3 members. The others cannot be changed back")
+
+
+async def test_change_of_several_roles_that_fails_halfway_can_be_undone(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        await run.see("Members · 306")
+        first, second, third = browser(run).rows.items[:3]
+        await run.press("x", "x", "x", "e")
+        await run.see("Edit 3 members")
+        here = OrganizationRef(organization_id=ORGANIZATION)
+        await run.ask(organizations.DeleteMember(at=here, user_id=third.user.id), NOOR)
+        await run.press("enter", *"comment", "enter", "ctrl+s")
+        await run.hear("Changed 2 of 3 members before the error occurred.")
+        await run.press("u")
+        await run.hear("Undid the change to 2 members.")
+        back = run.gate.sent(organizations.UpdateMember)[3:]
+        assert {op.user_id: op.role for op in back} == {each.user.id: each.role for each in (first, second)}
 
 
 @pytest.mark.before_release

@@ -154,12 +154,17 @@ def _delete(app: Shell, selection: Selection) -> None:
     origin = f" from the {resource.container}" if resource.container else ""
     title, button = f"{verb} {selection.title}{origin}", resource.delete_label
     live = app.session.live
-    undo = resource_forms.undo_of_deletion(live, resource, selection.arguments, items)
-    confirmation = "" if undo is not None else text_to_type(button.lower(), resource, items)
+    can_undo = resource_forms.undo_of_deletion(live, resource, selection.arguments, items) is not None
+    confirmation = "" if can_undo else text_to_type(button.lower(), resource, items)
     facts = [Fact("care", "", text) for text in first_few(_delete_effects(resource, items), MAX_TITLES, "more effects")]
     if len(items) > 1:
         titles = first_few([resource.title(each) for each in items], MAX_TITLES)
         facts = [*(Fact("note", "", text) for text in titles), *facts]
+
+    def make_undo(deleted: Sequence[Any]) -> DirectUndo:
+        undo = resource_forms.undo_of_deletion(live, resource, selection.arguments, deleted)
+        assert undo is not None, "each item can be created again"
+        return undo
 
     def on_decided(answer: Confirmed) -> None:
         selection.clear()
@@ -167,14 +172,14 @@ def _delete(app: Shell, selection: Selection) -> None:
             title,
             resource_forms.delete_items(live, resource, selection.arguments, items),
             message=f"{done[:1].upper()}{done[1:]} {selection.title}{origin}.",
-            make_undo=None if undo is None else lambda _: undo,
+            make_undo=make_undo if can_undo else None,
         )
 
     app.ask(
         ConfirmDialog(
             f"{title[:1].upper()}{title[1:]}?",
             verb=button,
-            intro="" if undo is None else "You can undo this by pressing u.",
+            intro="You can undo this by pressing u." if can_undo else "",
             facts=facts,
             word=confirmation,
             word_reason=f"This cannot be undone. Type {confirmation} to confirm.",

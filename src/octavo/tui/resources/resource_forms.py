@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from octavo.api.errors import ApiError, NotFound
+from octavo.api.errors import NotFound
 from octavo.api.operation import SPECS, Listing, Model, Operation, read_pages
 from octavo.api.wire import url_path
 from octavo.data.access import Send
@@ -201,20 +201,21 @@ async def _send_bulk_edit(
             reverse_operations.append((f"Could not undo the change to {resource.title(item)}", undo))
 
     add_reverse(first, operation)
-    for number, item in enumerate(others, start=1):
+    changed, failure = 1, ""
+    for item in others:
         each = build_operation(type(operation), {**resource.arguments_for(arguments, item), **values})
-        try:
-            await live.write(each)
-        except ApiError as error:
-            done = f"Changed {number} of {len(others) + 1} {resource.plural} before the error occurred."
-            sentence = f"Could not change {resource.title(item)}: {error} {done}"
-            return SendResult("refused", sentence, error=error)
+        sent = await send_unchecked(live, each, f"Could not change {resource.title(item)}")
+        if sent.kind != "done":
+            total = len(others) + 1
+            failure = f"{sent.message} Changed {changed} of {total} {resource.plural} before the error occurred."
+            break
+        changed += 1
         add_reverse(item, each)
-    count = plural(len(others) + 1, resource.singular, resource.plural)
+    count = plural(changed, resource.singular, resource.plural)
     message = f"Undid the change to {count}."
-    if len(reverse_operations) <= len(others):
+    if len(reverse_operations) < changed:
         message = f"Undid the change to {len(reverse_operations)} of {count}. The others cannot be changed back by pressing u."
-    return SendResult("done", result=_undo_of(live, f"undo the change to {count}", reverse_operations, message))
+    return SendResult("done", failure, _undo_of(live, f"undo the change to {count}", reverse_operations, message))
 
 
 def _undo_of(live: Live, title: str, ops: Sequence[tuple[str, Operation[Any]]], message: str) -> DirectUndo:
@@ -356,17 +357,17 @@ def title_of_items(resource: Resource[Any], items: Sequence[Any]) -> str:
 async def delete_items(
     live: Live, resource: Resource[Any], arguments: Arguments, items: Sequence[Any]
 ) -> SendResult[tuple[Any, ...]]:
-    """Delete items in order, until one cannot be deleted. If all were deleted, the result has the items."""
+    """Delete items in order, until one cannot be deleted. The result has the deleted items, and is `done` if there are
+    any. Then the message says which item could not be deleted."""
     deleted: list[Any] = []
     for item in items:
         sent = await _delete_one(live, resource, arguments, item)
         if sent.kind != "done":
-            progress = (
-                f" {resource.delete_verbs[1].capitalize()} {len(deleted)} of {len(items)} {resource.plural} before the error occurred."
-                if deleted
-                else ""
-            )
-            return SendResult(sent.kind, f"{sent.message}{progress}")
+            if not deleted:
+                return SendResult(sent.kind, sent.message)
+            verb = resource.delete_verbs[1].capitalize()
+            progress = f"{verb} {len(deleted)} of {len(items)} {resource.plural} before the error occurred."
+            return SendResult("done", f"{sent.message} {progress}", tuple(deleted))
         deleted.append(item)
     return SendResult("done", result=tuple(deleted))
 
