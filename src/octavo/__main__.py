@@ -11,9 +11,9 @@ from octavo import __version__
 def main(argv: list[str] | None = None) -> int:
     """Run the command line and return its exit code. Without `argv`, use the arguments of the process, and end the
     process with the exit code. `octavo help exit-codes` explains the codes."""
-    given = sys.argv[1:] if argv is None else argv
-    if given == ["--version"]:
-        # Answered before anything is imported: scripts ask for it often.
+    arguments = sys.argv[1:] if argv is None else argv
+    if arguments == ["--version"]:
+        # Printed without importing the command line, because scripts often ask for the version.
         try:
             sys.stdout.write(f"octavo {__version__}\n")
             sys.stdout.flush()
@@ -28,7 +28,7 @@ def main(argv: list[str] | None = None) -> int:
 
         if argv is None:
             standard_streams.install_main_hooks()
-        code = command_line.run(given)
+        code = command_line.run(arguments)
     except KeyboardInterrupt:
         code = 130
     if argv is None:

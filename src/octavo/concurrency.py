@@ -15,11 +15,12 @@ MAX_REQUESTS = 6
 
 
 class Tasks:
-    """The background tasks of one object, which closes them at its end."""
+    """Background tasks that end with their owner, which then calls `close`."""
 
-    def __init__(self, what: str, failed: Callable[[BaseException], None] | None = None) -> None:
-        """`what` begins the report of an error. Errors go to `failed`, or else to the exception handler of the loop."""
-        self._what, self._failed = what, failed
+    def __init__(self, subject: str, on_error: Callable[[BaseException], None] | None = None) -> None:
+        """`on_error` is called with the error of a failed task. Without it, the exception handler of the event loop gets
+        the error with the message `SUBJECT failed`."""
+        self._subject, self._on_error = subject, on_error
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def __bool__(self) -> bool:
@@ -50,24 +51,22 @@ class Tasks:
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
-        if self._failed is None:
-            report_error(task, self._what)
+        if self._on_error is None:
+            report_error(task, self._subject)
         elif not task.cancelled() and (error := task.exception()) is not None:
-            self._failed(error)
+            self._on_error(error)
 
 
-def report_error(task: asyncio.Task[Any], what: str) -> None:
-    """Report the error of an ended task to the exception handler of its event loop. `what` begins the message. Does
-    nothing if the task succeeded or was canceled."""
+def report_error(task: asyncio.Task[Any], subject: str) -> None:
+    """Report the error of an ended task to the exception handler of its event loop, with the message `SUBJECT failed`.
+    Does nothing if the task succeeded or was canceled."""
     if not task.cancelled() and (error := task.exception()) is not None:
-        context = {"message": f"{what} failed", "exception": error, "task": task}
+        context = {"message": f"{subject} failed", "exception": error, "task": task}
         task.get_loop().call_exception_handler(context)
 
 
 async def gather_bounded(work: Callable[[T], Awaitable[R]], items: Iterable[T], limit: int) -> list[R]:
-    """Return the results of `work` for each item, in the order of the items, with at most `limit` calls at the same
-    time.
-
+    """Return the result of `work` for each item, in the order of the items. At most `limit` calls run at the same time.
     Raises the first error, as `asyncio.gather` does."""
     semaphore = asyncio.Semaphore(limit)
 
@@ -79,7 +78,7 @@ async def gather_bounded(work: Callable[[T], Awaitable[R]], items: Iterable[T], 
 
 
 class Overdue(Exception):
-    """The function did not return in time. Its daemon thread continues, and does not prevent the exit of Python."""
+    """The function did not return in time. Its thread continues, but Python can exit meanwhile."""
 
 
 async def run_in_thread(function: Callable[[], T]) -> T:
@@ -92,12 +91,14 @@ def run_with_timeout(
 ) -> T:
     """Run `function` in a daemon thread, and return its result. Raises Overdue after `seconds`.
 
-    `after` is a pair of a shorter time in seconds and a function that is called if there is no result by then.
+    `after=(2, warn)` calls `warn` if there is no result after 2 seconds.
     """
     future = _start_in_thread(function)
-    if after is not None and after[0] < seconds and not wait((future,), after[0]).done:
-        after[1]()
-        seconds -= after[0]
+    if after is not None:
+        delay, on_delay = after
+        if delay < seconds and not wait((future,), delay).done:
+            on_delay()
+            seconds -= delay
     if not wait((future,), seconds).done:
         raise Overdue
     return future.result()
@@ -105,12 +106,12 @@ def run_with_timeout(
 
 def _start_in_thread(function: Callable[[], T]) -> Future[T]:
     future: Future[T] = Future()
-    future.set_running_or_notify_cancel()  # so that the future cannot be canceled: the thread would continue anyway
+    future.set_running_or_notify_cancel()  # not cancelable, because the thread would continue anyway
 
     def run() -> None:
         try:
             future.set_result(function())
-        except BaseException as raised:  # noqa: BLE001  # it is raised again where it is waited for
+        except BaseException as raised:  # noqa: BLE001  # raised again by `Future.result`
             future.set_exception(raised)
 
     threading.Thread(target=run, daemon=True, name="octavo-aside").start()

@@ -25,7 +25,7 @@ from octavo.untrusted_input import parse_json
 PREFIX = "first-screen-"
 
 _OPEN, _CLOSE = "\x1b[?1049h\x1b[?25l", "\x1b[?1049l\x1b[?25h"
-"""Sequences that show the alternate screen and hide the cursor, and that undo both."""
+"""Escape sequences. `_OPEN` switches to the alternate screen and hides the cursor. `_CLOSE` undoes `_OPEN`."""
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _TERMINAL = (
@@ -79,11 +79,11 @@ class FirstPicture:
 
     @property
     def is_saved(self) -> bool:
-        """True if there is a saved picture, also if it does not fit this terminal."""
+        """True if a picture is saved, even if it is for another terminal."""
         return self._path.exists()
 
     def save(self, rows: Sequence[str]) -> None:
-        """Save rows of text and styles for the next start. If that fails, there is no picture."""
+        """Save a picture for the next start: rows of text with style sequences. If saving fails, delete the old picture."""
         try:
             write_private(self._path, "\n".join([json.dumps(self._head()), *rows]))
         except OSError:
@@ -95,17 +95,17 @@ class FirstPicture:
             self._path.unlink(missing_ok=True)
 
     def _read_rows(self) -> list[str]:
-        """Return the rows of the saved picture. Empty if there is none, or none for this terminal."""
+        """Return the rows of the saved picture. Empty if no picture is saved, or if it is for another terminal."""
         try:
             head, *rows = read_private(self._path).split("\n")
             is_same = parse_json(head) == self._head() and len(rows) == os.get_terminal_size(2).lines
         except (OSError, ValueError):
             return []
-        # A file must not send other control sequences to the terminal.
+        # A changed file must not send other control sequences than styles to the terminal.
         return rows if is_same and not any(_CONTROL.search(_STYLE.sub("", row)) for row in rows) else []
 
     def _head(self) -> dict[str, Any]:
-        """Return the values that must be the same when the picture is shown."""
+        """Return the first line of the file as a value. The picture is shown only if this value is still the same."""
         return {**self._required, "size": list(os.get_terminal_size(2))}
 
     def _disable_echo(self) -> None:

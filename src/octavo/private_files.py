@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-LARGEST = 1024 * 1024
+MAX_BYTES = 1024 * 1024
 
 
 class NotPrivate(OSError):
@@ -55,7 +55,7 @@ def read_private(path: Path) -> str:
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(handle, "rb") as file:
         status = os.fstat(handle)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
             raise NotPrivate(
                 f"{path} was not written by Octavo, so Octavo did not read it. Delete the file and sign in again."
             )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,28 +21,22 @@ _TOO_LONG = "a number in it has too many digits"
 
 
 class LimitExceededError(ValueError):
-    """Raised for input beyond a limit, even if it is well-formed. The message is the reason, without full stop."""
-
-
-def parse_json(text: str | bytes) -> Any:
-    """Return the value of a JSON text. Raises ValueError if the text is not JSON, and LimitExceededError if a limit is
-    exceeded."""
-    return _json_value(text)
+    """Input exceeds a limit. The message is the reason, without full stop."""
 
 
 def parse_strict_json(text: str | bytes) -> Any:
-    """Return the value of a JSON text that is sent or stored as it is.
+    """Return the value of a JSON text that Octavo sends or stores.
 
     Raises ValueError if the text is not JSON, if it has NaN or a number that is too large, or if an object has the same
     key twice. Raises LimitExceededError if a limit is exceeded.
     """
-    value = _json_value(text, object_pairs_hook=_object_without_duplicates)
+    value = parse_json(text, object_pairs_hook=_object_without_duplicates)
     json.dumps(value, allow_nan=False)  # 1e999 is a JSON number that Python reads as infinity
     return value
 
 
 class DuplicateKeyError(ValueError):
-    """Raised for an object that has a key twice. The message is the reason, without full stop."""
+    """A JSON object has the same key twice. The message is the reason, without full stop."""
 
 
 def _object_without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -54,9 +48,13 @@ def _object_without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return mapping
 
 
-def _json_value(text: str | bytes, **options: Any) -> Any:
+def parse_json(
+    text: str | bytes, object_pairs_hook: Callable[[list[tuple[str, Any]]], dict[str, Any]] | None = None
+) -> Any:
+    """Return the value of a JSON text. `object_pairs_hook` is that of `json.loads`. Raises ValueError if the text is not
+    JSON, and LimitExceededError if a limit is exceeded."""
     try:
-        value = json.loads(text, **options)
+        value = json.loads(text, object_pairs_hook=object_pairs_hook)
     except RecursionError:
         raise LimitExceededError(_TOO_DEEP) from None
     except (json.JSONDecodeError, UnicodeDecodeError, DuplicateKeyError):
@@ -75,17 +73,8 @@ def is_too_deep(value: Any) -> bool:
         containers = [each for each in level if isinstance(each, dict | list)]
         if not containers:
             return False
-        level = [inner for each in containers for inner in _children(each)]
+        level = [inner for each in containers for inner in (each.values() if isinstance(each, dict) else each)]
     return True
-
-
-def _children(value: dict[str, Any] | list[Any]) -> Iterable[Any]:
-    return value.values() if isinstance(value, dict) else value
-
-
-def read_toml(path: Path) -> dict[str, Any]:
-    """Return the content of a TOML file. Raises OSError if the file cannot be opened, ValueError if it is invalid."""
-    return parse_toml(read_toml_text(path))
 
 
 def read_toml_text(path: Path) -> str:

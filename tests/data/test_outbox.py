@@ -253,7 +253,7 @@ async def test_write_is_sent_at_once_when_the_server_is_back(
     await add_write(outbox, comment(here), action="comment")
     gate.errors.append(NotSent("Can't reach the server."))
     await deliver(outbox, clock)
-    outbox.server_responded()
+    outbox.record_response()
     clock.forward(seconds=0.6)
     await outbox.send_due()
     assert await texts(ask, here) == ["Hello"]
@@ -267,7 +267,7 @@ async def test_write_to_a_busy_server_is_sent_at_the_given_time(
     at.forward(seconds=300)
     gate.errors.append(RateLimited("Too many requests.", Trace(retry_at=at())))
     await deliver(outbox, clock)
-    outbox.server_responded()
+    outbox.record_response()
     clock.forward(seconds=290)
     await outbox.send_due()
     assert len(gate.requests) == 1

@@ -40,11 +40,11 @@ async def test_writes_waiting_for_the_key_are_sent_when_it_is_accepted(
     gate.errors.append(Unauthorized("The key was revoked."))
     await deliver(outbox, clock)
     assert outbox.connection.needs_sign_in
-    outbox.server_responded()
+    outbox.record_response()
     await outbox.send_due()
     assert len(gate.requests) == 1, "a server that takes the key for reads alone is not asked with each of them"
     clock.forward(seconds=30)
-    outbox.server_responded()
+    outbox.record_response()
     await outbox.send_due()
     assert (outbox.connection.stop_reason, outbox.entries) == ("", ())
     assert await texts(ask, here) == ["One", "Two"]
@@ -53,13 +53,13 @@ async def test_writes_waiting_for_the_key_are_sent_when_it_is_accepted(
 def test_pause_ends_with_a_response_unless_the_server_refuses_all_requests(clock: Clock) -> None:
     connection = ConnectionState(clock, lambda: 1.0)
     for _ in range(5):
-        connection.failed(NotSent("Can't reach the server."))
+        connection.record_failure(NotSent("Can't reach the server."))
     connection.record_success()
     assert not connection.is_paused
-    connection.failed(RateLimited("Too many requests.", Trace(retry_at=clock() + timedelta(seconds=50))))
+    connection.record_failure(RateLimited("Too many requests.", Trace(retry_at=clock() + timedelta(seconds=50))))
     connection.record_success()
     assert connection.rate_limited_until is not None
-    connection.failed(Unauthorized("The key was revoked."))
+    connection.record_failure(Unauthorized("The key was revoked."))
     connection.record_success()
     assert connection.needs_sign_in
 

@@ -29,7 +29,7 @@ from octavo.client.origin import DEFAULT, host_of, origin_of
 from octavo.private_files import create_private_folder, read_private, write_private
 from octavo.settings import did_you_mean
 from octavo.settings.file import toml_of
-from octavo.untrusted_input import parse_json, read_toml
+from octavo.untrusted_input import parse_json, parse_toml, read_toml_text
 
 ACCOUNTS_FILE = "accounts.json"
 
@@ -261,7 +261,7 @@ def check_name(name: str) -> str:
 def read(path: Path) -> Profiles:
     """Read the profiles file. Unreadable profiles are left out, and `problem` says so."""
     try:
-        file = read_toml(path)
+        file = parse_toml(read_toml_text(path))
     except FileNotFoundError:
         return Profiles()
     except OSError as error:

@@ -474,7 +474,7 @@ class Live:
         was_shown = not response.loading and response.error is None and response.value == fetched.value
         response.error, response.loading = None, is_outdated
         value = self._store(response, fetched)
-        self.outbox.server_responded()
+        self.outbox.record_response()
         if not was_shown:
             self._notify_watchers(response)
         return value

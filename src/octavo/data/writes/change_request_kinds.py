@@ -105,8 +105,8 @@ async def _check_merge(send: Send, attempt: Attempt[change_requests.Merge]) -> C
 
 
 async def _search_for_merge(send: Send, attempt: Attempt[change_requests.Merge]) -> AlreadyDone | None:
-    """Return that the merge is done if the change request is merged. Otherwise None. The `result` of the merge is empty,
-    because only the lost response said whether there were conflicts."""
+    """Return AlreadyDone if the change request is merged, else None. `MergeResult.result` is then empty, because only
+    the lost response said whether there were conflicts."""
     now = await send(change_requests.Get(at=attempt.op.at))
     if now.status != "merged":
         return None
@@ -125,8 +125,8 @@ async def _check_update(send: Send, attempt: Attempt[change_requests.UpdateFromM
 
 
 async def _search_for_update(send: Send, attempt: Attempt[change_requests.UpdateFromMain]) -> AlreadyDone | None:
-    """Return that the update is done if the change request has another base and another revision. Otherwise None. The
-    `result` of the update is empty, because only the lost response said whether there were conflicts."""
+    """Return AlreadyDone if the change request has another base and another revision, else None. `MergeResult.result` is
+    then empty, because only the lost response said whether there were conflicts."""
     now = await send(change_requests.Get(at=attempt.op.at))
     if now.base == attempt.basis.base or now.revision == attempt.basis.revision:
         return None
@@ -145,7 +145,7 @@ def review_target_changed(now: ChangeRequest, basis: Basis) -> Changed | None:
 
 
 async def _check_review(send: Send, attempt: Attempt[reviews.Submit]) -> Check:
-    """The baseline has the existing reviews."""
+    """Return the ids of the existing reviews as the baseline. Changed if the change request has been edited."""
     now = await send(change_requests.Get(at=attempt.op.at))
     if (changed := review_target_changed(now, attempt.basis)) is not None:
         return changed
@@ -153,9 +153,8 @@ async def _check_review(send: Send, attempt: Attempt[reviews.Submit]) -> Check:
 
 
 async def _search_for_review(send: Send, attempt: Attempt[reviews.Submit]) -> AlreadyDone | None:
-    """Return the review that a lost write submitted, even if it is outdated now. None if there is no such review, or if
-    nothing was sent: then there is no baseline."""
-    if attempt.baseline is None:
+    """Return the submitted review, even if it is outdated now. None if the server does not have the review."""
+    if attempt.baseline is None:  # nothing was sent
         return None
     for review in (await send(reviews_of(attempt.op.at))).items:
         is_new = attempt.may_have_created(review.id, review.reviewer.id, review.created_at)
@@ -165,14 +164,13 @@ async def _search_for_review(send: Send, attempt: Attempt[reviews.Submit]) -> Al
 
 
 async def _check_creation(send: Send, attempt: Attempt[change_requests.Create]) -> Check:
-    """The baseline has the user's draft change requests."""
+    """Return the ids of the user's draft change requests as the baseline."""
     return Ready(tuple(draft.id for draft in await _fetch_drafts_of_user(send, attempt)))
 
 
 async def _search_for_creation(send: Send, attempt: Attempt[change_requests.Create]) -> AlreadyDone | None:
-    """Return the draft that a write with a lost response created. None if there is no such draft, or if the write was
-    not sent, so that it has no baseline."""
-    if attempt.baseline is None:
+    """Return the created draft change request. None if the server does not have the draft."""
+    if attempt.baseline is None:  # nothing was sent
         return None
     for draft in await _fetch_drafts_of_user(send, attempt):
         if draft.subject == safe_line(attempt.op.subject or "") and draft.id not in attempt.baseline:
@@ -203,8 +201,8 @@ def status_name(status: str) -> str:
 
 
 async def _check_request(send: Send, attempt: Attempt[reviews.Request]) -> Check:
-    """A request is refused if some of its reviewers are already requested, because a second request makes an existing
-    review outdated. A withdrawal is done if its review is already outdated."""
+    """Return Changed if only some of the reviewers are already requested, because a second request makes an existing
+    review outdated. Return AlreadyDone if all of them are, or if the review to withdraw is already outdated."""
     if attempt.basis.review is not None:
         found = await _search_for_request(send, attempt)
         return replace(found, remark="Your review is already withdrawn.") if found is not None else Ready()
@@ -220,8 +218,7 @@ async def _check_request(send: Send, attempt: Attempt[reviews.Request]) -> Check
 
 
 async def _search_for_request(send: Send, attempt: Attempt[reviews.Request]) -> AlreadyDone | None:
-    """A request is done if all its reviewers are requested. A request that withdraws a review is done if that review is
-    outdated."""
+    """Return AlreadyDone if all reviewers are requested, or if the review to withdraw is outdated. Otherwise None."""
     at = attempt.op.at
     if attempt.basis.review is not None:
         submitted = (await send(reviews_of(at))).items
@@ -260,7 +257,7 @@ async def _check_edit(send: Send, attempt: Attempt[content.Edit]) -> Check:
 
 
 async def _search_for_edit(send: Send, attempt: Attempt[content.Edit]) -> AlreadyDone | None:
-    """The result is a FoundEdit. None if no later revision contains all changes of the edit."""
+    """Return AlreadyDone with a FoundEdit. None if no later revision contains all changes of the edit."""
     op, expected = attempt.op, attempt.basis.revision
     head = (await send(change_requests.Get(at=op.at))).revision
     if head is None or head == expected:
@@ -284,7 +281,7 @@ async def _is_made_by(send: Send, op: content.Edit, before: Revision | None, aft
     for change in op.changes:
         match change:
             case UpdatePage(page=page_id):
-                if page_id not in new or not await _equals(send, op, change, new[page_id], after):
+                if page_id not in new or not await _contains_update(send, op, change, new[page_id], after):
                     return False
             case InsertPage(title=title):
                 inserted = [page for page_id, page in new.items() if page_id not in old]
@@ -302,7 +299,7 @@ async def _is_made_by(send: Send, op: content.Edit, before: Revision | None, aft
     return True
 
 
-async def _equals(send: Send, op: content.Edit, change: UpdatePage, page: Page, after: Revision) -> bool:
+async def _contains_update(send: Send, op: content.Edit, change: UpdatePage, page: Page, after: Revision) -> bool:
     if change.title is not None and page.title != safe_line(change.title):
         return False
     changed = _SETTINGS & change.model_fields_set
@@ -320,8 +317,8 @@ async def _equals(send: Send, op: content.Edit, change: UpdatePage, page: Page, 
 
 
 def _canonical(value: str | bool | None) -> str:
-    """Return a setting of a page in a form to compare: a text with single spaces, and an emoji as its code points. Empty
-    for None and False."""
+    """Return the value of a page setting in a form to compare: `a  b` -> `a b`, an emoji -> `1f600`, None and False ->
+    empty."""
     if not isinstance(value, str):
         return str(value or "")
     code = "-".join(f"{ord(char):x}" for char in value) if value and ord(value[0]) > 0x2000 else value
@@ -347,7 +344,7 @@ def _lock_name_of_request(op: reviews.Request, basis: Basis) -> str:
 
 
 def _lock_name_of_edit(op: content.Edit, basis: Basis) -> str:
-    # With a hash of the edit, the lock stops a second request for the same edit, but no other edit of the same revision.
+    # The hash lets another edit of the same revision be sent at the same time.
     identity = f"{basis.revision} {op.model_dump_json()}".encode(errors="surrogatepass")
     return f"edit {_name(op.at)} {sha256(identity).hexdigest()[:16]}"
 

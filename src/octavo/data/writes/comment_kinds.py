@@ -37,7 +37,7 @@ _Delete = comments.Delete | comments.DeleteReply
 
 
 async def _check_comment(send: Send, attempt: Attempt[Create]) -> Check:
-    """The baseline has the newest threads."""
+    """Return the ids of the newest threads as the baseline."""
     async for page in _newest_threads(send, attempt.op):
         if page.items:  # A page is empty if the user may not read its items.
             return _ready(page.items)
@@ -54,10 +54,10 @@ async def _search_for_comment(send: Send, attempt: Attempt[Create]) -> AlreadyDo
 
 
 async def _check_reply(send: Send, attempt: Attempt[CreateReply]) -> Check:
-    """The baseline has the replies of the thread."""
+    """Return the ids of the replies of the thread as the baseline."""
     replies: list[Reply] = []
-    # If the list breaks off, the baseline is incomplete. Then an earlier reply of the user with the same text could be taken
-    # for the result, but only if the list does not break off in the search: otherwise the search is inconclusive.
+    # If a later page of the list cannot be read, the reply is sent with an incomplete baseline. If its response is lost,
+    # the search fails at the same page, so it does not mistake an older reply for the lost reply.
     with suppress(PaginationError):
         async for page in _replies(send, attempt.op):
             replies += page.items
@@ -69,8 +69,8 @@ async def _search_for_reply(send: Send, attempt: Attempt[CreateReply]) -> Alread
 
 
 async def _check_edit(send: Send, attempt: Attempt[Update] | Attempt[UpdateReply]) -> Check:
-    """Check an edit before it is sent. In a repeated attempt, it is also a change by others if `_signs_of_change` differ
-    from those before the first attempt."""
+    """Return Changed if the text is not the text that the user saw. In a repeated attempt, also if `_signs_of_change`
+    differ from those before the first attempt."""
     op, now = attempt.op, await _fetch_current(send, attempt.op)
     if is_applied(attempt, now):
         return AlreadyDone()
@@ -124,10 +124,9 @@ def _undo_edit(op: _Edit, basis: Basis) -> Operation[Any] | str:
 
 
 def _signs_of_change(op: _Edit, now: Comment | Reply) -> tuple[str, ...]:
-    """Return texts that change if other users undo `op`, even if the content is then the same as before `op`.
+    """Return texts that change if other users undo `op`, even if the comment is then the same as before `op`.
 
-    For example, a thread that was resolved and reopened looks like a thread that was never resolved, except for its
-    number of replies.
+    For example, only the number of replies shows that a thread was resolved and reopened.
     """
     signs = []
     if op.body is not None:

@@ -55,11 +55,11 @@ async def edit(
     changes: Sequence[ContentEdit],
     later_writes: Sequence[NewWrite] = (),
 ) -> SendResult[None]:
-    """Make up to 50 `changes` in one edit, if the head of the change request is still `expected`. If the edit fails, the
-    message is only its cause.
+    """Make up to 50 `changes` in one edit, if the head of the change request is still the revision `expected`. The server
+    makes all changes or none.
 
-    The server makes all changes or none. Without a connection the result is `refused`. `later_writes` are added to the
-    outbox if the edit is done.
+    If the edit fails, the message is only the cause, without “Could not …”. `later_writes` are added to the outbox if
+    the edit is done.
     """
     op = content.Edit(at=at, changes=tuple(changes), compat=False)
     missing, basis = "the server does not show the edit", Basis(revision=expected)
@@ -84,8 +84,8 @@ async def edit(
 async def _find_replaced(
     send: Send, at: ChangeRequestRef, expected: str | None, head: str | None, created: Revision | None
 ) -> tuple[str | None, str | None]:
-    """Return the head after an edit, and the revision of another user that the edit overwrote. Both are None if unknown.
-    `created` is the revision that the edit created, by default the head."""
+    """Return the head after an edit, or None if unknown. Also return the revision of another user that the edit overwrote,
+    or None. `created` is the revision that the edit created, by default the head."""
     try:
         head = head or (await send(change_requests.Get(at=at))).revision
         if created is None and head is not None:
@@ -162,7 +162,8 @@ async def save_on_newest_head(
 async def _merge_overwritten(
     live: Live, at: ChangeRequestRef, sent: SendResult[None], written: Mapping[str, WrittenText]
 ) -> SavedTexts:
-    """Merge the texts that the edit `sent` overwrote into the pages that it has `written`. Raises ApiError."""
+    """Merge the texts of other users that the edit `sent` overwrote into the texts that it has `written`, and save the
+    merged texts. Raises ApiError."""
     if sent.replaced_revision is None or sent.revision is None:
         return SavedTexts(sent.revision, written)
     texts, conflicts, repairs = dict(written), dict[str, Raw](), dict[str, WrittenText]()
@@ -206,8 +207,8 @@ def _text_update(page: str, text: Raw) -> ContentEdit:
 
 
 async def _all_pages_exist(send: Send, op: content.Edit) -> bool:
-    """Return whether all pages that an edit names exist. Then a 404 for the edit means that the server does not have
-    the operation."""
+    """Return whether all pages that an edit names exist. If they do, status 404 for the edit means that the server does
+    not have the operation."""
     named: set[str] = set()
     for change in op.changes:
         named |= {getattr(change, "page", None) or "", getattr(change, "into", None) or ""} - {""}
@@ -237,7 +238,7 @@ def _head_in(response: Any) -> str | None:
 
 
 class _CannotRestore(Exception):
-    """A page cannot be restored without reverting it. `str(error)` is the reason."""
+    """No edit can restore a page in place of RevertPage. `str(error)` is the reason."""
 
 
 async def restore_pages(

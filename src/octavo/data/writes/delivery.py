@@ -49,18 +49,18 @@ MAX_WAIT_SECONDS = 60.0
 
 
 class Account:
-    """The signed-in user, and the entries that this user may send."""
+    """The signed-in user. Says which entries this user may send."""
 
     def __init__(self, send: Send, user: User | None) -> None:
         self.user = user
         """The user, confirmed in this session. None while unknown."""
         self.remembered: User | None = None
-        """The user of the last session, or None. The token may belong to another user now."""
+        """The user of the last session. None if unknown. The token may belong to another user now."""
         self.entries_of_instance: set[str] = set()
-        """Ids of the entries that this instance added. They belong to the signed-in user, even if the server names that
-        user only later."""
+        """Ids of the entries that this instance added. The signed-in user wrote these entries, even if Octavo did not
+        know the user then."""
         self._send = send
-        self._is_asked = False
+        self._has_requested_user = False
 
     @property
     def shown(self) -> User | None:
@@ -68,9 +68,9 @@ class Account:
         return self.user or self.remembered
 
     async def load_user_id(self) -> str | None:
-        """Return the id of the user. If the user is unknown, send one request. None if the server does not send the
-        user. Raises ApiError."""
-        if self.user is None and not self._is_asked:
+        """Return the id of the user. If the user is unknown, request the user, but only once. None if the server does not
+        send the user. Raises ApiError."""
+        if self.user is None and not self._has_requested_user:
             try:
                 self.user = await self._send(users.Me())
             except (Unauthorized, RateLimited):
@@ -78,12 +78,12 @@ class Account:
             except Rejected as error:
                 if error.outcome is not Outcome.REFUSED:
                     raise
-            self._is_asked = True
+            self._has_requested_user = True
         return self.user.id if self.user else None
 
     def may_send(self, entry: OutboxEntry) -> bool:
-        """Return whether the entry may be sent with this token. False if another account wrote it, because the server
-        would name the wrong author."""
+        """Return False if another account wrote the entry. With the token of this account, the server would name the
+        wrong author."""
         if self.user is None or not self.user.id or entry.id in self.entries_of_instance:
             return True
         return entry.author_id in ("", self.user.id)
@@ -152,8 +152,8 @@ class OutboxDelivery:
             case Changed():
                 await self._refuse(entry, f"{check.reason}.", changed_by_others=True)
                 return
-        # If an earlier request may have reached the server, keep its baseline: an item that is not in this baseline may
-        # be the result of that request.
+        # If an earlier request may have reached the server, keep its baseline. The baseline of this check may already
+        # contain the result of that request.
         first: OutboxEntry | Ready = entry if entry.was_not_found else check
         baseline, newest_at = first.baseline, first.newest_at
         start = partial(machine.start, now=self._entries.now(), thread=thread, baseline=baseline, newest_at=newest_at)
@@ -206,7 +206,7 @@ class OutboxDelivery:
         await self._entries.step(entry.id, lost)
 
     async def _search(self, entry: OutboxEntry) -> AlreadyDone | None:
-        """Search the server for the result of `entry`. None if the server does not have it. Raises ApiError."""
+        """Search the server for the result of `entry`. None if the server does not have the result. Raises ApiError."""
         other_ids, me = created_ids(self._entries.state), await self._account.load_user_id()
         attempt = Attempt(entry.op, entry.basis, entry.baseline, entry.newest_at, me, other_ids)
         return await kind_of(entry.op).search(self._send, attempt)
@@ -221,7 +221,7 @@ class OutboxDelivery:
         elif entry.facts.creates and not may_arrive and (is_refused or fails_too_often):
             await self._entries.step(entry.id, partial(machine.mark_not_found, now=now, cause=str(error)))
         else:
-            due = self._connection.failed(error)
+            due = self._connection.record_failure(error)
             schedule_search = partial(machine.schedule_search, due_at=due, reason=reason, own_failure=is_own_failure)
             await self._entries.step(entry.id, schedule_search)
 
@@ -232,7 +232,7 @@ class OutboxDelivery:
             case "unknown":
                 await self.record_lost_response(entry)
             case "waiting":
-                due, reason = self._connection.failed(error), f"Not sent yet. {error}"
+                due, reason = self._connection.record_failure(error), f"Not sent yet. {error}"
                 is_own_failure = concerns_one_request(error)
                 postpone = partial(machine.postpone, due_at=due, reason=reason, own_failure=is_own_failure)
                 await self._entries.step(entry.id, postpone)
@@ -263,7 +263,7 @@ class OutboxDelivery:
         await self._entries.step(entry.id, confirm, confirm_superseded)
 
     def _refused_comments_reason(self, entry: OutboxEntry) -> str:
-        """Return why a review cannot be sent, if some of its comments were refused. Empty if it can be sent."""
+        """Return why a review cannot be sent: some of its comments were refused. Empty for other entries."""
         if not entry.facts.is_review or not entry.review:
             return ""
         refused = sum(other.review == entry.review and other.state == "failed" for other in self._entries.all)
@@ -274,8 +274,8 @@ class OutboxDelivery:
         return f"{unsent} not sent. Send or discard {them} first, then submit the review again."
 
     def _posted_thread(self, entry: OutboxEntry) -> str | None:
-        """Return the id that the server gave to a thread whose temporary id is in `entry`. None if the thread was not
-        posted. Empty if `entry` has no temporary id."""
+        """Return the id of the thread of `entry` on the server. None if the thread was not posted. Empty if `entry` has no
+        temporary thread id to replace."""
         thread = entry.facts.thread
         if not thread.startswith("pending-"):
             return ""
@@ -284,16 +284,16 @@ class OutboxDelivery:
 
 
 class _ThreadLists:
-    """Lists of threads that are read once before many threads are resolved. Resolving 50 threads then takes 51 requests
-    instead of 100."""
+    """Loaded threads of the places in which many threads are being resolved. With them, resolving 50 threads takes 51
+    requests instead of 100: the threads are not read one by one."""
 
     def __init__(self, send: Send, entries: OutboxEntries) -> None:
         self._send, self._entries = send, entries
         self._lists: dict[Discussion, tuple[datetime, dict[str, comments.Comment]]] = {}
 
     async def reader_for(self, entry: OutboxEntry) -> Send:
-        """Return the function that reads the target of `entry` for its check, from a list if possible. Raises
-        ApiError."""
+        """Return the function `send` for the check of `entry`. If many threads are being resolved, it returns the thread
+        from a list. Raises ApiError."""
         if not _is_unsent_resolve(entry):
             return self._send
         now = self._entries.now()
@@ -309,7 +309,7 @@ class _ThreadLists:
         threads = self._lists[entry.at][1]
 
         async def send(op: Operation[T]) -> T:
-            # Use each loaded thread only once, because the write that is checked with it changes the thread.
+            # Use each loaded thread only once, because the checked write changes the thread.
             is_thread = SPECS[type(op)].name == "comments.Get"
             thread: Any = threads.pop(getattr(op, "comment_id", ""), None) if is_thread else None
             return thread if thread is not None else await self._send(op)
@@ -323,8 +323,8 @@ def _is_unsent_resolve(entry: OutboxEntry) -> bool:
 
 
 class ConnectionState:
-    """The pause of the outbox: its reason and its end. The pause grows with each failed request. It ends when a request
-    reaches the server, except during a rate limit."""
+    """Whether the outbox is paused, why, and until when. The pause grows with each failed request. The pause ends when a
+    request reaches the server, except during a rate limit."""
 
     def __init__(self, now: Callable[[], datetime], jitter: Callable[[], float]) -> None:
         self.stop_reason = ""
@@ -364,7 +364,7 @@ class ConnectionState:
             return False
         return self._paused_at <= self._now() < self.paused_until  # A pause from the future: the clock was set back.
 
-    def failed(self, error: ApiError) -> datetime:
+    def record_failure(self, error: ApiError) -> datetime:
         """Record a failed request, and return when to retry it. If all other requests would fail too, pause all
         entries."""
         now = self._paused_at = self._now()
@@ -393,7 +393,7 @@ class ConnectionState:
         self.stop_reason, self._is_token_refused, self._is_rate_limited = "", False, False
         self.record_success()
 
-    def server_responded(self) -> bool:
+    def record_response(self) -> bool:
         """Record that the server responded to a request that is not from the outbox. Return whether a pause has
         ended."""
         if self._is_token_refused and self._has_timed_pause:

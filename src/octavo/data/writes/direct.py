@@ -35,13 +35,13 @@ from octavo.untrusted_input import parse_json
 T = TypeVar("T")
 
 SEARCH_INTERVAL, SEARCH_SECONDS = 2.0, 60.0
-"""Seconds between two searches for a lost write, and the seconds after its request for which Octavo searches."""
+"""Seconds between two searches for a lost write, and seconds after its request in which Octavo searches."""
 STALE_SECONDS = 180.0
 """Age in seconds after which a lock is ignored, because the instance that stored it must have ended."""
 _SENDING = "direct"
 """Name of the lock file that each instance holds, shared with others, while it sends a direct write."""
 _POLL_SECONDS = 0.1
-"""Seconds between two looks at a write of another instance."""
+"""Seconds between two checks of a write of another instance."""
 
 
 class UnfinishedWrite(NamedTuple):
@@ -59,10 +59,10 @@ class UnfinishedWrite(NamedTuple):
 async def lock_write(
     state: StateDb, lock_name: str, attempt: Attempt[Any], later_writes: Sequence[NewWrite] = ()
 ) -> AsyncIterator[bool]:
-    """Take the lock `lock_name` of a write for all instances of this profile. The value of the `with` block is False if
-    another write has the lock.
+    """Lock a write by the name `lock_name`, for all instances of this profile. The value of the `with` block is False if
+    another write has this name.
 
-    The lock stays if the task is cancelled or Octavo is killed. `unfinished_writes` then returns it with
+    The lock stays if the task is cancelled or Octavo is killed. `unfinished_writes` then returns the write with its
     `later_writes`. Raises NotSaved.
     """
     record = _encode(attempt, later_writes)
@@ -105,11 +105,9 @@ async def delete_lock(state: StateDb, lock_name: str) -> None:
 
 
 async def _add_once(live: Live, lock_name: str, later_writes: Sequence[NewWrite]) -> tuple[str, ...]:
-    """Add the later writes of a write, which is done and has the lock `lock_name`, to the outbox. Return the ids of the
-    added entries.
+    """Add `later_writes` to the outbox, and delete the lock in the same transaction. Return the ids of the added entries.
 
-    The same transaction deletes the lock, so that each later write is added only once, even if Octavo is killed. Empty
-    if another instance has done this. Raises NotSaved.
+    Without the lock, nothing is added: another instance has added these writes. Raises NotSaved.
     """
     state, deleted = live.outbox.state, list[bool]()
 
@@ -127,8 +125,8 @@ class SendResult(Generic[T]):
     """Result of a write that the user waits for."""
 
     kind: Literal["done", "changed", "refused", "unknown"]
-    """`changed` means that nothing was sent, because the target has changed. `unknown` means that the write may be
-    done."""
+    """`changed`: nothing was sent, because the target has changed. `refused`: the write failed and is not done.
+    `unknown`: the write may be done."""
     message: str = ""
     """Sentence for the user. If the write is not done, the sentence says what failed and why. If the write is done,
     it is a remark or empty."""
@@ -245,8 +243,7 @@ class _DirectWrite(NamedTuple):
             return SendResult("refused", _failure(self.failure_prefix, error), error=error)
 
     async def follow(self, attempt: Attempt[Any]) -> SendResult[Any]:
-        """Search for the result of an equal write that has the lock. Its stored attempt has the baseline, which tells
-        its result from what was there before."""
+        """Search for the result of the equal write that has the lock, with the stored baseline of that write."""
         state, began_at = self.live.outbox.state, self.live.outbox.state.now()
         self.on_search()
         for _ in range(int(SEARCH_SECONDS / _POLL_SECONDS)):

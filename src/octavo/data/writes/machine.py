@@ -449,8 +449,8 @@ def restart_undo_delay(entry: OutboxEntry, now: datetime) -> OutboxEntry:
 
 
 def move_to_past(entry: OutboxEntry, now: datetime) -> OutboxEntry:
-    """Return an entry whose times are moved back, so that the user sent it `now`. The clock was set back, and the entry
-    would wait until the clock has caught up."""
+    """Return an entry with its times moved back by the time that the clock was set back. Otherwise, the entry would wait
+    until the clock has caught up."""
     entry = _require_state(entry, "queued", "unknown")
     moved = entry.requested_at - now
     names = ("due_at", "started_at", "may_arrive_until")
@@ -459,7 +459,7 @@ def move_to_past(entry: OutboxEntry, now: datetime) -> OutboxEntry:
 
 
 def wait_for_user(entry: OutboxEntry, reason: str) -> OutboxEntry:
-    """Return the entry in the state `held`, so that it is not sent until the user sends it."""
+    """Return the entry as held without an end: it is sent only if the user retries it."""
     return replace(_require_state(entry, "held", "queued"), state="held", held_until=None, due_at=None, reason=reason)
 
 
@@ -625,7 +625,7 @@ def has_review_in_flight(entries: Iterable[OutboxEntry], at: Discussion) -> bool
 
 
 def _with_blockers(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEntry, OutboxEntry | None]]:
-    """Yield each entry with the entry that it waits for, or None."""
+    """Yield each entry with the entry that must end first, or None."""
     moving = (entry for entry in entries if entry.state in ("queued", "sending", "unknown"))
     last_resolve = {entry.target: entry for entry in moving if entry.facts.only_resolves}
     threads: dict[str, OutboxEntry] = {}
@@ -633,8 +633,8 @@ def _with_blockers(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEnt
     targets: dict[tuple[str, str], OutboxEntry] = {}
     places: dict[str, OutboxEntry] = {}
     stuck: set[str] = set()
-    """Ids of entries that wait for the user, and of entries that depend on such entries. Other entries of the same
-    place do not wait for them."""
+    """Ids of the entries that wait for the user, and of their dependent entries. Independent entries of the same place do
+    not wait for these entries."""
     for entry in entries:
         needed = threads.get(entry.facts.thread) or reviews.get(entry.review)
         later = last_resolve.get(entry.target)
@@ -656,7 +656,7 @@ def _with_blockers(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEnt
 
 
 def _require_state(entry: OutboxEntry, *states: EntryState) -> OutboxEntry:
-    """Raises WrongState if `entry` is in none of `states`."""
+    """Return `entry` if it is in one of `states`. Otherwise raise WrongState."""
     if entry.state not in states:
         raise WrongState(f"{entry.action} is {entry.state}")
     return entry

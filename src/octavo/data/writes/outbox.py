@@ -66,10 +66,10 @@ class UndoResult(NamedTuple):
 
     message: str
     undone: tuple[OutboxEntry, ...]
-    """The entries that the undo changed, in the order written. They were canceled, are pending again, or their opposite
-    is being sent."""
+    """The entries that the undo changed, in the order written: canceled entries, entries that are pending again, and
+    entries whose opposite write is being sent."""
     late: tuple[str, ...]
-    """Ids of the writes that are being sent now. In a moment, their undo can be tried again."""
+    """Ids of the writes that are being sent now. They can be undone in a moment."""
     ended: frozenset[str]
     """Ids of the writes whose undo is complete or impossible."""
 
@@ -77,7 +77,7 @@ class UndoResult(NamedTuple):
 class _EntryUndo(NamedTuple):
     entry: OutboxEntry
     kind: Literal["Canceled", "Pending again", "Undone", "unchanged", "late"]
-    """`late` means that the write is being sent now: the user can try the undo again in a moment."""
+    """`late`: the write is being sent now, and can be undone in a moment."""
     reason: str = ""
 
     @property
@@ -186,16 +186,13 @@ class Outbox:
             self._task.add_done_callback(self._on_worker_ended)
 
     async def add_all(self, writes: Sequence[NewWrite]) -> tuple[OutboxEntry, ...]:
-        """Add writes that are undone together, and delete their drafts in the same transaction. Return the added entries,
-        which are on disk.
-
-        Raises NotSaved, and then no write is stored.
-        """
+        """Add writes that are undone together, and delete their drafts in the same transaction. Return the added entries.
+        Raises NotSaved, and then no write is stored."""
         return await self._add(writes, undo_seconds=self.undo_seconds)
 
     async def add_pending_comments(self, writes: Sequence[NewWrite]) -> tuple[OutboxEntry, ...]:
-        """Add comments that stay pending until a review is submitted, in one transaction. Return the added entries,
-        which are on disk. Raises NotSaved, and then nothing is changed."""
+        """Add comments that stay pending until a review is submitted. Return the added entries. Raises NotSaved, and then
+        no comment is stored."""
         return await self._add(writes, state="pending")
 
     async def remove_pending_comments(
@@ -270,11 +267,11 @@ class Outbox:
     async def submit_review(
         self, at: Discussion, last: NewWrite | None = None, *, once_key: str = ""
     ) -> tuple[OutboxEntry, ...]:
-        """Submit the pending comments of `at`, and add `last` after them: the review, or one more comment. Return all
-        these entries. `once_key` is the draft key of a command with `--once`, or empty.
+        """Submit the pending comments of `at`, and add `last` after them: the review, or one more comment. Return these
+        entries, which are sent after the undo delay.
 
-        They are sent after the undo delay. Empty if there was nothing to submit, or if `last` is a review and another
-        review of `at` is in flight. Raises NotSaved.
+        Empty if there was nothing to submit, or if `last` is a review and another review of `at` is in flight.
+        `once_key` is the draft key of a command with `--once`. Raises NotSaved.
         """
         review_id, writes = os.urandom(8).hex(), () if last is None else (last,)
         return await self._add(
@@ -334,8 +331,8 @@ class Outbox:
         self.start()
 
     async def discard(self, entry_id: str) -> OutboxEntry | None:
-        """Delete an entry, keep its text as a draft, and return the entry. None if it is being sent or was sent: then
-        nothing is deleted. Raises NotSaved."""
+        """Delete an entry, keep its text as a draft, and return the entry. None if the entry is being sent or is done.
+        Raises NotSaved."""
         removed = await self._entries.remove((entry_id,), self._restore_draft, lambda entry: entry.state != "sending")
         return next(iter(removed), None)
 
@@ -374,10 +371,10 @@ class Outbox:
         self.connection.end_pause()
         self._worker.wake()
 
-    def server_responded(self) -> None:
+    def record_response(self) -> None:
         """Record that the server has responded to a request that is not from the outbox. Entries that waited for a
         response are sent now."""
-        if self.connection.server_responded():
+        if self.connection.record_response():
             self._worker.wake()
 
     async def send_now(self, max_wait: float = 2.0) -> None:
@@ -399,12 +396,12 @@ class Outbox:
             remove_observer()
 
     async def _release(self) -> None:
-        """End the undo delay of the entries of this instance. If this instance has the lock, also end the undo delay of the
-        entries that earlier instances left unsent."""
+        """End the undo delay of the entries that this instance added or submitted. If this instance is the sender, do the
+        same for the entries that earlier instances left unsent."""
         if self._read_only:
             return
-        found = chain.from_iterable(group.ids for group in self.unsent_groups) if self._worker.has_lock else ()
-        ids = self._own_ids.union(found)
+        earlier = chain.from_iterable(group.ids for group in self.unsent_groups) if self._worker.has_lock else ()
+        ids = self._own_ids.union(earlier)
         held = [entry.id for entry in self.own_entries if entry.id in ids and entry.held_until is not None]
         if held:
             with suppress(NotSaved):
@@ -489,7 +486,8 @@ class Outbox:
             for removal in removals[entry.id]:
                 removal.work(db)
             for entry_id, key in failed:
-                # The new entry replaces a failed entry whose text the user has seen: it is no returned draft any more.
+                # The user has edited the text of the failed entry: its text is no longer stored as a draft of its own. So
+                # the new entry replaces the failed entry.
                 replaces = key in used_keys[entry.id] and (entry.facts.text or entry.facts.is_review)
                 if replaces and not has_unsent_text(db, self.state.namespace, key, entry_id):
                     db.execute("DELETE FROM outbox WHERE id = ? AND state = 'failed'", (entry_id,))
@@ -538,8 +536,8 @@ def _unsent_groups(entries: Sequence[OutboxEntry]) -> list[WriteGroup]:
 
 
 def _is_in(group: WriteGroup, entry: OutboxEntry | None) -> bool:
-    """Return whether `entry` still belongs to `group`. False if an undo in another instance has removed it from its
-    review. True for None: an entry that is not stored any more may be done."""
+    """Return False if an undo in another instance has removed `entry` from the review of `group`. True for None, because
+    an entry that is not in the outbox may be done."""
     return entry is None or group.review in ("", entry.review)
 
 

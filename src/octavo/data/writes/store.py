@@ -1,7 +1,7 @@
-"""Stores the outbox in state.db, for all instances of Octavo. Has the table of the kinds of write.
+"""Stores the outbox in state.db, for all instances of Octavo. Also has the table of the kinds of write.
 
-Each change is one transaction on the stored entry. Names in stored records must never change, because older versions of
-Octavo read them.
+Each change of an entry is one transaction. Names in stored records must never change, because older versions of Octavo
+read them.
 """
 
 from __future__ import annotations
@@ -132,8 +132,7 @@ def find_done_entry(state: StateDb, entry_id: str) -> OutboxEntry | None:
 
 
 def created_ids(state: StateDb) -> frozenset[str]:
-    """Return the ids of the items that sent writes of this profile created. They cannot be the result of a lost
-    write."""
+    """Return the ids of the items that sent writes of this profile created. None of them is the result of a lost write."""
     rows = state.rows("SELECT remote FROM sent WHERE namespace = ? AND remote IS NOT NULL", state.namespace)
     return frozenset(str(row[0]) for row in rows)
 
@@ -212,8 +211,8 @@ def _is_used(db: sqlite3.Connection, namespace: str, key: str, now: datetime) ->
 
 
 def _remember_once(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, key: str = "") -> None:
-    """If a command with `--once` added or submitted the write, store when, and an id that all writes of the command have.
-    `key` is by default the draft key of the write."""
+    """If a command with `--once` added or submitted the write, store the time, and the id that its writes share. `key` is
+    by default the draft key of the write."""
     key = key or entry.draft_key
     if key.startswith(ONCE):
         fact = {"at": entry.requested_at.isoformat(), "group": entry.review or entry.group}
@@ -329,11 +328,11 @@ class OutboxEntries:
         extra: ExtraWork,
         once_key: str,
     ) -> tuple[OutboxEntry, ...]:
-        """Apply `change` to the pending comments of `at`, and insert `last` after them. Return all these entries.
+        """Apply `change` to the pending comments of `at` that this account `may_send`, and insert `last` after them. Return
+        these entries. `last` has at most one entry: the review, or one more comment.
 
-        `last` is empty, or has the review or one more comment. Only entries that this account `may_send` count. If `last`
-        is a review and one of these entries is a review of `at` in flight, change nothing and return an empty tuple. The
-        same transaction stores `once_key`. If a command with this key has written, change nothing either.
+        Change nothing and return an empty tuple in two cases: `last` is a review and another review of `at` is in flight,
+        or a command with `once_key` has already written. The same transaction stores `once_key`.
         """
         now = self.now()
 

@@ -1,4 +1,4 @@
-"""Edits texts on pages of a change request: applies suggestions, replaces a term, and reverts both.
+"""Applies suggestions and replaces terms on the pages of a change request. Can revert these edits.
 
 Start at `apply_suggestions` and `replace_term`. Suggestions are applied only if all of them fit. A term is replaced on the
 pages that were not edited in the meantime.
@@ -66,7 +66,7 @@ class SuggestionOutcome:
 
     results: tuple[tuple[SuggestedText, SuggestionResult], ...]
     texts: Mapping[str, WrittenText]
-    """The texts of each page, by page id. Both are equal if the page is not changed."""
+    """The text of each page before and after, by page id. An unchanged page has the same text twice."""
     later_ids: tuple[str, ...] = ()
     """Ids of the outbox entries that resolve the threads."""
 
@@ -228,8 +228,7 @@ def _replacement(change: TermChange, page: PageReplacement) -> TextEdit:
             return None
         if raw.text == page.text:
             return Raw(replace_matches(raw.text, page.matches))
-        # The text to save has characters that are removed or replaced in the shown text, so the positions of the
-        # matches differ.
+        # Sanitizing has removed or replaced characters in the shown text, so the positions of the matches differ.
         shown, real = find_matches(change, page.text), find_matches(change, raw.text)
         if [each.replacement for each in shown] != [each.replacement for each in real]:
             return None
@@ -245,7 +244,7 @@ def _reversal(page: WrittenText) -> TextEdit:
 async def _replace_on_pages(
     live: Live, at: ChangeRequestRef, changes: Mapping[str, tuple[str, TextEdit]]
 ) -> SendResult[TermOutcome]:
-    """Write pages in edits of as many pages as the server accepts. An edit that fails ends the work."""
+    """Write pages in several edits, each with as many pages as the server accepts. Stop at the first edit that fails."""
     written: dict[str, WrittenText] = {}
     refused: dict[str, str] = {}
     titles = {page: title for page, (title, _) in changes.items()}

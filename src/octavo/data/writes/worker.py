@@ -19,8 +19,8 @@ from octavo.data.writes.store import OutboxEntries
 POLL_SECONDS = 1.0
 """Maximum pause in seconds. After it, the worker reads the entries that other instances have added."""
 MAX_PLACES = 3
-"""Maximum number of spaces and change requests to which entries are sent at the same time. With more than one, a slow
-one does not delay the others."""
+"""Maximum number of spaces and change requests to which entries are sent at the same time. A slow request for one space
+then does not delay the others."""
 
 
 class OutboxWorker:
@@ -80,15 +80,15 @@ class OutboxWorker:
         return POLL_SECONDS
 
     def _remove_ended(self) -> None:
-        """Raises the errors of the steps that have ended."""
+        """Remove the steps that have ended. Raises the error of a step that failed."""
         for place, task in list(self._running.items()):
             if task.done():
                 del self._running[place]
                 task.result()
 
     async def _wait_for_running(self) -> None:
-        """Wait for the running steps. If this task is cancelled, cancel them too. Raises their errors except
-        NotSaved."""
+        """Wait for the running steps. If this task is cancelled, cancel the steps too. Raises the error of a step that
+        failed, but not NotSaved."""
         tasks = tuple(self._running.values())
         try:
             if tasks:
@@ -103,7 +103,8 @@ class OutboxWorker:
                 raise result
 
     async def _next_due_entry(self) -> tuple[OutboxEntry | None, float]:
-        """Return the entry whose step is due and 0, or None and the seconds until a step is due. Raises NotSaved."""
+        """Return the entry whose step is due, and 0 seconds. Otherwise return None, and the seconds until a step is due.
+        Raises NotSaved."""
         if self._unlock is None and not await self._take_over():
             self._entries.reload_if_changed()
             return None, POLL_SECONDS
