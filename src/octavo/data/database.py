@@ -269,7 +269,8 @@ def recover(path: Path, migrate: Callable[[sqlite3.Connection], None], now: date
 
 
 def _copy(source: Path, db: sqlite3.Connection, *, as_of_backup: bool = False) -> int:
-    """Insert the rows of `source` that are not yet in `db`. Return the number of inserted rows."""
+    """Insert the rows of `source` that are not yet in `db`. Return the number of inserted rows. With `as_of_backup`, the
+    unsent writes of `source` may have been sent since, so they are inserted as failed."""
     try:
         old = connect(source)
     except sqlite3.Error:

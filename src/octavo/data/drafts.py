@@ -143,8 +143,8 @@ class Drafts:
         return self._newest(stored, prefix)
 
     def _stored(self, prefix: str = "") -> dict[str, tuple[Draft, tuple[str, int]]]:
-        """Return the newest version on disk of each draft whose key begins with `prefix`, with its writer and revision,
-        by key."""
+        """Return the drafts on disk whose keys begin with `prefix`, by key. Each value is the newest version, and the writer
+        and revision of that version."""
         rows = self._state.rows(
             "SELECT place, text, saved_at, writer, revision FROM drafts"
             " WHERE namespace = ? AND substr(place, 1, ?) = ? ORDER BY saved_at",
@@ -270,7 +270,7 @@ def delete_drafts(db: sqlite3.Connection, namespace: str, keys: Sequence[str]) -
 def restore_drafts(db: sqlite3.Connection, namespace: str, versions: Sequence[StoredDraft]) -> None:
     """Undo `delete_drafts`. Newer versions are kept.
 
-    A version of a process gets another writer, because the process would overwrite its own version without showing it.
+    A restored version gets a new writer. With its old writer, that process could overwrite the version without showing it.
     """
     insert = (
         "INSERT OR IGNORE INTO drafts (place, writer, text, revision, saved_at, namespace) VALUES (?, ?, ?, ?, ?, ?)"
@@ -297,8 +297,8 @@ def delete_unsent_text(db: sqlite3.Connection, namespace: str, key: str, entry_i
 
 
 def has_unsent_text(db: sqlite3.Connection, namespace: str, key: str, entry_id: str) -> bool:
-    """Return whether the version that `store_unsent_text` stored for `entry_id` still exists. It is deleted when the
-    user saves a draft after seeing it."""
+    """Return whether the version that `store_unsent_text` stored for `entry_id` still exists. When the user edits this
+    version and saves the draft, it is deleted."""
     query = "SELECT 1 FROM drafts WHERE namespace = ? AND place = ? AND writer = ?"
     return db.execute(query, (namespace, key, _RETURNED + entry_id)).fetchone() is not None
 
@@ -315,8 +315,8 @@ def _delete_seen(db: sqlite3.Connection, namespace: str, key: str, seen: tuple[s
 
 
 def _new_revision() -> int:
-    """Return a random number. If a deleted version were written again with the same revision, a process that has seen
-    the old text would delete the new text."""
+    """Return a random number. Revisions must not repeat: otherwise, a process that has seen an old text could delete a
+    new text with the same revision."""
     return int.from_bytes(os.urandom(6))
 
 

@@ -180,7 +180,8 @@ class InboxFacts:
     replies: Mapping[Discussion, Mapping[str, Sequence[MessageFacts]]] = field(default_factory=dict)
     """The replies by space or change request, then by thread id. A thread without replies has no entry."""
     entries: Sequence[OutboxEntry] = ()
-    """Writes that were done after these responses were fetched, and then those that are not done. The oldest is first."""
+    """Writes that the responses may not contain: first the finished writes, then the unfinished writes, each oldest
+    first."""
     drafts: Sequence[Draft] = ()
 
 
@@ -328,11 +329,11 @@ class _InboxBuild:
         self, at: ChangeRequestRef, request: ChangeRequest, requested: Sequence[RequestedReviewer]
     ) -> None:
         for each in requested:
-            me = each.user is not None and each.user.id == self._me
-            team = each.team is not None and each.team.id in self._facts.teams
-            if me or team:
+            is_me = each.user is not None and each.user.id == self._me
+            is_my_team = each.team is not None and each.team.id in self._facts.teams
+            if is_me or is_my_team:
                 by = f" by {each.requested_by.name}" if each.requested_by is not None else ""
-                reason_text = f"review requested{by}" if me else f"review requested from your team{by}"
+                reason_text = f"review requested{by}" if is_me else f"review requested from your team{by}"
                 stamp = f"{_iso(each.created_at)} {request.revision or ''}"
                 self._add_reason(at, "review requested", reason_text, each.created_at, stamp)
                 return
@@ -344,8 +345,8 @@ class _InboxBuild:
         last = max(mine, key=lambda each: each.created_at or _LONG_AGO, default=None)
         if last is None or last.revision is None or request.revision in (None, last.revision):
             return
-        approved = last.status == "approved"
-        reason_text = "changed since you approved it" if approved else "changed since you requested changes"
+        is_approval = last.status == "approved"
+        reason_text = "changed since you approved it" if is_approval else "changed since you requested changes"
         self._add_reason(at, "changed since review", reason_text, request.updated_at, f"{last.id} {request.revision}")
 
     def _find_results_for_me(self, at: ChangeRequestRef, request: ChangeRequest, reviews: Sequence[Review]) -> None:
@@ -405,21 +406,21 @@ class _InboxBuild:
                 self._thread_row(ThreadRef(at, root.id), root).reasons += reasons
 
     def _reasons_of(self, root: Comment, replies: Sequence[MessageFacts], on_mine: bool) -> list[_RowReason]:
-        me, mention = self._me, self._mention
         new: list[MessageFacts] = []
-        joined = False
+        """Messages of others after the last message of the user."""
+        has_written = False
         for each in (message_facts(root), *replies):
-            if each.by == me:
-                joined = True
+            if each.by == self._me:
+                has_written = True
                 new.clear()
             else:
                 new.append(each)
-        mentions = [each for each in new if mention in each.text]
-        if not new or not (joined or on_mine or mentions):
+        mentions = [each for each in new if self._mention in each.text]
+        if not new or not (has_written or on_mine or mentions):
             return []
         reasons: list[_RowReason] = []
         last, from_whom = new[-1], _join_names([each.name for each in new])
-        if joined:
+        if has_written:
             reason_text = f"{_count(len(new), 'new reply', 'new replies')} from {from_whom}"
             reasons.append(_RowReason("new replies", reason_text, last.posted_at, last.id))
         elif on_mine:

@@ -40,7 +40,7 @@ class Mark:
     stamp: str
     marked_at: datetime
     until: datetime | None = None
-    """End of a snooze. None if the row returns at its next change."""
+    """End of a snooze. None for a snooze until the next change of the row, and for other marks."""
     reason_text: str = ""
     title: str = ""
     context: str = ""
@@ -144,8 +144,8 @@ class InboxMarks:
             await self._put({mark_key: None for mark_key, _ in oldest})
 
     async def _put(self, changes: dict[tuple[str, bool], Mark | None]) -> None:
-        """Set marks, or delete those whose value is None. The marks in memory change immediately. The change is on disk
-        when this returns. Raises NotSaved, and then all marks are as before."""
+        """Set marks, or delete the marks whose value is None. The marks in memory change at once, before the file. Raises
+        NotSaved, and then all marks are as before."""
         marks = self._all()
         before = [(mark_key, marks.get(mark_key)) for mark_key in changes]
         _apply(marks, changes.items())
@@ -164,7 +164,7 @@ class InboxMarks:
             _apply(marks, [(each, mark) for each, mark in before if marks.get(each) == changes[each]])
             raise
         if self._marks is not None and self._marks is not marks:
-            _apply(self._marks, changes.items())  # they were read again before the change was on disk
+            _apply(self._marks, changes.items())  # the marks were read again before the change was on disk
 
     def _all(self) -> Marks:
         if self._marks is None:

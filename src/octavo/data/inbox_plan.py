@@ -18,7 +18,6 @@ has a reply by the user. There may be thousands of such threads. So in each upda
 from __future__ import annotations
 
 import heapq
-import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -102,10 +101,10 @@ class ListedPlaces:
 
     def __init__(self) -> None:
         self._places: dict[tuple[str, str], Space | ChangeRequest] = {}
-        """The items of the lists by space id and change request id. The second is empty for a space."""
+        """The items of the lists by space id and change request id. For a space, the change request id is empty."""
 
     def update(self, lists: Iterable[ListPage[Any] | None]) -> None:
-        """Replace the lists."""
+        """Set the lists."""
         items = [item for listed in lists if listed is not None for item in listed.items]
         self._places = {
             (item.id, "") if isinstance(item, Space) else (item.space or "", item.id): item for item in items
@@ -174,8 +173,8 @@ class InboxUpdate(NamedTuple):
 
     name: str
     lists: Literal["in memory", "requested", "again"] = "in memory"
-    """Lists of the organization to use. `in memory`: those that are loaded. `requested`: wait for the requests that run.
-    `again`: fetch them."""
+    """Where the lists of the organization come from. `in memory`: the loaded lists. `requested`: wait for running
+    requests. `again`: fetch the lists."""
     fetches_written: bool = False
     """True to fetch the responses that the user's own writes have changed."""
     rechecks: bool = False
@@ -203,14 +202,14 @@ _by_order = attrgetter("order")
 
 @dataclass(eq=False)
 class FinishedWrite:
-    """A confirmed write. It is kept until all responses that it changed have been fetched again, because the inbox reads
-    responses that `Live` does not hold in memory."""
+    """A confirmed write, kept until all responses that it changed have been fetched again. Until then, the inbox applies
+    the write to the old responses."""
 
     entry: OutboxEntry
     done_at: datetime
     unfetched: set[str] | None = None
-    """URLs of the responses that the write changed and that have not been fetched since. None until the first update
-    after the write."""
+    """URLs of the changed responses that have not been fetched since the write. None until the first update after the
+    write."""
 
 
 class InboxPlanner:
@@ -229,17 +228,20 @@ class InboxPlanner:
         self.me = ""
         """The id of the user. Empty if it is not known."""
         self.update = START
+        """The kind of the update for which `wants` is called."""
         self.lists: Lists = ()
         self.is_from_disk = False
         """True if responses are read only from disk, even if they are outdated."""
         self.busy_places: frozenset[Discussion] = frozenset()
-        """`Outbox.busy_places`. Their responses are not fetched until the write is sent."""
+        """Spaces and change requests to which a write is being sent. Their responses are fetched after the write."""
         self.finished: list[FinishedWrite] = []
         self._at, self._responses, self._version_of, self._now = at, responses, version_of, now
-        self._computed_from: tuple[str, Lists] = ("", ())
-        """The user and the lists from which `_wants_of_lists` was computed."""
         self._wants_of_lists: dict[str, Want] = {}
-        """The wants that follow from the lists of the organization, by URL."""
+        """The wants that follow from the lists of the organization, by URL. Computed for `_computed_for` and
+        `_computed_from`."""
+        self._computed_for = ""
+        """Id of the user."""
+        self._computed_from: Lists = ()
         self._mine: set[Discussion] = set()
         """The change requests of the user."""
         self._replies: dict[str, list[Want]] = {}
@@ -262,7 +264,7 @@ class InboxPlanner:
 
     def is_computed_from(self, lists: Lists) -> bool:
         """Return whether the wants were computed from these lists."""
-        return self._computed_from[1] == lists
+        return self._computed_from == lists
 
     def wants(self) -> Iterator[Want]:
         """Yield all wants. At the end, yield some of them again, as due, to fetch their responses although the stamps are
@@ -270,11 +272,7 @@ class InboxPlanner:
         now = self._now()
         if self.me:
             yield from self._as_allowed(self._teams_want())
-        if not (
-            self.me == self._computed_from[0]
-            and len(self.lists) == len(self._computed_from[1])
-            and all(map(operator.is_, self.lists, self._computed_from[1]))
-        ):
+        if self.me != self._computed_for or not self.is_computed_from(self.lists):
             yield from self._compute_wants()
         else:
             for want in self._wants_of_lists.values():
@@ -311,17 +309,18 @@ class InboxPlanner:
         return len(self.finished) != before
 
     def _compute_wants(self) -> Iterator[Want]:
-        """Yield the wants for the spaces and undecided change requests in `lists`, and remember them. `on_response` adds the
-        wants for replies later."""
+        """Yield the wants for the spaces and undecided change requests in `lists`, and remember these wants. `on_response`
+        later adds the wants for replies."""
         me, lists = self.me, self.lists
-        if me != self._computed_from[0]:
+        if me != self._computed_for:
             self._replies = {}
         requests = {ref_of(each): each for each in chain(*lists[1:]) if is_undecided(each)}
         places: dict[str, Want] = {}
         for want in chain(change_request_wants(requests.values(), me), space_wants(lists[0] if lists else ())):
             places[want.url] = want
             yield from self._as_allowed(want)
-        self._computed_from, self._wants_of_lists, self._all = (me, lists), places, None
+        self._computed_for, self._computed_from = me, lists
+        self._wants_of_lists, self._all = places, None
         self._mine = {at for at, request in requests.items() if is_mine(request, me)}
         self._replies = {url: wants for url, wants in self._replies.items() if url in places}
 
@@ -341,7 +340,7 @@ class InboxPlanner:
             yield replace(want, stamp=version.stamp, max_age=None, is_unverified=True)
 
     def _promote_needed(self, wants: Iterable[Want], now: datetime) -> Iterator[Want]:
-        """Return the wants. The first due wants of rank LATER get rank NEEDED, at most `MAX_UNCERTAIN_THREADS` in a
+        """Return the wants. The first due wants of rank LATER get rank NEEDED, at most `MAX_UNCERTAIN_THREADS` in an
         update."""
         allowed = [each for want in wants for each in self._as_allowed(want)]
         later = (each for each in allowed if each.rank is Rank.LATER and is_due(each, self._version_of(each.url), now))
@@ -350,8 +349,7 @@ class InboxPlanner:
         return (replace(each, rank=Rank.NEEDED) if each.url in needed else each for each in allowed)
 
     def _changed_by_writes(self) -> Iterator[Want]:
-        """Yield, as due, the wants whose responses were changed by a finished write and have not been requested since that
-        write."""
+        """Yield, as due, the wants for responses that a finished write has changed and that were not requested since."""
         for each in self.finished:
             each.unfetched = set()
             for url in urls_changed_by(each.entry):
@@ -361,7 +359,7 @@ class InboxPlanner:
                     yield self.all_wants[url].as_due()
 
     def _rechecks(self, excluded: set[str], now: datetime) -> list[Want]:
-        """Choose a few wants that are not due, and return them as due. URLs in `excluded` are not chosen.
+        """Choose a few wants that are not due, without the URLs in `excluded`, and return them as due.
 
         A list of threads is own if its space or change request has a thread of the user, or replies in a thread that
         concerns the user (`reply_wants`).
@@ -403,7 +401,8 @@ class InboxPlanner:
         return chosen_wants + [want.as_due() for want in requests if discussion_of(want) in chosen_places]
 
     def _last_posts(self) -> dict[Discussion, datetime]:
-        """Return the time of the last post in the threads that make a space or change request own."""
+        """Return the spaces and change requests with own lists of threads (`_rechecks`). Each value is the time of the last
+        post in a thread of the user, or in a thread that concerns the user."""
         last_posts: dict[Discussion, datetime] = {}
         for url, want in self.all_wants.items():
             concerns_me = want.rank is not Rank.LATER
@@ -451,22 +450,22 @@ def space_wants(spaces: Iterable[Space]) -> Iterator[Want]:
 def reply_wants(at: Discussion, threads: Sequence[Comment], me: str, on_mine: bool) -> Iterator[Want]:
     """Return the wants for the replies of the open threads of a place.
 
-    They have rank NEEDED if the thread concerns the user: the user wrote in it, its first comment mentions the user, or
-    the user created its change request (`on_mine`). All others have rank LATER. Only newer servers list who has
-    replied.
+    A want has rank NEEDED if the thread concerns the user: the user wrote in the thread, the first comment mentions the
+    user, or the user created the change request (`on_mine`). Otherwise it has rank LATER. Only newer servers list who
+    has replied.
     """
     mention = mention_suffix(me)
     for thread in threads:
         if thread.is_open_thread and thread.replies > 0:
             repliers, stamp = thread.repliers or (), replies_stamp(thread)
-            is_sure = (
+            concerns_me = (
                 on_mine
                 or mention in thread.body.text
                 or me in (thread.posted_by.id, *(replier.user.id for replier in repliers))
             )
             last = max((replier.updated_at for replier in repliers if replier.updated_at is not None), default=None)
             updated_at = last or thread.posted_at
-            if is_sure:
+            if concerns_me:
                 yield _want(comments.ListReplies, at, stamp, Priority.REPLIES_TO_ME, updated_at, thread.id)
             else:
                 yield _want(comments.ListReplies, at, stamp, Priority.OTHER_REPLIES, updated_at, thread.id, Rank.LATER)

@@ -48,8 +48,8 @@ class InboxResponses:
         return new
 
     def reduce(self, new: Mapping[str, ListedItems]) -> dict[str, tuple[Any, ...]]:
-        """Return the items of each response with only what the inbox needs. Equal parts are shared. Can be called in
-        any thread, but not in two at the same time."""
+        """Return the items of each response, reduced to what the inbox needs. Equal parts are shared. Can be called in any
+        thread, but not in two threads at the same time."""
         if len(self._shared_values) > MAX_SHARED:
             self._shared_values.clear()
         return {url: self._reduce_response(self.values.get(url), *response) for url, response in new.items()}
@@ -67,10 +67,11 @@ class InboxResponses:
         self.new = {url: response for url, response in self.new.items() if url in urls}
 
     def last_post(self, op: Operation[Any], url: str, me: str, *, concerns_me: bool) -> datetime | None:
-        """Return the time of the last post in the response at `url` that counts. None if none counts.
+        """Return the time of the last post by the user, or in a thread that concerns the user. None if the response at `url`
+        has no such post.
 
-        In a list of threads, the threads of the user count. In the replies of a thread, all count if the thread concerns
-        the user: `concerns_me` is True, or the user wrote one of them.
+        In a list of threads, only the first comments by the user count. In a list of replies, all replies count if
+        `concerns_me` is True or the user wrote one of the replies.
         """
         items = self.values.get(url, ())
         posts: Sequence[Any] = ()
@@ -119,8 +120,8 @@ class InboxBuilder:
         self._rescheduled = asyncio.Event()
 
     def schedule(self, wait: float, *, is_stale: bool = True) -> None:
-        """Build and show the rows within `wait` seconds. Pass `is_stale=False` if `build` must check whether anything
-        has changed."""
+        """Build and show the rows within `wait` seconds. Pass `is_stale=False` if it is not known whether the rows
+        change: `build` then checks."""
         loop = asyncio.get_running_loop()
         at = loop.time() + wait
         self._build_at = min(self._build_at, at) if self._is_due else at

@@ -156,10 +156,10 @@ class Live:
         """
         self.outbox.start()  # so that writes left by an earlier run are sent as soon as a screen shows something
         response = self._response(op)
-        is_here = response.value is not None and response.error is None
+        is_loaded = response.value is not None and response.error is None
         is_recent = bool(response.watchers) or self._contains_all_since(response, self.now() - RECENT)
-        is_current = not refetch and is_here and is_recent
-        if not refetch and is_here and not is_current and self.syncer.is_current(response.url):
+        is_current = not refetch and is_loaded and is_recent
+        if not refetch and is_loaded and not is_current and self.syncer.is_current(response.url):
             is_current, response.checked_at = True, self.now()
         new = Watcher(watcher, rank, min_items)
         response.watchers.append(new)
@@ -213,8 +213,8 @@ class Live:
         return value
 
     def _contains_all_since(self, response: LiveResponse, since: datetime) -> bool:
-        """Return whether a response was requested after `since`, contains all confirmed writes, and has not failed
-        since. False if it was requested in the future, because the clock was set back."""
+        """Return whether a response was requested after `since`, contains all confirmed writes, and has no error. False if
+        its time is in the future, because the clock was set back."""
         is_newer = response.requested_at is not None and since < response.requested_at <= self.now()
         return is_newer and response.error is None and response.writes_included == self._confirmations
 
@@ -319,8 +319,8 @@ class Live:
             await self._wait_until_loaded(response)
 
     async def write(self, op: Operation[T], *edits: tuple[Operation[Any], Callable[[Any], Any]]) -> T:
-        """Send `op` now. Until the server responds, apply `edits` to the responses on screen. If `op` fails, remove
-        them. Raises ApiError."""
+        """Send `op` now. Each of `edits` is a read operation and a function that returns its changed response. The changed
+        responses are shown at once. If `op` fails, the old responses are shown again. Raises ApiError."""
         applied = [(self._response(target), Edit(change)) for target, change in edits]
         for response, edit in applied:
             response.edits.append(edit)
@@ -345,11 +345,11 @@ class Live:
         return result
 
     def refresh_affected(self, op: Operation[Any]) -> None:
-        """Fetch all watched responses that a confirmed write may have changed, and remove a deleted comment or reply from
-        the search index.
+        """Fetch all watched responses that a confirmed write may have changed. Remove a deleted comment or reply from the
+        search index.
 
-        Their paths are above or below the path of the write, or they are lists that contain its target. The lists of
-        the organization are fetched too, because the target may be a new item in one of them.
+        A response may have changed if its path is above or below the path of the write, if it is a list that contains the
+        target, or if it is a list of the organization, to which the target may be new.
         """
         changed, path = affected_path(op), url_path(op)
         target_id = changed.rpartition("/")[2]
@@ -428,8 +428,8 @@ class Live:
         if not isinstance(op, Listing) or op.page is not None:
             value = await self.send(op)
             return _Fetched(value, None if getattr(op, "page", None) else value, 1, writes, now)
-        first, read, pages = await self._read_list(op, self.send, response=response, min_items=min_items)
-        return _Fetched(read, read if read.next is None else first, pages, writes, now)
+        first, joined, pages = await self._read_list(op, self.send, response=response, min_items=min_items)
+        return _Fetched(joined, joined if joined.next is None else first, pages, writes, now)
 
     async def _read_list(
         self,
@@ -442,32 +442,30 @@ class Live:
     ) -> tuple[ListPage[Any], ListPage[Any], int]:
         """Return the first page of a list, all fetched pages joined, and the number of pages without the empty ones.
         With `after`, continue after these pages. Raises ApiError."""
-        first = read = after
+        first = joined = after
         pages = response.pages if response is not None and after is not None else 0
         async with aclosing(read_pages(send, op, after=after)) as pages_to_come:
             try:
                 async for page in pages_to_come:
-                    if first is None or read is None:
-                        first = read = page
+                    if first is None or joined is None:
+                        first = joined = page
                         pages = 1
                     else:
-                        pages += bool(page.items and read.items)
-                        read = _join(read, page)
+                        pages += bool(page.items and joined.items)
+                        joined = _join(joined, page)
                     wanted = response.wanted_pages if response is not None else 1
-                    if pages >= wanted and read.items and (len(read.items) >= min_items or pages >= MAX_PAGES):
+                    if pages >= wanted and joined.items and (len(joined.items) >= min_items or pages >= MAX_PAGES):
                         break
             except PaginationError:
-                if not min_items or read is None:
+                if not min_items or joined is None:
                     raise  # otherwise use the pages fetched so far
         assert first is not None, "a list must have a first page"
-        assert read is not None, "a list must have a first page"
-        return first, read, pages
+        assert joined is not None, "a list must have a first page"
+        return first, joined, pages
 
     def _accept(self, op: Operation[Any], fetched: _Fetched, is_outdated: bool) -> Any:
-        """Store a response in memory and in the cache, and call its watchers. Return its value.
-
-        `is_outdated` is True if the response will be fetched once more because of a write.
-        """
+        """Store a response in memory and in the cache, and call its watchers. Return the value. `is_outdated` is True if a
+        write may have changed the response meanwhile, so that it is fetched once more."""
         if getattr(op, "page", None) is not None:
             return fetched.value  # a page, which `_fetch_next` adds to its list
         response = self._response(op, read_disk=False)
@@ -639,7 +637,7 @@ class Live:
             for response in self._responses.values()
             if response.value is not None and getattr(response.op, "at", None) == op.at
         ]
-        # The user sees the watched responses. Of the others, the newest is most like what the user has seen.
+        # Watched responses first, because the user sees them. Then the newest, which the user has probably seen last.
         loaded.sort(key=lambda each: (bool(each.watchers), each.fetched_at or LONG_AGO), reverse=True)
         shown = ((each.op, (each.last_snapshot if each.watchers else self._snapshot(each)).value) for each in loaded)
         basis: Basis = _basis_of(op, shown)

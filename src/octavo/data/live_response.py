@@ -47,7 +47,7 @@ class Snapshot(Generic[T]):
 
 @dataclass(eq=False)
 class Edit:
-    """A change that a write makes to a response."""
+    """A change of a response that is shown before the server confirms the write."""
 
     change: Callable[[Any], Any]
     confirmed_number: int = 0
@@ -78,7 +78,7 @@ class LiveResponse:
     decoding: asyncio.Task[None] | None = None
     """Task that decodes a large response from disk. None if there was no such response."""
     loading: bool = False
-    """True while a request runs that watchers are told about. Polls do not set it."""
+    """True while a request runs that watchers show as loading. Polls do not set it."""
     fetched_at: datetime | None = None
     requested_at: datetime | None = None
     """When the request for this value was sent. None if the value was read from disk."""
@@ -88,8 +88,9 @@ class LiveResponse:
     wanted_pages: int = 1
     """Number of pages that a refresh fetches."""
     is_extending: bool = False
+    """True while the next page of the list is being fetched."""
     writes_included: int = 0
-    """Number of writes that were confirmed before the request for this value. The value contains them."""
+    """Number of writes that were confirmed before the request for this value, and that the value therefore contains."""
     writes_at_request: int = 0
     """Number of confirmed writes when the last request was sent."""
     indexed_value: object = None

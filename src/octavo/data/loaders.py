@@ -19,8 +19,8 @@ FILES_PER_REQUEST = 1000
 
 
 async def all_items(live: Live, op: Listing[T], *, is_fresh: bool = True) -> tuple[T, ...]:
-    """Return all items of a list. With `is_fresh=False`, use the cached response if there is one. Raises ApiError, also if
-    the list does not end."""
+    """Return all items of a list. With `is_fresh=False`, use the cached response if there is one. Raises ApiError, for
+    example if the list does not end."""
     value: ListPage[T] = await (live.fetch(op) if is_fresh else live.cached_or_fetch(op))
     if value.next is not None:
         await live.fetch_pages(op, MAX_ITEMS)
@@ -30,19 +30,19 @@ async def all_items(live: Live, op: Listing[T], *, is_fresh: bool = True) -> tup
         value = snapshot.value or value
     if value.next is None:
         return tuple(value.items)
-    # `Live` keeps a limited number of pages. If the server sends short pages, the kept pages do not contain all items.
+    # `Live` keeps at most `MAX_PAGES` pages. If the server sends short pages, the list is longer.
     further = [item async for page in read_pages(live.send, op, after=value) for item in page.items]
     return (*value.items, *further)
 
 
 def get_page_to_read(at: ContentRef, page_id: str) -> GetPage:
-    """Return the operation that loads a page for reading. The server inserts reusable content, if it can. Links stay as
-    written, because users copy links and see them in the source."""
+    """Return the operation that loads a page for reading. The server inserts the reusable content. Links stay as written,
+    because users copy them."""
     return GetPage(at=at, page_id=page_id, format="markdown", dereferenced="reusable-contents")
 
 
 def get_page_source(at: ContentRef, page_id: str) -> GetPage:
-    """Return the operation that loads a page for comparing or exporting, without its reusable content."""
+    """Return the operation that loads a page for comparing or exporting, with references to its reusable content."""
     return GetPage(at=at, page_id=page_id, format="markdown")
 
 
@@ -62,8 +62,7 @@ def page_markdown(page: Page | None) -> str:
 
 
 async def file_of(live: Live, at: ContentRef, target: FileLink) -> File | None:
-    """Return the file of a link by its id, path or name. None if there is none. Raise ApiError if it cannot be
-    loaded."""
+    """Return the file that a link leads to, by id, path or name. None if there is no such file. Raises ApiError."""
     if target.file:
         try:
             op = content.GetFile(at=at, file_id=target.file)

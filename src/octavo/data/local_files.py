@@ -40,7 +40,8 @@ class FileToUpload:
     size: int
     type: str
     changed_at: int
-    """Time of the last change in nanoseconds. It makes a changed file unequal to the file that was uploaded before."""
+    """Time of the last change in nanoseconds. With this time, a file that has changed since its upload is not equal to the
+    uploaded file."""
 
 
 def check_file(entered: str, kind: storage.UploadKind) -> FileToUpload:
@@ -93,8 +94,7 @@ def _check_size(path: Path, size: int, limit: int) -> None:
 async def upload(
     live: Live, put: PutFile, at: OrganizationRef, file: FileToUpload, on_progress: Progress
 ) -> storage.SignedUrl:
-    """Request an upload URL for a file, and send the file to it. Return its URL and storage key. Raises ApiError and
-    NotSendable."""
+    """Upload a file. Return the URL and the storage key of the uploaded file. Raises ApiError and NotSendable."""
     announced = storage.FileToSend(name=file.path.name[:255], type=file.type, size=file.size)
     target = await live.send(storage.Upload(at=at, file=announced, kind=file.kind))
     on_progress(0, file.size)
@@ -103,7 +103,7 @@ async def upload(
 
 
 async def _read(file: FileToUpload, on_progress: Progress) -> AsyncIterator[bytes]:
-    """Yield the bytes of a file, exactly as many as were announced. Raises NotSendable if the file has changed."""
+    """Yield `file.size` bytes of a file in parts. Raises NotSendable if the file is shorter now, or unreadable."""
     done = 0
     try:
         opened = await asyncio.to_thread(file.path.open, "rb")

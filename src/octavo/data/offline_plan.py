@@ -40,13 +40,13 @@ from octavo.data.queries import (
 from octavo.data.response_cache import ResponseCache, never_changes
 from octavo.data.sync_queue import Rank, Want
 
-# These are the limits in the requests of the views. The limit is part of the URL, so only then both share a response.
+# The views request lists with these limits. The limit is part of the URL of a cached response.
 LIST_LIMIT = 100
 """Limit of the list of change requests."""
 LONG_LIST_LIMIT = 200
 """Limit of the lists of files and links."""
 CHANGES_LIMITS = (100, 1000)
-"""Limits of the first request for the changes of a change request, and of a request for more."""
+"""Limits of the two requests for the changes of a change request: the first request, and the request for more."""
 LIST_AGE = timedelta(minutes=1)
 """Age up to which a list of the organization is current enough. All offline spaces share these lists."""
 MAX_ITEMS = 10_000
@@ -54,7 +54,7 @@ MAX_ITEMS = 10_000
 
 
 class OfflinePlanner:
-    """Decides which responses one offline space needs, and pins them. Each pass has a new planner."""
+    """Decides which responses one offline space needs, and pins these responses. Each pass has a new planner."""
 
     def __init__(self, space_id: str, cache: ResponseCache, pinned: Mapping[str, int | None]) -> None:
         """`pinned` has the size of each response that is already pinned, by URL. The size is None if the response is
@@ -68,7 +68,7 @@ class OfflinePlanner:
         self.pages = 0
         """Number of pages in the page tree."""
         self.incomplete: dict[Want, str] = {}
-        """The wants for lists that have more items than are stored, each with a sentence for the user."""
+        """The wants for lists that are stored only in part, each with a sentence for the user."""
         self.wanted: set[str] = set()
         """The URLs of all wants of this pass."""
         self._cache = cache
@@ -96,7 +96,7 @@ class OfflinePlanner:
         match op, value:
             case spaces.Get(), Space():
                 self.space = value
-                # Views fetch the same response with this stamp. Store it, so that they do not fetch it again.
+                # Views want the space with this stamp. With the stamp stored, they use the fetched response.
                 self._cache.put_version(self.space_want.url, inbox_plan.space_stamp(value))
                 if value.deleted_at is None:
                     yield from wants_of_space(value, self.owner)
@@ -115,8 +115,8 @@ class OfflinePlanner:
                     yield from wants_of_changes(at, listed, value, self.owner)
 
     def _prepare_wants(self, wants: Iterable[Want]) -> Iterator[Want]:
-        """Yield the wants. For a response that is not pinned yet, `needs_value` is set. Then the Syncer passes it to
-        this planner, also from disk, and the planner pins it."""
+        """Yield the wants. Set `needs_value` for the responses that are not pinned yet: the Syncer then passes each of them
+        to `on_response`, which pins the response, even if the response is on disk."""
         for want in wants:
             self.wanted.add(want.url)
             if want.needs_value:
@@ -129,11 +129,11 @@ class OfflinePlanner:
                 and want.url not in self._cache.versions
                 and self._cache.read_body(want.op)
             ):
-                # A view has stored this response, which never changes. It need not be fetched.
+                # A view has stored this response, which never changes. With a version, it is not fetched again.
                 self._cache.put_version(want.url, want.stamp)
             if isinstance(want.op, comments.ListReplies) and want.stamp.partition(" ")[0] == "0":
                 empty: ListPage[Any] = ListPage(items=())
-                self._cache.put(want.op, empty)  # The thread has no replies, so no request is needed.
+                self._cache.put(want.op, empty)  # no request is needed for the replies of a thread without replies
                 self._cache.put_version(want.url, want.stamp)
             yield replace(want, needs_value=True)
 
@@ -212,19 +212,20 @@ def wants_of_changes(at: ChangeRequestRef, listed: ChangeRequest, changes: Chang
             kinds.setdefault(change.page.id, set()).add(change.type)
             titles[change.page.id] = change.page.title or "Untitled"
     both_sides = revisions_compared(at.space, listed)
-    missing = ("page_created", "page_deleted")
+    without_page = ("page_created", "page_deleted")
+    """The change after which the old side, and the new side, does not have the page."""
     for page, types in kinds.items():
         refs: Any = "stable" if "page_moved" in types else None
-        for end, is_missing in zip(both_sides, missing, strict=False):
-            if is_missing not in types:
-                op = get_page_source(end, page)
+        for side, change_without_page in zip(both_sides, without_page, strict=False):
+            if change_without_page not in types:
+                op = get_page_source(side, page)
                 op = op.model_copy(update={"refs": refs}) if refs else op
                 label = f"the page {titles[page]} in #{listed.number}"
                 yield _want(owner, op, listed.revision or inbox_plan.NO_STAMP, label, has_stamp=bool(listed.revision))
 
 
 def revisions_compared(space: SpaceRef, listed: ChangeRequest) -> tuple[ContentRef, ...]:
-    """Return the revisions on both sides of a change request: its base and its head. Empty if the base is unknown."""
+    """Return the base and the head of a change request, which a diff compares. Empty if the base is unknown."""
     if not listed.base:
         return ()
     old = space.revision_ref(listed.base)
@@ -240,8 +241,8 @@ def _threads(owner: str, at: Discussion, stamp: str, label: str, *, has_stamp: b
 def _want(
     owner: str, op: Operation[Any], stamp: str, label: str, *, needs_value: bool = False, has_stamp: bool = True
 ) -> Want:
-    """Return a want. With `has_stamp=False`, the response is fetched in each pass, because its stamp does not show all
-    changes."""
+    """Return a want. Pass `has_stamp=False` if `stamp` does not show every change: the response is then fetched in each
+    pass."""
     stamp = inbox_plan.IMMUTABLE if never_changes(op) else stamp
     is_complete_list = isinstance(op, Listing) and not isinstance(op, change_requests.ListOfOrganization)
     return Want(

@@ -1,13 +1,13 @@
-"""Downloads the spaces that are available offline. It fetches the responses that their views request, pins them on disk
-and refreshes them.
+"""Downloads the spaces that are available offline: fetches the responses that their views request, pins these responses
+on disk, and keeps them current.
 
     offline.add(space)                     # from now on, also after a restart
     offline.get("docs")                    # the progress, or None if the space is not available offline
     offline.remove("docs")                 # also deletes the copies
 
-Only the instance of Octavo that holds the lock `offline` downloads. The other instances show its progress, and one of
-them takes over when it ends. Spaces are downloaded one by one: `OfflinePlanner` returns the wants of a space,
-and the Syncer fetches those that are not current on disk.
+Only the instance of Octavo that holds the lock `offline` downloads. The other instances show its progress. When this
+instance ends, another instance takes over. Spaces are downloaded one by one: `OfflinePlanner` returns the wants of a
+space, and the Syncer fetches the responses that are not current on disk.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from octavo.data.live import Live
     from octavo.data.offline_plan import OfflinePlanner
 
-ROUND_INTERVAL = timedelta(minutes=10)
-"""Time between two passes of a space that seems unchanged. The lists do not show every change, such as new replies."""
+PASS_INTERVAL = timedelta(minutes=10)
+"""Time between two passes of a space that seems unchanged: the lists do not show every change, such as a new reply."""
 LOCK_CHECK_INTERVAL = 5.0
 """Seconds between two attempts to get the lock while another instance holds it."""
 RETRY_AFTER = 60.0
@@ -50,9 +50,9 @@ DEFAULT_PAGE_BYTES = 6_000
 MANY_PAGES = 500
 """Number of pages above which the user must confirm a download."""
 _MAX_STORED_FAILURES = 100
-"""Maximum number of failures that are stored for the next start. The next pass finds all of them again."""
-_FACT = _ROLE = "offline"
-"""Key of the stored spaces in the state database, and name of the lock that the downloading instance holds."""
+"""Maximum number of failures that are stored for the next start. The next pass finds the others again."""
+_FACT = _LOCK = "offline"
+"""Key of the stored spaces in the state database, and name of the lock of the downloading instance."""
 # lazy: these modules load areas of the API that the first screen does not need
 _new_planner = lazy("octavo.data.offline_plan:OfflinePlanner")
 _owner_of = lazy("octavo.data.offline_plan:owner_of")
@@ -116,8 +116,8 @@ class OfflineSpaces:
             for stored_space in _stored_spaces(state.get_fact(_FACT))
         }
         self._edits = 0
-        """Number of times that a space was stored, here or by another instance. It shows whether a space was stored while
-        others were being read."""
+        """Number of times that a space was stored, by this or another instance. `_reload` reads the spaces again if this
+        number has changed meanwhile."""
         self._is_reloading = False
         self._was_refused = False
         """True if another instance held the lock at the last attempt to get it."""
@@ -134,7 +134,7 @@ class OfflineSpaces:
         self._wake, self._idle = asyncio.Event(), asyncio.Event()
         self._tasks = Tasks("Updating the offline spaces")
         self._planner: OfflinePlanner | None = None
-        """The planner of the last download that began. None before the first, or if its space was removed since."""
+        """The planner of the current or last download. None before the first download, or if the space was removed."""
 
     def get(self, space_id: str) -> OfflineSpace | None:
         """Return the progress of a space. None if it is not available offline."""
@@ -146,7 +146,7 @@ class OfflineSpaces:
         return tuple(self._spaces.values())
 
     def begin(self) -> None:
-        """Start downloading. Does nothing the second time."""
+        """Start downloading. Does nothing if called again."""
         if self._leave_state is None:
             self._due |= dict.fromkeys(self._spaces, False)
             self._leave_state = self._state.committed.add(self._reload_soon)
@@ -194,8 +194,7 @@ class OfflineSpaces:
                 self._add_due(space.id)
 
     async def wait_idle(self) -> None:
-        """Wait until no space is being downloaded: all are current, requests are paused, or the next attempt must
-        wait."""
+        """Wait until no space is being downloaded, because all spaces are current, or the downloads are paused."""
         await self._idle.wait()
 
     async def close(self) -> None:
@@ -220,7 +219,7 @@ class OfflineSpaces:
         while True:
             self._wake.clear()
             if not self._due:
-                if await self._sleep(ROUND_INTERVAL.total_seconds()):
+                if await self._sleep(PASS_INTERVAL.total_seconds()):
                     self._due |= dict.fromkeys(self._spaces, False)
             elif not await self._try_become_downloader():
                 await self._sleep(LOCK_CHECK_INTERVAL)
@@ -269,7 +268,7 @@ class OfflineSpaces:
         return is_fetched
 
     async def _show_until_idle(self, planner: OfflinePlanner, space_id: str) -> None:
-        """Report the progress repeatedly, until all responses have arrived or failed, or requests are paused."""
+        """Show the progress repeatedly, until all responses have arrived or failed, or requests are paused."""
         for step in count(1):
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._live.syncer.wait_idle(planner.owner), PROGRESS_INTERVAL)
@@ -278,7 +277,8 @@ class OfflineSpaces:
         await self._show_progress(planner, space_id, with_size=True)
 
     async def _show_progress(self, planner: OfflinePlanner, space_id: str, *, with_size: bool) -> None:
-        """Report the progress. With `with_size`, also measure the size on disk, and store both for other instances."""
+        """Show the progress. With `with_size`, also measure the size on disk, and store progress and size for other
+        instances."""
         pinned = await asyncio.to_thread(self._read_pinned, planner.owner) if with_size else {}
         if self._planner is not planner:
             return  # the space was removed meanwhile
@@ -332,12 +332,11 @@ class OfflineSpaces:
     # Other instances
 
     async def _try_become_downloader(self) -> bool:
-        """Get the lock if possible. Return True if this instance may download, because it has the lock or locks do not
-        work."""
+        """Try to get the lock. Return False if another instance has the lock. True also if locks do not work here."""
         if self._release is not None or self._state.read_only:
             return True
         try:
-            self._release = self._state.try_lock(_ROLE)
+            self._release = self._state.try_lock(_LOCK)
         except NotSaved:
             return True
         if self._release is None:
@@ -354,8 +353,8 @@ class OfflineSpaces:
         return True
 
     def _store(self, space_id: str, *, is_new: bool = False) -> None:
-        """Store a space, or delete it from the stored spaces if this instance has removed it. Without `is_new`, do not
-        store a space again that another instance has removed."""
+        """Store a space, or delete its record if this instance has removed the space. Pass `is_new=True` only for a space
+        that the user adds: without it, a space that another instance has removed is not stored again."""
         self._edits += 1
         space = self._spaces.get(space_id)
 

@@ -32,11 +32,11 @@ INTERVALS = (
     (timedelta(minutes=30), timedelta(minutes=2)),
     (timedelta.max, timedelta(minutes=10)),
 )
-"""Each pair has a time since the last key press, and the interval between polls until that time."""
+"""The intervals between polls. Each pair has a time since the last key press, and the interval up to that time."""
 MAX_RECHECKED_VISIBLE, MAX_RECHECKED_HIDDEN = 8, 2
 """Maximum number of visible and of hidden responses that a poll fetches again although their stamps are unchanged."""
 MAX_MISSES, MAX_MISSES_OFFLINE = 6, 1
-"""Number of consecutive failed polls after which the interval no longer grows. The second value is for a server that
+"""Numbers of consecutive failed polls after which the interval no longer grows. `MAX_MISSES_OFFLINE` is for a server that
 cannot be reached."""
 MAX_FETCHED_STATUSES = 5
 """Maximum number of change requests whose new status is fetched in a poll."""
@@ -84,21 +84,20 @@ class Poller:
 
     @property
     def is_due(self) -> bool:
-        """Return whether a poll must run now. False while a poll is running, while the terminal is hidden, and while
-        the rate limit is reached or nearly reached."""
+        """Return whether a poll must run now. False while a poll is running, and while `may_poll` is False."""
         now = self._live.now()
         if self._polling or now < self._retry_at or not self.may_poll():
             return False
         return now - self._polled_at >= self.interval or now < self._polled_at  # The clock may have been set back.
 
     def may_poll(self) -> bool:
-        """Return whether background requests may be sent. The terminal must be visible and the rate limit not nearly
+        """Return whether background requests may be sent: the terminal is visible, and the rate limit is not nearly
         reached."""
         return not (self._live.syncer.is_hidden or self._live.syncer.rate_limit_wait())
 
     async def run(self) -> RemoteChanges:
-        """Run a poll, and return the numbers of changes by others. Failed requests are repeated in the next poll, but
-        changes in the responses that have arrived are counted now."""
+        """Run a poll, and return the changes by others in the responses that have arrived. The next poll repeats failed
+        requests."""
         self._polling, self._polled_at = True, self._live.now()
         me = self._live.outbox.me
         detector = RemoteChangeDetector(me.id if me is not None else "")
@@ -108,8 +107,8 @@ class Poller:
             try:
                 await self._fetch_what_changed()
             finally:
-                # Count lists that did not change too. Otherwise a change request that moved from one of them to another
-                # list would count as new.
+                # Unchanged lists are passed too. Otherwise, a change request that moved to another list would count as
+                # new.
                 for each, value in before.items():
                     detector.count_changes(each.op, value, each.value)
                 self._unlisted += detector.unlisted
@@ -143,8 +142,8 @@ class Poller:
         plan.mark_unchanged_as_current()
 
     async def _fetch_unlisted(self) -> list[ChangeRequest]:
-        """Fetch the first few change requests of `_unlisted`, to learn their new status. The others wait for the next
-        poll. Change requests that were deleted or that the user may not read are left out. Raises ApiError."""
+        """Fetch the first few change requests of `_unlisted`, to learn their new status. The next poll fetches more. Deleted
+        and unreadable change requests are left out. Raises ApiError."""
         current, count = [], 0
         for each in self._unlisted[:MAX_FETCHED_STATUSES]:
             if not self.may_poll():
@@ -165,8 +164,8 @@ class Poller:
 
 
 class ViewPlanner:
-    """Decides which watched responses are fetched, visible or hidden, except the lists of the organization. Each poll
-    has a new planner."""
+    """Decides which watched responses a poll fetches, except the lists of the organization. Each poll has a new
+    planner."""
 
     owner = "views"
 
@@ -177,9 +176,8 @@ class ViewPlanner:
         """The wants with a stamp, as of the last call of `wants`."""
 
     def adopt_stamps(self, listed_at: datetime) -> None:
-        """Store the current stamps of the responses that were requested after the newest list, which arrived at
-        `listed_at`. A response with a stamp is not due until a list gives it another stamp. Without a stamp, the inbox
-        would fetch a response again that a view has just fetched."""
+        """Store the current stamps of the responses that were requested after `listed_at`, when the newest list arrived.
+        Without a stored stamp, the inbox would fetch a response again that a view has just fetched."""
         cache = self._live.cache
         for response in self._watched.values():
             requested_at, stamp = response.requested_at, self._stamp(response.op)
@@ -190,8 +188,8 @@ class ViewPlanner:
                 cache.put_version(response.url, stamp, requested_at=requested_at)
 
     def wants(self) -> Iterator[Want]:
-        """Yield a few wants to recheck, because their stamps may not show every change, then the others with a stamp. The
-        rechecks are fetched last, because of their `order`."""
+        """Yield a few wants to recheck, because their stamps may not show every change. Then yield the other wants with a
+        stamp."""
         now, versions = self._live.now(), self._live.cache.versions
         self._stamped_wants = [each for op in self._watched if (each := self._want(op)).stamp]
         due = {each.url for each in self._stamped_wants if is_due(each, versions.get(each.url), now)}
@@ -207,8 +205,8 @@ class ViewPlanner:
         yield from (each for each in self._stamped_wants if each.url not in rechecked)
 
     def on_response(self, want: Want, value: Any) -> Iterator[Want]:
-        """Return further wants. For a page tree, these are the wants of its watched pages. For a list of threads, the
-        wants of its watched replies."""
+        """Return the wants whose stamps this response shows: for a page tree the watched pages, for a list of threads the
+        watched replies."""
         match want.op:
             case content.ListPages(at=SpaceRef() as at):
                 page_ops = [op for op in self._watched if isinstance(op, content.GetPage) and op.at == at]
@@ -289,8 +287,7 @@ class RemoteChangeDetector:
         new_items = [item for item in after.items if getattr(item, "id", None) not in old_items]
         match op:
             case comments.List():
-                # If only a part of the list was loaded before, an old item may look new. Then new items are not
-                # counted.
+                # Only if the whole list was loaded before: otherwise, an old thread may look new.
                 if before.next is None:
                     self._threads |= {
                         item.id for item in new_items if item.is_open_thread and item.posted_by.id != self._me
@@ -316,8 +313,7 @@ class RemoteChangeDetector:
         return [each for name, each in self._before.items() if name not in self._after]
 
     def changes(self, current_unlisted: Iterable[ChangeRequest]) -> RemoteChanges:
-        """Return the counted changes. `current_unlisted` has the current versions of the change requests in the
-        property `unlisted`."""
+        """Return the counted changes. `current_unlisted` has the change requests of `unlisted` with their new status."""
         merged = tuple(each for each in current_unlisted if each.status == "merged")
         created = [each for name, each in self._after.items() if name not in self._before]
         counts: Mapping[RemoteChange, int] = {

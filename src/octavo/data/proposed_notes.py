@@ -50,7 +50,8 @@ class NewNote:
     identity: str
     """Text that identifies the note, whichever block it is placed on. Notes with the same identity are stored once."""
     placed: str = "exact"
-    """How the block was found: `exact` (by its key), `words` (by the quote), or `likely` (similar, or in its place)."""
+    """How the block was found: `exact` (by its key), `words` (by the quote), or `likely` (a similar block, or the block at
+    the same position)."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ class ProposedNotes:
         return self._by_place[at]
 
     async def propose(self, at: ChangeRequestRef, notes: Sequence[NewNote]) -> ProposeResult:
-        """Store notes that are not known yet. They are on disk when this returns. Raises NotSaved."""
+        """Store the notes that were not proposed before. Raises NotSaved."""
         now, namespace, place = self._state.now(), self._state.namespace, _place_key(at)
 
         def work(db: sqlite3.Connection) -> tuple[list[str], int, int]:
@@ -134,9 +135,11 @@ class ProposedNotes:
     async def accept(
         self, notes: Sequence[ProposedNote], body: str | None = None, draft_key: str = ""
     ) -> tuple[Accepted, ...]:
-        """Make notes pending comments in one transaction. `body` replaces the text of a single note, and the draft of
-        `draft_key` is deleted. Notes that were decided meanwhile are left out. Then `body` becomes a draft for the same
-        block. Raises NotSaved."""
+        """Make notes pending comments in one transaction. Notes that were decided meanwhile are left out. Raises NotSaved.
+
+        `body` replaces the text of a single note, and the draft `draft_key` is deleted. If that note was decided
+        meanwhile, `body` becomes a draft for the same block.
+        """
         accepted: list[ProposedNote] = []
 
         def decide(db: sqlite3.Connection, note: ProposedNote) -> bool:
@@ -227,7 +230,8 @@ def _decode(at: ChangeRequestRef, note_id: str, record: str) -> ProposedNote | N
 
 
 def _write(note: ProposedNote, used_draft_key: str) -> NewWrite:
-    """Return the pending comment of a note. If you remove it from the review, its text is a draft for the same block."""
+    """Return the write that adds the pending comment of a note. If you remove the comment from the review, its text
+    becomes a draft for the same block."""
     node = {"node": note.block} if note.block else {}
     op = Create(at=note.at, body=Markdown(markdown=note.body), page=note.page, **node)
     key = f"comment {note.at.space_id} {note.at.change_request_id} {note.page} {note.block}"

@@ -76,8 +76,8 @@ class StoredResponse(NamedTuple):
 
 
 class ResponseCache:
-    """The responses of one namespace by URL, with their versions. Pins keep responses from being evicted. Without a
-    folder, all are in memory."""
+    """The cached responses of one profile by URL, with their versions. A pinned response is never evicted. Without a
+    folder, everything is in memory."""
 
     def __init__(
         self,
@@ -87,8 +87,8 @@ class ResponseCache:
         max_bytes: int = MAX_BYTES,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """Open the file in `folder`. If the file cannot be opened, keep responses in memory, and add a
-        sentence for the user to `notices`."""
+        """Open the file in `folder`. If the file cannot be opened, keep responses in memory, and add a sentence for the user
+        to `notices`. `namespace` identifies the profile."""
         self.notices: tuple[str, ...] = ()
         self._namespace = namespace
         self._max_bytes = max_bytes
@@ -167,7 +167,7 @@ class ResponseCache:
 
     @cached_property
     def versions(self) -> dict[str, Version]:
-        """The versions by URL. Only this class changes them. Some of the responses may have been evicted."""
+        """The versions by URL, some of whose responses may have been evicted. Only this class changes the dictionary."""
         return self._stored_versions()
 
     def reload_versions(self) -> None:
@@ -206,7 +206,7 @@ class ResponseCache:
         self._execute_later(_PIN, url, owner)
 
     def unpin(self, owner: str, urls: Iterable[str] | None = None) -> None:
-        """Remove the pins of `owner` for `urls`, or all its pins. Delete the responses that no other owner has
+        """Remove the pins of `owner` for `urls`, by default for all URLs. Delete the responses that no other owner has
         pinned."""
         given_urls = None if urls is None else tuple(urls)
 
@@ -338,7 +338,7 @@ class ResponseCache:
             return
         self._writer.close()
         self._db.close()
-        self.versions.clear()  # their responses are lost, so all wanted responses must be fetched again
+        self.versions.clear()  # the responses are lost, and must be fetched again
         self._db = self._replace_damaged_file(self._path)
         self._writer = Writer(self._connect_writer, "octavo cache writer")
 

@@ -269,7 +269,7 @@ class SearchIndex:
 
     def _update(self, db: sqlite3.Connection, update: IndexUpdate, known_at: float) -> bool:
         has_changed = False
-        # A dict, because a response may contain an item twice.
+        # By key, because a response may contain an item twice.
         documents = {each.key: each for each in update.documents}
         indexed_documents = _read_documents(db, list(documents))
         unchanged: list[int] = []
@@ -310,7 +310,7 @@ class SearchIndex:
             *(document.thread, document.id, document.title, document.author, document.about),
             *(document.path, document.file, document.number),
             *(
-                _seconds(document.changed_at) if document.changed_at is not None else None,
+                document.changed_at.timestamp() if document.changed_at is not None else None,
                 document.stamp,
                 known_at if document.stamp else 0.0,
             ),
@@ -356,7 +356,7 @@ class SearchIndex:
         return await asyncio.to_thread(self._read, partial(_search, query, limit, kinds, spaces, snippet_length), ())
 
     async def counts(self, spaces: Collection[str] | None = None) -> IndexedCounts:
-        """Count the indexed documents of `spaces`. None counts those of all spaces."""
+        """Count the indexed documents of `spaces`. With None, count the documents of all spaces."""
         return await asyncio.to_thread(self._read, partial(_counts, spaces), IndexedCounts())
 
     async def pages(self, space: str) -> tuple[PageName, ...]:
@@ -364,7 +364,7 @@ class SearchIndex:
         return await asyncio.to_thread(self._read, partial(_pages, space), ())
 
     async def pages_with(self, space: str, queries: Iterable[tuple[str, ...]]) -> IndexedPages:
-        """Return which pages of a space are indexed, and which of them have all words of one of the queries."""
+        """Return the indexed pages of a space, and the pages that have all words of at least one query."""
         work = partial(_indexed_pages, space, tuple(queries))
         return await asyncio.to_thread(self._read, work, IndexedPages())
 
@@ -379,7 +379,7 @@ class SearchIndex:
         self._writer.submit(lambda db: None).exception()
 
     def close(self) -> None:
-        """Close the file. Updates that are not written yet are lost here, but still in the response cache."""
+        """Close the file. Waiting updates are dropped, but their responses are in the response cache."""
         self._closing = True
         self._updates.clear()
         self._writer.close(CLOSE_TIMEOUT)
@@ -525,15 +525,6 @@ def _json_list(values: Iterable[int | str]) -> str:
     return json.dumps(list(values))
 
 
-def _seconds(at: datetime) -> float:
-    """Return a time as a timestamp, limited to the times that `datetime` can represent in UTC."""
-    return max(_FIRST, min(at.timestamp(), _LAST))
-
-
-_FIRST = datetime.min.replace(tzinfo=UTC).timestamp()
-_LAST = datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp()
-
-
 def _read_documents(db: sqlite3.Connection, keys: list[str]) -> dict[str, IndexedDocument]:
     rows = db.execute(
         f"SELECT key, id, title, about, page_path, file, stamp, known_at FROM documents WHERE key {_IN_JSON}",
@@ -543,7 +534,7 @@ def _read_documents(db: sqlite3.Connection, keys: list[str]) -> dict[str, Indexe
 
 
 def _in_scope(db: sqlite3.Connection, scope: Scope, known_at: float) -> list[tuple[int, str]]:
-    """Return the id and key of each document of a scope that is not newer than `known_at`."""
+    """Return the id and key of each indexed document of a scope, without the documents indexed after `known_at`."""
     condition, values = "space = ? AND kind = ? AND known_at <= ?", [scope.space, scope.kind, known_at]
     for name, value in (
         ("change_request", scope.change_request),
@@ -592,7 +583,8 @@ def _insert_passages(db: sqlite3.Connection, number: int, document: SearchDocume
         shown = _storable_text(part.text)
         title, context = _storable_text(part.title), _storable_text(part.context)
         columns = [fold_to_index_text(context), fold_to_index_text(f"{title} {_parts(title)}".rstrip())]
-        # SQLite itself ignores simple differences of case and accents. If that suffices, the text is indexed unchanged.
+        # SQLite ignores case and accents of most letters itself. Then the text is indexed unchanged, and need not be stored
+        # a second time to be shown.
         is_simple = fold_for_search(shown) == shown.lower()
         columns += [to_index_text(shown), ""] if is_simple else [fold_to_index_text(shown), shown]
         columns.insert(3, fold_to_index_text(_parts(shown)))

@@ -65,18 +65,16 @@ class SearchTerms:
             (word, len(word) > 2 or not word.isascii() or (len(word) == 2 and place == len(words) - 1))
             for place, word in enumerate(words)
         )
-        """Each term, and whether it also matches the beginning of a longer word. A single letter does not, because it
-        would match nearly every word."""
+        """Each term, and True if the term also matches the beginning of a longer word. A single letter does not, because
+        nearly every text would match."""
 
     def __bool__(self) -> bool:
         return bool(self.terms)
 
     @property
     def expression(self) -> str:
-        """Return the FTS5 query for the columns `context`, `title`, `words` and `parts`.
-
-        Every term must match, and at least one term in a column other than `context`.
-        """
+        """Return the FTS5 query. Every term must match in the column `context`, `title`, `words` or `parts`, and at least
+        one term in a column other than `context`."""
         terms = [_phrase(*term) for term in self.terms]
         any_term = " OR ".join(f"({term})" for term in terms)
         return " AND ".join([*(f"({term})" for term in terms), f"({{title words parts}} : ({any_term}))"])
@@ -115,8 +113,8 @@ class SearchTerms:
         return tuple(ranges)
 
     def excerpt(self, text: str, length: int) -> tuple[str, tuple[Range, ...]]:
-        """Return a snippet of about `length` characters in one line, and the ranges of the terms in it. The snippet is
-        from the part of `text` where the most terms are close together."""
+        """Return a one-line snippet of about `length` characters, and the ranges of the terms in the snippet. The snippet
+        shows the part of `text` that has the most different terms."""
         text = " ".join(text.split())
         ranges = self.ranges(text)
         if len(text) <= length:
@@ -170,8 +168,8 @@ def _phrase(word: str, is_prefix: bool) -> str:
 
 
 @cache
-def _letter(letter: str) -> str:
-    """Return a letter without accents as plain letters, as the index has it."""
+def _plain_letters(letter: str) -> str:
+    """Return a letter without accents, as in the index: `é` -> `e`, `æ` -> `ae`."""
     parts = "".join(part for part in unicodedata.normalize("NFD", letter) if not "\u0300" <= part <= "\u036f")
     return (unicodedata.normalize("NFC", parts) or letter).translate(PLAIN_LETTERS)
 
@@ -183,7 +181,7 @@ def _without_accents(folded: str) -> tuple[str, Sequence[int]]:
     letters: list[str] = []
     indexes: list[int] = []
     for place, letter in enumerate(folded):
-        for part in _letter(letter):
+        for part in _plain_letters(letter):
             letters.append(part)
             indexes.append(place)
     return "".join(letters), indexes
@@ -192,7 +190,7 @@ def _without_accents(folded: str) -> tuple[str, Sequence[int]]:
 # Pages
 
 _FENCE = re.compile(r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t]){0,20}(`{3,}(?=[^`]*$)|~{3,})")
-"""The start of a fence, also in a list item. A line with more backticks is code in a line of text."""
+"""The start of a code fence, also in a list item. A line with further backticks is inline code instead."""
 _MERMAID = re.compile(r"[ \t]*mermaid(?:\s|$)", re.IGNORECASE)
 _DIAGRAM = re.compile(r"[ \t]*\{%-?[ \t]*@mermaid/diagram\b(?:[ \t]+content=\"?)?")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+|$)")
@@ -218,7 +216,7 @@ _RULE_OF_TABLE = re.compile(r"[ \t|:-]+$")
 def sections(markdown: str, title: str) -> Iterator[DocumentText]:
     """Yield the sections of a page. A long section is split. The first heading is skipped if it equals the page title.
 
-    This reads single lines and does not parse Markdown, so it may misread some headings or inline markup.
+    The page is read line by line, not parsed, so some headings and inline markup may be misread.
     """
     path: list[tuple[int, str]] = []
     anchor, nth = "", 0
@@ -255,8 +253,8 @@ def sections(markdown: str, title: str) -> Iterator[DocumentText]:
 
 
 def _lines(markdown: str) -> Iterator[tuple[int, str]]:
-    """Yield each line of a page with its level: that of a heading, 0 for text, and -1 for code. The labels of a diagram
-    and the joined lines of a formula also have level -1. Front matter and code fences are left out."""
+    """Yield each line of a page with its level: 1 to 6 for a heading, 0 for text, and -1 for code, the labels of a diagram
+    and a formula (in one line). Front matter and code fences are left out."""
     lines = markdown.split("\n")
     start = 0
     if lines[0].rstrip() == "---":
@@ -326,7 +324,8 @@ def _without_markup(text: str) -> str:
 
 
 def _link_text(match: re.Match[str]) -> str:
-    """Return the visible text of a link. For a link that shows the title of its page, return a placeholder."""
+    """Return the visible text of a link. For a link whose text is the title of the target page, return a placeholder with
+    the URL (`encode_mention`)."""
     is_picture, text, bracketed, plain, title = match.groups()
     url = bracketed or plain or ""
     path = unquote(url.partition("#")[0])
@@ -406,8 +405,8 @@ class Scope:
 
 @dataclass(frozen=True)
 class IndexUpdate:
-    """The documents of a response. `complete_scopes` are the scopes that the response lists completely: other documents
-    in these scopes no longer exist."""
+    """The documents of a response. The response lists `complete_scopes` completely: no other documents exist in these
+    scopes."""
 
     documents: tuple[SearchDocument, ...] = ()
     complete_scopes: tuple[Scope, ...] = ()
@@ -447,8 +446,7 @@ def index_update(op: Operation[Any], value: Any) -> IndexUpdate:
 
 
 def removal_update(op: Operation[Any]) -> IndexUpdate:
-    """Return the update that removes the documents of the target of `op`, which was deleted or cannot be read any
-    more."""
+    """Return the update that removes the documents of the target of `op`."""
     return IndexUpdate(complete_scopes=_removed_scopes(op))
 
 

@@ -20,9 +20,8 @@ _MAX_LISTS = 200
 
 
 def space_name(space_id: str, titles: Mapping[str, str]) -> str:
-    """Return the name by which Octavo prints a space: its id if that is readable, else its title in lower case with
-    hyphens. Return the id also if this name is empty, a number, or the name of another space. `titles` has the titles of
-    all spaces by id."""
+    """Return the name by which Octavo prints a space: a readable id such as `docs`, else its title as `tide-tables`. The id
+    is also used if the title gives no name, a number, or the name of another space. `titles` has all titles by id."""
     if _READABLE_ID.fullmatch(space_id):
         return space_id
     own = slug(titles[space_id])

@@ -57,7 +57,7 @@ async def _check_reply(send: Send, attempt: Attempt[CreateReply]) -> Check:
     """Return the ids of the replies of the thread as the baseline."""
     replies: list[Reply] = []
     # If a later page of the list cannot be read, the reply is sent with an incomplete baseline. If its response is lost,
-    # the search fails at the same page, so it does not mistake an older reply for the lost reply.
+    # the search usually fails at the same page, so it does not mistake an older reply for the lost reply.
     with suppress(PaginationError):
         async for page in _replies(send, attempt.op):
             replies += page.items
