@@ -10,7 +10,7 @@ from octavo.data.syncer import Syncer
 
 def is_fetching(syncer: Syncer[Any]) -> bool:
     """Return whether a request is running or about to start."""
-    return bool(syncer._tasks) or syncer._pump_scheduled
+    return bool(syncer._tasks) or syncer._is_start_scheduled
 
 
 def is_busy(live: Live) -> bool:
@@ -22,7 +22,7 @@ async def wait_fetched(syncer: Syncer[Any]) -> None:
     """Wait until no request is running or about to start. Raises unexpected errors of requests."""
     while is_fetching(syncer):
         await syncer._tasks.wait_idle()
-        if syncer._pump_scheduled:
+        if syncer._is_start_scheduled:
             await syncer.wait_change()
 
 

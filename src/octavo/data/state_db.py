@@ -88,8 +88,8 @@ class StateDb:
         now: Callable[[], datetime] = utc_now,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """Open the database in `folder`, or in memory without a folder. If the file cannot be used, nothing is raised,
-        and `notices` says why."""
+        """Open the database in `folder`, or in memory without a folder. If the file cannot be used, `notices` says why.
+        Raises nothing."""
         self.namespace = namespace
         self.now = now
         self.sleep = sleep
@@ -97,7 +97,7 @@ class StateDb:
         self.save_error = ""
         """Sentence that says why the last write failed. Empty if it succeeded."""
         self.save_error_cause = ""
-        """The cause of the failure, such as `the disk is full`, to be used in a sentence."""
+        """Cause of that failure, for use in a sentence, such as `the disk is full`."""
         self.read_only = False
         self._path = folder / "state.db" if folder else None
         self._facts: dict[str, Any] = {}
@@ -131,10 +131,8 @@ class StateDb:
         return work(self._db)
 
     def write(self, work: Transaction[R]) -> Awaitable[R]:
-        """Submit `work`. The awaitable returns its result when it is on disk, and raises NotSaved.
-
-        Cancelling the caller does not undo `work`.
-        """
+        """Submit `work`, and return an awaitable of its result. The result comes when the changes are on disk. Awaiting
+        raises NotSaved. Cancelling the caller does not undo `work`."""
         return self.wait_written(self.submit(work))
 
     async def wait_written(self, future: Future[R]) -> R:
@@ -157,8 +155,8 @@ class StateDb:
             raise self._record_failure(error) from error
 
     def set_fact(self, name: str, value: Any) -> None:
-        """Store a fact, which is a JSON value with a name. It is written in the background, unless the file has an
-        equal fact or is read-only."""
+        """Store a fact: a JSON value with a name. It is written in the background, unless the file is read-only or has an
+        equal fact."""
         self._facts[name] = value
         if not self.read_only:
             # Compare with the file, not with `_facts`: another instance may have changed the fact.
@@ -236,9 +234,9 @@ class StateDb:
         return is_changed
 
     def try_lock(self, role: str, namespace: str = "", *, shared: bool = False) -> Callable[[], None] | None:
-        """Lock `role` for the profile `namespace`, by default this profile. Return the function that unlocks it, or
-        None if another instance has the lock. The kernel unlocks it when the process ends. Several writes can hold a
-        `shared` lock (`lock_file`). Raises NotSaved."""
+        """Lock `role` for the profile `namespace`, by default this profile. Return the function that unlocks it. None if
+        another instance has the lock. The kernel unlocks it when the process ends. Several callers can hold a `shared`
+        lock (`lock_file`). Raises NotSaved."""
         if self._path is None:
             if shared:
                 return lambda: None  # No other instance can use a database in memory.
@@ -346,8 +344,8 @@ def read_fact(db: sqlite3.Connection, namespace: str, name: str) -> Any:
 
 
 def write_fact(db: sqlite3.Connection, namespace: str, name: str, value: Any) -> None:
-    """Store a fact as a part of another transaction. Facts that an instance has read before stay in its memory: read this
-    fact with `read_fact_from_disk`."""
+    """Store a fact as a part of another transaction. `StateDb.get_fact` may still return the old fact from memory. So read
+    this fact with `read_fact_from_disk`."""
     db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", (namespace, name, json.dumps(value)))
 
 

@@ -37,9 +37,8 @@ LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 class Rank(IntEnum):
-    """Urgency of a want. The smallest number is the most urgent. Requests of rank NOW start
-    at once. The number of the others is limited, and none of them starts while `MAX_REQUESTS` are running. Ranks after
-    AWAITED can be paused."""
+    """Urgency of a want, the most urgent first. Requests of rank NOW start at once. The number of other requests is limited,
+    and none of these starts while `MAX_REQUESTS` are running. Ranks after AWAITED can be paused."""
 
     NOW = 0
     """The user is waiting for the response."""
@@ -188,7 +187,7 @@ class SyncQueue:
         """The URLs that may be fetched now, by rank, with the `order` of each."""
         self._general_failures: set[str] = set()
         """URLs whose request failed with an error that affects all requests. They are fetched again after the pause."""
-        self._paused_until = self._limited_until = self._limited_at = self._spaced_until = LONG_AGO
+        self._paused_until = self._limited_until = self._limited_at = self._next_later_at = LONG_AGO
         self.paused_by: BaseException | None = None
         """The error that caused the pause. None after the server has responded again."""
         self._pauses_in_a_row = self._failures_in_a_row = self._background_starts = 0
@@ -250,14 +249,14 @@ class SyncQueue:
             if self._background_starts % OLDEST_EVERY == 0:
                 url = next(url for url in self._wants if any(url in self._ready[rank] for rank in ranks))
         if url in self._ready[Rank.LATER]:
-            self._spaced_until = now + LATER_INTERVAL
+            self._next_later_at = now + LATER_INTERVAL
         return self._start(url, now)
 
     def wake_at(self, now: datetime) -> datetime | None:
-        """Return the next time at which a waiting background request may start because a pause or limit ends. None if
-        there is no such time."""
+        """Return the time at which the pause or limit that delays background requests ends. None if no background request
+        is delayed."""
         times = [self._paused_until, self._limited_until]
-        times += [self._spaced_until] if self._ready[Rank.LATER] else []
+        times += [self._next_later_at] if self._ready[Rank.LATER] else []
         has_background = any(self._ready[rank] for rank in Rank if rank > Rank.AWAITED)
         return min((time for time in times if time > now), default=None) if has_background else None
 
@@ -331,20 +330,20 @@ class SyncQueue:
         running_ranks = [self._rank(url) if url in self._wants else Rank.OFFLINE for url in self.flights]
         background_count = sum(running_rank > Rank.NOW for running_rank in running_ranks)
         if background_count >= MAX_BACKGROUND or len(running_ranks) >= MAX_REQUESTS:
-            return False  # else it would wait in the client, before the next request of the user
+            return False  # otherwise, the request would wait in the client, ahead of the next request of the user
         if rank is Rank.AWAITED:
             return True
         if self._is_paused(now) or not allowed(rank):
             return False
-        if rank is Rank.LATER and timedelta() < self._spaced_until - now <= LATER_INTERVAL:
+        if rank is Rank.LATER and timedelta() < self._next_later_at - now <= LATER_INTERVAL:
             return False
         if self._pauses_in_a_row and any(running_rank > Rank.AWAITED for running_rank in running_ranks):
             return False  # one request shows whether the server responds again
         return running_ranks.count(rank) < LIMITS.get(rank, MAX_BACKGROUND)
 
     def _is_paused(self, now: datetime) -> bool:
-        """Return whether background requests are paused. A pause longer than the maximum, and a limit from the future,
-        are ignored: the clock was set back."""
+        """Return whether background requests are paused. If the clock was set back, a pause may seem longer than the
+        maximum, and a limit may seem to begin in the future. Both are ignored."""
         is_limited = self._limited_at <= now < self._limited_until
         return is_limited or timedelta() < self._paused_until - now <= LONGEST_PAUSE
 
@@ -404,8 +403,8 @@ class SyncQueue:
         return True
 
     def _clear_failure(self, want: Want) -> None:
-        """Remove the stored error for a want. An error that affects all requests is removed only if a caller is
-        waiting."""
+        """Remove the stored error for a want. An error that affects all requests is removed only for a want of rank NOW or
+        AWAITED."""
         if want.url not in self._general_failures or want.rank <= Rank.AWAITED:
             self._clear_error(want.url)
 
@@ -427,8 +426,8 @@ class SyncQueue:
         return min(self._wants[url].values(), key=lambda want: (want.rank, want.order))
 
     def _rank(self, url: str) -> Rank:
-        """Return the most urgent rank of the wants for a URL, but at most VISIBLE after an error that affects all
-        requests."""
+        """Return the most urgent rank of the wants for a URL. After an error that affects all requests, NOW and AWAITED
+        count as VISIBLE."""
         best = self._best_want(url).rank
         return max(best, Rank.VISIBLE) if url in self._general_failures else best
 

@@ -93,7 +93,7 @@ class _OwnerState:
 
     planner: Planner | None = None
     roots: frozenset[str] = frozenset()
-    """URLs of the wants that `Planner.wants` returned. The others follow from responses."""
+    """URLs of the wants that `Planner.wants` returned. All other wants follow from responses."""
     wants: dict[str, Want] = field(default_factory=dict)
     """All wants, by URL."""
     wants_after: dict[str, list[Want]] = field(default_factory=dict)
@@ -140,8 +140,8 @@ class Syncer(Generic[R]):
         self._calls = count(1)
         self._tasks = Tasks("A refresh")
         self._running: dict[Flight, asyncio.Task[None]] = {}
-        self._pump_timer: asyncio.Handle | None = None
-        self._pump_scheduled = self.is_hidden = self._is_closed = False
+        self._start_timer: asyncio.Handle | None = None
+        self._is_start_scheduled = self.is_hidden = self._is_closed = False
         self._change = asyncio.Event()
         """Set and then replaced whenever a request starts or ends, or a pass ends."""
 
@@ -166,7 +166,7 @@ class Syncer(Generic[R]):
         """Fetch the response of one want soon, even if its request has failed before."""
         if not self._is_closed:
             self.queue.add(want, self._now())
-            self._schedule_pump()
+            self._schedule_start()
 
     def drop(self, owner: str) -> None:
         """Remove all wants of `owner`. Cancel the requests that no other owner wants."""
@@ -187,8 +187,8 @@ class Syncer(Generic[R]):
         state.last_pass = self._start_planning(state, work, f"pass of {planner.owner}")
 
     async def wait_idle(self, owner: str, lowest: Rank = Rank.OFFLINE) -> None:
-        """Wait until no request for `owner` of rank `lowest` or more urgent is running or will start. Then all such
-        wants are satisfied or have failed, or background requests are paused."""
+        """Wait until all wants of `owner` of rank `lowest` or more urgent are satisfied or have failed, or background
+        requests are paused."""
         while not self.is_idle(owner, lowest):
             await self._change.wait()
 
@@ -242,8 +242,8 @@ class Syncer(Generic[R]):
     # State of requests, and control of the queue
 
     def is_current(self, url: str) -> bool:
-        """Return whether the response on disk for `url` is current, according to the stamp of a want for it. A want
-        with another stamp than the response is still in the queue."""
+        """Return whether the response on disk for `url` has the stamp that the lists show now. True only if a planner has a
+        want with a stamp for `url`, and no want for `url` is in the queue."""
         wants = [state.wants[url] for state in self._states.values() if url in state.wants]
         version = self._cache.versions.get(url)
         is_stored = version is not None and not version.error
@@ -263,24 +263,24 @@ class Syncer(Generic[R]):
     def prioritize(self, url: str) -> None:
         """Send the request for `url` before all others, because the user now waits for it."""
         self.queue.prioritize(url)
-        self._schedule_pump()
+        self._schedule_start()
 
     def end_pause(self) -> None:
         """End the pause. Called when the server has responded to a request, such as a write."""
         self.queue.end_pause()
-        self._schedule_pump()
+        self._schedule_start()
 
     def set_hidden(self, is_hidden: bool) -> None:
         """Start no requests of ranks VISIBLE and LATER while the terminal is hidden."""
         self.is_hidden = is_hidden
-        self._schedule_pump()
+        self._schedule_start()
 
     async def close(self) -> None:
         """Cancel all requests and start no more. Callers of `get` are canceled."""
         self._is_closed = True
-        if self._pump_timer is not None:
-            self._pump_timer.cancel()
-        self._pump_scheduled = False
+        if self._start_timer is not None:
+            self._start_timer.cancel()
+        self._is_start_scheduled = False
         for future in self._waiting:
             future.cancel()
         await self._tasks.close()
@@ -308,7 +308,7 @@ class Syncer(Generic[R]):
         state.used_versions = {url: version for url, version in state.used_versions.items() if url in state.wants}
         self._cancel(self.queue.set_wants(planner.owner, state.wants.values(), self._now()))
         state.due = {url: state.wants[url].rank for url in self.queue.waiting_urls(planner.owner)}
-        self._schedule_pump()
+        self._schedule_start()
         self.changed.notify(planner.owner)
         await self._use_cached_responses(state, roots.values())
 
@@ -326,7 +326,7 @@ class Syncer(Generic[R]):
         self.notify_change()
 
     def _due_if_refused(self, want: Want) -> Want:
-        """Return a want as due if the server refused its request before. Otherwise return it unchanged."""
+        """Return the want, as due if the server refused its request before."""
         version = self._cache.versions.get(want.url)
         return want.as_due() if version is not None and version.error else want
 
@@ -356,7 +356,7 @@ class Syncer(Generic[R]):
                     self._cache.drop_version(want.url)
                     self.queue.add(want, self._now())
                     state.due[want.url] = want.rank
-                    self._schedule_pump()
+                    self._schedule_start()
 
     def _decode(self, wants: Iterable[tuple[Want, Version, Any]]) -> list[Any]:
         """Decode the bodies. The result is None for a body that cannot be decoded or that contains only a part of a
@@ -391,7 +391,7 @@ class Syncer(Generic[R]):
             state.wants[child.url] = child
             if self.queue.add(child, self._now()):
                 state.due[child.url] = child.rank
-                self._schedule_pump()
+                self._schedule_start()
             else:
                 not_due.append(child)
         if not_due:
@@ -404,15 +404,18 @@ class Syncer(Generic[R]):
         waits_while_hidden = rank in (Rank.VISIBLE, Rank.LATER)
         return not (self.rate_limit_wait() > 0 or (self.is_hidden and waits_while_hidden))
 
-    def _schedule_pump(self) -> None:
-        """Start requests in the next turn of the event loop, when all wants of this turn have been added."""
-        if not (self._pump_scheduled or self._is_closed):
-            if self._pump_timer is not None:
-                self._pump_timer.cancel()
-            self._pump_scheduled, self._pump_timer = True, asyncio.get_running_loop().call_soon(self._pump)
+    def _schedule_start(self) -> None:
+        """Start requests in the next turn of the event loop, after all wants of this turn have been added."""
+        if not (self._is_start_scheduled or self._is_closed):
+            if self._start_timer is not None:
+                self._start_timer.cancel()
+            self._is_start_scheduled, self._start_timer = (
+                True,
+                asyncio.get_running_loop().call_soon(self._start_requests),
+            )
 
-    def _pump(self) -> None:
-        self._pump_scheduled, now = False, self._now()
+    def _start_requests(self) -> None:
+        self._is_start_scheduled, now = False, self._now()
         while (flight := self.queue.next(now, self._may_start)) is not None:
             task = self._running[flight] = self._tasks.start(self._run(flight), name=flight.url)
             # Done in a callback, because a task canceled before its first step never runs its own code.
@@ -421,7 +424,7 @@ class Syncer(Generic[R]):
         waits = ([(at - now).total_seconds()] if at is not None else []) + (
             [min(low, RATE_LIMIT_CHECK)] if low > 0 else []
         )
-        self._pump_timer = asyncio.get_running_loop().call_later(min(waits), self._pump) if waits else None
+        self._start_timer = asyncio.get_running_loop().call_later(min(waits), self._start_requests) if waits else None
         self.notify_change()
 
     async def _run(self, flight: Flight) -> None:
@@ -435,8 +438,8 @@ class Syncer(Generic[R]):
                 self._accept_response(flight, response)
 
     def _accept_response(self, flight: Flight, response: R) -> None:
-        """Store a response and its version. Pass the value to the waiting callers, unless a write has made the request
-        stale. Never awaits, so that no other task sees the response without its version."""
+        """Store a response and its version. Pass the value to waiting callers, unless a write has made the request stale.
+        Not a coroutine, so that no other task sees the response without its version."""
         version = self.queue.end(flight, None, self._now())
         value = self._accept(flight.op, response, flight.is_stale)
         self._store_version(flight, version)
@@ -477,7 +480,7 @@ class Syncer(Generic[R]):
             self._end_waiting(
                 flight.url, lambda future: future.cancel() if error is None else future.set_exception(error)
             )
-        self._schedule_pump()
+        self._schedule_start()
         self.notify_change()
 
     def _cancel(self, flights: Iterable[Flight]) -> None:

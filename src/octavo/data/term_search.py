@@ -19,7 +19,7 @@ MAX_READ_PAGES = 1000
 """Maximum number of pages that one search reads."""
 MAX_MATCHES = 5000
 """Number of matches after which a search ends."""
-_AT_ONCE = 8
+_PAGES_AT_ONCE = 8
 
 
 @dataclass(frozen=True)
@@ -58,10 +58,10 @@ class TermResults:
 async def search_term(
     live: Live, index: SearchIndex, at: RevisionRef, change: TermChange, changed: Collection[str] = ()
 ) -> AsyncIterator[TermResults]:
-    """Search the pages of a revision, and yield the results after every few pages. Pages that cannot be loaded are not
-    searched. Raises ApiError if the page tree cannot be loaded.
+    """Search the pages of a revision, and yield the results so far after every few pages. `changed` has the ids of the pages
+    whose text differs from main: the index has only the text of main.
 
-    `changed` has the ids of the pages whose text differs from main. The index has only the text of main.
+    Pages that cannot be loaded are skipped. Raises ApiError if the page tree cannot be loaded.
     """
     tree = await live.cached_or_fetch(ListPages(at=at))
     documents = [page for page in tree.walk() if page.type == "document"]
@@ -82,8 +82,8 @@ async def search_term(
     results = TermResults(_in_order(found, order), ruled_out, len(documents))
     yield results
     wanted = [*to_read, *unknown][:MAX_READ_PAGES]
-    for start in range(0, len(wanted), _AT_ONCE):
-        pages = wanted[start : start + _AT_ONCE]
+    for start in range(0, len(wanted), _PAGES_AT_ONCE):
+        pages = wanted[start : start + _PAGES_AT_ONCE]
         read = await asyncio.gather(*(_read_page(live, at, page, change) for page in pages))
         failures = [each for each in read if isinstance(each, str)]
         for each in read:
