@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 # The tests are found only now.
-from octavo.client.origin import DEFAULT  # noqa: E402
+from octavo.client.origin import DEFAULT_ORIGIN  # noqa: E402
 from octavo.server.demo.library import build  # noqa: E402
 from octavo.server.rest import World  # noqa: E402
 from octavo.server.store import Store  # noqa: E402
@@ -118,7 +118,9 @@ async def _take(stage: Stage, name: str, theme: str, target: Path) -> None:
         if name == "sign-in":
             platform = await opened.enter_async_context(stage.library())
             settings = stage.settings(theme=theme)
-            run = await opened.enter_async_context(stage.show(settings, None, platform, size=SIZE, origin=DEFAULT))
+            run = await opened.enter_async_context(
+                stage.show(settings, None, platform, size=SIZE, origin=DEFAULT_ORIGIN)
+            )
         else:
             run = await opened.enter_async_context(stage.play(size=SIZE, theme=theme))
         await SCENES[name](run)

@@ -4,7 +4,7 @@ import pytest
 
 from octavo.api.errors import ApiError, BadResponse, NotFound
 from octavo.client.client import Client
-from octavo.client.exchange import TRANSFER_HOPS
+from octavo.client.exchange import MAX_TRANSFER_REDIRECTS
 from tests.client.conftest import Connect
 from tests.client.http_server import KEY_TEXT, HttpServer, ReceivedRequest, Reply, reply
 
@@ -81,4 +81,4 @@ async def test_refused_and_circular_downloads_are_reported(connect: Connect) -> 
             await download(client, f"{server.origin}/gone")
         with pytest.raises(ApiError, match="too many redirects"):
             await download(client, f"{server.origin}/round")
-    assert targets.count("/round") == TRANSFER_HOPS + 1
+    assert targets.count("/round") == MAX_TRANSFER_REDIRECTS + 1

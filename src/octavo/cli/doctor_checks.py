@@ -28,7 +28,7 @@ from octavo.cli.standard_streams import tell
 from octavo.client import profiles, signing_in
 from octavo.client.client import Client
 from octavo.client.credentials import StoreUnavailable
-from octavo.client.origin import is_loopback, proxy_for, triple
+from octavo.client.origin import is_loopback, proxy_for, split_origin
 from octavo.client.profiles import Access
 from octavo.data.database import is_damaged
 from octavo.lazy_import import EXTRAS, has_extra
@@ -173,7 +173,7 @@ def _server_facts(origin: str, version: str, client: Client) -> str:
     if client.limits is not None and client.limits.remaining is not None:
         limit = f" of {client.limits.limit}" if client.limits.limit is not None else ""
         facts.append(f"{client.limits.remaining}{limit} requests left")
-    scheme, host, _ = triple(origin)
+    scheme, host, _ = split_origin(origin)
     proxy = "" if is_loopback(host) else proxy_for(scheme, host)
     return f"{origin}  {', '.join(filter(None, [*facts, f'through the proxy in {proxy}' if proxy else '']))}"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from octavo import settings as settings_module
 from octavo.cli.standard_streams import Failure
-from octavo.client.origin import DEFAULT
+from octavo.client.origin import DEFAULT_ORIGIN
 from octavo.lazy_import import lazy
 from octavo.settings import Settings
 
@@ -26,7 +26,7 @@ class SessionChoice(NamedTuple):
 
     session_name: str
     """Name of the saved picture of the first screen, unique on this machine. Empty for the sign-in screen."""
-    origin: str = DEFAULT
+    origin: str = DEFAULT_ORIGIN
     """Server that gets the API key typed in the sign-in screen."""
     access: Access | None = None
     """Account on a server. None for the demo, a folder and the sign-in screen."""

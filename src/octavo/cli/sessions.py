@@ -22,7 +22,7 @@ from octavo.cli.late_client import LazyClient, LazyPlatform
 from octavo.cli.open_folder import OpenFolder
 from octavo.cli.platform_folders import ORIGIN, PlatformFolder, demo_folder, folder_of_pages, no_folder_message
 from octavo.cli.standard_streams import tell
-from octavo.client.origin import host_of, is_loopback, triple
+from octavo.client.origin import host_of, is_loopback, split_origin
 from octavo.concurrency import run_in_thread
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
@@ -222,7 +222,7 @@ def _home_of(settings: Settings) -> Home:
 
 def settle_seconds(origin: str) -> float:
     """Return the seconds after which a request without a response no longer takes effect on a server."""
-    _, host, _ = triple(origin)
+    _, host, _ = split_origin(origin)
     return SETTLE_LOCAL if is_loopback(host) else SETTLE_REMOTE
 
 

@@ -76,15 +76,15 @@ class Client:
         rng: Callable[[], float] = random.random,
     ) -> None:
         """`transport` replaces the network: an ASGI application, or a transport of httpx. `read_only` is a sentence
-        that says why changes are not sent, or empty. `deadline` is the maximum time in seconds for all attempts of a
-        request together. Raises ValueError with a sentence if a token must not be sent to `origin`."""
+        that says why changes are not sent. Empty if they are sent. `deadline` is the maximum time in seconds for all
+        attempts of a request together. Raises ValueError with a sentence if a token must not be sent to `origin`."""
         self.origin = origin if transport is not None else origin_of(origin)
         self.activity: deque[Activity] = deque(maxlen=MAX_ACTIVITIES)
         self.on_activity = on_activity
         self.limits: Limits | None = None
-        """The last rate limit that a response contained. None if there was none."""
+        """The rate limit in the last response that had one. None if no response had one."""
         self._limits_at = (now(), clock())
-        """When `limits` was stored, on both clocks."""
+        """When `limits` was stored: by the clock `now`, and by the clock `clock`."""
         self.clock_offset: float | None = None
         """Seconds by which this machine's clock is ahead of the server's. None until a response has a date."""
         self._running: dict[Exchange, asyncio.Task[Any] | None] = {}
@@ -122,12 +122,12 @@ class Client:
         return await self._exchange(request.sent, request.route, PAGE_CAP, self._raw_response)
 
     def pages(self, op: Listing[Item]) -> AsyncGenerator[ListPage[Item], None]:
-        """Yield the pages of a list. Each page is requested when it is needed. Items that an earlier page contained are
-        left out. Raises ApiError, and PaginationError if the list does not end."""
+        """Yield the pages of a list. Each page is requested when it is needed. Items of earlier pages are left out. Raises
+        ApiError, for example PaginationError if the list does not end."""
         return read_pages(self, op, identity=identity)
 
     async def raw_each(self, request: RawRequest) -> AsyncIterator[Any]:
-        """Yield every item of a list as JSON. Raises ApiError, and PaginationError if the list does not end."""
+        """Yield every item of a list as JSON. Raises ApiError, for example PaginationError if the list does not end."""
 
         async def fetch(cursor: str | None) -> tuple[list[Any], object]:
             page = await self.raw(request if cursor is None else request.for_page(cursor))
@@ -137,25 +137,23 @@ class Client:
             for item in items:
                 yield item
 
-    async def download(self, url: str, most: int) -> AsyncGenerator[bytes, None]:
-        """Download a URL from a response, and yield its bytes. Raises ApiError, also if there are more than `most`
-        bytes."""
-        own_carrier = await self._ready()
-        download = exchange.download(url, most, origin=self.origin, own_carrier=own_carrier, ca_file=self._ca_file)
+    async def download(self, url: str, max_bytes: int) -> AsyncGenerator[bytes, None]:
+        """Download a URL from a response, and yield its bytes. Raises ApiError, for example if there are more than
+        `max_bytes`."""
+        own_carrier = await self._get_carrier()
+        download = exchange.download(url, max_bytes, origin=self.origin, own_carrier=own_carrier, ca_file=self._ca_file)
         async with aclosing(download) as chunks:
             async for chunk in chunks:
                 yield chunk
 
-    async def upload(self, url: str, content: AsyncIterable[bytes], size: int, kind: str) -> None:
-        """Upload `size` bytes of the media type `kind` to a URL from a response. They are sent once, without the token.
-
-        Raises ApiError, such as ReadOnly.
-        """
+    async def upload(self, url: str, content: AsyncIterable[bytes], size: int, media_type: str) -> None:
+        """Upload `size` bytes of `media_type` to a URL from a response, once and without the token. Raises ApiError, such
+        as ReadOnly."""
         self._check_writable()
         own_carrier = await self._build_carrier(None)
         try:
             await exchange.upload(
-                url, content, size, kind, origin=self.origin, own_carrier=own_carrier, ca_file=self._ca_file
+                url, content, size, media_type, origin=self.origin, own_carrier=own_carrier, ca_file=self._ca_file
             )
         finally:
             await own_carrier.aclose()
@@ -180,7 +178,7 @@ class Client:
             exchange = Exchange(sent, route, self._deadline, self._context, cap=cap, turn=turn)
             self._running[exchange] = asyncio.current_task()
             try:
-                return await read(await exchange.run(await self._ready()), exchange)
+                return await read(await exchange.run(await self._get_carrier()), exchange)
             except ApiError as error:
                 raise exchange.record_error(error) from error.__cause__
             except asyncio.CancelledError:
@@ -189,7 +187,7 @@ class Client:
             finally:
                 turn.give_back()
                 del self._running[exchange]
-                self._note(exchange)
+                self._record(exchange)
 
     async def _raw_response(self, body: bytes | None, exchange: Exchange) -> RawResponse:
         assert exchange.status is not None, "there is a response"
@@ -211,14 +209,14 @@ class Client:
         """Seconds for which background requests must wait, because the rate limit is nearly reached. 0 if they need not
         wait."""
         stored_at, seconds = self._limits_at
-        # The first clock may be set back, and the second may stand still while the computer sleeps.
+        # The clock `now` may be set back. The clock `clock` may stop while the computer sleeps.
         now = max(self._context.now(), stored_at + timedelta(seconds=self._context.clock() - seconds))
         return background_wait(self.limits, now)
 
-    def _note(self, exchange: Exchange) -> None:
+    def _record(self, exchange: Exchange) -> None:
         now = self._context.now()
-        if (noted := read_limits(exchange.headers, now)) is not None:
-            self.limits, self._limits_at = noted, (now, self._context.clock())
+        if (limits := read_limits(exchange.headers, now)) is not None:
+            self.limits, self._limits_at = limits, (now, self._context.clock())
         offset = clock_offset(exchange.headers, now)
         self.clock_offset = self.clock_offset if offset is None else offset
         activity = exchange.activity()
@@ -226,7 +224,7 @@ class Client:
         if self.on_activity is not None:
             self.on_activity(activity)
 
-    async def _ready(self) -> Carrier:
+    async def _get_carrier(self) -> Carrier:
         async with self._carrier_lock:
             if self._closed:
                 raise Unsendable(f"The connection to {self._context.host} was closed. Restart Octavo to connect again.")

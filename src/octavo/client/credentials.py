@@ -32,6 +32,7 @@ TRUSTED = frozenset(
 )
 """Modules of keyring backends that encrypt tokens. Other backends store plain text or nothing."""
 SECONDS = 3.0
+"""Seconds to wait for the keyring."""
 PATIENT_SECONDS = 60.0
 """Seconds to wait for the keyring if the user may have to enter its password."""
 STILL_WAITING = (
@@ -68,8 +69,7 @@ class Keyring:
         report: Callable[[str], object] | None = None,
     ) -> None:
         """`trusted` has the modules of the backends that may be used. A call that takes `timeout` seconds raises
-        StoreTimeout. `report` is called with a sentence after SECONDS. If `timeout` is not larger, it is never
-        called."""
+        StoreTimeout. If `timeout` is longer than SECONDS, `report` is called with a sentence after SECONDS."""
         self._trusted = trusted
         self._timeout = timeout
         self._report = report
@@ -81,7 +81,7 @@ class Keyring:
 
     def get(self, origin: str, profile: str) -> SecretStr | None:
         """Return the token. None if no token is stored."""
-        password = self._ask(lambda backend: backend.get_password(_service(origin), profile))
+        password = self._run(lambda backend: backend.get_password(_service(origin), profile))
         try:
             return parse_token(password) if password else None
         except ValueError:
@@ -90,13 +90,13 @@ class Keyring:
             ) from None
 
     def put(self, origin: str, profile: str, key: SecretStr) -> None:
-        """Store the token, replacing an earlier one."""
+        """Store the token in place of an earlier token."""
 
         def store(backend: KeyringBackend) -> bool:
             backend.set_password(_service(origin), profile, key.get_secret_value())
             return backend.get_password(_service(origin), profile) == key.get_secret_value()
 
-        if not self._ask(store):
+        if not self._run(store):
             raise StoreUnavailable(
                 "Octavo could not read the API key back from the keyring, so the API key is not stored there."
             )
@@ -108,7 +108,7 @@ class Keyring:
             if backend.get_password(_service(origin), profile) is not None:
                 backend.delete_password(_service(origin), profile)
 
-        self._ask(delete_if_stored)
+        self._run(delete_if_stored)
 
     def how_to_delete(self, origin: str, profile: str) -> str:
         """Return a sentence that says how to delete the token without Octavo."""
@@ -121,23 +121,25 @@ class Keyring:
     def title(self) -> str:
         """Return the name of the keyring, such as `SecretService`. Raises StoreUnavailable if there is no trusted
         keyring."""
-        return self._ask(lambda backend: type(backend).__module__.rpartition(".")[2])
+        return self._run(lambda backend: type(backend).__module__.rpartition(".")[2])
 
-    def _ask(self, question: Callable[[KeyringBackend], T]) -> T:
+    def _run(self, work: Callable[[KeyringBackend], T]) -> T:
         try:
-            return run_with_timeout(self._timeout, lambda: self._answer(question), after=(SECONDS, self._still_waiting))
+            return run_with_timeout(
+                self._timeout, lambda: self._run_with_backend(work), after=(SECONDS, self._report_waiting)
+            )
         except Overdue:
             raise StoreTimeout(
                 f"The keyring did not respond within {self._timeout:g} s. It may be locked, or a window may be asking for its password.",
                 _UNLOCK,
             ) from None
 
-    def _answer(self, question: Callable[[KeyringBackend], T]) -> T:
+    def _run_with_backend(self, work: Callable[[KeyringBackend], T]) -> T:
         try:
-            return question(self._backend())
+            return work(self._backend())
         except StoreUnavailable:
             raise
-        except Exception as error:  # noqa: BLE001  # backends raise what they like, and may quote the key
+        except Exception as error:  # noqa: BLE001  # a backend may raise anything, with the key in its message
             name = type(error).__name__
             if name in _LOCKED:
                 raise StoreUnavailable("The keyring is locked.", _UNLOCK) from None
@@ -146,7 +148,7 @@ class Keyring:
             )
             raise _why_unreachable() or failed from None
 
-    def _still_waiting(self) -> None:
+    def _report_waiting(self) -> None:
         if self._report is not None:
             self._report(STILL_WAITING)
 
@@ -199,7 +201,7 @@ def _why_unreachable() -> StoreUnavailable | None:
 
     try:
         SecretService.Keyring.priority  # noqa: B018  # reading it asks whether the service can be reached
-    except Exception as error:  # noqa: BLE001  # what D-Bus raises is not ours, and may be anything
+    except Exception as error:  # noqa: BLE001  # D-Bus may raise anything
         message = str(error)
     else:
         return None

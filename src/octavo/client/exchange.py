@@ -3,8 +3,8 @@ files to such URLs.
 
 The token is sent only to its own origin, and never with an upload. URLs of other hosts must use https, and the IP
 addresses of these hosts must be public. So a hostile response cannot make Octavo connect to a machine in the local
-network. Host names are resolved only once. The addresses are not checked if a proxy connects to them. Redirects of
-downloads are checked in the same way. Redirects of uploads are not followed.
+network. A host name is resolved only once, so the checked address is the address that is used. With a proxy, addresses
+are not checked. Redirects of downloads are checked like URLs. Redirects of uploads are not followed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from octavo.api.activity import Activity
 from octavo.api.errors import ApiError, BadResponse, NotSent, TimedOut, Trace, rejected
 from octavo.api.safety import is_public, request_target, safe_line
 from octavo.client import policy, responses
-from octavo.client.origin import PORTS, host_of, proxy_for, triple
+from octavo.client.origin import PORTS, host_of, proxy_for, split_origin
 from octavo.client.responses import Carrier, Outgoing, StreamedResponse
 from octavo.concurrency import run_in_thread
 
@@ -37,7 +37,7 @@ AGENT = f"octavo/{__version__}"
 NO_CONTENT_STATUSES = frozenset({204, 205})
 """Statuses without a body. After a delete, both mean that the object is deleted."""
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
-HOPS = 3
+MAX_REDIRECTS = 3
 _REQUEST_IDS = ("x-request-id", "request-id", "x-correlation-id", "cf-ray")
 
 
@@ -58,7 +58,7 @@ class ExchangeContext:
 
 
 class _RetryNeeded(Exception):
-    """Raised to send the request again after `delay` seconds."""
+    """The request must be sent again after `delay` seconds."""
 
     def __init__(self, delay: float) -> None:
         self.delay = delay
@@ -77,8 +77,8 @@ class Exchange:
         cap: int,
         turn: responses.LargeTurn,
     ) -> None:
-        """`cap` is the maximum size of the body in bytes. With 0, the body of a successful response is ignored. Each
-        attempt first gives back `turn`, and the caller does so at the end."""
+        """`cap` is the maximum size of the body in bytes. With 0, the body of a successful response is ignored. A large
+        body takes `turn`. Each attempt first gives `turn` back. The caller gives it back at the end."""
         self.outgoing = outgoing
         self.headers: Mapping[str, str] = {}
         """Headers of the last response."""
@@ -96,7 +96,7 @@ class Exchange:
         self._given_up = False
 
     async def run(self, carrier: Carrier) -> bytes | None:
-        """Return the body, or None if the response has none. Raises ApiError."""
+        """Send the request, and return the body of the response. None if there is no body. Raises ApiError."""
         limit = asyncio.timeout(self._deadline)
         try:
             async with limit:
@@ -168,7 +168,7 @@ class Exchange:
 
     async def _follow_redirects(self, carrier: Carrier) -> bytes | None:
         outgoing = self.outgoing
-        for _ in range(HOPS + 1):
+        for _ in range(MAX_REDIRECTS + 1):
             async with carrier.send(outgoing) as response:
                 self.status, self.headers = response.status, response.headers
                 if response.status in NO_CONTENT_STATUSES or (not self._cap and 200 <= response.status < 300):
@@ -212,14 +212,14 @@ class Exchange:
             raise _RetryNeeded(delay)
 
     def _redirect_target(self, response: StreamedResponse, outgoing: Outgoing) -> str:
-        """Return the target of the redirect of a read in the same origin. Raises BadResponse for all other redirects,
-        so that the token is not sent to another origin."""
+        """Return the path and query that a redirect leads to. Raises BadResponse for the redirect of a write, and for a
+        redirect to another origin, which must not get the token."""
         location = response.headers.get("location", "")
         other_host = "an invalid URL"
         try:
             new_url = urljoin(self._context.origin + outgoing.target, location)
-            scheme, host, port = triple(new_url)
-            other_host = "" if (scheme, host, port) == triple(self._context.origin) else host
+            scheme, host, port = split_origin(new_url)
+            other_host = "" if (scheme, host, port) == split_origin(self._context.origin) else host
         except ValueError:
             new_url = ""
         parts = urlsplit(new_url)
@@ -231,16 +231,16 @@ class Exchange:
         return urlunsplit(("", "", parts.path or "/", parts.query, ""))
 
 
-TRANSFER_HOPS = 5
+MAX_TRANSFER_REDIRECTS = 5
 
 
 async def download(
-    url: str, most: int, *, origin: str, own_carrier: Carrier, ca_file: Path | None
+    url: str, max_bytes: int, *, origin: str, own_carrier: Carrier, ca_file: Path | None
 ) -> AsyncGenerator[bytes, None]:
-    """Download `url`, and yield its bytes. `own_carrier` is used for URLs of `origin`. Raises ApiError, also if there are
-    more than `most` bytes."""
+    """Download `url`, and yield its bytes. `own_carrier` is used for URLs of `origin`. Raises ApiError, for example if
+    there are more than `max_bytes`."""
     base = url
-    for _ in range(TRANSFER_HOPS + 1):
+    for _ in range(MAX_TRANSFER_REDIRECTS + 1):
         parts = split_url(base, url)
         base = parts.geturl()
         is_own_origin = is_of_origin(parts, origin)
@@ -251,7 +251,7 @@ async def download(
                 location = response.headers.get("location", "") if response.status in REDIRECTS else ""
                 if not location:
                     async with aclosing(
-                        await _content(response, most, parts.netloc, is_own_origin=is_own_origin)
+                        await _content(response, max_bytes, parts.netloc, is_own_origin=is_own_origin)
                     ) as chunks:
                         async for chunk in chunks:
                             yield chunk
@@ -265,7 +265,7 @@ async def download(
 
 
 async def _content(
-    response: StreamedResponse, most: int, host: str, *, is_own_origin: bool
+    response: StreamedResponse, max_bytes: int, host: str, *, is_own_origin: bool
 ) -> AsyncGenerator[bytes, None]:
     if response.status != 200:
         raise await _refusal(response, host, is_own_origin=is_own_origin)
@@ -273,8 +273,8 @@ async def _content(
         raise BadResponse(
             f"Could not download the file: {host} sent the file compressed, which Octavo does not support. Open the link in a browser."
         )
-    too_large = BadResponse(f"The file is larger than {most // responses.MIB} MiB, the download limit.")
-    return responses.limited_chunks(response, most, too_large)
+    too_large = BadResponse(f"The file is larger than {max_bytes // responses.MIB} MiB, the download limit.")
+    return responses.limited_chunks(response, max_bytes, too_large)
 
 
 async def _refusal(response: StreamedResponse, host: str, *, is_own_origin: bool) -> ApiError:
@@ -292,18 +292,18 @@ async def _refusal(response: StreamedResponse, host: str, *, is_own_origin: bool
 
 def is_of_origin(parts: SplitResult, origin: str) -> bool:
     """Return whether a URL belongs to `origin`."""
-    return _triple(parts) == triple(origin)
+    return _split_origin_of(parts) == split_origin(origin)
 
 
-def _triple(parts: SplitResult) -> tuple[str, str, int]:
-    return triple(f"{parts.scheme}://{parts.netloc}")
+def _split_origin_of(parts: SplitResult) -> tuple[str, str, int]:
+    return split_origin(f"{parts.scheme}://{parts.netloc}")
 
 
 def split_url(base: str, url: str) -> SplitResult:
     """Parse `url`, which may be relative to `base`. Raises BadResponse if it is invalid or contains a user name."""
     try:
         parts = urlsplit(urljoin(base, url))
-        _triple(parts)
+        _split_origin_of(parts)
         request_target(parts)
     except ValueError:
         raise BadResponse("The server sent an invalid link to the file. Refresh the view, then try again.") from None
@@ -314,7 +314,7 @@ def split_url(base: str, url: str) -> SplitResult:
 
 async def connect_to(parts: SplitResult, ca_file: Path | None) -> Carrier:
     """Return a carrier for another host, without the token. Raises NotSent, BadResponse or Unsendable."""
-    scheme, host, port = _triple(parts)
+    scheme, host, port = _split_origin_of(parts)
     if scheme != "https":
         raise BadResponse(f"Octavo did not open the link to the file: the connection to {host} would not be encrypted.")
     ip_address = "" if proxy_for(scheme, host) else await run_in_thread(lambda: _resolve(host, port))
@@ -359,18 +359,18 @@ async def upload(
     url: str,
     content: AsyncIterable[bytes],
     size: int,
-    kind: str,
+    media_type: str,
     *,
     origin: str,
     own_carrier: Carrier,
     ca_file: Path | None,
 ) -> None:
-    """Upload `size` bytes of the media type `kind` to `url`, without retries. `own_carrier` is the carrier for URLs of
-    `origin`, without a token. Raises ApiError."""
+    """Upload `size` bytes of `media_type` to `url`, without retries. `own_carrier`, which has no token, is used for URLs of
+    `origin`. Raises ApiError."""
     parts = split_url(url, url)
     is_own_origin = is_of_origin(parts, origin)
     chosen_carrier = own_carrier if is_own_origin else await connect_to(parts, ca_file)
-    headers = {"content-type": kind, "content-length": str(size), "user-agent": AGENT, "accept": "*/*"}
+    headers = {"content-type": media_type, "content-length": str(size), "user-agent": AGENT, "accept": "*/*"}
     try:
         async with chosen_carrier.send(Outgoing("PUT", request_target(parts), headers, content)) as response:
             status, host = response.status, parts.netloc

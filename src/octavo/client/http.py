@@ -26,7 +26,15 @@ from anyio.lowlevel import checkpoint_if_cancelled
 from pydantic import SecretStr
 
 from octavo.api.errors import ApiError, Lost, NotSent, ProxyError, TimedOut, TlsError, Trace
-from octavo.client.origin import NO_PROXY_PROBLEM, PORTS, environment_problem, host_of, is_loopback, proxy_for, triple
+from octavo.client.origin import (
+    NO_PROXY_PROBLEM,
+    PORTS,
+    environment_problem,
+    host_of,
+    is_loopback,
+    proxy_for,
+    split_origin,
+)
 from octavo.client.policy import PROXY_WANTS_SIGN_IN, TruncatedResponse, Unsendable, next_step_after
 from octavo.client.responses import Outgoing, StreamedResponse
 
@@ -53,7 +61,7 @@ class OriginAuth(httpx.Auth):
     """Adds the token to requests to its origin, and raises an error for requests to other origins."""
 
     def __init__(self, origin: str, key: SecretStr) -> None:
-        self._origin = triple(origin)
+        self._origin = split_origin(origin)
         self._key = key
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
@@ -117,7 +125,7 @@ class HttpCarrier:
         self._ip_address = ip_address
         self._auth = OriginAuth(origin, key) if key else None
         self._host = host_of(origin)
-        scheme, host, _ = triple(origin)
+        scheme, host, _ = split_origin(origin)
         is_this_machine = is_loopback(host)
         if transport is None and (
             problem := environment_problem(proxies=not is_this_machine, certificates=scheme == "https")
@@ -127,7 +135,7 @@ class HttpCarrier:
         self._open_requests: set[_OpenRequest] = set()
         self._closed = False
         self._is_untraced = transport is not None
-        """True if the transport may send a request without a trace event."""
+        """True for a transport that may send no trace events, so that each request counts as possibly sent."""
         self._connected_host = f"the proxy in {proxy}" if proxy else self._host
         try:
             self._http = httpx.AsyncClient(
@@ -167,8 +175,8 @@ class HttpCarrier:
             await run_to_end(_release(chunks, open_request.response))
 
     async def aclose(self) -> None:
-        """Close the connections. Requests that were not sent raise Unsendable. Requests that wait for a
-        response raise Lost."""
+        """Close the connections. Requests that were not sent raise Unsendable. Requests that wait for a response raise
+        Lost."""
         self._closed = True
         await run_to_end(self._cancel_all())
 
@@ -184,7 +192,7 @@ class HttpCarrier:
         return Unsendable(f"The connection to {self._host} was closed. Restart Octavo to connect again.")
 
     def _request(self, outgoing: Outgoing) -> httpx.Request:
-        url = self._address(outgoing.target)
+        url = self._url_of(outgoing.target)
         if not self._ip_address:
             return self._http.build_request(outgoing.method, url, headers=outgoing.headers, content=outgoing.content)
         # The URL has an IP address, so set the host name that the certificate must match.
@@ -197,11 +205,11 @@ class HttpCarrier:
             extensions={"sni_hostname": url.host},
         )
 
-    def _address(self, target: str) -> httpx.URL:
+    def _url_of(self, target: str) -> httpx.URL:
         """Return the full URL of `target`. Raises Unsendable if it would not be a URL of the origin."""
         if target.startswith("/") and not target.startswith("//"):
             url = httpx.URL(self._origin + target)
-            if _origin_of(url) == triple(self._origin) and url.raw_path.decode("ascii") == target:
+            if _origin_of(url) == split_origin(self._origin) and url.raw_path.decode("ascii") == target:
                 return url
         raise Unsendable(f"This is not a valid path on {self._host}. Nothing was sent.")
 
@@ -231,8 +239,8 @@ async def _release(chunks: AsyncGenerator[bytes, None] | None, response: httpx.R
 
 
 async def _hide_location(response: httpx.Response) -> None:
-    """Move the location header to the extensions of the response, because httpx fails on an invalid URL in it even if it
-    does not follow redirects."""
+    """Move the location header to the extensions of the response. In the headers, an invalid URL would make httpx fail,
+    even without following redirects."""
     location = response.headers.pop("location", None)
     response.extensions[_LOCATION] = {} if location is None else {"location": location}
 
@@ -242,8 +250,7 @@ def _origin_of(url: httpx.URL) -> tuple[str, str, int | None]:
 
 
 def _trust(ca_file: Path | None) -> ssl.SSLContext:
-    """Return an SSL context with the certificates of the system and those in `ca_file`. Certificates are always
-    checked."""
+    """Return an SSL context with the certificates of the system and of `ca_file`. It always checks certificates."""
     context = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     if ca_file is not None:
         try:
@@ -326,7 +333,7 @@ T = TypeVar("T")
 async def run_to_end(work: Coroutine[Any, Any, T], give_up: Callable[[], None] = lambda: None) -> T:
     """Run `work` to its end even if this task is canceled, and return its result. `give_up` is called on each cancel,
     to make `work` end soon."""
-    # An open connection would keep the context of this task in memory, with the dialog that it names.
+    # A new context, because an open connection would keep the context of this task, and its dialog, in memory.
     task = asyncio.create_task(work, context=Context())
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
@@ -343,12 +350,11 @@ async def run_to_end(work: Coroutine[Any, Any, T], give_up: Callable[[], None] =
 
 
 class Canceled(Exception):
-    """The scope of the work was canceled, not the task that waits for the work."""
+    """The cancel scope of `run_in_scope` was canceled, not the task that called it."""
 
 
 async def run_in_scope(scope: CancelScope, work: Coroutine[Any, Any, T]) -> T:
-    """Run `work` in a cancel scope and return its result. If `scope` is canceled, raise Canceled after `work` has
-    ended."""
+    """Run `work` in `scope`, and return its result. Raises Canceled if `scope` was canceled, after `work` has ended."""
 
     async def run() -> T:
         with scope:

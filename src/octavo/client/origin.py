@@ -1,4 +1,5 @@
-"""Origins that a token belongs to, and environment variables that prevent a connection. Messages never show the value of a variable."""
+"""Checks and splits the origins that tokens belong to. Finds environment variables that prevent a connection, and never shows
+their values."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import re
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
-DEFAULT = "https://api.gitbook.com"
+DEFAULT_ORIGIN = "https://api.gitbook.com"
 PORTS = {"https": 443, "http": 80}
 _NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?")
 
@@ -36,7 +37,7 @@ def origin_of(base_url: str) -> str:
     return f"{scheme}://{name}" if port == PORTS[scheme] else f"{scheme}://{name}:{port}"
 
 
-def triple(origin: str) -> tuple[str, str, int]:
+def split_origin(origin: str) -> tuple[str, str, int]:
     """Return the scheme, host and port of an http or https URL. Raises ValueError for any other text."""
     parts, host, port = _parse_base_url(origin)
     return parts.scheme.lower(), host, port
@@ -60,7 +61,7 @@ def _is_address(host: str) -> bool:
 
 
 def _parse_base_url(url: str) -> tuple[SplitResult, str, int]:
-    refusal = f"{_start_of_url(url)} is not a base URL. Enter a URL such as {DEFAULT}, or http://127.0.0.1:8080 for a local server."
+    refusal = f"{_start_of_url(url)} is not a base URL. Enter a URL such as {DEFAULT_ORIGIN}, or http://127.0.0.1:8080 for a local server."
     if not url.isprintable() or "\\" in url or any(each.isspace() for each in url):
         raise ValueError(refusal)
     try:
@@ -89,8 +90,8 @@ NO_PROXY_PROBLEM = (
 
 
 def environment_problem(*, proxies: bool, certificates: bool) -> str:
-    """Return a sentence about the first environment variable that cannot be used. Empty if all can be used. `proxies`
-    and `certificates` say which variables to check."""
+    """Return a sentence about the first environment variable with an unusable value. Empty if there is no such variable.
+    `proxies` and `certificates` choose the variables to check."""
     return (_proxy_problem() if proxies else "") or (_certificate_problem() if certificates else "")
 
 

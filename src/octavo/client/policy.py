@@ -33,10 +33,10 @@ ATTEMPTS = 4
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 8.0
 MAX_REQUESTED_WAIT = 60.0
-"""Longest time in seconds that Octavo waits because the server asks for it. If it asks for more, the request fails, and
-the message says when to try again."""
+"""Maximum seconds that Octavo waits if the server asks for a pause. After a longer pause is asked for, the request fails,
+and the message says when to try again."""
 MAX_RETRY_SECONDS = 86400.0
-"""Longest retry time in seconds that is accepted from a server. A longer time is shortened to it."""
+"""Maximum seconds until the retry time of a server. A later time is moved to this limit."""
 RESERVED_SHARE = 0.25
 """Share of the rate limit that is reserved for requests of the user."""
 MIN_RESERVED_REQUESTS = 5
@@ -243,8 +243,8 @@ def redirected(host: str, elsewhere: str, status: int) -> str:
 
 
 def refusal(host: str, status: int, message: str, again: str = "", *, is_read: bool = True) -> str:
-    """Return the message for an error status. `message` is the message of the server, or empty. `again` says when to
-    try again, or is empty."""
+    """Return the message for an error status. `message` is the message of the server, which may be empty. `again` is a
+    sentence that says when to try again, for status 429."""
     server_sentence = _with_full_stop(message)
     if status == 401:
         cause = f" The server says: {server_sentence}" if server_sentence else ""

@@ -1,10 +1,10 @@
-"""Reads and writes profiles, validates access tokens, and assigns storage names to accounts. A profile is an account with
-its origin and the store of its token. It never contains the token. Cached responses, drafts and queued writes are stored
+"""Reads and writes profiles, validates access tokens, and assigns storage names to accounts. A profile has the account, its
+origin and the place where its token is stored, but not the token. Cached responses, drafts and queued writes are stored
 under the storage name of the account.
 
-The token of a profile belongs to the account that signed in. For any other token, such as one from the environment,
-only the server knows the account. Until the server names the account, such a token has its own storage name. If the
-server names an account that has no storage name yet, the account gets the storage name of the token.
+The token of a profile belongs to the account that signed in. For any other token, such as a token from the environment,
+only the server knows the account. Until the server names the account, such a token has its own storage name. An account
+that has no storage name yet then gets the storage name of the token.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pydantic import SecretStr
 
 from octavo import redaction
 from octavo.api.safety import safe_line
-from octavo.client.origin import DEFAULT, host_of, origin_of
+from octavo.client.origin import DEFAULT_ORIGIN, host_of, origin_of
 from octavo.private_files import create_private_folder, read_private, write_private
 from octavo.settings import did_you_mean
 from octavo.settings.file import toml_of
@@ -35,8 +35,8 @@ ACCOUNTS_FILE = "accounts.json"
 
 
 class AccountNames:
-    """The storage names of all accounts: the names under which their data is stored. They are in a private file, which
-    has salted digests instead of tokens. If the file cannot be written, the names are valid for this run only."""
+    """The storage names of all accounts: the names under which their data is stored. The names are in a private file,
+    which has salted digests in place of tokens. If the file cannot be written, the names are valid for this run only."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / ACCOUNTS_FILE
@@ -54,8 +54,8 @@ class AccountNames:
         if access.key is not None:
             if not self._is_stored:
                 self._change(lambda: None)  # stores the salt, so that the next run computes the same digests
-            stamp = self._digest(access)
-            return self._keys.get(stamp, f"{access.origin} key {stamp}")
+            digest = self._digest(access)
+            return self._keys.get(digest, f"{access.origin} key {digest}")
         if access.profile is None or not access.profile.user_id:
             return f"{access.origin} {access.name}"
         user = _user_key(access, access.profile.user_id)
@@ -71,14 +71,14 @@ class AccountNames:
         """Store which user a token belongs to, after the server has named the user."""
         if access.key is None or not user_id:
             return
-        user, stamp, current_name = _user_key(access, user_id), self._digest(access), self.name_of(access)
-        if self._keys.get(stamp) == self._users.get(user, ""):
+        user, digest, current_name = _user_key(access, user_id), self._digest(access), self.name_of(access)
+        if self._keys.get(digest) == self._users.get(user, ""):
             return
 
         def record() -> None:
             is_of_another = current_name in (name for each, name in self._users.items() if each != user)
             name = self._users.setdefault(user, user if is_of_another else current_name)
-            self._keys[stamp] = name
+            self._keys[digest] = name
             if name != current_name and not is_of_another:
                 self._earlier_names[name] = [*self._earlier_names.get(name, ()), current_name]
 
@@ -113,7 +113,7 @@ class AccountNames:
                 if not self._read() and self._path.exists():
                     os.replace(self._path, self._path.with_suffix(".unreadable"))
             except OSError:
-                change()  # not writable: the names last for this run only
+                change()  # not written: the names are valid for this run only
                 return
             change()
             record = {"salt": self._salt, "keys": self._keys, "users": self._users, "left": self._earlier_names}
@@ -148,7 +148,7 @@ def parse_token(text: str) -> SecretStr:
 
 
 def fingerprint(key: SecretStr) -> str:
-    """Return eight hexadecimal digits that identify a token and reveal nothing about it."""
+    """Return eight hexadecimal digits that identify a token but do not reveal it."""
     return hashlib.sha256(key.get_secret_value().encode()).hexdigest()[:8]
 
 
@@ -166,8 +166,8 @@ StoreName = Literal["keyring", "file", "env", "session"]
 """Store of a token. `env` and `session` mean that the token is not stored."""
 Source = Literal["keyring", "file", "env", "session", "none"]
 
-_TOP = ("current", "profiles")
-_MEND = (
+_TOP_LEVEL_NAMES = ("current", "profiles")
+_NEXT_STEP = (
     "Correct the file, or sign in again: octavo auth login. When you sign in, Octavo keeps the current file as "
     "profiles.unreadable."
 )
@@ -184,7 +184,7 @@ class Profile:
     user_id: str = ""
     user_name: str = ""
     fingerprint: str = ""
-    """Digits that identify the token but reveal nothing about it."""
+    """Digits that identify the token but do not reveal it. Empty if unknown."""
     read_only: bool = False
     """True if the profile must not send changes."""
 
@@ -220,7 +220,7 @@ class Profiles:
         return replace(self, current=profile.name, entries={**self.entries, profile.name: profile})
 
     def without(self, name: str) -> Profiles:
-        """Return a copy without the profile `name`. If it was current, another one is current in the copy."""
+        """Return a copy without the profile `name`. If that profile was current, another profile is current in the copy."""
         entries = {each: profile for each, profile in self.entries.items() if each != name}
         current = next(iter(entries), "") if self.current == name else self.current
         return replace(self, current=current, entries=entries)
@@ -236,7 +236,7 @@ class Access:
     key: SecretStr | None = None
     """The token from the environment. None if it must be read from its store."""
     problem: str = ""
-    """Sentences about unreadable profiles. Empty if all are readable, or if `profile` could be read."""
+    """Sentences about unreadable profiles. Empty if no profile is unreadable, or if `profile` is known."""
 
     @property
     def name(self) -> str:
@@ -265,12 +265,14 @@ def read(path: Path) -> Profiles:
     except FileNotFoundError:
         return Profiles()
     except OSError as error:
-        return Profiles(problem=f"Could not read the profiles: {path}: {error.strerror}. {_MEND}")
+        return Profiles(problem=f"Could not read the profiles: {path}: {error.strerror}. {_NEXT_STEP}")
     except ValueError as error:
-        return Profiles(problem=f"Could not read the profiles: {path}: {safe_line(str(error))[:200]}. {_MEND}")
+        return Profiles(problem=f"Could not read the profiles: {path}: {safe_line(str(error))[:200]}. {_NEXT_STEP}")
     entries: dict[str, Profile] = {}
     problems = [
-        f"there is no setting {safe_line(name)[:40]!r}.{did_you_mean(name, _TOP)}" for name in file if name not in _TOP
+        f"there is no setting {safe_line(name)[:40]!r}.{did_you_mean(name, _TOP_LEVEL_NAMES)}"
+        for name in file
+        if name not in _TOP_LEVEL_NAMES
     ]
     table = file.get("profiles", {})
     if not isinstance(table, dict):
@@ -284,7 +286,7 @@ def read(path: Path) -> Profiles:
     current = file.get("current", "")
     if not problems and current and current not in list(entries):
         problems.append(f"current is set to {safe_line(str(current))[:40]!r}, which is not a profile.")
-    problem = f"Could not read some of the profiles in {path}: {' '.join(problems)} {_MEND}" if problems else ""
+    problem = f"Could not read some of the profiles in {path}: {' '.join(problems)} {_NEXT_STEP}" if problems else ""
     return Profiles(current if isinstance(current, str) and current in entries else "", entries, problem)
 
 
@@ -308,8 +310,8 @@ def resolve(
     """Return the server, the account and the source of the token. `profile` and `base_url` are options of the command
     line.
 
-    A token in the environment is sent only to the base URL that is set by an option or in the environment. If none is
-    set, it is sent only to the origin of the profile, or to the default origin. Raises ValueError with a sentence.
+    A token in the environment is sent only to the base URL of the option or of the environment. Without a base URL, it is
+    sent only to the origin of the profile, or to the default origin. Raises ValueError with a sentence.
     """
     named_profile = profile_named(profiles, profile) if profile else None
     chosen_url = base_url or environ.get(BASE_URL_VARIABLE) or ""
@@ -323,7 +325,7 @@ def resolve(
         chosen = named_profile or profiles.at(origin)
     else:
         chosen = named_profile or profiles.entries.get(profiles.current)
-        origin = chosen.origin if chosen else DEFAULT
+        origin = chosen.origin if chosen else DEFAULT_ORIGIN
         if chosen is None and profiles.problem and environ.get(KEY_VARIABLE, "").strip():
             # The token may belong to an unreadable profile. So do not send it to the default server.
             raise ValueError(

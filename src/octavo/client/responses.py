@@ -1,5 +1,5 @@
-"""Reads, decompresses and parses the bodies of responses, up to a limit. Start at `read_body`. Also declares
-the interface of transports, and has the transport to an ASGI application in the same process.
+"""Reads, decompresses and parses the bodies of responses, up to a limit. Start at `read_body`. Also declares the interface
+`Carrier` for sending a request once, and has the carrier to an ASGI application in the same process.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from octavo.api.errors import ApiError, BadResponse, Lost
 from octavo.api.operation import ListPage, Spec, read
 from octavo.api.reading import json_of
 from octavo.api.safety import safe_line
-from octavo.client.origin import triple
+from octavo.client.origin import split_origin
 from octavo.client.policy import READS, TruncatedResponse, Unsendable, next_step_after
 from octavo.concurrency import run_in_thread
 from octavo.redaction import redact
@@ -27,8 +27,7 @@ from octavo.redaction import redact
 
 @dataclass(frozen=True)
 class Outgoing:
-    """A request without the token. The carrier adds the token, because it knows the origin that the token belongs
-    to."""
+    """A request without the token. Only the carrier has the token, and adds it for the origin of the token."""
 
     method: str
     target: str
@@ -37,7 +36,7 @@ class Outgoing:
     content: bytes | AsyncIterable[bytes] | None = None
     """Request body. If it is an iterable, it can be sent only once, and its length is in the headers."""
     changes_nothing: bool = False
-    """True if the operation is a read. The search of a site is one, although its method is POST."""
+    """True if the operation is a read. For example, the search of a site is a read with the method POST."""
 
     @property
     def is_read(self) -> bool:
@@ -103,7 +102,7 @@ class InProcessCarrier:
     """Sends requests to `application`. An error raised inside the application is a bug, and is raised unchanged."""
 
     def __init__(self, origin: str, key: SecretStr | None, application: Application) -> None:
-        self._scheme, self._host, self._port = triple(origin)
+        self._scheme, self._host, self._port = split_origin(origin)
         self._key = key
         self._application = application
 
@@ -183,8 +182,8 @@ LIST_CAP = 8 * MIB
 PAGE_CAP = 16 * MIB
 ERROR_CAP = 64 * 1024
 LARGE = 2 * MIB
-"""Bodies of more bytes are large. A client reads only one large body at a time, because parsing needs many times its size
-in memory."""
+"""Number of bytes above which a body is large. A client reads only one large body at a time, because parsing needs many
+times the size in memory."""
 _STEP = MIB
 """Number of bytes that are decompressed in one step, so that the event loop is not blocked."""
 _GZIP = 31
@@ -194,15 +193,15 @@ THREAD_SIZE = 256 * 1024
 
 
 class LargeTurn:
-    """Lets one exchange at a time have a large body in memory. Each exchange has its own `LargeTurn`, and those of one
-    client share a lock."""
+    """The right of an exchange to have a large body in memory. Only one exchange of a client has it at a time. Each exchange
+    has its own `LargeTurn`, with the lock of the client."""
 
     def __init__(self, lock: asyncio.Lock) -> None:
         self._lock = lock
         self._has = False
 
     async def take(self) -> None:
-        """Wait until no other exchange has a large body."""
+        """Wait until no other exchange has a large body in memory."""
         if not self._has:
             await self._lock.acquire()
             self._has = True
@@ -215,8 +214,8 @@ class LargeTurn:
 
 
 async def read_body(response: StreamedResponse, cap: int, host: str, turn: LargeTurn) -> bytes:
-    """Return the decompressed body. Raises BadResponse if it is damaged, in an unsupported encoding, or larger than
-    `cap` bytes. A large body takes `turn`, which the caller must give back."""
+    """Return the decompressed body. A large body takes `turn`, which the caller must give back. Raises BadResponse if the
+    body is damaged, in an unsupported encoding, or larger than `cap` bytes."""
     chunks = limited_chunks(response, cap, _too_large(host, cap))
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding in ("identity", ""):
@@ -238,16 +237,18 @@ async def read_body(response: StreamedResponse, cap: int, host: str, turn: Large
     return b"".join(parts)
 
 
-async def limited_chunks(response: StreamedResponse, most: int, too_large: BadResponse) -> AsyncGenerator[bytes, None]:
-    """Yield the body as sent, not decompressed. Raises `too_large` if the body or its declared length exceeds `most`
-    bytes."""
+async def limited_chunks(
+    response: StreamedResponse, max_bytes: int, too_large: BadResponse
+) -> AsyncGenerator[bytes, None]:
+    """Yield the body as sent, not decompressed. Raises `too_large` if the body or its declared length exceeds
+    `max_bytes`."""
     declared = response.headers.get("content-length", "")
-    if declared.isascii() and declared.isdecimal() and (len(declared) > 15 or int(declared) > most):
+    if declared.isascii() and declared.isdecimal() and (len(declared) > 15 or int(declared) > max_bytes):
         raise too_large
     size = 0
     async for chunk in response.chunks:
         size += len(chunk)
-        if size > most:
+        if size > max_bytes:
             raise too_large
         yield chunk
 

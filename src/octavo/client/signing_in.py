@@ -141,9 +141,9 @@ async def login(
     insecure_storage: bool = False,
     connect: Callable[[str, SecretStr], Client] = Client,
 ) -> SignedIn:
-    """Check the token, store it, and make its profile current. It is stored in the keyring, or with `insecure_storage`
-    unencrypted in a file. If the keyring cannot store it, it is kept only for this session, and `notice` says how to
-    store it.
+    """Check the token, store it, and make its profile current. The token is stored in the keyring, or with
+    `insecure_storage` unencrypted in a file. If the keyring cannot store the token, it is valid only for this session,
+    and `notice` says how to store it.
 
     Raises ApiError if the check fails, and ValueError if `name` is invalid or belongs to another account. Raises
     StoreTimeout if the keyring does not respond, StoreUnavailable if the file cannot be written, and OSError if the
@@ -182,8 +182,8 @@ async def login(
 
 
 def logout(home: Home, name: str | None = None) -> SignedOut:
-    """Delete a profile and its token. The default is the current profile. If the token cannot be deleted, `key_left`
-    says so.
+    """Delete a profile and its token, by default of the current profile. If the token cannot be deleted, `key_left` says
+    why.
 
     Raises ValueError if there is no such profile, and OSError if the profiles cannot be written.
     """
@@ -284,7 +284,7 @@ async def _organizations(client: Client) -> tuple[tuple[Organization, ...], str]
 
 
 def _free_name(saved: Profiles, origin: str, user: User) -> str:
-    """Return the name of the account's profile. If it has no profile, return an unused name."""
+    """Return the name of the profile of `user` at `origin`. If there is no such profile, return an unused name."""
     for profile in saved.entries.values():
         if (profile.origin, profile.user_id) == (origin, user.id):
             return profile.name
@@ -309,7 +309,7 @@ def _store_token(
 
 
 def why_not_kept(error: StoreUnavailable) -> str:
-    """Return why the keyring stores no API key, and the other ways to keep it, in sentences."""
+    """Return sentences that say why the keyring cannot store the API key, and how to store it otherwise."""
     return NOT_KEPT.format(cause=error.cause, step=_as_clause(error.step or "use a computer that has a keyring."))
 
 

@@ -35,7 +35,7 @@ from octavo.cli.standard_streams import (
 from octavo.client import profiles, signing_in
 from octavo.client.client import Client
 from octavo.client.credentials import StoreUnavailable
-from octavo.client.origin import DEFAULT, host_of
+from octavo.client.origin import DEFAULT_ORIGIN, host_of
 from octavo.client.profiles import Access, AccountNames, parse_token
 from octavo.client.signing_in import SignedIn, Status
 from octavo.lazy_import import lazy
@@ -174,7 +174,7 @@ def _check_keyring(home: signing_in.Home) -> None:
 
 
 def _show_token_page(origin: str, *, open_page: bool) -> None:
-    if origin == DEFAULT:
+    if origin == DEFAULT_ORIGIN:
         tell(f"Create a personal access token on this page: {TOKEN_PAGE}")
         if open_page:
             try:
