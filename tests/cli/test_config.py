@@ -121,6 +121,7 @@ def test_broken_file_is_not_changed(octavo: Octavo, file: Path) -> None:
         ('them = "dark"', "line 1: there is no setting 'them'. Did you mean theme?"),
         ('theme = "drak"', "line 1: theme is 'drak', which is not a theme. Did you mean dark?"),
         ('[keys]\n"view.inbox" = "foo+bar"', "line 2: keys.'view.inbox' contains 'foo+bar', which is not a key."),
+        ('[keys]\n"view.inbox" = ","', "line 2: keys.'view.inbox' contains an empty key. The key , is named comma."),
         ('[keys]\n"view.inbx" = "9"', "line 2: keys.'view.inbx' is not a command ID. Did you mean view.inbox?"),
         ("motion = 7", "line 1: motion must be true or false, not 7."),
         ("motion = flase", "line 1: Octavo cannot read this line (invalid value) and ignores it."),

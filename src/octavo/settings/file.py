@@ -1,4 +1,4 @@
-"""Reads the values of `config.toml` with their lines, edits the file, and validates values such as the names of keys."""
+"""Reads `config.toml` and the line of each setting, edits the file, and validates values such as names of keys."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class SettingsFile:
         self.values: Mapping[str, Any] = self._parse() if self.text else {}
 
     def line_of(self, *names: str) -> int:
-        """Return the line number of a setting, whose names are those of its tables and its own. If the file does not have
-        the setting, return the line of the innermost table that it has, or 0."""
+        """Return the line number of a setting, such as `line_of("keys", "app.quit")`. If the file does not have the setting,
+        return the line of its innermost table in the file, or 0."""
         if self._lines is None:
             self._lines = list(_statements(_lines_of(self.text)))
         for length in range(len(names), 0, -1):
@@ -72,7 +72,7 @@ class SettingsFile:
             return True
 
         while not can_read(-1):
-            # Each remaining statement is valid alone. So only a repeated name can make the file invalid.
+            # Each remaining statement is valid on its own. So only a repeated name can make the file invalid.
             index = bisect_left(range(1, len(self._lines) + 1), True, key=lambda count: not can_read(count))
             first = self._lines[index][0]
             refused.append((first, "its name occurs twice in the file"))
@@ -150,7 +150,7 @@ def _comment_of(lines: list[str]) -> str:
 
 
 def _line_after_settings(lines: list[str]) -> int:
-    """Return the index at which a new setting outside all tables is inserted."""
+    """Return the index at which to insert a new setting outside all tables."""
     last = 0
     for first, end, _ in _statements(lines):
         if _is_header(lines[first]):
@@ -230,7 +230,7 @@ LONGEST_NAME = 40
 
 
 class InvalidValueError(ValueError):
-    """Raised for an invalid value. The message is the reason, as the rest of a sentence that starts with the setting."""
+    """A value is invalid. The message is the rest of a sentence that starts with the setting, such as `must be a number`."""
 
     def __init__(self, why: str, meant: str = "") -> None:
         """`meant` is a sentence with the most similar valid value, or empty."""
@@ -239,8 +239,8 @@ class InvalidValueError(ValueError):
 
 
 Ignore = Callable[..., None]
-"""Function that reports that a part of a setting is ignored. Its arguments are the reason, and the names that lead from
-the setting to the part. `result` is a sentence about what Octavo does instead."""
+"""Function that reports an ignored part of a setting. Its arguments are the reason, and the names from the setting to the
+part. The keyword `result` is a sentence about what Octavo does instead."""
 
 
 def did_you_mean(word: str, names: Collection[str]) -> str:
@@ -252,13 +252,13 @@ def did_you_mean(word: str, names: Collection[str]) -> str:
 
 
 def quoted(value: object) -> str:
-    """Return a value as it is quoted in an error message: in one short line of printable characters."""
+    """Return a value as a quotation for an error message: one short line of printable characters."""
     if isinstance(value, (dict, list)):
         return "a section" if isinstance(value, dict) else "a list"
     try:
         text = repr(value)
     except ValueError:
-        return "this number"  # Python refuses to write very large numbers.
+        return "this number"  # Python refuses to convert very large numbers to text
     return text if len(text) <= LONGEST_NAME + 2 else f"{text[:LONGEST_NAME]}…"
 
 
@@ -285,12 +285,14 @@ _KEYS = (
 
 
 def why_not_keys(keys: object) -> str:
-    """Return why `keys` is not a list of keys with commas between them, as the end of a sentence. Empty if it is one."""
+    """Return why `keys` is no text of keys with commas between them, as the end of a sentence. Empty if `keys` is valid."""
     if not (isinstance(keys, str) and keys.strip() and keys.isprintable() and len(keys) < 100):
         return f"must be a key, such as d or ctrl+d, not {quoted(keys)}"
-    unknown = next((key for key in map(str.strip, keys.split(",")) if key and not is_key(key)), "")
-    if not unknown:
+    unknown = next((key for key in map(str.strip, keys.split(",")) if not is_key(key)), None)
+    if unknown is None:
         return ""
+    if not unknown:
+        return "contains an empty key. The key , is named comma"
     *modifiers, last = unknown.split("+")
     names = [*_KEYS, *(f"{each}+{last}" for each in _MODIFIERS)] if modifiers else _KEYS
     return (
