@@ -69,7 +69,7 @@ def test_tags_are_masked_by_default_for_linters_of_prose_only(tmp_path: Path) ->
         ('name = "a"\ncommand = ["x", "-"]\nformat = "vale"\nauto = 1', "auto of a must be true or false"),
         ('name = "a"\ncommand = ["x", "-"]\nformat = "vale"\nfolder = 1', "folder of a must be the path of a folder"),
         ('name = "a"\ncomand = ["x", "-"]\nformat = "vale"', "Did you mean command?"),
-        (VALE.strip(), "name is used by two linters"),
+        (VALE.strip(), "the name of another linter"),
     ],
 )
 def test_wrong_linter_is_ignored_with_a_reason(tmp_path: Path, section: str, reason: str) -> None:

@@ -310,7 +310,7 @@ class SearchIndex:
             *(document.thread, document.id, document.title, document.author, document.about),
             *(document.path, document.file, document.number),
             *(
-                document.changed_at.timestamp() if document.changed_at is not None else None,
+                _seconds(document.changed_at) if document.changed_at is not None else None,
                 document.stamp,
                 known_at if document.stamp else 0.0,
             ),
@@ -523,6 +523,15 @@ number of parameters."""
 def _json_list(values: Iterable[int | str]) -> str:
     """Return the values as the parameter for `_IN_JSON`."""
     return json.dumps(list(values))
+
+
+def _seconds(at: datetime) -> float:
+    """Return a time as a timestamp, limited to the times that `datetime` can represent in UTC."""
+    return max(_FIRST, min(at.timestamp(), _LAST))
+
+
+_FIRST = datetime.min.replace(tzinfo=UTC).timestamp()
+_LAST = datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp()
 
 
 def _read_documents(db: sqlite3.Connection, keys: list[str]) -> dict[str, IndexedDocument]:

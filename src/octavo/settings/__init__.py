@@ -1,7 +1,7 @@
-"""Settings, read once from `config.toml` and the environment, and passed down.
+"""The settings, which are read once, from `config.toml` and the environment.
 
-Octavo uses the default for an invalid value. Each mistake is reported in a sentence with its file, its line, the reason
-and the valid values. `table.py` lists the settings, `octavo help settings` shows an example.
+Octavo uses the default for an invalid value, and reports a sentence with the file, the line, the reason and the valid
+values. `table.py` lists the settings, and `octavo help settings` shows an example.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ class Settings:
     problems: tuple[str, ...] = ()
     """A sentence for each invalid setting."""
     location: Callable[..., str] = field(default=lambda *names: ".".join(names), compare=False, repr=False)
-    """Returns where a setting is set, as the start of a message: its environment variable, or its file, line and name.
-    The arguments are the name of the setting, and the names below it in its section."""
+    """Returns where a setting is set, as the start of a message: its environment variable, or its file, line and name. The
+    arguments are the name of the setting, and for a section the names inside it."""
 
 
 @dataclass(frozen=True)
@@ -112,8 +112,8 @@ class SetValue:
 
 
 def in_words(error: Exception, *, is_own: bool = True) -> str:
-    """Return the message of an error. For a file or folder that cannot be used, it also says what to do. `is_own` is False
-    for a file or folder that the user named, and True for those of Octavo."""
+    """Return the message of an error. For a file or folder that cannot be used, the message also says what to do. Pass
+    `is_own=False` for a file or folder that the user named."""
     if not isinstance(error, OSError) or error.errno is None or not error.strerror:
         return str(error)
     named = f"Could not use {error.filename}: " if error.filename else ""
@@ -134,7 +134,7 @@ def read(environ: Mapping[str, str]) -> Settings:
 
 
 def read_each(environ: Mapping[str, str]) -> tuple[Settings, Mapping[str, SetValue]]:
-    """Return the settings, and each valid value that was set, by the name of its setting."""
+    """Return the settings, and the valid values that the user set, by the name of the setting."""
     folders, problems = _folders(environ)
     file = SettingsFile(folders["config"] / FILE)
     values = _Values(file, environ, [*problems, *file.problems])
@@ -171,7 +171,7 @@ class _Values:
         self._environ = environ
         self.problems = problems
         self.found: dict[str, SetValue] = {}
-        """The valid values that were set, by the names of their settings."""
+        """The valid values that the user set, by the name of the setting."""
 
     def check_names(self) -> None:
         """Report unknown settings in the file, and misspelled variables in the environment."""
@@ -231,8 +231,8 @@ class _Values:
         return f"{self._place_in_file(*names)}: {called}"
 
     def _variable_of(self, name: str) -> str:
-        """Return the environment variable that sets a setting. `VISUAL` and `EDITOR` are returned unchanged. Empty if
-        no variable sets it."""
+        """Return the environment variable that sets the setting `name`. Empty if no variable does. The names `VISUAL` and
+        `EDITOR` are returned unchanged."""
         if name in _EDITOR_VARIABLES:
             return name
         variable = table.BY_NAME[name].variable if name in table.BY_NAME else ""
@@ -257,7 +257,7 @@ def _has_light_background(environ: Mapping[str, str]) -> bool:
 
 
 def _keeps_letter_order(environ: Mapping[str, str]) -> bool:
-    """Return whether the terminal is one of those that do not reorder right-to-left text."""
+    """Return whether the terminal is known not to reorder right-to-left text."""
     named = environ.get("TERM_PROGRAM", "") == "vscode" or environ.get("TERM", "").startswith(("foot", "linux"))
     return named or any(environ.get(name) for name in _LEFT_TO_RIGHT_TERMINALS)
 

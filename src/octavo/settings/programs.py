@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeGuard, get_args
+from typing import Any, Literal, TypeAlias, TypeGuard, get_args
 
 from octavo.settings.file import LONGEST_NAME, Ignore, InvalidValueError, did_you_mean, quoted, why_not_keys
 
@@ -37,11 +37,43 @@ LINTER_PLACEHOLDERS = ("{file}", "{path}", "{folder}", "{output}")
 _MAX_LINTERS = 20
 _MAX_ARGUMENTS, _MAX_LENGTH = 50, 1000
 _MASKED_BY_DEFAULT = ("vale", "lines", "checkstyle")
-"""Formats of linters that get spaces in place of tags without the setting `mask`, because they check prose. Linters for
-Markdown would report these spaces."""
+"""Formats of linters for prose. Without the setting `mask`, these linters get spaces in place of tags. Other linters would
+report these spaces."""
 _LINTER_FIELDS = ("name", "command", "format", "columns", "folder", "mask", "spaces", "auto", "env", "blocks")
 _SECRETS = re.compile(r"OCTAVO_", re.IGNORECASE)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+
+
+Section: TypeAlias = Mapping[str, Any]
+
+
+def _valid_sections(
+    value: Any,
+    kind: str,
+    max_count: int,
+    ignore: Ignore,
+    problems_in: Callable[[Section], Iterator[tuple[str, str]]],
+    id_of_name: Callable[[str], str] = str,
+) -> Iterator[Section]:
+    """Yield the valid sections of a kind, and report the others. `problems_in` yields the name of each invalid field of a
+    section, and why. Names with equal ids are invalid. Raises InvalidValueError if `value` is no list of sections."""
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+        raise InvalidValueError(f"must be written as [[{kind}]], with two brackets")
+    names: dict[str, str] = {}
+    for section in value[:max_count]:
+        problems = list(problems_in(section))
+        if not problems and (name := section.get("name")) is not None:
+            if (other := names.get(id_of_name(name))) is not None:
+                problems = [
+                    ("name", f"{quoted(name)} has the same letters as {quoted(other)}, the name of another {kind}")
+                ]
+            names.setdefault(id_of_name(name), name)
+        for field, why in problems:
+            ignore(f"{field} {why}", result=f"Octavo ignores the {kind}.")
+        if not problems:
+            yield section
+    if len(value) > max_count:
+        ignore(f"has more than {max_count} sections", result="Octavo ignores the others.")
 
 
 @dataclass(frozen=True)
@@ -53,23 +85,12 @@ class Hook:
 
 
 def validate_hooks(value: Any, ignore: Ignore) -> tuple[Hook, ...]:
-    """Return the valid hooks, and report the others. Raises InvalidValueError if the value is no list of sections."""
-    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-        raise InvalidValueError("must be written as [[hook]], with two brackets")
-    found: list[Hook] = []
-    for section in value[:_MAX_HOOKS]:
-        problems = list(_hook_problems(section))
-        for field, why in problems:
-            ignore(f"{field} {why}", result="Octavo ignores the hook.")
-        if not problems:
-            found.append(Hook(section["on"], tuple(section["command"])))
-    if len(value) > _MAX_HOOKS:
-        ignore(f"has more than {_MAX_HOOKS} sections", result="Octavo ignores the others.")
-    return tuple(found)
+    """Return the valid hooks, and report the others. Raises InvalidValueError if `value` is no list of sections."""
+    sections = _valid_sections(value, "hook", _MAX_HOOKS, ignore, _hook_problems)
+    return tuple(Hook(section["on"], tuple(section["command"])) for section in sections)
 
 
-def _hook_problems(section: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the name of each invalid field of a hook, and why."""
+def _hook_problems(section: Section) -> Iterator[tuple[str, str]]:
     yield from _unknown_fields(section, "hook", _HOOK_FIELDS)
     event = section.get("on")
     if event not in EVENTS:
@@ -78,15 +99,15 @@ def _hook_problems(section: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield from _command_problems(section.get("command"), HOOK_PLACEHOLDERS, '["notify", "{ref}"]')
 
 
-def _unknown_fields(section: Mapping[str, Any], kind: str, fields: Collection[str]) -> Iterator[tuple[str, str]]:
+def _unknown_fields(section: Section, kind: str, fields: Collection[str]) -> Iterator[tuple[str, str]]:
     for unknown in section.keys() - set(fields):
         meant = did_you_mean(unknown, fields)
         yield unknown[:LONGEST_NAME], f"is not a field of a {kind}.{meant} The fields are {', '.join(fields)}"
 
 
 def _command_problems(command: object, placeholders: Collection[str], example: str) -> Iterator[tuple[str, str]]:
-    """Yield the field `command` and the reason for each problem of a command. Octavo runs no shell, and no placeholder
-    may be in code."""
+    """Yield the field `command` and the reason for each problem of a command. A placeholder must not be a part of code that
+    the program would run."""
     if not _is_command(command):
         yield "command", f"must be a list of a program and its arguments, such as {example}"
         return
@@ -131,39 +152,23 @@ def _id_of(name: str) -> str:
 
 
 def validate_commands(value: Any, ignore: Ignore) -> tuple[CustomCommand, ...]:
-    """Return the valid custom commands, and report the others. Raises InvalidValueError if the value is no list of
+    """Return the valid custom commands, and report the others. Raises InvalidValueError if `value` is no list of
     sections."""
-    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-        raise InvalidValueError("must be written as [[command]], with two brackets")
-    found: dict[str, CustomCommand] = {}
-    for section in value[:_MAX_COMMANDS]:
-        problems = list(_custom_command_problems(section))
-        if not problems and (other := found.get(_id_of(section["name"]))) is not None:
-            problems = [
-                (
-                    "name",
-                    f"{quoted(section['name'])} has the same letters as {quoted(other.name)}, the name of another command",
-                )
-            ]
-        for field, why in problems:
-            ignore(f"{field} {why}", result="Octavo ignores the command.")
-        if not problems:
-            found[_id_of(section["name"])] = CustomCommand(
-                section["name"],
-                tuple(section["in"]),
-                tuple(section["command"]),
-                section.get("key", ""),
-                section.get("show", "none"),
-                section.get("confirm", False),
-                section.get("writes", False),
-            )
-    if len(value) > _MAX_COMMANDS:
-        ignore(f"has more than {_MAX_COMMANDS} sections", result="Octavo ignores the others.")
-    return tuple(found.values())
+    return tuple(
+        CustomCommand(
+            section["name"],
+            tuple(section["in"]),
+            tuple(section["command"]),
+            section.get("key", ""),
+            section.get("show", "none"),
+            section.get("confirm", False),
+            section.get("writes", False),
+        )
+        for section in _valid_sections(value, "command", _MAX_COMMANDS, ignore, _custom_command_problems, _id_of)
+    )
 
 
-def _custom_command_problems(section: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the name of each invalid field of a custom command, and why."""
+def _custom_command_problems(section: Section) -> Iterator[tuple[str, str]]:
     yield from _unknown_fields(section, "command", _COMMAND_FIELDS)
     name_problems = list(_name_problems(section.get("name")))
     yield from name_problems
@@ -217,26 +222,19 @@ class Linter:
 
 
 def validate_linters(value: Any, ignore: Ignore) -> tuple[Linter, ...]:
-    """Return the valid linters, and report the others. Raises InvalidValueError if the value is no list of sections."""
-    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-        raise InvalidValueError("must be written as [[linter]], with two brackets")
-    found: dict[str, Linter] = {}
-    for section in value[:_MAX_LINTERS]:
+    """Return the valid linters, and report the others. Raises InvalidValueError if `value` is no list of sections."""
+
+    def problems_in(section: Section) -> Iterator[tuple[str, str]]:
         name = section.get("name")
-        problems = list(_linter_problems(section))
-        if not problems and name in found:
-            problems = [("name", "is used by two linters")]
-        for field, why in problems:
+        for field, why in _linter_problems(section):
             label = f"{field} of {name[:LONGEST_NAME]}" if isinstance(name, str) and name and field != "name" else field
-            ignore(f"{label} {why}", result="Octavo ignores the linter.")
-        if not problems:
-            found[section["name"]] = _linter(section)
-    if len(value) > _MAX_LINTERS:
-        ignore(f"has more than {_MAX_LINTERS} sections", result="Octavo ignores the others.")
-    return tuple(found.values())
+            yield label, why
+
+    sections = _valid_sections(value, "linter", _MAX_LINTERS, ignore, problems_in)
+    return tuple(map(_linter, sections))
 
 
-def _linter(section: Mapping[str, Any]) -> Linter:
+def _linter(section: Section) -> Linter:
     folder = section.get("folder")
     mask = section.get("mask", ["tags"] if section["format"] in _MASKED_BY_DEFAULT else [])
     return Linter(
@@ -253,8 +251,7 @@ def _linter(section: Mapping[str, Any]) -> Linter:
     )
 
 
-def _linter_problems(section: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the name of each invalid field of a linter, and why."""
+def _linter_problems(section: Section) -> Iterator[tuple[str, str]]:
     yield from _unknown_fields(section, "linter", _LINTER_FIELDS)
     yield from _name_problems(section.get("name"))
     command = section.get("command")
@@ -279,7 +276,7 @@ def _linter_problems(section: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _choice(
-    section: Mapping[str, Any], field: str, choices: Collection[str], *, needed: bool = False
+    section: Section, field: str, choices: Collection[str], *, needed: bool = False
 ) -> Iterator[tuple[str, str]]:
     value = section.get(field)
     if value not in choices and (needed or value is not None):
@@ -296,5 +293,5 @@ def _is_line(value: object) -> bool:
 
 
 def _is_allowed(variable: str) -> bool:
-    """Return whether a linter can get an environment variable. Those of Octavo can contain the API key."""
+    """Return whether a linter can get an environment variable. Variables of Octavo are excluded: one has the API key."""
     return bool(_VARIABLE.fullmatch(variable)) and not _SECRETS.match(variable)

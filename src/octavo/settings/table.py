@@ -1,4 +1,4 @@
-"""All settings of `config.toml`: the documentation of each, and the function that validates its value."""
+"""All settings of `config.toml`. Each has its documentation, and the function that validates its value."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _FORMER_REASONS = {
     "on my work": "on my change requests",
     "left unsent": "unsent draft",
 }
-"""Reasons by the names that they had in earlier releases."""
+"""Current names of reasons, by the names that they had in earlier releases."""
 _MOST_FILTERS = 20
 """Maximum number of inbox filters."""
 _IN_FILTER = ("reasons", "space", "words")
@@ -85,7 +85,8 @@ class Setting(Generic[V]):
     about: str
     """The effect of the setting, without full stop."""
     validate: Callable[[Any, Ignore], V]
-    """Return the value to use. Raises InvalidValueError for an invalid value, and reports each invalid part of a section."""
+    """Returns the value to use. Raises InvalidValueError for an invalid value, and reports each invalid part of a
+    section."""
     example: str
     """A valid value, as in TOML."""
     choices: tuple[str, ...] = ()
@@ -162,7 +163,7 @@ def _replies(value: Any, ignore: Ignore) -> tuple[str, ...]:
 
 
 def _certificates(value: Any, ignore: Ignore) -> Path:
-    """Return the path even if the file is missing, because Octavo must not connect without these certificates."""
+    """Return the path even if the file is missing: Octavo must then refuse to connect, not connect without it."""
     if not isinstance(value, str):
         raise InvalidValueError(f"must be the path to a certificate file, not {quoted(value)}")
     path, is_there = Path(value), False
