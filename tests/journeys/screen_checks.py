@@ -70,7 +70,7 @@ def _complete_lists(screen: View) -> Iterator[tuple[RowList[Any], Operation[Any]
     """Yield each list of the view that shows the complete response of one operation, with the operation."""
     lists: list[tuple[RowList[Any], Operation[Any] | None]] = []
     match screen:
-        case RequestListScreen() if not (screen.filters.filters or screen.only_mine):
+        case RequestListScreen() if not (screen.active_filters.filters or screen.only_mine):
             lists = [(screen.rows, screen.subscriptions.operation(screen.sections.current))]
         case FilesScreen():
             lists = [(screen.rows, screen.subscriptions.operation("files"))]

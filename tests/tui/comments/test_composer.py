@@ -15,6 +15,7 @@ from octavo.api.users import User
 from octavo.data.state_db import NotSaved
 from octavo.tui.comments.autocomplete import Autocomplete, MentionCandidates, emoji_prefix
 from octavo.tui.comments.composer import Composer
+from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.reader.page_view import PageView, preview
 from octavo.tui.render.threads import keep_quoted_lines
 from octavo.tui.widgets.delay import DraftDelay
@@ -37,17 +38,6 @@ class ComposerApp(Scratch):
         self.answers: list[str | None] = []
         self.preview: Callable[[str], Widget] = lambda text: Static(safe_lines(f"as it looks: {text}"))
 
-    def save(self, text: str) -> Awaitable[None]:
-        """Note the text, and return an awaitable that saves the text when the disk is ready."""
-        self.save_requests.append(text)
-        return self._saved(text)
-
-    async def _saved(self, text: str) -> None:
-        await self.disk.wait()
-        if self.save_error:
-            raise NotSaved(self.save_error)
-        self.saved.append(text)
-
     async def open_composer(
         self,
         draft: str = "",
@@ -56,21 +46,51 @@ class ComposerApp(Scratch):
         title: str = "Reply",
         people: FakeMembers | None = None,
         replies: tuple[str, ...] = (),
+        added_text: str = "",
     ) -> Composer:
         composer = Composer(
             title,
+            FakeDraft(self, draft),
             quoted=quoted,
-            draft=draft,
-            save_draft=self.save,
-            save_draft_now=self.saved.append,
-            save_error=lambda: self.save_error,
+            added_text=added_text,
             preview=self.preview,
             editing_folder=Path("unused"),
-            members=people,
+            members=people or FakeMembers(),
             replies=replies,
         )
         await self.push_screen(composer, self.answers.append)
         return composer
+
+
+class FakeDraft(DialogDraft):
+    """A draft that is saved in the lists of `app`, when the disk of `app` is ready."""
+
+    is_saved = True
+
+    def __init__(self, app: ComposerApp, text: str) -> None:
+        self._composer_app, self._text = app, text
+
+    @property
+    def text(self) -> str:
+        return self._text
+
+    @property
+    def why_not_saved(self) -> str:
+        return self._composer_app.save_error
+
+    def save(self, text: str) -> Awaitable[None]:
+        self._composer_app.save_requests.append(text)
+        return self._save(text)
+
+    async def _save(self, text: str) -> None:
+        app = self._composer_app
+        await app.disk.wait()
+        if app.save_error:
+            raise NotSaved(app.save_error)
+        app.saved.append(text)
+
+    def save_now(self, text: str) -> None:
+        self._composer_app.saved.append(text)
 
 
 class FakeMembers(MentionCandidates):
@@ -212,6 +232,16 @@ async def test_escape_keeps_the_draft() -> None:
         await pilot.pause()
         assert app.answers == [None]
         assert app.saved[-1] == "half a"
+
+
+async def test_added_text_is_kept_as_a_draft_on_close() -> None:
+    app = ComposerApp()
+    async with app.run_test() as pilot:
+        composer = await app.open_composer("half a", added_text="from a program")
+        assert composer.text == "half a\n\nfrom a program"
+        await pilot.press("escape")
+        await until(pilot, lambda: app.answers == [None])
+        assert app.saved == ["half a\n\nfrom a program"]
 
 
 async def test_unchanged_draft_is_not_saved_again() -> None:

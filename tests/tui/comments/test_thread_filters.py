@@ -15,8 +15,8 @@ from octavo.tui.comments.thread_filters import (
     Thread,
     ThreadFilter,
     all_filters,
+    discussion_headings,
     is_in_section,
-    place_headings,
 )
 from octavo.tui.widgets.row_list import available_filters, filter_items
 
@@ -130,8 +130,11 @@ def test_list_shows_the_text_of_links_and_mentions() -> None:
 
 def test_heading_of_threads_without_a_date_has_no_age() -> None:
     dated, undated = thread("a", place="NEWS"), thread("b", days=None, place="NEWS")
-    assert place_headings([undated])[undated.place].right == "1 thread"
-    both, only = place_headings([dated, undated])[dated.place], place_headings([dated])[dated.place]
+    assert discussion_headings([undated])[undated.discussion_key].right == "1 thread"
+    both, only = (
+        discussion_headings([dated, undated])[dated.discussion_key],
+        discussion_headings([dated])[dated.discussion_key],
+    )
     assert both.right.partition(" · ")[2] == only.right.partition(" · ")[2] != ""
 
 
@@ -139,5 +142,7 @@ def test_spaces_and_pages_with_the_same_title_are_grouped_separately() -> None:
     threads = [thread("a"), thread("b", space="t"), thread("c"), thread("d", space="t")]
     threads.sort(key=ORDERS["place"][1])
     assert keys(threads) == "acbd"
-    assert [(each.text, each.right[:9]) for each in place_headings(threads).values()] == [("GUIDE", "2 threads")] * 2
-    assert len(set(place_headings(threads).values())) == 2
+    assert [(each.text, each.right[:9]) for each in discussion_headings(threads).values()] == [
+        ("GUIDE", "2 threads")
+    ] * 2
+    assert len(set(discussion_headings(threads).values())) == 2

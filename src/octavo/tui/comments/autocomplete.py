@@ -48,16 +48,15 @@ AUTOCOMPLETE: Commands[Autocomplete[Any]] = Commands(
 
 
 def emoji_prefix(text_before: str) -> str:
-    """Return the unfinished emoji name before the cursor, such as `:tad`. Empty if there is none, or in code."""
+    """Return the unfinished emoji name at the end of a text, such as `:tad`. Empty if there is none, or if it is in
+    code."""
     match = _EMOJI.search(text_before)
     return match[1] if match is not None and not ends_in_code(text_before[: match.start()]) else ""
 
 
 def ends_in_code(text_before: str, text_after: str | None = None) -> bool:
-    """Return True if text after `text_before` is in a fence, or in backticks that `text_after` closes.
-
-    Without `text_after`, return True if the text may become code: also in unclosed backticks, or indented.
-    """
+    """Return True if `text_before` ends inside Markdown code: in a fence, or in backticks that `text_after` closes. If
+    `text_after` is None, unclosed backticks and indented lines count as code, too."""
     fence = ""
     lines = text_before.split("\n")
     paragraph_start = 0
@@ -73,72 +72,69 @@ def ends_in_code(text_before: str, text_after: str | None = None) -> bool:
     if text_after is None and paragraph_lines[0].startswith(("    ", "\t")):
         return True
     ticks = [len(each) for each in _TICKS.findall("\n".join(paragraph_lines))]
-    closing = (
-        None
-        if text_after is None
-        else {len(each) for each in _TICKS.findall(_BLANK_LINE.split(text_after, maxsplit=1)[0])}
-    )
+    rest_of_paragraph = None if text_after is None else _BLANK_LINE.split(text_after, maxsplit=1)[0]
+    closing = {len(each) for each in _TICKS.findall(rest_of_paragraph or "")}
     while ticks:
         length = ticks.pop(0)
         if length in ticks:
             del ticks[: ticks.index(length) + 1]
-        elif closing is None or length in closing:
+        elif text_after is None or length in closing:
             return True
     return False
 
 
-class Suggestions(ABC, Generic[T]):
-    """A source of suggestions for an `Autocomplete` list."""
+class Completions(ABC, Generic[T]):
+    """The choices of an `Autocomplete` list."""
 
     title: str
     typed_prefix = ""
     """The text that was typed before the list opened."""
-    empty: str
-    """The text that is shown if there are no suggestions."""
+    empty_text: str
+    """The text that is shown if no choice matches."""
 
     @abstractmethod
     async def load(self) -> None:
-        """Load the suggestions. If this fails, `empty` says why."""
+        """Load the choices. If this fails, `empty_text` becomes the error message."""
 
     @abstractmethod
     def choices(self, query: str) -> list[tuple[Choice[T], FuzzyMatch | None]]:
-        """Return the suggestions that match, best first."""
+        """Return the choices that match, best first."""
 
     @abstractmethod
     def final_value(self, typed: str) -> T | str | None:
-        """Return the result that closes the list: the suggestion whose whole name was typed, or `typed` if nothing can
+        """Return the result with which the list closes: the choice whose whole name was typed, or `typed` if no choice can
         match any more. None to keep the list open."""
 
 
 class Autocomplete(Chooser["T | str", T]):
-    """A list of suggestions. Returns the chosen value, or the typed text if it was closed without a choice."""
+    """A list of completions of a typed word. Its result is the chosen value, or the typed text if nothing was chosen."""
 
     CONTEXT: ClassVar[str] = "mentions and emoji"
     PLACEHOLDER: ClassVar[str] = "Type a name"
     FOOT: ClassVar[str] = "enter or tab insert · esc close"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (AUTOCOMPLETE,)
 
-    def __init__(self, source: Suggestions[T]) -> None:
-        super().__init__(source.title, [each for each, _ in source.choices("")], empty=source.empty)
-        self._source = source
+    def __init__(self, completions: Completions[T]) -> None:
+        super().__init__(completions.title, [each for each, _ in completions.choices("")], empty=completions.empty_text)
+        self._completions = completions
 
     def select_initial(self) -> None:
         line = self.query_one(FilterInput)
-        line.value = self._source.typed_prefix
+        line.value = self._completions.typed_prefix
         line.cursor_position = len(line.value)
         self.run_worker(self._load())
 
     async def _load(self) -> None:
-        await self._source.load()
-        self._empty = self.rows.state.empty = self._source.empty
-        self.show_choices([each for each, _ in self._source.choices("")])
+        await self._completions.load()
+        self._empty = self.rows.state.empty = self._completions.empty_text
+        self.show_choices([each for each, _ in self._completions.choices("")])
 
     def find_matches(self, query: str) -> list[MatchedChoice[T]]:
-        return [MatchedChoice(number, *each) for number, each in enumerate(self._source.choices(query))]
+        return [MatchedChoice(number, *each) for number, each in enumerate(self._completions.choices(query))]
 
     def _list_matches(self, query: str) -> None:
         super()._list_matches(query)
-        if query and self.is_current and (answer := self._source.final_value(query)) is not None:
+        if query and self.is_current and (answer := self._completions.final_value(query)) is not None:
             self.dismiss(answer)
 
     def choose(self) -> None:
@@ -151,11 +147,11 @@ class Autocomplete(Chooser["T | str", T]):
         self.dismiss(self.query_one(FilterInput).value)
 
 
-class MemberSuggestions(Suggestions[User]):
-    """Suggestions of members to mention."""
+class MemberCompletions(Completions[User]):
+    """The members to mention."""
 
     title = "Mention"
-    empty = "No members are loaded yet."
+    empty_text = "No members are loaded yet."
 
     def __init__(self, members: MentionCandidates) -> None:
         self._members = members
@@ -163,7 +159,7 @@ class MemberSuggestions(Suggestions[User]):
     async def load(self) -> None:
         await self._members.load()
         if self._members.load_error:
-            self.empty = f"Could not load the members: {self._members.load_error}"
+            self.empty_text = f"Could not load the members: {self._members.load_error}"
 
     def choices(self, query: str) -> list[tuple[Choice[User], FuzzyMatch | None]]:
         """Return the members whose names match, best first. Equally good matches keep the order of the members."""
@@ -178,11 +174,11 @@ class MemberSuggestions(Suggestions[User]):
         return typed if typed.endswith(" ") and not self.choices(typed) else None
 
 
-class EmojiSuggestions(Suggestions[NamedEmoji]):
-    """Suggestions of emoji. Their names are loaded once, in a thread, because loading takes too long for a
-    keystroke."""
+class EmojiCompletions(Completions[NamedEmoji]):
+    """The emoji by name. The names are loaded in a background thread, because loading takes longer than a keystroke
+    may."""
 
-    title, empty = "Emoji", "Loading emoji…"
+    title, empty_text = "Emoji", "Loading emoji…"
 
     def __init__(self, typed_prefix: str = "") -> None:
         self.typed_prefix = typed_prefix
@@ -193,15 +189,15 @@ class EmojiSuggestions(Suggestions[NamedEmoji]):
         self._is_loaded = True
 
     def matching(self, text: str) -> list[NamedEmoji]:
-        """Return the emoji that match these words, best first."""
+        """Return the emoji whose names match `text`, best first. Empty until the names are loaded."""
         return emoji.search(text) if self._is_loaded else []
 
     def choices(self, query: str) -> list[tuple[Choice[NamedEmoji], FuzzyMatch | None]]:
         return [(Choice(each, emoji_label(each.character, each.name)), None) for each in self.matching(query)]
 
     def final_value(self, typed: str) -> NamedEmoji | str | None:
-        """Return the emoji if `typed` is its name and a `:`. Return `typed` if no emoji can match any more. None while
-        an emoji can match, or while the names are not loaded."""
+        """Return the emoji if `typed` is its name and a `:`, such as `tada:`. Return `typed` if no emoji can match any
+        more. None while an emoji can match, or until the names are loaded."""
         name = typed.removesuffix(":")
         if not self._is_loaded:
             return None
@@ -211,7 +207,7 @@ class EmojiSuggestions(Suggestions[NamedEmoji]):
 
 
 def emoji_label(character: str, name: str) -> str:
-    """Return an emoji and its name. The names are aligned, although some emoji are only one cell wide."""
+    """Return an emoji and its name. The names of emoji of one and of two cells are aligned."""
     return f"{character}{' ' * max(1, 3 - cell_len(character))}{name}"
 
 
@@ -243,7 +239,7 @@ class MentionCandidates:
         return [user for user in people.values() if user.id]
 
     async def load(self) -> None:
-        """Load the commenters of this space or change request, and the members of the organization."""
+        """Load the commenters and the members. If the members cannot be loaded, set `load_error`."""
         with suppress(ApiError):  # Not needed: people who started threads are suggested from the cache.
             await self._app.session.live.fetch(self._commenters)
         if (op := self._members()) is not None:
@@ -272,7 +268,7 @@ class MentionText:
         self._set_links({})
 
     def to_text(self, markdown: str) -> str:
-        """Return `markdown` with names instead of mention links, or unchanged if a name would be ambiguous."""
+        """Return `markdown` with names instead of mention links. If a name is ambiguous, return `markdown`."""
         links: dict[str, str] = {}
         for match in _MENTION.finditer(markdown):
             links.setdefault(_mention_name(match), match[0])
@@ -300,23 +296,23 @@ class MentionText:
         self._links, self._names = links, re.compile(rf"(?<![\w\[])(?:{names or '(?!)'})(?!\w)")
 
     def _contains(self, name: str, text: str) -> bool:
-        code = _Code(text)
+        code = _CodeFinder(text)
         return any(match[0] == name and not code.contains(match) for match in self._names.finditer(text))
 
     def to_markdown(self, text: str) -> str:
         """Return the edited `text` with links for the names of mentioned people, except in code."""
-        code = _Code(text)
+        code = _CodeFinder(text)
         return self._names.sub(lambda match: match[0] if code.contains(match) else self._links[match[0]], text)
 
 
-class _Code:
-    """The code in a text."""
+class _CodeFinder:
+    """Finds out which parts of a Markdown text are code."""
 
     def __init__(self, text: str) -> None:
         self._text = text
 
     def contains(self, match: re.Match[str]) -> bool:
-        """Return whether a part of the text is in code."""
+        """Return True if the matched part of the text is code."""
         before, after = self._text[: match.start()], self._text[match.end() :]
         line = before[before.rfind("\n") + 1 :]
         may_be_indented_code = "    " in line or "\t" in line
@@ -324,7 +320,7 @@ class _Code:
 
     @cached_property
     def _lines(self) -> frozenset[int]:
-        """The numbers of the lines in blocks of code, from 0. In a list, only the parser knows which lines these are."""
+        """The numbers of the lines in code blocks, from 0. Computed by the parser, which handles code in lists."""
         blocks = (block for block in parse(self._text).walk() if block.kind == "code")
         return frozenset(chain.from_iterable(range(*block.lines) for block in blocks))
 
@@ -372,7 +368,7 @@ class ReactionPicker(Chooser[str | None, str]):
 
     def __init__(self, title: str, choices: list[Choice[str]]) -> None:
         super().__init__(title, choices, empty="No emoji found.")
-        self._emoji = EmojiSuggestions()
+        self._emoji = EmojiCompletions()
 
     def select_initial(self) -> None:
         self.run_worker(self._load())
@@ -396,10 +392,10 @@ def choose_emoji(
     app: Shell, title: str, own_reactions: Collection[str], existing: Collection[str], on_chosen: Callable[[str], None]
 ) -> None:
     """Ask for an emoji and call `on_chosen` with its code. The list has recently used emoji first, then common emoji,
-    then the `existing` reactions. If the code is in `own_reactions`, the caller removes that reaction."""
+    then the `existing` reactions. The emoji in `own_reactions` are labeled as your reactions."""
     state, common = app.session.state, dict(COMMON_REACTIONS)
+    # By API code: the code as the server spells it, because a reaction is removed with the server's spelling.
     server_codes = {api_code(to_emoji(each)): each for each in (*existing, *own_reactions)}
-    """Codes as the server spells them, by API code. A reaction is removed with this spelling."""
     codes = dict.fromkeys((*recent_emoji(state), *common, *server_codes))
     choices = [
         Choice(

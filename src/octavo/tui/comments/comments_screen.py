@@ -18,7 +18,7 @@ from octavo.documents.suggestions import one_line_text
 from octavo.tui.comments import thread_commands, thread_filters
 from octavo.tui.comments.thread_commands import THREAD, UNSENT, ThreadTarget
 from octavo.tui.comments.thread_filters import Thread, ThreadFilter, ThreadSearchText
-from octavo.tui.comments.thread_loader import PageWords, ThreadLoader
+from octavo.tui.comments.thread_loader import OutdatedBlocks, ThreadLoader
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.core.list_view import (
     PREVIEW_COMMANDS,
@@ -45,7 +45,7 @@ _LIST_KEYS = ("list.open", "comments.resolve", "comments.reply", "comments.read_
 
 
 def _why_no_filter(app: Shell, view: CommentsScreen) -> str | None:
-    few = not view.narrowing.filters and view.section_count < 2
+    few = not view.active_filters.filters and view.section_count < 2
     return "There are too few threads in this list to filter." if few else None
 
 
@@ -55,9 +55,9 @@ def _choose_filter(app: Shell, view: CommentsScreen) -> None:
     threads_of_section = [each for each in view.threads.loaded() if thread_filters.is_in_section(each, section, me)]
     threads_of_section.sort(key=thread_filters.ORDERS[view.list_order][1])
     candidates = thread_filters.all_filters(threads_of_section, short_texts.clock(), me)
-    available = available_filters(candidates, threads_of_section, view.narrowing.filters)
+    available = available_filters(candidates, threads_of_section, view.active_filters.filters)
     more = [(each, plural(remaining, "thread")) for each, remaining in available]
-    view.narrowing.open_picker("Filter threads", more)
+    view.active_filters.open_picker("Filter threads", more)
 
 
 def _toggle_mine(_: Shell, view: CommentsScreen) -> None:
@@ -101,7 +101,7 @@ class CommentsScreen(ListView[Thread]):
     )
 
     thread: ThreadView
-    narrowing: ActiveFilters[ThreadFilter]
+    active_filters: ActiveFilters[ThreadFilter]
 
     def __init__(self) -> None:
         super().__init__()
@@ -110,17 +110,16 @@ class CommentsScreen(ListView[Thread]):
         """Number of threads in the selected tab."""
         self._is_complete = False
         self._bulk_changed_ids: set[str] = set()
-        """IDs of the threads that bulk actions changed. If the write to one of them fails, the thread is selected again,
-        and its ID is removed."""
+        """IDs of the threads that bulk actions changed. A thread is selected again if its write fails."""
         self._failed_writes: Mapping[str, str] = {}
         """Reasons why the last writes to threads failed, by thread ID."""
         self._initial_row: Hashable = None
-        """Row that was selected automatically while threads were loading. If the cursor is still on it, the user has
-        not moved it."""
-        self.narrowing = ActiveFilters(self, self.redraw_list)
-        self._place_headings: Mapping[tuple[str, ...], RowHeading] = {}
+        """Key of the row that was selected automatically while threads were loading. If this row is still selected, the
+        user has not moved the cursor."""
+        self.active_filters = ActiveFilters(self, self.redraw_list)
+        self._discussion_headings: Mapping[tuple[str, ...], RowHeading] = {}
         self.search_text = ThreadSearchText(self)
-        self.page_words = PageWords(self, self.threads.loaded, self._redraw_threads)
+        self.outdated_blocks = OutdatedBlocks(self, self.threads.loaded, self._redraw_threads)
 
     def body(self) -> Iterable[Widget]:
         rows: RowList[Thread] = RowList(
@@ -165,7 +164,7 @@ class CommentsScreen(ListView[Thread]):
         self.rows.selection.clear()
 
     def _redraw_discarded(self) -> None:
-        """Redraw after failed writes were discarded. The server sends no response for that."""
+        """Redraw the list if failed writes were discarded, because no response of the server updates it then."""
         if self._failed_writes.keys() - self.shell.workspace.failure_reasons.keys():
             self.redraw_list()
 
@@ -199,7 +198,7 @@ class CommentsScreen(ListView[Thread]):
         self.rows.focus()
 
     def _load(self, organization: Organization) -> None:
-        self._is_complete, self.narrowing.filters, self._initial_row = False, (), self.rows.key
+        self._is_complete, self.active_filters.filters, self._initial_row = False, (), self.rows.key
         self.rows.state.show_loading("threads")
         self.threads.load(organization)
 
@@ -233,15 +232,14 @@ class CommentsScreen(ListView[Thread]):
         )
         section_threads = [each for each in threads if thread_filters.is_in_section(each, sections.current, me)]
         self.section_count = len(section_threads)
-        visible_threads = filter_items(section_threads, self.narrowing.filters)
-        self._place_headings = thread_filters.place_headings(visible_threads)
+        visible_threads = filter_items(section_threads, self.active_filters.filters)
+        self._discussion_headings = thread_filters.discussion_headings(visible_threads)
         self._set_empty_text()
         self._failed_writes = self.shell.workspace.failure_reasons
         is_moved = self.rows.key != self._initial_row
         self.rows.show(visible_threads, partial_note=f"{self._loaded_label} loaded" if self.threads.has_more else "")
         if not self._is_complete:
-            # Threads arrive source by source. Until all are loaded, the cursor stays at the top unless the user moves
-            # it.
+            # Until all threads are loaded, the first row stays selected, unless the user selects another row.
             if not is_moved:
                 self.rows.go_to_first()
                 self._initial_row = self.rows.key
@@ -258,7 +256,7 @@ class CommentsScreen(ListView[Thread]):
     def _headings(self, thread: Thread) -> Sequence[RowHeading]:
         if self.list_order != "place":
             return []
-        return [self._place_headings[thread.place], RowHeading(thread.page, key=thread.page_id)]
+        return [self._discussion_headings[thread.discussion_key], RowHeading(thread.page, key=thread.page_id)]
 
     def _set_empty_text(self) -> None:
         remaining = self.threads.has_more
@@ -269,10 +267,10 @@ class CommentsScreen(ListView[Thread]):
             "reviews": "review comments",
         }
         loaded = f" {self._loaded_label} are loaded." if remaining else ""
-        filtered = f" match this filter: {', '.join(self.narrowing.names)}" if self.narrowing.filters else ""
+        filtered = f" match this filter: {', '.join(self.active_filters.names)}" if self.active_filters.filters else ""
         self.rows.state.empty = f"No {threads.get(self.sections.current, 'threads')}{filtered}.{loaded}"
         self.rows.state.hint = (
-            "Press esc to clear the filters." if self.narrowing.filters else "Press [ or ] to switch tabs."
+            "Press esc to clear the filters." if self.active_filters.filters else "Press [ or ] to switch tabs."
         )
         if remaining:
             self.rows.state.hint = f"Press G to load more.   {self.rows.state.hint}"
@@ -285,12 +283,12 @@ class CommentsScreen(ListView[Thread]):
         extent, loaded, total = self.rows.counts.summary, self.threads.loaded_source_count, self.threads.source_count
         if loaded < total:
             extent = f"{loaded} of {plural(total, 'space or change request', 'spaces and change requests')} loaded"
-        elif self.narrowing.filters and not self.rows.query_text:
+        elif self.active_filters.filters and not self.rows.query_text:
             extent = f"{len(self.rows.items)} of {self.section_count}"
         status_parts = [
             "Comments",
             self.sections.current,
-            f"filter: {', '.join(self.narrowing.names)}" if self.narrowing.filters else "all spaces",
+            f"filter: {', '.join(self.active_filters.names)}" if self.active_filters.filters else "all spaces",
             thread_filters.ORDERS[self.list_order][0] if self.list_order != "place" else "",
             f"{len(self.selected_rows)} selected" if self.selected_rows else "",
         ]
@@ -308,12 +306,12 @@ class CommentsScreen(ListView[Thread]):
         if self.list_order != "place":
             text = Content.assemble((f"{thread.page}  ", "$octavo-muted"), text)
         age = self.shell.workspace.sending_status(comment.id) or short_age(comment.posted_at)
-        if change := self.page_words.change_of(thread):
+        if change := self.outdated_blocks.change_of(thread):
             text = Content.assemble((WORD_MARKS[change], "$warning"), "  ", text)
         elif thread.is_outdated and comment.is_open:
             age = f"outdated · {age}"
         of_thread = self.shell.workspace.unsent.index.of_thread(thread.at, comment.id)
-        # Without the comment that starts the thread, because the age column shows its status.
+        # The age column already shows the status of an unsent comment that starts a thread.
         unsent = [each for each in of_thread if not each.starts_a_thread]
         return Row(
             text=Content.assemble((comment.posted_by.name, "bold"), "  ", text),
@@ -330,7 +328,7 @@ class CommentsScreen(ListView[Thread]):
         if thread is None:
             return False
         if not self.rows.go_to(thread.key):
-            self.narrowing.filters = ()
+            self.active_filters.filters = ()
             self.rows.set_filter("")
             sections = ("open", "resolved", "reviews")
             self.sections.choose(
@@ -348,7 +346,7 @@ class CommentsScreen(ListView[Thread]):
         if item is None:
             self.thread.clear()
         else:
-            change = self.page_words.change_of(item)
+            change = self.outdated_blocks.change_of(item)
             note = f"{WORD_CHANGES[change].capitalize()}." if change else ""
             self.thread.show(item.at, item.comment, title=f"{item.location} › {item.page}", outdated_note=note)
         self.refresh_bindings()
@@ -377,8 +375,8 @@ class CommentsScreen(ListView[Thread]):
         self.refresh_bindings()
 
     def refresh_data(self) -> None:
-        # A refresh loads failed sources again, and the list is incomplete until they have loaded.
+        # If threads of some spaces could not be loaded, the list is incomplete until the refresh has loaded them.
         self._is_complete = self.threads.is_loaded
-        self.page_words.clear()
+        self.outdated_blocks.clear()
         super().refresh_data()
         self.thread.refresh_replies()

@@ -19,8 +19,8 @@ from octavo.data.state_db import NotSaved
 from octavo.documents.suggestions import find_suggestions, suggestion_fence
 from octavo.tui.comments.autocomplete import (
     Autocomplete,
-    EmojiSuggestions,
-    MemberSuggestions,
+    EmojiCompletions,
+    MemberCompletions,
     MentionCandidates,
     MentionText,
     emoji_prefix,
@@ -59,12 +59,11 @@ COMPOSER: Commands[Composer] = Commands(
         Command("suggest", "ctrl+g", "Suggest", "Insert a suggested change",
                 run=lambda _, composer: composer.insert_suggestion(), is_available=lambda _, composer: bool(composer.suggestion), priority=True),
         Command("edit", "ctrl+e", "Editor", "Edit in your external editor", run=lambda _, composer: composer.edit_in_editor(),
-                is_available=lambda _, composer: composer.editing_folder is not None, priority=True),
+                priority=True),
         Command("preview", "ctrl+r", "Preview", "Switch between preview and editing", run=lambda _, composer: composer.toggle_preview(),
-                title_now=lambda _, composer: "Write" if composer.is_previewing else None,
-                is_available=lambda _, composer: composer.preview is not None, priority=True),
+                title_now=lambda _, composer: "Write" if composer.is_previewing else None, priority=True),
         Command("mention", "at", "Mention", "Mention a member", run=lambda _, composer: composer.mention_member(),
-                is_available=lambda _, composer: composer.can_mention, key_display="@", priority=True),
+                is_available=lambda _, composer: composer.text_area.has_focus, key_display="@", priority=True),
         Command("reply", "ctrl+l", "Quick reply", "Insert a quick reply", run=lambda _, composer: composer.insert_quick_reply(),
                 is_available=lambda _, composer: bool(composer.replies), priority=True, shown=False),
         Command("close", "escape", "Close", "Close and keep the text as a draft", run=lambda _, composer: composer.close_keeping_draft(), priority=True),
@@ -73,8 +72,8 @@ COMPOSER: Commands[Composer] = Commands(
 
 
 class Composer(Dialog[str | None]):
-    """A dialog to write one text. Returns the text to send, or None if it was closed and the draft was kept. The outbox
-    deletes the draft when it stores the comment."""
+    """A dialog to write a comment. Its result is the text to send, or None if the user closed the dialog and keeps the
+    draft. When the text is sent, the outbox deletes the draft."""
 
     CSS_PATH = dialog_styles(__file__, "composer.tcss")
     CONTEXT: ClassVar[str] = "composer"
@@ -89,46 +88,39 @@ class Composer(Dialog[str | None]):
     def __init__(
         self,
         title: str,
+        draft: DialogDraft,
         *,
-        quoted: str = "",
-        draft: str = "",
-        is_saved: bool = True,
-        save_draft: Callable[[str], Awaitable[None]],
-        save_draft_now: Callable[[str], None],
-        save_error: Callable[[], str] = str,
-        verb: str = "send",
-        preview: Callable[[str], Widget] | None = None,
-        editing_folder: Path | None = None,
+        members: MentionCandidates,
+        preview: Callable[[str], Widget],
+        editing_folder: Path,
         file_note: FileNote | None = None,
-        members: MentionCandidates | None = None,
+        quoted: str = "",
+        added_text: str = "",
+        verb: str = "send",
         can_add_to_review: bool = False,
         suggestion: str = "",
         replies: Sequence[str] = (),
     ) -> None:
-        """Create a composer with a title, a quoted excerpt and the initial text of the draft.
+        """Create a composer that starts with the text of `draft`, and below it `added_text`. The text is saved in
+        `draft`. `quoted` is shown above the text.
 
-        `save_draft` returns an awaitable that ends when the draft is saved. `save_draft_now` saves the draft before it
-        returns. Both replace the earlier draft, or raise NotSaved.
-
-        `is_saved` is True if the draft is on disk. `preview` returns a widget that shows the rendered text.
-        `editing_folder` is the folder for files of the external editor. None disables this editor. `file_note`
-        describes the text in such a file. `save_error` returns why nothing can be saved or sent. `members` can be
-        mentioned. With `can_add_to_review`, the comment can be added to the pending review. `suggestion` is the Markdown
-        that starts a suggested change. `replies` are quick replies."""
+        `members` can be mentioned. `preview` returns a widget that shows the rendered text. `editing_folder` is the
+        folder for files of the external editor, and `file_note` describes the text in these files. `verb` names the
+        action of ctrl+s. With `can_add_to_review`, the comment can be added to the pending review. `suggestion` is the
+        Markdown that starts a suggested change. `replies` are quick replies."""
         super().__init__()
         self._title, self._quoted, self._verb = title, quoted, verb
-        self._initial_text = self._last_text = draft
-        self._saved_text = draft if is_saved else ""
+        self._draft = draft
+        self._initial_text = self._last_text = "\n\n".join(filter(None, (draft.text, added_text)))
+        self._saved_text = draft.text if draft.is_saved else ""
         self._mentions = MentionText()
-        self._save_draft, self._save_draft_now, self._save_error = save_draft, save_draft_now, save_error
-        self.preview: Callable[[str], Widget] | None = preview
+        self._preview = preview
         self._members = members
-        self.editing_folder: Path | None = editing_folder
-        self._file_note = file_note
+        self._editing_folder, self._file_note = editing_folder, file_note
         self.can_add_to_review: bool = can_add_to_review
         self.suggestion: str = suggestion
         self.replies: Sequence[str] = [safe_text(reply) for reply in replies]
-        self._length = len(self._mentions.to_text(draft))
+        self._length = len(self._mentions.to_text(self._initial_text))
         self._declined_at: tuple[int, int] | None = None
         """Position of the `:` whose emoji list the user closed without a choice."""
         self.is_pending = False
@@ -138,7 +130,8 @@ class Composer(Dialog[str | None]):
         self._draft_delay = DraftDelay(self)
         self._is_sending = self._is_closed = False
         self._queued_keys: list[Key] = []
-        """Keys that were pressed while the text was being saved. The screen below gets them."""
+        """Keys that were pressed while the text was being saved. When the composer closes, the screen below gets these
+        keys."""
 
     def body(self) -> ComposeResult:
         with DialogFrame() as frame:
@@ -159,7 +152,7 @@ class Composer(Dialog[str | None]):
         text_area.focus()
         text_area.move_cursor(text_area.document.end)
         if self._initial_text != self._saved_text:
-            self._show_status(self._save_error() or "not saved yet", "$error")
+            self._show_status(self._draft.why_not_saved or "not saved yet", "$error")
             self._save_in_background(self._initial_text)
         elif self._initial_text:
             self._show_status("draft" if self._verb == "send" else "")
@@ -176,7 +169,7 @@ class Composer(Dialog[str | None]):
 
     @property
     def text(self) -> str:
-        """The text as it is sent."""
+        """The text to send, with links instead of the names of mentioned members."""
         return self._mentions.to_markdown(self.text_area.text)
 
     def start_saving(self) -> None:
@@ -186,11 +179,11 @@ class Composer(Dialog[str | None]):
             self._save_in_background(text)
 
     def save_now(self) -> None:
-        """Save the text as a draft before returning, because the app may be ending or may be suspended."""
+        """Save the text as a draft before this method returns, because the app may be quitting."""
         self._draft_delay.mark_saved()
         if not self._is_closed and self._current_text != self._saved_text:
             try:
-                self._save_draft_now(self._current_text)
+                self._draft.save_now(self._current_text)
             except NotSaved as error:
                 self._show_status(str(error), "$error")
                 return
@@ -201,7 +194,7 @@ class Composer(Dialog[str | None]):
         self._draft_delay.mark_saved()
         self._saving_text = text
         # The app runs this, because the save must outlive the dialog.
-        self.app.run_worker(self._finish_saving(text, self._save_draft(text)))
+        self.app.run_worker(self._finish_saving(text, self._draft.save(text)))
 
     async def _finish_saving(self, text: str, saving: Awaitable[None]) -> bool:
         error: NotSaved | None = None
@@ -224,22 +217,21 @@ class Composer(Dialog[str | None]):
         """Save again after a failure, to find out whether saving works again."""
         if self._is_sending or self._is_closed or self._draft_delay.is_waiting:
             return
-        save_error = self._save_error()
         if self._saving_text is not None:
-            self._show_status(save_error, "$error")
-        elif save_error or self._current_text != self._saved_text:
+            self._show_status(self._draft.why_not_saved, "$error")
+        elif self._draft.why_not_saved or self._current_text != self._saved_text:
             self._save_in_background(self._current_text)
 
     @property
     def _current_text(self) -> str:
-        # when the app ends, the text area is removed before this screen
+        # When the app ends, Textual removes the text area before this screen.
         areas = self.query(TextEditor)
         return self._mentions.to_markdown(areas.first().text) if areas else self._last_text
 
     def why_not_send(self) -> str | None:
         """Return why the text cannot be sent. None if it can be sent."""
-        if save_error := self._save_error():
-            return save_error
+        if why := self._draft.why_not_saved:
+            return why
         if not self.text.strip():
             return "Write some text first."
         unchanged = {each.text for each in find_suggestions(self.suggestion)}
@@ -252,23 +244,16 @@ class Composer(Dialog[str | None]):
         """True if the preview is shown instead of the text."""
         return self.has_class("-preview")
 
-    @property
-    def can_mention(self) -> bool:
-        """True if members can be mentioned here."""
-        return self._members is not None and self.text_area.has_focus
-
     def _key_hints(self) -> str:
         keys = [
             f"ctrl+s {self._verb}",
             "ctrl+t add to review" if self.can_add_to_review else "",
             "ctrl+g suggest" if self.suggestion else "",
-            "ctrl+e editor" if self.editing_folder is not None and not self.suggestion else "",
-            # Beside `ctrl+t`, the border has no space for the preview and mentions. The key bar shows them.
-            f"ctrl+r {'write' if self.is_previewing else 'preview'}"
-            if self.preview is not None and not self.can_add_to_review
-            else "",
-            "@ mention" if self._members is not None and not self.can_add_to_review else "",
+            "" if self.suggestion else "ctrl+e editor",
         ]
+        if not self.can_add_to_review:
+            # Beside `ctrl+t`, the border has no space for these two keys. The key bar shows them.
+            keys += [f"ctrl+r {'write' if self.is_previewing else 'preview'}", "@ mention"]
         return " · ".join(key for key in keys if key)
 
     @on(TextArea.Changed)
@@ -307,7 +292,7 @@ class Composer(Dialog[str | None]):
                 elif answer is not None:
                     text_area.replace(f"{answer.character} ", start, cursor)
 
-            self.app.push_screen(Autocomplete(EmojiSuggestions(prefix[1:])), on_chosen)
+            self.app.push_screen(Autocomplete(EmojiCompletions(prefix[1:])), on_chosen)
 
     def on_app_blur(self, event: AppBlur) -> None:
         self.start_saving()
@@ -328,7 +313,7 @@ class Composer(Dialog[str | None]):
         if not self._is_closed and not self._is_sending:
             self._is_sending = self.text_area.read_only = True
             self._draft_delay.mark_saved()
-            self.app.run_worker(self._send(self.text, self._save_draft(self.text)))
+            self.app.run_worker(self._send(self.text, self._draft.save(self.text)))
 
     def insert_suggestion(self) -> None:
         """Insert the source of the block as a suggested change."""
@@ -363,8 +348,8 @@ class Composer(Dialog[str | None]):
             self._queued_keys.append(event)
 
     async def _send(self, text: str, saving: Awaitable[None]) -> None:
-        """Save the text as the draft, then close with the text as the result. Without the draft, a crash would lose the
-        text."""
+        """Wait until the text is saved as the draft, then close with the text as the result. If saving fails, stay
+        open."""
         saved = await self._finish_saving(text, saving)
         queued_keys, self._queued_keys = self._queued_keys, []
         if self._is_closed:
@@ -388,11 +373,11 @@ class Composer(Dialog[str | None]):
 
     def edit_in_editor(self) -> None:
         """Edit the text in the user's external editor."""
-        if self.editing_folder is None or self.text_area.read_only:
+        if self.text_area.read_only:
             return
         self.save_now()
         result = edit_text(
-            self.app, self.text, self.editing_folder, save_text=self._save_edited_text, note=self._file_note
+            self.app, self.text, self._editing_folder, save_text=self._save_edited_text, note=self._file_note
         )
         if isinstance(result, Edited):
             self.text_area.load_text(self._mentions.to_text(_normalize_lines(result.text)))
@@ -403,12 +388,12 @@ class Composer(Dialog[str | None]):
 
     def _save_edited_text(self, text: str) -> str:
         # Save before the file is deleted, so that a crash cannot lose the text.
-        return save_error(self._save_draft_now, _normalize_lines(text))
+        return save_error(self._draft.save_now, _normalize_lines(text))
 
     def mention_member(self) -> None:
         """Insert an `@`. At the start of a word, ask for the member to mention."""
         text_area = self.text_area
-        if self._members is None or text_area.read_only:
+        if text_area.read_only:
             return
         text_area.replace("@", *text_area.selection)
         row, column = text_area.cursor_location
@@ -427,19 +412,17 @@ class Composer(Dialog[str | None]):
                     cursor,
                 )
 
-        self.app.push_screen(Autocomplete(MemberSuggestions(self._members)), on_chosen)
+        self.app.push_screen(Autocomplete(MemberCompletions(self._members)), on_chosen)
 
     async def toggle_preview(self) -> None:
         """Switch between the preview and editing."""
-        if self.preview is None:
-            return
         box = self.query_one(".composer--preview", VerticalScroll)
         await box.remove_children()
         if self.is_previewing:
             self.remove_class("-preview")
             self.text_area.focus()
         else:
-            await box.mount(self.preview(self.text))
+            await box.mount(self._preview(self.text))
             self.add_class("-preview")
             box.focus()
         title = f"{self._title} · preview" if self.is_previewing else self._title
@@ -464,11 +447,10 @@ def open_composer(
     """Open a composer that quotes `excerpt`. Call `send` with the text that the user sends, or `add_to_review` with the
     text that the user adds to the pending review.
 
-    While the composer is open, the text is stored as the draft `draft_key`. A new draft begins with `start`.
-    `added_text` is appended to the draft. `source` is the Markdown that a suggested change starts with. With
-    `is_recoverable`, a text that the external editor left behind after a crash can be found again.
+    The text is stored as the draft `draft_key`. A new draft begins with `start`. `added_text` is appended to the draft.
+    `source` is the Markdown that a suggested change starts with. With `is_recoverable`, Octavo offers the text of the
+    external editor again after a crash.
     """
-    dialog_draft = DialogDraft(app, draft_key, start)
 
     def on_closed(text: str | None) -> None:
         if text and composer.is_pending and add_to_review is not None:
@@ -478,12 +460,9 @@ def open_composer(
 
     composer = Composer(
         title,
+        DialogDraft(app, draft_key, start),
         quoted=quote_excerpt(excerpt),
-        draft="\n\n".join(filter(None, (dialog_draft.text, added_text))),
-        save_draft=dialog_draft.save,
-        save_draft_now=dialog_draft.save_now,
-        is_saved=dialog_draft.is_saved,
-        save_error=lambda: dialog_draft.why_not_saved,
+        added_text=added_text,
         verb=verb,
         preview=preview,
         editing_folder=app.settings.state_folder / "editing",

@@ -36,18 +36,20 @@ BlockId = tuple[str, str, str]
 
 
 class SuggestionDiffs:
-    """Diffs between the suggestions in a thread and the source of the block. `on_change` is called when a diff is
-    loaded."""
+    """Diffs between the block of a thread and the changes that the thread suggests. `on_change` is called when a diff or
+    a result is ready."""
 
     def __init__(self, shell: Callable[[], Shell], on_change: Callable[[], None]) -> None:
         self._shell, self._on_change = shell, on_change
         self._diffs: dict[tuple[BlockId, str], PageComparison | None] = {}
-        """Diff of each suggestion, by block and text. None while it is loading, or if it could not be loaded."""
+        """Diff of each suggestion, by block and suggested text. None while it is loading, or if it could not be
+        loaded."""
         self._sources: dict[BlockId, str] = {}
         self._page_text = ""
         """Current text of the page of the thread. Empty until it is loaded."""
         self._results: dict[tuple[BlockId, str], str] = {}
-        """Result of applying a suggestion to the current page. Empty until it is computed."""
+        """Result of applying a suggestion to the current page, such as `same`, by block and suggested text. Empty until
+        it is computed."""
 
     def set_page_text(self, text: str) -> None:
         """Set the current text of the thread's page."""
@@ -69,8 +71,8 @@ class SuggestionDiffs:
             self._on_change()
 
     def diffs(self, at: Discussion, thread: Comment, message: Comment | Reply) -> tuple[PageComparison, ...]:
-        """Return the comparisons of a message's suggestions with their block, in order. Empty if there are none, or if
-        one of them is not loaded."""
+        """Return the comparisons of a message's suggestions with their block, in order. Empty if the message has no
+        suggestions, or until all comparisons are loaded."""
         suggestions = find_suggestions(message.body.text)
         if not suggestions or (block := _block_id(thread)) is None:
             return ()
@@ -84,7 +86,8 @@ class SuggestionDiffs:
     def lines(
         self, at: Discussion, thread: Comment, message: Comment | Reply, width: int, styles: Styles
     ) -> list[Line] | None:
-        """Return the lines of a message with its suggestions as word diffs. None if `diffs` is empty."""
+        """Return the lines of a message with its suggestions as word diffs. None if the message has no suggestions, or
+        until their diffs are loaded."""
         diffs, block = self.diffs(at, thread, message), _block_id(thread)
         if not diffs or block is None:
             return None
@@ -116,7 +119,7 @@ class SuggestionDiffs:
 
 def _block_id(thread: Comment) -> BlockId | None:
     target = thread.target
-    # An unsent comment names no revision, because its block is on the current page.
+    # The block of an unsent comment is on the current page, so its revision is not needed.
     revision = "" if thread.id.startswith("pending-") else target.revision
     if target.page is None or target.node is None or revision is None:
         return None
@@ -136,8 +139,7 @@ MAX_REPLIES = 3
 
 
 class DiffThreads:
-    """The threads of a space or change request, as a diff shows them. Replies of visible threads are kept up to
-    date."""
+    """The threads of a space or change request, as a diff shows them."""
 
     def __init__(self, view: View, at: Discussion, redraw: Callable[[], None]) -> None:
         """`redraw` is called when threads or replies have changed."""
@@ -229,17 +231,18 @@ class DiffThreads:
             for draft in drafts
         ]
 
-    def follow_replies(self, keys: Iterable[str]) -> None:
-        """Follow the replies of the threads with these IDs."""
-        for key in keys:
-            if not key.startswith("pending-"):
-                self._view.follow(f"replies {key}", replies_of(self._at, key), partial(self._show_replies, key))
+    def follow_replies(self, thread_ids: Iterable[str]) -> None:
+        """Load the replies of threads, and keep them up to date."""
+        for thread_id in thread_ids:
+            if not thread_id.startswith("pending-"):
+                show = partial(self._show_replies, thread_id)
+                self._view.follow(f"replies {thread_id}", replies_of(self._at, thread_id), show)
 
     def replies_of(self, thread: Comment) -> tuple[Reply, ...]:
         """Return the replies of a thread, as far as they are loaded."""
         return self._replies.get(thread.id, ())
 
-    def _show_replies(self, key: str, snapshot: Snapshot[ListPage[Reply]]) -> None:
-        if snapshot.value is not None and self._replies.get(key) != snapshot.value.items:
-            self._replies[key] = snapshot.value.items
+    def _show_replies(self, thread_id: str, snapshot: Snapshot[ListPage[Reply]]) -> None:
+        if snapshot.value is not None and self._replies.get(thread_id) != snapshot.value.items:
+            self._replies[thread_id] = snapshot.value.items
             self._redraw()

@@ -60,7 +60,7 @@ class DiscussionView(Protocol):
 
     @property
     def known_threads(self) -> tuple[Comment, ...]:
-        """Threads of the thread dialog, in the order in which it steps through them."""
+        """The threads that the thread dialog steps through, in order."""
 
     @property
     def pane(self) -> Reader:
@@ -70,11 +70,11 @@ class DiscussionView(Protocol):
         """Select the block of a thread. Return False if this page does not have that block."""
 
     def threads_on(self, block: Block) -> list[Comment]:
-        """Return the threads on a block and on the blocks inside it. For a block of the kind `thread`, return that
+        """Return the threads on a block and on the blocks inside it. If `block` is the line of a thread, return only this
         thread."""
 
     def outdated_note(self, thread: Comment) -> str:
-        """Return a sentence about changes of the block of a thread. Empty if there is nothing to say."""
+        """Return a sentence if the block of a thread has changed since the comment. Empty if it has not."""
 
     def source_of(self, block: Block) -> str:
         """Return the Markdown of a block, for a suggested change. Empty if no change can be suggested."""
@@ -90,8 +90,8 @@ class DiscussionView(Protocol):
 def search_blocks(
     widget: Widget, anchors: ThreadAnchors | TwoVersionAnchors, threads: Sequence[Comment], on_found: Callable[[], None]
 ) -> None:
-    """If the search for the blocks of threads takes long, search in a background thread, then call `on_found`. `widget`
-    cancels the search when it is removed."""
+    """Search the blocks of `threads` in the background, then call `on_found`. Do nothing if no search is needed. The
+    search is canceled when `widget` is removed."""
 
     async def search() -> None:
         await asyncio.to_thread(anchors.search, threads)
@@ -105,7 +105,7 @@ def search_blocks(
 
 
 class PageDiscussion:
-    """Comment actions for the page in a view, and the threads on its selected block."""
+    """Commands that comment on the page of a view, and the threads on its selected block."""
 
     def __init__(self, view: View, pages: DiscussionView) -> None:
         self._view, self._pages = view, pages
@@ -133,7 +133,7 @@ class PageDiscussion:
 
     @property
     def why_no_thread(self) -> str:
-        """Return why no thread can be acted on."""
+        """Reason why thread commands are disabled while `selected_thread` is None."""
         return self._why_no_block or "The selected block has no thread. Press t to go to the next thread."
 
     def selected_thread_line(self) -> Comment | None:
@@ -206,7 +206,7 @@ class PageDiscussion:
 
 @dataclass(frozen=True)
 class _SelectedBlock:
-    """A block that is selected for a remark."""
+    """A block that is selected for a remark. Compared by page, block and version."""
 
     page_id: str
     key: str
@@ -238,7 +238,7 @@ class SelectedBlocks:
                 )
 
     @property
-    def _at_cursor(self) -> _SelectedBlock | None:
+    def _block_at_cursor(self) -> _SelectedBlock | None:
         page, block = self._pages.visible_page, self._pages.visible_block
         if page is None or block is None or not block.key or block.kind in ("thread", "note", "change"):
             return None
@@ -246,7 +246,7 @@ class SelectedBlocks:
 
     def toggle(self) -> None:
         """Select the block under the cursor, or clear its selection."""
-        if (block := self._at_cursor) is not None:
+        if (block := self._block_at_cursor) is not None:
             if block in self._blocks:
                 self._blocks.remove(block)
             else:
@@ -267,7 +267,7 @@ class SelectedBlocks:
 
     def why_not_toggle(self) -> str | None:
         """Return why the block under the cursor cannot be selected. None if it can be selected."""
-        if (at := self._pages.discussion) is None or self._at_cursor is None:
+        if (at := self._pages.discussion) is None or self._block_at_cursor is None:
             return "Select a block of a page first. Press ( or ) to go to the next block."
         return why_not_in_discussion(self._view.shell, at, "comment")
 

@@ -45,7 +45,8 @@ _SINGLE_QUOTES = str.maketrans('“”„"', "‘’‚'")
 def _check_allowed(
     app: Shell, at: Discussion, action: str, thread: Comment | None = None, message: Comment | Reply | None = None
 ) -> bool:
-    """Return True if `action` is allowed. Otherwise say why not, before the user writes a text that cannot be sent."""
+    """Return True if `action` is allowed. Otherwise show the reason. Called before the user writes a text that could not
+    be sent."""
     why = why_not_in_discussion(app, at, action, thread, message)
     if why is not None:
         app.explain(why)
@@ -67,8 +68,8 @@ def start_thread(
 ) -> None:
     """Open a composer for a comment on a block, on a page, or on a whole space or change request.
 
-    With `quote`, the comment begins with the excerpt (in a fenced block if `is_code`), because the current page does
-    not have its text. `source` is the Markdown of the block, for a suggested change. `added_text` is appended to the
+    With `quote`, the comment begins with the excerpt, because the current page does not contain it. With `is_code`, this
+    quote is a code block. `source` is the Markdown of the block, for a suggested change. `added_text` is appended to the
     draft.
     """
     if not _check_allowed(app, at, "comment"):
@@ -131,8 +132,7 @@ def toggle_resolved(app: Shell, at: Discussion, comment: Comment) -> None:
 
 
 def _resolutions(app: Shell, at: Discussion, comment: Comment) -> list[NewWrite]:
-    """Return the writes that resolve an open thread, or reopen a resolved thread. Linked threads with the same status
-    are included."""
+    """Return the writes that resolve or reopen a thread and the linked threads with the same status."""
     action = "resolve" if comment.is_open else "reopen"
     return [
         NewWrite(
@@ -150,14 +150,14 @@ def _threads(writes: Sequence[NewWrite]) -> str:
 
 
 _SAME_REMARK = "The same remark is on “"
-"""Beginning of the line that names the blocks of a remark on several blocks."""
+"""Beginning of the last line of a remark on several blocks, such as `The same remark is on “Install” and “Update”.`"""
 _MAX_NAMED_BLOCKS = 5
 _NOT_IN_NAMES = re.compile(r"[^\w\s.,;:()%/+=-]|://")
-"""Characters that are left out of the name of a block, because they may be Markdown."""
+"""Characters that are removed from the name of a block, because they may be Markdown."""
 
 
 def remark_on_blocks(remark: str, block_texts: Sequence[str]) -> str:
-    """Return a remark. If it is on several blocks, a line below it names the blocks."""
+    """Return the text of a remark. If the remark is on several blocks, its last line names the blocks."""
     if len(block_texts) < 2:
         return remark
     names = [short_quote(_NOT_IN_NAMES.sub("", text)) for text in block_texts[:_MAX_NAMED_BLOCKS]]
@@ -167,16 +167,14 @@ def remark_on_blocks(remark: str, block_texts: Sequence[str]) -> str:
 
 
 def _named_blocks(text: str) -> str:
-    """Return the line of a comment that names the blocks of a remark. Empty if there is none."""
+    """Return the last line of a comment if it names the blocks of a remark, else an empty string."""
     line = text.rpartition("\n")[2]
     return line if line.startswith(_SAME_REMARK) else ""
 
 
 def linked_threads(app: Shell, at: Discussion, comment: Comment) -> list[Comment]:
-    """Return the loaded threads of the same remark on other blocks, without pending and refused comments.
-
-    Linked comments have the same author and the same text, which names the blocks.
-    """
+    """Return the loaded threads that have the same remark on other blocks: the same author, and the same text, which names
+    the blocks. Pending and refused comments are left out."""
     text = normalized(comment.body.text)
     if not _named_blocks(text):
         return []
@@ -331,14 +329,14 @@ def _compose(
 
 
 def thread_label(comment: Comment) -> str:
-    """Return a short name of a thread: its first words and its page."""
+    """Return a short name of a thread, such as `“Is this still true?” on Install`."""
     quote, page = short_quote(comment.body.text), comment.target.page
     title = (page.title or page.path) if page is not None else ""
     return f"{quote} on {title}" if title else quote
 
 
 def short_quote(text: str) -> str:
-    """Return the first words of a text in quotation marks, cut to fit a row. Its own quotation marks become single."""
+    """Return the first words of a text in quotation marks. Quotation marks in the text become single."""
     return f"“{shorten(one_line_text(text).translate(_SINGLE_QUOTES), _QUOTE_LENGTH)}”"
 
 
@@ -365,8 +363,8 @@ def location_label(entry: OutboxEntry, titles: Mapping[str, str]) -> str:
 def describe_pending(
     pending: tuple[OutboxEntry, ...], titles: Mapping[str, str], note: Callable[[OutboxEntry], str]
 ) -> list[str]:
-    """Return lines that list the first `MAX_LISTED` pending comments of a review, and the number of the others. `note`
-    returns a note about a changed or deleted block, else "". Empty if there are no pending comments."""
+    """Return lines that list the first `MAX_LISTED` pending comments of a review, and the number of the others. Empty if
+    there are none. `note` returns a note if the block of a comment was changed or deleted, else ""."""
     if not pending:
         return []
     lines = [f"{plural(len(pending), 'pending comment')} will be sent with the review:"]
@@ -379,7 +377,7 @@ def describe_pending(
 
 
 def edit_pending(app: Shell, entry: OutboxEntry) -> None:
-    """Edit a pending comment and the pending comments that are linked to it. They stay pending."""
+    """Edit a pending comment. Pending comments with the same remark on other blocks get the same text."""
     draft_key, outbox = f"held {entry.id}", app.session.outbox
     assert isinstance(entry.at, ChangeRequestRef)
     text, linked, blocks = entry.facts.text, [entry], _named_blocks(entry.facts.text)

@@ -1,4 +1,4 @@
-"""Commands for threads and for unsent drafts. `u` undoes an action on several selected threads as a whole."""
+"""Commands for threads and for unsent drafts. If a command acts on several selected threads, one `u` undoes all."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ UNSENT: Commands[Sequence[UnsentText]] = Commands(
 
 
 class BulkSelection(NamedTuple):
-    """The selected threads that an action applies to, and why it does not apply to the others."""
+    """The selected threads that an action applies to. `reason` says why the action skips the others."""
 
     action: str
     threads: tuple[Thread, ...]
@@ -100,8 +100,8 @@ class BulkSelection(NamedTuple):
 
 
 def select_actionable(app: Shell, action: str, selected: Sequence[Thread]) -> BulkSelection:
-    """Return the selected threads that `action` applies to. If one of them is open, an action that resolves threads
-    leaves out the resolved threads."""
+    """Return the selected threads that `action` applies to. If some are open, `resolve` and `reply_resolve` leave out the
+    resolved threads."""
     candidates = list(selected)
     if action in ("resolve", "reply_resolve"):
         candidates = [each for each in selected if each.comment.is_open] or candidates
@@ -111,7 +111,7 @@ def select_actionable(app: Shell, action: str, selected: Sequence[Thread]) -> Bu
 
 
 def why_not_any(app: Shell, action: str, selected: Sequence[Thread]) -> str | None:
-    """Return why `action` is possible for none of the selected threads. None if it is possible for some."""
+    """Return why `action` applies to none of the selected threads. None if it applies to some of them."""
     selection = select_actionable(app, action, selected)
     return None if selection.threads else f"{selection.reason} This applies to all selected threads."
 
@@ -262,8 +262,8 @@ def _bulk_command(
     key_display: str | None = None,
     title_now: Callable[[Shell, ThreadTarget], str | None] = lambda app, target: None,
 ) -> Command[ThreadTarget]:
-    """Return a command for all selected threads, or for one thread if none is selected. If it writes, it skips threads
-    for which the user has no permission."""
+    """Return a command for the selected threads, or for one thread if none is selected. If the command writes, it skips
+    threads that the user is not allowed to change."""
 
     def run(app: Shell, target: ThreadTarget) -> None:
         if not target.selected:

@@ -53,9 +53,8 @@ class Placement(NamedTuple):
 
 
 def placement_for(screen: Size, pane: Region, text_width: int) -> Placement:
-    """Return where to place a thread: beside the text of `pane` if a column fits there, else over its lower half.
-    `text_width` is the width of the text in cells. If the pane is not visible, the thread is in the lower half of the
-    screen."""
+    """Return where to place a thread: beside the text of `pane` if there is enough space, else over the lower half of
+    `pane`, or of the screen if the pane is hidden. `text_width` is the width of the text in cells."""
     if not pane.area:
         height = max(screen.height // 2, min(8, screen.height))
         return Placement(Region(0, max(0, screen.height - BELOW_PANES - height), screen.width, height), 0)
@@ -69,8 +68,8 @@ def placement_for(screen: Size, pane: Region, text_width: int) -> Placement:
 
 
 class ThreadDialog(Dialog[None]):
-    """A dialog that shows a thread and never covers its block. `t` and `T` go to the next and the previous thread, and
-    scroll the page to its block."""
+    """A dialog that shows a thread and never covers the block of the thread. `t` and `T` go to the next and the previous
+    thread, and scroll the page to the block of that thread."""
 
     shell = cached_property(shell_of)
     subscriptions = cached_property(subscriptions_of)

@@ -35,14 +35,14 @@ class Thread:
     location: str
 
     @property
-    def place(self) -> tuple[str, str, str]:
-        """The label and the ids of the space or change request. Spaces may have the same title."""
+    def discussion_key(self) -> tuple[str, str, str]:
+        """The label, the space ID and the change request ID. The label is not enough: spaces may have the same title."""
         change_request_id = self.at.change_request_id if isinstance(self.at, ChangeRequestRef) else ""
         return self.location, self.at.space_id, change_request_id
 
     @property
     def key(self) -> tuple[str, ...]:
-        return *self.place, self.comment.id
+        return *self.discussion_key, self.comment.id
 
     @property
     def page(self) -> str:
@@ -53,7 +53,7 @@ class Thread:
 
     @property
     def page_id(self) -> str:
-        """The id of the thread's page. Empty if the thread is not on a page."""
+        """The ID of the thread's page. Empty if the thread is not on a page."""
         return self.comment.target.page.id if self.comment.target.page else ""
 
     @property
@@ -127,22 +127,22 @@ def _is_in(location: str, thread: Thread) -> bool:
     return thread.location == location
 
 
-def place_headings(threads: Iterable[Thread]) -> dict[tuple[str, ...], RowHeading]:
-    """Return the heading of each space or change request, by the `place` of its threads: its label, the number of its
-    threads and the age of the oldest dated thread."""
-    times_by_place: dict[tuple[str, ...], list[datetime | None]] = {}
+def discussion_headings(threads: Iterable[Thread]) -> dict[tuple[str, ...], RowHeading]:
+    """Return the heading of each space or change request, by `Thread.discussion_key`. A heading has the label, the number
+    of threads and the age of the oldest thread."""
+    times_by_key: dict[tuple[str, ...], list[datetime | None]] = {}
     for thread in threads:
-        times_by_place.setdefault(thread.place, []).append(thread.comment.posted_at)
+        times_by_key.setdefault(thread.discussion_key, []).append(thread.comment.posted_at)
 
     def summary(times: list[datetime | None]) -> str:
         age = long_age(min(filter(None, times), default=None))
         return plural(len(times), "thread") + (f" · oldest {age}" if age else "")
 
-    return {place: RowHeading(place[0], summary(times), place) for place, times in times_by_place.items()}
+    return {key: RowHeading(key[0], summary(times), key) for key, times in times_by_key.items()}
 
 
 ORDERS: dict[str, tuple[str, Callable[[Thread], tuple[object, ...]]]] = {
-    "place": ("by space and page", lambda each: (*each.place, each.page, each.page_id)),
+    "place": ("by space and page", lambda each: (*each.discussion_key, each.page, each.page_id)),
     "newest": ("newest first", lambda each: (_NEVER - each.posted_at,)),
     "oldest": ("oldest first", lambda each: (each.posted_at,)),
     "answers": ("most replies first", lambda each: (-each.comment.replies,)),
@@ -156,8 +156,8 @@ _CONTEXT = 20
 
 
 class ThreadSearchText:
-    """The searchable texts of a list of threads. Texts of replies come from the search index, which is read each time
-    the user starts to filter."""
+    """The texts of threads that the filter line searches. The texts of replies are read from the search index when the
+    user starts to filter."""
 
     def __init__(self, view: View) -> None:
         self._view = view
@@ -165,12 +165,12 @@ class ThreadSearchText:
         self._is_current = self._is_loading = False
 
     def text_of(self, thread: Thread) -> str:
-        """Return all searchable text of a thread, with its author and location."""
+        """Return the text of a thread, its author, page and location, the quoted block, and the replies."""
         return " ".join((_own_text(thread), _quoted_text(thread), *self._replies_to(thread)))
 
     def match_outside(self, thread: Thread, words: Sequence[str]) -> str:
-        """Return the location and the text of a match that the row does not show, such as `in a reply: …`. Empty if
-        there is none. `words` are case-folded."""
+        """Return a match of `words` that the row of the thread does not show, such as `in a reply: …`. Empty if there is
+        none. `words` are case-folded."""
         own_text = fold(_own_text(thread))
         missing = [word for word in words if word not in own_text]
         candidates = [("in a reply", each) for each in self._replies_to(thread)] + [
@@ -187,8 +187,8 @@ class ThreadSearchText:
         return ""
 
     def load_replies(self, rows: RowList[Thread]) -> None:
-        """Load the replies from the search index in the background, then filter again. They are loaded once until the
-        filter is cleared. Does nothing if the list is not filtered."""
+        """If the list is filtered, load the replies from the search index in the background, then filter again. The
+        replies are loaded only once until the filter is cleared."""
         if not rows.query_text:
             self._is_current = False
         elif not (self._is_current or self._is_loading):

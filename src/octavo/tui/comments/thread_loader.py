@@ -1,8 +1,5 @@
-"""Loads the threads of an organization, from its spaces and its open change requests, and the pages of outdated
-threads.
-
-Start at `ThreadLoader`. `PageWords` finds out whether the block of an outdated thread was edited or deleted.
-"""
+"""Loads the threads of an organization from its spaces and its open change requests. Also finds out whether the block of
+an outdated thread was edited or deleted."""
 
 from __future__ import annotations
 
@@ -38,7 +35,8 @@ PageKey = tuple[ChangeRequestRef, str]
 
 
 class ThreadSource(NamedTuple):
-    """A space or change request with threads: its label, and the number of open comments that the server reports."""
+    """A space or change request whose threads can be loaded. `name` is its label, `open_count` its number of open comments
+    on the server."""
 
     key: str
     at: Discussion
@@ -47,13 +45,12 @@ class ThreadSource(NamedTuple):
 
 
 def space_sources(items: Iterable[Space]) -> list[ThreadSource]:
-    """Return the spaces as sources, in the same order."""
+    """Return a source for each space, in the same order."""
     return [ThreadSource(f"space {item.id}", item.ref, item.title.upper(), item.comments) for item in items]
 
 
 def change_request_sources(items: Iterable[ChangeRequest], spaces: Iterable[Space]) -> list[ThreadSource]:
-    """Return the change requests as sources, in the same order. Their labels begin with the title of the space, if `spaces`
-    has it."""
+    """Return a source for each change request, in the same order. `spaces` are used for the titles in the labels."""
     titles = {space.id: f"{space.title.upper()} · " for space in spaces}
     return [
         ThreadSource(
@@ -74,17 +71,18 @@ def sources_to_load(sources: Sequence[ThreadSource], requested: Collection[str],
 
 
 class ThreadLoader:
-    """Loads the threads of an organization, source by source."""
+    """Loads the threads of an organization from its spaces and its open change requests, the sources."""
 
     def __init__(self, view: View, show: Callable[[], None], update_status: Callable[[], None]) -> None:
-        """`show` rebuilds the list with the new threads. `update_status` is called instead if a long list has only a few
-        new threads."""
+        """`show` rebuilds the list when new threads have arrived. If a long list has only a few new threads,
+        `update_status` is called instead."""
         self._view, self._show, self._update_status = view, show, update_status
         self.requested: dict[str, ThreadSource] = {}
         """The sources whose threads are loaded or loading, by key. Spaces come before change requests."""
-        self.source_count, self._limit = 0, BATCH
-        """Number of spaces and change requests whose threads can be loaded, and the maximum number to load of each
-        kind."""
+        self.source_count = 0
+        """Number of spaces and change requests whose threads can be loaded."""
+        self._limit = BATCH
+        """Maximum number of spaces, and of change requests per status, whose threads are loaded."""
         self._shown_count = 0
         self._is_scheduled = False
 
@@ -104,11 +102,11 @@ class ThreadLoader:
 
     @property
     def _threads(self) -> list[Snapshot[ListPage[Comment]]]:
-        """The threads of each requested source, as far as they are loaded."""
+        """The responses with the threads of the requested sources."""
         return [self._view.subscriptions.snapshot(key) for key in self.requested]
 
     def follow_sources(self) -> None:
-        """Watch the threads of the sources within the limit, and stop watching deleted sources."""
+        """Load the threads of the first sources, and keep them up to date. Stop this for deleted sources."""
         workspace = self._view.shell.workspace
         if workspace.organization is None:
             return
@@ -151,8 +149,8 @@ class ThreadLoader:
 
     @property
     def _is_worth_showing(self) -> bool:
-        """True if the list must be rebuilt now. A list of thousands of threads waits for many new threads, for a write
-        of the user, or for the end of loading."""
+        """True if the list must be rebuilt now. A list of thousands of threads is rebuilt only for many new threads, for a
+        write of the user, or when all threads are loaded."""
         snapshots = self._threads
         count = sum(len(snapshot.value.items) for snapshot in snapshots if snapshot.value is not None)
         has_many_new = count < LONG_LIST or abs(count - self._shown_count) * 8 >= self._shown_count
@@ -163,7 +161,7 @@ class ThreadLoader:
         )
 
     def take_all(self) -> list[Thread]:
-        """Return all loaded threads. They count as shown from now on."""
+        """Return all loaded threads for a rebuild of the list. No other rebuild is scheduled then."""
         threads, self._is_scheduled = self.loaded(), False
         self._shown_count = len(threads)
         return threads
@@ -179,7 +177,7 @@ class ThreadLoader:
 
     @property
     def snapshots(self) -> list[Snapshot[Any]]:
-        """The responses the list is built from: spaces, change requests and threads."""
+        """The responses that the list needs: the spaces, the change requests and the threads."""
         return [self._view.shell.workspace.spaces, *self._change_requests, *self._threads]
 
     @property
@@ -202,22 +200,22 @@ class ThreadLoader:
         return all(snapshot.value for snapshot in self._threads)
 
 
-class PageWords:
-    """Finds out how the blocks of outdated threads changed, from the current pages."""
+class OutdatedBlocks:
+    """Finds out whether the blocks of outdated threads were edited or deleted. Loads the current pages for this."""
 
     def __init__(self, view: View, threads: Callable[[], Iterable[Thread]], redraw: Callable[[], None]) -> None:
-        """`threads` returns the listed threads. `redraw` is called when a page is loaded and searched."""
+        """`threads` returns the threads of the list. `redraw` is called when the blocks of a page are known."""
         self._view, self._threads, self._redraw = view, threads, redraw
         self._pages: dict[PageKey, TwoVersionAnchors | None] = {}
         """Loaded pages. None while a page is loading, or if it could not be loaded."""
 
     def clear(self) -> None:
-        """Drop all pages, because the user refreshes the view. Drawing a thread loads its page again."""
+        """Drop all pages. `change_of` loads them again."""
         self._pages.clear()
 
     def change_of(self, thread: Thread) -> WordChange:
-        """Return `changed` if the text of the thread's block was edited, or `gone` if the block was deleted. Empty if
-        neither is known. Only outdated threads in change requests are checked."""
+        """Return `changed` if the block of an outdated thread was edited, or `gone` if the block was deleted. Empty if
+        the thread is not in a change request, or until its page is loaded."""
         at, page = thread.at, thread.comment.target.page
         if not isinstance(at, ChangeRequestRef) or page is None or not thread.is_outdated:
             return ""

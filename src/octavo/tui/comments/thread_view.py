@@ -149,7 +149,8 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._messages: list[MessageLayout] = []
         self._cursor = 0
         self.why_not_this_thread: Callable[[], str | None] = lambda: None
-        """Returns why the keys do not act on this thread alone. None if they do. The list beside this pane sets it."""
+        """Returns why the keys do not act on this thread, for example because other threads are selected in the list. None
+        if they do."""
         self._line_styles = Styles()
         self._draft_lines: list[Line] = []
         """The lines of unsent drafts below the last message."""
@@ -178,8 +179,8 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
     ) -> None:
         """Show a thread below `title`. If it is shown already, the selected message stays selected.
 
-        The text of its block is quoted below `title`. With `is_page_visible`, this is done only if `title` ends with a
-        colon. `outdated_note` is shown for an outdated thread if the page is not visible.
+        If the page is not visible, the text of the block is quoted below `title`, and `outdated_note` is shown for an
+        outdated thread. If the page is visible, the text is quoted only if `title` ends with a colon.
         """
         if self.comment is None or self.comment.id != comment.id:
             self._cursor = 0
@@ -194,7 +195,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         if page is not None and isinstance(at, ChangeRequestRef) and find_suggestions(comment.body.text):
             page_op = content.GetPage(at=at, page_id=page.id, format="markdown")
         if page_op != self.subscriptions.operation("page"):
-            self._suggestions.set_page_text("")  # It was the text of another page.
+            self._suggestions.set_page_text("")  # The old text was that of another page.
         self.subscriptions.follow("page", page_op, self._show_page)
         self._lay_out()
 
@@ -216,7 +217,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         pending_before = sum(layout.message.id.startswith("pending-") for layout in self._messages)
         self._lay_out()
         if sum(layout.message.id.startswith("pending-") for layout in self._messages) > pending_before:
-            # Scroll to the message that the user has just sent.
+            # The user has just sent a message: scroll to it.
             self.call_after_refresh(self.scroll_end, animate=False)
 
     def _show_page(self, snapshot: Snapshot[Page]) -> None:
@@ -321,8 +322,8 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         return lines
 
     def _first_new_index(self, messages: Sequence[Comment | Reply]) -> int:
-        """Return the index of the first message after your last message, if the thread is open. If there is none, return
-        the number of messages."""
+        """Return the index of the first message after your last message. Return the number of messages if you wrote none,
+        or if the thread is resolved."""
         me = self.shell.workspace.me.id if self.shell.workspace.me is not None else ""
         own_indexes = [index for index, each in enumerate(messages) if each.posted_by.id == me]
         is_open = self.comment is not None and self.comment.is_open_thread

@@ -117,7 +117,7 @@ class ListView(View, Generic[T]):
     rows: RowList[T]
     sections: SectionTabs
     preview: Preview
-    narrowing: ActiveFilters[Any]
+    active_filters: ActiveFilters[Any]
     """The filters of the list, if it has filters of its own."""
 
     def list_with_preview(
@@ -213,8 +213,8 @@ TAB_COMMANDS: Commands[ListView[Any]] = Commands(
 
 def back_to_list(_: Shell, view: ListView[Any]) -> None:
     """Focus the list. If the list has the focus already, clear its filters."""
-    if view.rows.has_focus and view.narrowing.filters:
-        view.narrowing.replace()
+    if view.rows.has_focus and view.active_filters.filters:
+        view.active_filters.replace()
     view.rows.focus()
 
 

@@ -96,10 +96,10 @@ def _open_thread_count(view: InboxScreen, row: InboxRow) -> int:
 def _choose_filter(_: Shell, view: InboxScreen) -> None:
     rows = view.rows_of_tab(view.sections.current)
     candidates = row_views.all_filters(rows, view.marked_rows.unread, view.space_title)
-    available = available_filters(candidates, rows, view.narrowing.filters)
+    available = available_filters(candidates, rows, view.active_filters.filters)
     choices = [(each, plural(count, "item")) for each, count in available]
     save = partial(_save_filter, view) if _is_filtered(view) else None
-    view.narrowing.open_picker("Filter by…", choices, save)
+    view.active_filters.open_picker("Filter by…", choices, save)
 
 
 def _is_filtered(view: InboxScreen) -> bool:
@@ -107,7 +107,7 @@ def _is_filtered(view: InboxScreen) -> bool:
     tab = view.sections.current
     if tab in ("snoozed", "done") or tab.startswith("own "):
         return False
-    return bool(view.narrowing.filters or view.rows.query_text or tab in REASON_TABS)
+    return bool(view.active_filters.filters or view.rows.query_text or tab in REASON_TABS)
 
 
 def _save_filter(view: InboxScreen) -> None:
@@ -115,7 +115,7 @@ def _save_filter(view: InboxScreen) -> None:
     reasons = REASON_TABS[view.sections.current][1] if view.sections.current in REASON_TABS else ()
     settings = view.shell.settings
     taken_names = [saved_tab.name for saved_tab in settings.inbox_filters]
-    lines, unsupported = tab_settings(view.narrowing.filters, view.rows.query_text.strip(), reasons, taken_names)
+    lines, unsupported = tab_settings(view.active_filters.filters, view.rows.query_text.strip(), reasons, taken_names)
     names = " and ".join(unsupported)
     if not lines:
         view.shell.explain(
@@ -186,13 +186,13 @@ class InboxScreen(ListView[InboxRow]):
     )
 
     row_preview: RowPreview
-    narrowing: ActiveFilters[RowFilter]
+    active_filters: ActiveFilters[RowFilter]
 
     def __init__(self) -> None:
         super().__init__()
         self.marked_rows = MarkedRows()
         """The rows of the inbox, divided into active, snoozed and done rows."""
-        self.narrowing = ActiveFilters(self, self.redraw_list)
+        self.active_filters = ActiveFilters(self, self.redraw_list)
         self.statuses = StatusLoader(self, self._redraw_status)
         self._row_renderer = RowRenderer(partial(_open_thread_count, self))
         self._preview_delay = Delay(self)
@@ -241,7 +241,7 @@ class InboxScreen(ListView[InboxRow]):
         self.rows.focus()
 
     def _change_organization(self, organization: Organization) -> None:
-        self.narrowing.filters = ()
+        self.active_filters.filters = ()
         self.statuses.clear()
         self.subscriptions.depend_on(*self.feed.list_operations)
         self._show_rows()
@@ -277,7 +277,7 @@ class InboxScreen(ListView[InboxRow]):
             return
         tab_rows = self.rows_of_tab(self.sections.current)
         visible_rows = row_views.sort_rows(
-            filter_items(tab_rows, self.narrowing.filters), self.list_order, self.space_title
+            filter_items(tab_rows, self.active_filters.filters), self.list_order, self.space_title
         )
         self._row_renderer.headings = row_views.headings(visible_rows, self.list_order, self.space_title)
         self._row_renderer.order = self.list_order
@@ -312,10 +312,12 @@ class InboxScreen(ListView[InboxRow]):
     def _set_empty_message(self) -> None:
         snapshot, state = self.snapshot, self.rows.state
         tab = self.sections.current
-        is_quiet = not (self.narrowing.filters or snapshot.is_loading or snapshot.unknown.summary or snapshot.failed)
+        is_quiet = not (
+            self.active_filters.filters or snapshot.is_loading or snapshot.unknown.summary or snapshot.failed
+        )
         state.empty, state.hint, state.custom_lines = _EMPTY_MESSAGE, "", None
-        if self.narrowing.filters:
-            state.empty = f"No items match the filter: {' and '.join(self.narrowing.names)}."
+        if self.active_filters.filters:
+            state.empty = f"No items match the filter: {' and '.join(self.active_filters.names)}."
             state.hint = "Press esc to clear the filter."
         elif tab in ("snoozed", "done"):
             state.empty = "No snoozed items." if tab == "snoozed" else "No items are marked as done."
@@ -363,7 +365,7 @@ class InboxScreen(ListView[InboxRow]):
             return
         snapshot = self.snapshot
         tab = next((section.name for section in self.sections.sections if section.key == self.sections.current), "")
-        parts = ["Inbox", tab, *self.narrowing.names, self.rows.counts.summary, self.LIST_ORDERS[self.list_order]]
+        parts = ["Inbox", tab, *self.active_filters.names, self.rows.counts.summary, self.LIST_ORDERS[self.list_order]]
         if self.selected_rows:
             parts.append(f"{len(self.selected_rows)} selected")
         facts = [f"loading… {snapshot.fetched} of {snapshot.due}" if snapshot.is_loading and snapshot.due else ""]
@@ -470,7 +472,9 @@ class InboxScreen(ListView[InboxRow]):
     def is_in_start_state(self) -> bool:
         """True if the screen looks as it does after the start of Octavo."""
         is_changed = any(notices.display for notices in self.query(Notices)) or self.rows.has_filter
-        return self.sections.current == "all" and not (is_changed or self.narrowing.filters or self.preview.has_focus)
+        return self.sections.current == "all" and not (
+            is_changed or self.active_filters.filters or self.preview.has_focus
+        )
 
     def save_position(self) -> None:
         """Save nothing: the inbox always starts at the top."""

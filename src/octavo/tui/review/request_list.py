@@ -203,9 +203,11 @@ _ADDRESS = LINK_COMMANDS.for_target(_single_request, no_target=_why_no_single_re
 
 
 def _choose_filter(_: Shell, view: RequestListScreen) -> None:
-    offered = offered_filters(view.unfiltered_requests, view.filters.filters, view.space_title, view.statuses.status_of)
+    offered = offered_filters(
+        view.unfiltered_requests, view.active_filters.filters, view.space_title, view.statuses.status_of
+    )
     choices = [(each, f"{matches} so far" if unknown else str(matches)) for each, matches, unknown in offered]
-    view.filters.open_picker("Filter change requests", choices)
+    view.active_filters.open_picker("Filter change requests", choices)
 
 
 def _toggle_mine(_: Shell, view: RequestListScreen) -> None:
@@ -221,7 +223,7 @@ LIST_COMMANDS: Commands[RequestListScreen] = Commands(
                 run=_choose_filter),
         Command("order", "S", "Sort", "Sort change requests", shown=False,
                 run=lambda _, view: view.choose_list_order("Sort change requests")),
-        Command("all", "escape", "Clear filters", "Clear the filters", run=lambda _, view: view.filters.replace(), shown=False),
+        Command("all", "escape", "Clear filters", "Clear the filters", run=lambda _, view: view.active_filters.replace(), shown=False),
         Command("delete", "X", "Delete", "Explain why a change request cannot be deleted", shown=False,
                 run=lambda app, _: app.explain(CANNOT_DELETE), why_not=lambda *_: CANNOT_DELETE),
         Command("mine", "at", "Mine", "Switch between your change requests and all change requests", key_display="@", shown=False, id="list.mine",
@@ -256,7 +258,7 @@ class RequestListScreen(ListView[ChangeRequest]):
     def __init__(self) -> None:
         super().__init__()
         self.only_mine = False
-        self.filters: ActiveFilters[RequestFilter] = ActiveFilters(self, self._on_filters_changed)
+        self.active_filters: ActiveFilters[RequestFilter] = ActiveFilters(self, self._on_filters_changed)
         self._checked_count = CHECKED_AT_ONCE
         """Number of change requests that the filters check."""
         self._has_unchecked = False
@@ -339,24 +341,26 @@ class RequestListScreen(ListView[ChangeRequest]):
         snapshot = self._snapshot
         if snapshot.value is not None:
             items = self.unfiltered_requests
-            checked = len(items) if all(each.needs is None for each in self.filters.filters) else self._checked_count
-            undecided = undecided_requests(items[:checked], self.filters.filters, self.statuses.status_of)
+            checked = (
+                len(items) if all(each.needs is None for each in self.active_filters.filters) else self._checked_count
+            )
+            undecided = undecided_requests(items[:checked], self.active_filters.filters, self.statuses.status_of)
             self._has_unchecked = checked < len(items)
             checked_text = f"first {checked if self._has_unchecked else len(snapshot.value.items)}"
             items = sorted(
-                matching_requests(items, self.filters.filters, self.statuses.status_of),
+                matching_requests(items, self.active_filters.filters, self.statuses.status_of),
                 key=lambda each: (self.space_title(each), each.space or ""),
             )
             items.sort(key=lambda each: ORDERS[self.list_order][1](each, self.statuses.status_of(each)))
-            is_filtered = bool(self.filters.filters or self.only_mine)
+            is_filtered = bool(self.active_filters.filters or self.only_mine)
             self.rows.state.empty = "No change requests match the filters." if is_filtered else EMPTY_TEXT
             is_partial = is_filtered and (self._has_unchecked or snapshot.value.next is not None)
             if is_partial:
                 self.rows.state.empty = f"No matches in the {checked_text} change requests."
-            if undecided and can_still_match(undecided, self.filters.filters, self.statuses.status_of):
+            if undecided and can_still_match(undecided, self.active_filters.filters, self.statuses.status_of):
                 self.rows.state.empty = "No matches yet. Still loading…"
             self.rows.state.hint = (
-                "esc clear filters" if self.filters.filters else "@ show all" if is_filtered else HINT
+                "esc clear filters" if self.active_filters.filters else "@ show all" if is_filtered else HINT
             )
             if is_partial:
                 self.rows.state.hint = f"G load more   {self.rows.state.hint}"
@@ -372,7 +376,7 @@ class RequestListScreen(ListView[ChangeRequest]):
     def _draw_location(self) -> None:
         organization = f" · {self.shell.workspace.organization.title}" if self.shell.workspace.organization else ""
         own_note = " · mine" if self.only_mine else ""
-        own_note += "".join(f" · {each}" for each in self.filters.names)
+        own_note += "".join(f" · {each}" for each in self.active_filters.names)
         selection_text = f" · {len(self.selected_rows)} selected" if self.selected_rows else ""
         crumbs = f"Changes{organization} · {STATUS_NAMES[self.sections.current].lower()}{own_note}{selection_text}"
         self.show_location(crumbs, self.rows.counts.summary + self._progress)
@@ -434,12 +438,12 @@ class RequestListScreen(ListView[ChangeRequest]):
             return
         self.rows.redraw(request_id)
         self.query_one(RequestPreview).status_changed(request_id)
-        if self.filters.filters or self.list_order == "threads":
+        if self.active_filters.filters or self.list_order == "threads":
             self._redraw_delay.start_once(SELECTION_DELAY, self.redraw_list)
 
     def _load_facts(self, undecided: Sequence[ChangeRequest]) -> None:
         """Load the facts that the filters need about the `undecided` change requests, and show the progress."""
-        needed = [each.needs for each in self.filters.filters if each.needs is not None]
+        needed = [each.needs for each in self.active_filters.filters if each.needs is not None]
         errors = {each.id: self.statuses.status_of(each).load_errors for each in undecided}
         causes = [each[fact] for each in errors.values() for fact in needed if fact in each]
         pending = [each for each in undecided if not any(fact in errors[each.id] for fact in needed)]
