@@ -111,7 +111,7 @@ def test_commented_pages_have_entries() -> None:
 
     threads = [thread("a", page={"id": "start"}), thread("b", page={"id": "third"}), thread("c")]
     entries = changed_pages(changes_between(BEFORE, AFTER))
-    commented = commented_entries_without_changes(threads, entries, {"start": "Start"})
+    commented = commented_entries_without_changes(threads, entries, {"start": "Start"}, ())
     assert [(entry.key, entry.title) for entry in commented] == [(WHOLE, "General comments"), ("start", "Start")]
 
 

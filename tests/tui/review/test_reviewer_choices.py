@@ -17,7 +17,7 @@ ADA, TOM, ZOE = (
 def test_each_person_has_one_short_explanation() -> None:
     people: list[tuple[User, str | None]] = [(ADA, "read"), (TOM, "admin"), (ZOE, "review")]
     review = Review(id="r", reviewer=TOM, status="approved")
-    choices = reviewer_choices(people, {}, (review,), ChangeRequest(id="c"))
+    choices = reviewer_choices(people, {}, (review,), ChangeRequest(id="c"), ())
     assert {each.title: each.explanation for each in choices} == {
         "Tom": "Admin · a new request outdates this review",
         "Zoe": "Reviewer",

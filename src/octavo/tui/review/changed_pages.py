@@ -32,22 +32,22 @@ from octavo.tui.widgets.tree import TreeNode
 SIGN_STYLES = {"+": "$success", "−": "$error", "→": "$warning", "~": "$primary"}
 
 
-def possible_entry_keys(kind: str, name: str) -> tuple[str, ...]:
-    """Return the keys that the entry of a conflict can have. `kind` and `name` are those of the conflict."""
-    return ("variables",) if kind == "variable" else (name, f"file {name}", f"reusable {name}")
+def possible_entry_keys(conflict_kind: str, item_id: str) -> tuple[str, ...]:
+    """Return the keys that the entry of a conflicting page, file, variable or reusable content can have."""
+    return ("variables",) if conflict_kind == "variable" else (item_id, f"file {item_id}", f"reusable {item_id}")
 
 
 def open_threads_by_entry(threads: Sequence[Comment]) -> dict[str, int]:
     """Return the number of open threads of each entry, by entry key."""
-    whole = sum(thread.is_open_thread for thread in threads if thread.target.page is None)
-    return {**open_thread_counts(threads), WHOLE: whole}
+    on_no_page = sum(thread.is_open_thread for thread in threads if thread.target.page is None)
+    return {**open_thread_counts(threads), WHOLE: on_no_page}
 
 
 def commented_entries_without_changes(
-    threads: Iterable[Comment], entries: Iterable[ChangedPage], titles: Mapping[str, str], unsent: Iterable[str] = ()
+    threads: Iterable[Comment], entries: Iterable[ChangedPage], titles: Mapping[str, str], unsent: Iterable[str]
 ) -> list[ChangedPage]:
-    """Return entries for the unchanged pages with threads or unsent drafts, and one for the comments on the whole
-    change request. `unsent` has the IDs of the pages with unsent drafts."""
+    """Return entries for the unchanged pages that have threads or unsent drafts, and an entry for the comments on the
+    whole change request. `unsent` has the IDs of the pages with unsent drafts."""
     listed = {entry.key for entry in entries}
     commented: dict[str, ChangedPage] = {}
     for page in (*(each.target.page.id if each.target.page else WHOLE for each in threads), *unsent):
@@ -137,8 +137,8 @@ def _ancestor_rows(page: Page, children: Sequence[TreeNode], marks: EntryMarks) 
 def _deleted_by_parent(
     by_key: Mapping[str, ChangedPage], old_pages: Sequence[Page], remaining_ids: Collection[str]
 ) -> dict[str | None, list[tuple[str, Sequence[str]]]]:
-    """Return the deleted pages by the ID of their parent in the tree (None at the top level). Each comes with the IDs
-    of the siblings before it, nearest first."""
+    """Return the IDs of the deleted pages, by the ID of their parent in the tree (None at the top level). Each ID comes
+    with the IDs of the siblings before the page, nearest first."""
     deleted: defaultdict[str | None, list[tuple[str, Sequence[str]]]] = defaultdict(list)
 
     def collect(pages: Sequence[Page], parent: str | None) -> None:
@@ -154,7 +154,7 @@ def _deleted_by_parent(
 
 
 def _position_after(siblings: Sequence[str], placed: Sequence[tuple[str, Sequence[TreeNode]]]) -> int:
-    """Return the position in `placed` after the first of `siblings` that is in it. 0 if none is."""
+    """Return the position in `placed` after the first of `siblings` that `placed` contains. 0 if it contains none."""
     keys = [key for key, _ in placed]
     return next((keys.index(key) + 1 for key in siblings if key in keys), 0)
 
@@ -190,8 +190,7 @@ def _sign(mark: str, sign: str) -> Content:
 
 @lru_cache(500)
 def _right_end(findings: int, risky: int, added: int, removed: int, conflicts: bool, unsent: Content) -> Content:
-    """Return the right end of a row: findings, risky changes, added and removed words, the conflict warning, the mark of unsent
-    drafts."""
+    """Return the right end of a row: the counts, the conflict warning, and the mark of unsent drafts."""
     risk = Content.styled(f"{risky}!", "$warning") if risky else None
     added_count = [Content.styled(f"+{added}", "$success")] if added else []
     removed_count = [Content.styled(f"−{removed}", "$error")] if removed else []
@@ -274,8 +273,8 @@ DiffKey = tuple[str, bool, bool, bool]
 
 
 def _diff_key(page: ChangedPage) -> DiffKey:
-    """Return the cache key of the diff of a page. It contains the kind of change, which a newer list of changes may
-    correct."""
+    """Return the cache key of the diff of a page. A new list of changes may have another kind of change for the page, so
+    the key contains it."""
     return page.key, page.exists_before, page.exists_after, "moved" in page.kinds
 
 
@@ -291,10 +290,12 @@ class DiffCache:
         """Keys of the background tasks, which no view waits for."""
         self._queue: deque[ChangedPage] = deque()
         self._waiting_count = 0
+        """Number of calls of `compare` that are running."""
         self._shown: DiffKey | None = None
         self._is_reduced = False
+        """True while the diffs are hidden by another view. Then no diff is added to the cache."""
         self._measured_keys: dict[str, DiffKey] = {}
-        """Key of the diff that each entry of `sizes` comes from, by page key."""
+        """Keys of the diffs whose numbers are in `sizes` and `kind_counts`, by page key."""
         self.sizes: dict[str, ChangeSize] = {}
         """Numbers of added and removed words of the compared pages, by page key."""
         self.kind_counts: dict[str, Mapping[ChangeKind, int]] = {}
@@ -303,7 +304,7 @@ class DiffCache:
         self.with_markers: set[str] = set()
         """Keys of the compared pages with conflict markers in their text."""
 
-    def set_sides(self, sides: ComparedSides | None) -> None:
+    def set_sides(self, sides: ComparedSides) -> None:
         """Set the compared revisions. The cache is cleared if they change."""
         if sides != self._sides:
             self.stop()
@@ -323,8 +324,8 @@ class DiffCache:
         self._background.clear()
 
     def drop_hidden(self) -> None:
-        """Drop all diffs except the one shown last, and cache no more until a diff is shown again. Several change
-        requests may be open, each with a cache."""
+        """Drop all diffs except the shown diff, and cache no diffs until a diff is shown again. Saves memory if several
+        change requests are open."""
         self._is_reduced = True
         for key in self._cache.keys() - {self._shown}:
             del self._cache[key]
@@ -360,15 +361,14 @@ class DiffCache:
             self._start_next()
 
     def prefetch(self, pages: Iterable[ChangedPage]) -> None:
-        """Compare `pages` in the background, in this order. The pages of an earlier call that still wait are
-        dropped."""
+        """Compare `pages` in the background, in this order. Waiting pages of an earlier call are dropped."""
         if self._sides is None or self._sides.old is None:
             return
         self._queue = deque(page for page in pages if page.is_document and not self._is_measured(page))
         self._start_next()
 
     def compare_again(self, pages: Iterable[ChangedPage]) -> None:
-        """Compare `pages` in the background, also pages that were compared before."""
+        """Compare `pages` in the background, including pages that were compared before."""
         self._measured_keys.clear()
         self.prefetch(pages)
 
@@ -425,7 +425,8 @@ class DiffCache:
         return sum(map(_length, self._cache.values()))
 
     def _sources(self, page: ChangedPage) -> tuple[GetPage | None, GetPage | None]:
-        """Return the operation that loads each side of a page. None for a side on which the page does not exist."""
+        """Return the operations that load the old and the new version of a page. None for a version that does not
+        exist."""
         sides = self._sides
         assert sides is not None, "Pages are compared only after both revisions are known"
         assert sides.old is not None, "Pages are compared only after both revisions are known"

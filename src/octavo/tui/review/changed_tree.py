@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def diff_of(view: View) -> DiffView:
-    """Return the visible diff of a view."""
+    """Return the diff that `view` shows as its main pane."""
     pane = view.main_pane
     assert isinstance(pane, DiffView), "only called in views with a diff"
     return pane
@@ -65,8 +65,8 @@ class ChangedTree:
         self._view, self._comparison, self._threads, self._findings = view, comparison, threads, findings
         self._redraw = redraw
         self.cursor_key: Callable[[], str | None] = lambda: None
-        """Returns the key of the page under the cursor of the diff, or None if commands act on the selected entry of
-        the tree."""
+        """Returns the key of the page under the cursor of the diff. None if commands act on the selected entry of the tree
+        instead."""
         self._most_kind_lines = 0, 1
         """Width of the pane, and the most lines that `_kind_lines` returned at this width."""
         self.changing: dict[str, ChangedPage] = {}
@@ -90,8 +90,7 @@ class ChangedTree:
 
     @property
     def key(self) -> str:
-        """Key of the entry that commands act on: the selected entry, or the page under the cursor of the
-        diff."""
+        """Key of the entry that commands act on: the page under the cursor of the diff, or the selected entry."""
         key = self.cursor_key()
         return key if key is not None else str(self.widget.key)
 
@@ -211,7 +210,7 @@ class ChangedTree:
         return wrap(text, max(20, self.widget.size.width - 2))
 
     def _hidden_text(self) -> str:
-        """Return a line with the number of changes without meaning, which are hidden."""
+        """Return a line with the number of hidden changes, which do not change the meaning."""
         counts = [
             sum(count for kind, count in each.items() if kind in KEEPING_MEANING)
             for each in self._comparison.diffs.kind_counts.values()
@@ -346,8 +345,8 @@ class ViewedMarks:
         """Keys of the pages that changed after you viewed them."""
 
     def load(self, revision: str) -> str | None:
-        """Load the marks for `revision`. Return None if they are valid, else the earlier revision for which they were
-        stored. The caller must then call `keep_unchanged`."""
+        """Load the marks for `revision`. If they were stored for an earlier revision, return that revision. The caller must
+        then call `keep_unchanged`. Otherwise return None."""
         before = self._state.get_fact(self._marks_key)
         before = before if isinstance(before, dict) else {}
         earlier = str(before.get("revision", ""))
@@ -382,7 +381,7 @@ class ViewedMarks:
 
     def _save(self) -> None:
         if self._needs_renewal:
-            return  # The marks that are stored belong to the earlier revision, and would be overwritten.
+            return  # `keep_unchanged` still needs the stored marks of the earlier revision.
         marks = {"revision": self._revision, "keys": sorted(self.keys), "changed": sorted(self.changed)}
         self._state.set_fact(self._marks_key, marks)
 

@@ -38,8 +38,9 @@ class DialogContent:
     blocked: str = ""
     """Reason why the write is blocked. Empty if it is allowed."""
     typed: str = ""
-    """Text that you have to type to confirm. Empty if a key is enough."""
+    """Text that you have to type to confirm. Empty if you only have to press a key."""
     word_reason: str = ""
+    """Sentences that say why you have to type this text."""
     show_diff: Callable[[], None] | None = field(default=None, compare=False)
     """Opens the incoming changes in place of the dialog."""
     archive: Callable[[], None] | None = field(default=None, compare=False)
@@ -58,16 +59,17 @@ class CheckedWrite(Generic[ChecksT]):
     blocked_while_loading: str
     """Reason why the write is blocked while the checks load."""
     blocked_on_error: str
-    """Reason why the write is blocked if the checks could not be loaded."""
+    """Reason why the write is blocked, and the next step, if the checks could not be loaded."""
     load: Callable[[], Awaitable[ChecksT]]
     """Loads the checks. Raises ApiError."""
     content: Callable[[ChecksT], DialogContent]
     send: Callable[[ChecksT], Coroutine[Any, Any, str | None]]
-    """Sends the write. If something changed since the checks, sends nothing and returns the changes in sentences."""
+    """Sends the write. If the server's data has changed since the checks, sends nothing and returns the changes in
+    sentences."""
     next_step: str
-    """Sentence that tells you what to do if something changed since the checks."""
+    """Sentence that tells you what to do if the data has changed since the checks."""
     describe_changes: Callable[[ChecksT, ChecksT], Awaitable[str]] | None = None
-    """Returns the changes between two checks, in sentences. Empty if they are unknown."""
+    """Returns the changes between two results of the checks, in sentences. Empty if they are unknown."""
     goes_live: bool = False
     """True if readers see the result immediately. The dialog then shows the age of the checks and ignores an early
     `y`."""
@@ -158,7 +160,7 @@ class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
         if before is None or after is None or self.content is None or self.content.blocked:
             return
         if content == self.content:
-            # Pass the checks that you saw, because `send` compares the server's state with them.
+            # Pass the checks that the user saw, because `send` compares the server's state with them.
             self._confirm_with(before)
             return
         self.query_one("#typed", LineInput).clear()  # The text was typed for the earlier checks.

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 MAX_CHANGES = 50
 """Maximum number of content changes in one request."""
 _STORED_KINDS: dict[str, ChoiceKind] = {**{kind: kind for kind in get_args(ChoiceKind)}, "this": "request"}
-"""Kinds of choices by the name under which they are stored. Earlier versions stored `request` as `this`."""
+"""Kinds of choices by their names in the state database. Earlier versions stored `request` as `this`."""
 
 
 class Choices:
@@ -48,7 +48,7 @@ class Choices:
         self._read()
 
     def _read(self) -> None:
-        """Read the stored choices, because another view of the same conflicts may have changed them."""
+        """Read the stored choices. Another view of the same conflicts may have changed them."""
         stored = self._app.session.state.get_fact(self._fact)
         kinds = stored.get("choices") if isinstance(stored, dict) else None
         saved_conflicts = stored.get("done") if isinstance(stored, dict) else None
@@ -58,8 +58,7 @@ class Choices:
             else {}
         )
         self.saved_conflicts: set[str] = set(map(str, saved_conflicts)) if isinstance(saved_conflicts, list) else set()
-        """Names of the tree conflicts whose choices were saved. Unlike other conflicts, they leave no trace in a
-        text."""
+        """Names of the tree conflicts whose choices were saved. No text on the server shows that they are resolved."""
 
     @property
     def by_name(self) -> dict[str, MergeChoice]:
@@ -82,8 +81,8 @@ class Choices:
         self._save()
 
     def clear_saved(self, open_conflicts: OpenConflicts, choices: dict[str, MergeChoice]) -> None:
-        """Remove the saved `choices`: those for resolved pages, with the drafts of your own texts, and those for tree
-        conflicts. Add the names of these tree conflicts to `saved_conflicts`."""
+        """Remove the choices that were saved, and the drafts of the texts that you wrote for them. Add the names of the
+        resolved tree conflicts to `saved_conflicts`."""
         self._read()
         saved = {name for page in open_conflicts.resolved_pages(choices) for name, _ in page.conflicts}
         tree_conflicts = {each.name for each in open_conflicts.tree_conflicts if each.name in choices}
@@ -129,11 +128,11 @@ def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict)
 
 
 def _keep_failed_edit(result: NotEdited, save_text: Callable[[str], str]) -> str:
-    """Store the text of the file that an editor left when it failed. Return a sentence with the key that opens the text
-    again. Empty if the text could not be read or stored."""
+    """After the editor failed, store the text of its file. Return a sentence with the key that opens the text again. Empty
+    if the text could not be read or stored."""
     content = read_back(result.kept) if result.kept is not None else result
     if isinstance(content, NotEdited) or save_text(content.text):
-        return ""  # Nothing was stored, so the file is kept, if there is one.
+        return ""  # Nothing was stored, so the file is not deleted.
     if result.kept is not None:
         delete_file(result.kept)
     return " Press e to continue."
@@ -147,7 +146,7 @@ async def save_choices(
     choices: Choices,
     on_written: Callable[[tuple[str, ...]], None],
 ) -> None:
-    """Save the choices on top of the loaded revision and check the saved pages. `on_written` gets the IDs of the edited
+    """Save the choices in the change request, then check the saved pages. Call `on_written` with the IDs of the edited
     pages."""
     chosen = choices.by_name
     changes = open_conflicts.edits(chosen, f"#{change_request.number}")
@@ -191,7 +190,7 @@ class _SavedEdits(NamedTuple):
     revision: str | None = None
     """Revision after the last edit. None if `error` is set, or if the server did not send the revision."""
     overwrote: bool = False
-    """True if the edits replaced a revision that another user created in the meantime."""
+    """True if another user edited the change request meanwhile, and these edits replaced that revision."""
 
 
 async def _send_edits(
@@ -224,8 +223,8 @@ def _save_resolved_pages(
     chosen: dict[str, MergeChoice],
     head: str | None = None,
 ) -> None:
-    """Store the IDs of the resolved pages that had no conflict markers. Their texts do not show that they are
-    resolved."""
+    """Store the IDs of the resolved pages that had no conflict markers, because their texts do not show that their
+    conflicts are resolved."""
     pages = {page.page for page in open_conflicts.resolved_pages(chosen) if page.is_unmarked}
     fact = f"update {change_request.id}"
     update_fact = app.session.state.get_fact(fact)
@@ -276,9 +275,9 @@ class ConflictSource:
         merged_request: ChangeRequest | None = None,
         on_written: Callable[[ChangeRequest, tuple[str, ...]], None] = lambda change_request, pages: None,
     ) -> None:
-        """`merged_request` is the merged change request whose conflicts are resolved in `change_request`. If it is
-        None, `load` searches for it in the stored facts. `on_written` is called if the view closes after saving. It
-        gets the edited change request and the IDs of its pages."""
+        """`merged_request` is the merged change request whose conflicts are resolved in `change_request`. If it is None,
+        `load` looks for it in the state database. If the view closes after saving, `on_written` is called with the
+        edited change request and the IDs of its edited pages."""
         self.app, self.change_request, self.space = app, change_request, space
         self.at: ChangeRequestRef = change_request.ref(space)
         self._merged_request, self._on_written = merged_request, on_written
@@ -290,7 +289,7 @@ class ConflictSource:
 
     @property
     def side_names(self) -> tuple[str, str]:
-        """The names of main and of the change request inside a sentence."""
+        """The names of the two sides for sentences, such as `main` and `this change request`."""
         return "main", "this change request" if self._merged_request is None else f"#{self._merged_request.number}"
 
     @property
@@ -342,8 +341,8 @@ class ConflictSource:
         )
 
     async def send(self, conflicts: OpenConflicts, choices: Choices, close: Callable[[tuple[str, ...]], bool]) -> None:
-        """Save the choices. Then call `close` with the IDs of the edited pages. `close` must close the view if no
-        conflicts are left, and return whether it did."""
+        """Save the choices, then call `close` with the IDs of the edited pages. If no conflicts are left, `close` closes
+        the view and returns True."""
 
         def written(pages: tuple[str, ...]) -> None:
             if close(pages):

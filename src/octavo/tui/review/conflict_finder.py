@@ -56,25 +56,25 @@ class MergeRevisions:
 
 @dataclass(frozen=True)
 class ConflictedPage:
-    """Page with conflicts in its text, or with paragraphs that were merged word by word."""
+    """Page whose text has conflicts, or paragraphs that were merged word by word."""
 
     page: str
     title: str
     merged: MergedPage = field(repr=False)
-    """Unescaped text with the conflicts. Views escape the text before they show it."""
+    """Text with the conflicts, as the server returns it. Views sanitize the text before they show it."""
     source: str = field(default="", repr=False)
     """Current text of the page."""
     fields: FieldSides = field(default_factory=dict)
     """Values of the conflicting fields, such as the title, in main and in the change request. The choice for the first
     conflict applies to all these fields."""
     is_unmarked: bool = False
-    """True if the text has no conflict markers: the conflicts were found by merging the versions again."""
+    """True if the text has no conflict markers. Its conflicts were found by merging the versions again."""
     main: str | None = field(default=None, repr=False)
     """Text of the page in main. None if it is unknown."""
     move_target_titles: Mapping[str, str] = field(default_factory=dict)
-    """Titles of the pages that main moved text to, by ID."""
+    """Titles of the pages to which main moved text, by ID."""
     sets_title: bool = False
-    """True if both sides use the heading as the title of the page, so the chosen heading becomes the title."""
+    """True if the title of the page equals its first heading on both sides. Then the chosen heading becomes the title."""
 
     @cached_property
     def conflicts(self) -> list[tuple[str, Conflict]]:
@@ -86,7 +86,7 @@ class ConflictedPage:
         return f"{self.page} {name}"
 
     def unresolved(self, choices: Collection[str]) -> list[str]:
-        """Return the names of the conflicts without a choice and without a suggestion."""
+        """Return the names of the conflicts that have neither a choice nor a suggested merge."""
         return [name for name, each in self.conflicts if name not in choices and not each.is_merged_by_default]
 
     def title_after(self, text: str) -> str | None:
@@ -95,8 +95,8 @@ class ConflictedPage:
         return heading[:MAX_TITLE_LENGTH] if heading else None
 
     def outcome(self, choices: Mapping[str, MergeChoice], label: str) -> tuple[str, tuple[AttributeChange, ...]]:
-        """Return the text after the choices, and the changed fields compared with main. `label` names the change
-        request in conflict markers."""
+        """Return the text after the choices, and the fields that differ from main. `label` names the change request in
+        conflict markers."""
         first = self.conflicts[0][0]
         text = self.text({first: MergeChoice("main"), **choices} if self.fields else choices, label)
         settings = settings_of(self.fields, is_main=first not in choices or choices[first].kind != "request")
@@ -181,46 +181,46 @@ class OpenConflicts:
 
 
 async def merge_revisions(
-    live: Live, at: ChangeRequestRef, change_request: ChangeRequest, fact: Any
+    live: Live, at: ChangeRequestRef, change_request: ChangeRequest, update_fact: Any
 ) -> MergeRevisions | None:
-    """Return the revisions of the merge or of the last update. `fact` has the revisions that Octavo stored before an
-    update. None if the revisions are unknown. Raises ApiError."""
-    stored = stored_revisions(fact)
+    """Return the revisions of the merge, or of the last update from main. None if they are unknown. `update_fact` is what
+    Octavo stored before an update. Raises ApiError."""
+    stored = stored_revisions(update_fact)
     if change_request.status == "merged":
-        revision = await _revision(live, at, change_request.revision_merged)
+        revision = await _load_revision(live, at, change_request.revision_merged)
         if revision is not None and len(revision.parents) > 1:
             return MergeRevisions(change_request.base, revision.parents[0], revision.parents[1])
         return None
-    update = await _last_update_or_first(live, at, change_request.revision, change_request.revision_initial)
+    update = await _find_last_update(live, at, change_request.revision, change_request.revision_initial)
     if update is None or update.type != "update" or len(update.parents) < 2:
         # Without a known update and its parents, only the stored revisions can be used.
         return stored if stored is not None and stored.main == change_request.base else None
     mine, main = update.parents[:2]
     if stored is not None and stored.mine == mine:
         return replace(stored, main=main)
-    before = await _last_update_or_first(live, at, mine, change_request.revision_initial)
+    before = await _find_last_update(live, at, mine, change_request.revision_initial)
     if before is None:
         return MergeRevisions(None, main, mine)
     base = before.parents[1] if before.type == "update" and len(before.parents) > 1 else before.id
     return MergeRevisions(base, main, mine)
 
 
-def stored_revisions(fact: Any) -> MergeRevisions | None:
-    """Return the revisions that Octavo stored before an update. None if there are none."""
-    if not isinstance(fact, dict) or not all(isinstance(fact.get(each), str) for each in ("main", "mine")):
+def stored_revisions(update_fact: Any) -> MergeRevisions | None:
+    """Return the revisions that Octavo stored before an update. None if it stored none."""
+    if not isinstance(update_fact, dict) or not all(
+        isinstance(update_fact.get(each), str) for each in ("main", "mine")
+    ):
         return None
-    base = fact.get("base")
-    return MergeRevisions(base if isinstance(base, str) else None, fact["main"], fact["mine"])
+    base = update_fact.get("base")
+    return MergeRevisions(base if isinstance(base, str) else None, update_fact["main"], update_fact["mine"])
 
 
-async def _last_update_or_first(
-    live: Live, at: ChangeRequestRef, start: str | None, first: str | None
-) -> Revision | None:
-    """Search back from the revision `start`. Return the first revision that is an update from main, is `first`, or has no
-    parents. None if a revision cannot be read, or after `MAX_ANCESTORS` revisions."""
+async def _find_last_update(live: Live, at: ChangeRequestRef, start: str | None, first: str | None) -> Revision | None:
+    """Return the last update from main at or before the revision `start`. If there is none, return the revision `first`, or
+    a revision without parents. None if a revision cannot be read, or after `MAX_ANCESTORS` revisions."""
     name = start
     for _ in range(MAX_ANCESTORS):
-        if (revision := await _revision(live, at, name)) is None:
+        if (revision := await _load_revision(live, at, name)) is None:
             return None
         if revision.id == first or revision.type == "update" or not revision.parents:
             return revision
@@ -228,7 +228,7 @@ async def _last_update_or_first(
     return None
 
 
-async def _revision(live: Live, at: ChangeRequestRef | SpaceRef, name: str | None) -> Revision | None:
+async def _load_revision(live: Live, at: ChangeRequestRef | SpaceRef, name: str | None) -> Revision | None:
     if name is None:
         return None
     try:
@@ -248,19 +248,17 @@ async def find_conflicts(
     server_revisions: MergeRevisions | None = None,
     resolved_pages: Collection[str] = (),
 ) -> OpenConflicts:
-    """Return the conflicts on the `changed` pages of the content at `at`, and the conflicts outside their texts. Raises
-    ApiError.
+    """Return the conflicts in the texts of the `changed` pages, and the conflicts outside texts. Raises ApiError.
 
-    `revisions` are the revisions of the merge, if they are known. `server_revisions` are the revisions for which the
-    server reported conflicts, or None if it reported none. They replace `revisions` that are None or have no base.
-
-    Pages without conflict markers are merged again if the base is known, except the pages in `resolved_pages`.
+    `revisions` are the revisions of the merge. None if they are unknown. `server_revisions` are the revisions for which the
+    server reported conflicts, and are used if the base of `revisions` is unknown. Pages without conflict markers are
+    merged again to find their conflicts, except the pages in `resolved_pages`.
     """
     tree = await live.fetch(content.ListPages(at=at))
     changed_ids = {change.page.id for change in changed.changes if change.page}
     pages = [page for page in tree.walk() if page.id in changed_ids and page.type == "document"]
     source = revisions if revisions is not None and revisions.base is not None else server_revisions
-    triple = await _revisions(live, at, source) if source is not None else None
+    triple = await _load_revisions(live, at, source) if source is not None else None
     tree_conflicts: list[TreeConflict] = []
     fields: dict[str, FieldSides] = {}
     merged_ids: Collection[str] = [page.id for page in pages] if server_revisions is not None else ()
@@ -270,7 +268,7 @@ async def find_conflicts(
         merged_ids = [page_id for page_id in candidates if all(side.find(page_id) for side in triple)]
     reader = _PageReader(live, at, source, triple)
     read_pages = await gather_bounded(
-        lambda page: reader.page(
+        lambda page: reader.find_on_page(
             page,
             fields.get(page.id, {}),
             is_merged=page.id in merged_ids and page.id not in resolved_pages,
@@ -283,24 +281,26 @@ async def find_conflicts(
     with_fields = {page.page for page in pages_with_conflicts if page.fields or page.sets_title}
     tree_conflicts = [each for each in tree_conflicts if each.kind != "field" or each.id not in with_fields]
     tree_conflicts = await gather_bounded(
-        lambda conflict: reader.with_texts(conflict, tree.find(conflict.id)), tree_conflicts, MAX_PARALLEL
+        lambda conflict: reader.add_texts(conflict, tree.find(conflict.id)), tree_conflicts, MAX_PARALLEL
     )
     unchecked_count = len(pages) - len(pages[:MAX_PAGES]) + changed.more
     return OpenConflicts(revision, tuple(pages_with_conflicts), tuple(tree_conflicts), unchecked_count)
 
 
-async def _revisions(
+async def _load_revisions(
     live: Live, at: ChangeRequestRef | SpaceRef, ids: MergeRevisions
 ) -> tuple[Revision, Revision, Revision] | None:
     """Return the revisions of the base, of main and of the change request, in this order. None if a revision cannot be
     read."""
-    base, main, mine = await asyncio.gather(*(_revision(live, at, name) for name in (ids.base, ids.main, ids.mine)))
+    base, main, mine = await asyncio.gather(
+        *(_load_revision(live, at, name) for name in (ids.base, ids.main, ids.mine))
+    )
     return None if base is None or main is None or mine is None else (base, main, mine)
 
 
 @dataclass(frozen=True)
 class _PageReader:
-    """Finds the conflicts on pages of a change request or of main, by comparing the versions that were merged."""
+    """Finds the conflicts on the pages at `at` by comparing the versions that were merged."""
 
     live: Live
     at: ChangeRequestRef | SpaceRef
@@ -308,22 +308,22 @@ class _PageReader:
     triple: tuple[Revision, Revision, Revision] | None
     """The loaded `revisions`: base, main and the change request. None if a revision cannot be read."""
 
-    async def page(
+    async def find_on_page(
         self, page: Page, fields: FieldSides, *, is_merged: bool, is_reported: bool
     ) -> ConflictedPage | None:
-        """Return the page with its conflicts. None if it has none. A page without conflict markers is checked only if
-        `is_merged`. `is_reported` is True if the server reported conflicts."""
-        source = await self._text(self.at, page.id)
+        """Return a page with its conflicts. None if it has none. With `is_merged`, a page without conflict markers is
+        merged again. `is_reported` is True if the server reported conflicts."""
+        source = await self._load_text(self.at, page.id)
         markers = find_markers(source)
         if not markers and not is_merged:
             return None
         if self.revisions is None or self.revisions.base is None:
             return await self._marked_page(page, source) if markers else None
         refs = [self.at.revision_ref(each) for each in (self.revisions.base, self.revisions.main, self.revisions.mine)]
-        base, main, mine = await asyncio.gather(*(self._text(ref, page.id) for ref in refs))
+        base, main, mine = await asyncio.gather(*(self._load_text(ref, page.id) for ref in refs))
         merged = await asyncio.to_thread(merge, base, main, mine)
         if deleted := [each for _, each in merged.named_conflicts if each.base and each.main is None]:
-            await asyncio.to_thread(_find_moved, deleted, await self._texts_changed_on_main(page.id))
+            await asyncio.to_thread(_find_moved, deleted, await self._load_texts_changed_on_main(page.id))
         targets = {each.base_text_page for _, each in merged.named_conflicts if each.base_text_page}
         titles = {each: self._title_in_main(each) for each in targets}
         if not markers:
@@ -355,26 +355,26 @@ class _PageReader:
         """Return the conflicts between the markers of a page whose base is unknown."""
         main = None
         if self.revisions is not None:
-            main = await self._text(self.at.revision_ref(self.revisions.main), page.id)
+            main = await self._load_text(self.at.revision_ref(self.revisions.main), page.id)
         elif isinstance(self.at, ChangeRequestRef):
-            main = await self._text(self.at.space, page.id)
+            main = await self._load_text(self.at.space, page.id)
         marked = await asyncio.to_thread(read_marked_page, source)
         return ConflictedPage(page.id, page.title, marked, source, main=main)
 
-    async def with_texts(self, conflict: TreeConflict, page: Page | None) -> TreeConflict:
-        """Return a tree conflict with the revision of main, and with both texts of its page if there is a choice."""
+    async def add_texts(self, conflict: TreeConflict, page: Page | None) -> TreeConflict:
+        """Return a tree conflict with the revision of main. If it can be resolved here, add both texts of its page."""
         if self.revisions is None or page is None or page.type != "document" or not conflict.can_choose:
             return replace(conflict, main_revision=self.revisions.main if self.revisions is not None else "")
         main, mine = await asyncio.gather(
-            self._text(self.at.revision_ref(self.revisions.main), page.id), self._text(self.at, page.id)
+            self._load_text(self.at.revision_ref(self.revisions.main), page.id), self._load_text(self.at, page.id)
         )
         return replace(conflict, main_revision=self.revisions.main, main=main, text=mine)
 
-    async def _text(self, at: ContentRef, page_id: str) -> str:
+    async def _load_text(self, at: ContentRef, page_id: str) -> str:
         raw = await page_source(self.live, at, page_id)
         return raw.text if raw is not None else ""
 
-    async def _texts_changed_on_main(self, except_page: str) -> dict[str, str]:
+    async def _load_texts_changed_on_main(self, except_page: str) -> dict[str, str]:
         """Return the texts of other pages that main added or changed, by ID. Text may have been moved to these
         pages."""
         if self.triple is None:
@@ -384,7 +384,7 @@ class _PageReader:
         pages = [page for page in main.walk() if page.type == "document" and page.id != except_page]
         changed = [page.id for page in pages if page.id not in before or before[page.id] != page.document_id]
         ref = self.at.revision_ref(main.id)
-        texts = await gather_bounded(lambda page: self._text(ref, page), changed[:MAX_TARGET_PAGES], MAX_PARALLEL)
+        texts = await gather_bounded(lambda page: self._load_text(ref, page), changed[:MAX_TARGET_PAGES], MAX_PARALLEL)
         return dict(zip(changed, texts, strict=False))
 
     def _title_in_main(self, page_id: str) -> str:
@@ -402,8 +402,8 @@ class _PageReader:
 
 
 def _find_moved(deleted: Iterable[Conflict], pages: Mapping[str, str]) -> None:
-    """For each conflict about text that main deleted, set `base_text_page` to the page of main that has this text now.
-    Not set if there is no such page."""
+    """For each conflict about text that main deleted, find the page of main that has this text now, and set
+    `base_text_page`."""
     keys_by_page = {page: {block.key for block in read_page(text).walk()} for page, text in pages.items()}
     for conflict in deleted:
         blocks = [
@@ -416,8 +416,8 @@ def _find_moved(deleted: Iterable[Conflict], pages: Mapping[str, str]) -> None:
 
 
 def _field_lines(text: str, markers: ConflictMarkers) -> tuple[str, str] | None:
-    """Return the lines of fields, such as `title: Home`, of both sides of the markers at the top of a text. None if the
-    markers are elsewhere or contain other text."""
+    """Return the lines of both sides between the markers at the top of a text, if these are fields such as `title: Home`.
+    None if the markers are elsewhere or contain other text."""
     lines = text.split("\n")
     sides = lines[markers.first + 1 : markers.middle], lines[markers.middle + 1 : markers.last]
     filled = [line for side in sides for line in side if line.strip()]
@@ -433,8 +433,8 @@ def _read_conflicts(source: str, merged: MergedPage, label: str) -> MergedPage:
 
 
 def _is_merge_result(source: str, merged: MergedPage, sides: tuple[str, str], *, is_reported: bool) -> bool:
-    """Return True if a text without conflict markers was not edited since the merge. If `is_reported`, it may also be
-    the text of one side."""
+    """Return True if `source`, a text without conflict markers, was not edited after the merge. If the server reported
+    conflicts, the text may have been merged by taking one side."""
     if not merged.conflicts:
         return source == merged.text()
     outcomes = [*sides, merged.text_with_choice("main"), merged.text_with_choice("request")]

@@ -45,12 +45,12 @@ _FACT = "continuous diff"
 
 
 ThreadRows = Callable[[ChangedPage, TwoVersionAnchors], Mapping[str, Sequence[ThreadSummary]]]
-"""Function that returns the rows between the lines of a page, by block key: threads, drafts and findings."""
+"""Function that returns the threads, drafts and findings that are shown below the blocks of a page, by block key."""
 
 
 class SinglePage:
-    """Shows the diff of the selected entry in `#diff`. An entry without a diff is described in `#words`, which is visible
-    while the view has the class `-words`."""
+    """Shows the diff of the selected entry in the pane `#diff`. An entry without a diff is described in `#words` instead,
+    which is visible while the view has the class `-words`."""
 
     def __init__(
         self,
@@ -66,8 +66,8 @@ class SinglePage:
         self._shown: tuple[ChangedPage, ComparedSides] | None = None
         """Shown entry and compared revisions."""
         self._failed: tuple[ChangedPage, ComparedSides, datetime | None] | None = None
-        """Entry and compared revisions that could not be loaded, and when the list of changes was fetched. The entry is
-        loaded again on request, or when a newer list arrives."""
+        """Entry and compared revisions that could not be loaded, and the time when the list of changes was fetched. They
+        are not loaded again until `retry` is called or a newer list arrives."""
         self._anchors: TwoVersionAnchors | None = None
         """Anchors of the threads in both versions of the shown entry. None while they are loading."""
 
@@ -176,7 +176,7 @@ def with_settings(entry: ChangedPage, compared: PageComparison) -> PageCompariso
 
 
 class RequestScroll:
-    """Shows the changed pages of a change request in a `DiffView`. Only pages near the cursor are loaded."""
+    """Shows all changed pages one below the other in the pane `#scroll`. Only pages near the cursor are loaded."""
 
     def __init__(
         self,
@@ -200,20 +200,20 @@ class RequestScroll:
         self._sides: ComparedSides | None = None
         self._loading: set[str] = set()
         self._searched: set[str] = set()
-        """Keys of the pages that have been loaded since the search began. The search does not load them again, even if
-        they were dropped meanwhile."""
+        """Keys of the pages that were loaded since the user started to search. The search loads each page only once, even
+        if it is dropped meanwhile."""
         self._failed: set[str] = set()
         self._fetched_at: datetime | None = None
         """When the list of changes was fetched, as of the last call of `show`."""
         self._is_visible = False
         """True once the diff has a size."""
         self._seen = ("", "")
-        """Selected entry of the tree and page under the cursor at the last call of `sync_with_tree`. A difference
-        shows which of the two moved."""
+        """Selected entry of the tree, and page under the cursor of the diff, at the last call of `sync_with_tree`. The next
+        call compares them to find out which one changed."""
         self._pending = ""
-        """Key of the page to go to when its lines exist."""
+        """Key of the page to go to as soon as its lines exist. Empty if there is none."""
         self._to_restore = ""
-        """Key of the page to open at its last reading position when it is loaded."""
+        """Key of the page to open at its last reading position as soon as it is loaded. Empty if there is none."""
 
     @property
     def pane(self) -> DiffView:
@@ -221,7 +221,7 @@ class RequestScroll:
 
     @property
     def navigation(self) -> MultiPageNavigation:
-        """Sections of the pane, and jumps between them."""
+        """Navigation between the pages of the pane."""
         navigation = self.pane.navigation
         assert isinstance(navigation, MultiPageNavigation), "the pane shows several pages"
         return navigation
@@ -229,7 +229,7 @@ class RequestScroll:
     # Switching
 
     def restore_choice(self) -> None:
-        """Show all pages if you last chose to."""
+        """Show all pages if you chose this layout last."""
         if self._view.shell.session.state.get_fact(_FACT) is True:
             self._set_on(is_on=True)
 
@@ -242,7 +242,7 @@ class RequestScroll:
         navigation = self.navigation
         if is_on:
             self._pending = self._to_restore = self._pages.key
-            # Drop the pages that wait, because this view loads only the pages near the cursor.
+            # Stop background comparisons, because this layout loads only the pages near the cursor.
             self._comparison.diffs.prefetch(())
             self._pages.cursor_key = self.sync_with_tree
             self._seen = (str(self._pages.widget.key), "")
@@ -268,8 +268,8 @@ class RequestScroll:
     # The page that commands act on
 
     def sync_with_tree(self) -> str | None:
-        """Let the tree and the cursor of the diff select the same page: if one moves, the other follows. Return the key of
-        the page. None if the tree is empty, or if one page is shown."""
+        """If the selection of the tree or the cursor of the diff moved to another page, move the other one there, too. Return
+        the key of the page. None if the tree is empty, or if this layout is off."""
         tree, navigation = self._pages.widget, self.navigation
         if not self.is_on or not tree.keys:
             return None
@@ -445,7 +445,7 @@ class RequestScroll:
 
     def _to_search(self) -> list[PageSection]:
         """Return the pages that the search still has to load, beginning with the page under the cursor. Collapsed and
-        failed pages are left out. Empty without a search, or if the loaded pages reach `MAX_TEXT`."""
+        failed pages are left out. Empty if the user does not search, or if the loaded pages reach `MAX_TEXT`."""
         order = list(self._sections.values())
         if not self.pane.find_bar.needle:
             self._searched.clear()

@@ -71,7 +71,7 @@ class Checks:
     is_on_main: bool = False
     """True if main already has all changes."""
     must_be_current: bool = False
-    """True if a merge rule requires that the change request is up to date with main."""
+    """True if a merge rule blocks change requests that are not up to date with main."""
     unlisted_count: int = 0
     """Number of changes that are missing in `changes`."""
     names_with_markers: tuple[str, ...] = ()
@@ -127,7 +127,7 @@ async def run_checks(live: Live, at: ChangeRequestRef, linters: Sequence[Linter]
         live.fetch(reviews_of(at)),
         live.fetch(open_threads_of(at)),
     )
-    # The change request is loaded first: changes of an older revision would hide a conflict.
+    # Loaded after the change request, because the changes of an older revision could hide a conflict.
     changed = await live.fetch(content.ListChanges(at=at, limit=1000))
     current_reviews = tuple(review for review in reviews.items if not review.outdated)
     prediction, rules, effects = await asyncio.gather(
@@ -136,16 +136,16 @@ async def run_checks(live: Live, at: ChangeRequestRef, linters: Sequence[Linter]
         _load_effects(live, at, change_request, space, changed, linters),
     )
     facts = [
-        _state(change_request),
+        _status_fact(change_request),
         *rules[0],
         outdated_fact(change_request),
         conflict_fact(change_request, prediction),
         *merged_text_facts(prediction),
         *same_name_facts(change_request, prediction.duplicates or effects.duplicates),
-        *_approvals(change_request, current_reviews),
-        _threads(threads),
+        *_approval_facts(change_request, current_reviews),
+        _threads_fact(threads),
         *effects.facts,
-        _permission(space),
+        _permission_fact(space),
     ]
     if changed.more:
         facts.append(Fact("care", "changes", f"{short_texts.plural(changed.more, 'change')} not listed by the server"))
@@ -169,7 +169,7 @@ async def run_checks(live: Live, at: ChangeRequestRef, linters: Sequence[Linter]
 async def _load_rules(
     live: Live, space: Space, change_request: ChangeRequest, reviews: tuple[Review, ...]
 ) -> tuple[list[Fact], bool]:
-    """Return the rows of the merge rules, and True if a rule requires an update from main."""
+    """Return the rows of the merge rules. Also return True if a rule requires an update from main."""
     organization: Organization | None = None
     if inherits(space) and space.organization is not None:
         try:
@@ -284,7 +284,9 @@ class ConflictPrediction:
     @property
     def names_with_markers(self) -> tuple[str, ...]:
         """The names of pages and files that would have conflict markers after the merge."""
-        return tuple({each.id: each.name for each in self.conflicts if each.kind not in _MAIN_RULES}.values())
+        return tuple(
+            {each.id: each.name for each in self.conflicts if each.kind not in _RULES_WITHOUT_MARKERS}.values()
+        )
 
 
 def count_unlisted(changed: content.Changes) -> int:
@@ -370,7 +372,7 @@ async def load_revision(live: Live, at: ContentRef) -> content.Revision:
     return revision
 
 
-def _state(change_request: ChangeRequest) -> Fact:
+def _status_fact(change_request: ChangeRequest) -> Fact:
     if change_request.status in UNDECIDED:
         return Fact("ok", "status", change_request.status)
     if change_request.status == "merged":
@@ -385,21 +387,26 @@ def outdated_fact(change_request: ChangeRequest) -> Fact:
     return Fact("ok", "up to date", "with main")
 
 
-_MAIN_RULES = {
+_RULES_WITHOUT_MARKERS = {
     "deleted": "pages deleted on one side and edited on the other will be kept",
     "moved": "pages will stay where they are in main",
     "order": "pages will stay where they are in main",
     "variable": "variables will keep their values from main",
 }
+"""What a merge does with conflicts for which it writes no conflict markers, by kind of conflict."""
 
 
 def conflict_fact(change_request: ChangeRequest, prediction: ConflictPrediction) -> Fact:
-    """Return the row of the predicted conflicts. It also says which side wins if a conflict gets no markers."""
+    """Return the row of the predicted conflicts. It also says what the merge does if it writes no conflict markers."""
     if not prediction.is_known:
         return Fact("care", "conflicts", "unknown: the base revision is not available")
     if names := prediction.names:
         rules = "; ".join(
-            dict.fromkeys(_MAIN_RULES[each.kind] for each in prediction.conflicts if each.kind in _MAIN_RULES)
+            dict.fromkeys(
+                _RULES_WITHOUT_MARKERS[each.kind]
+                for each in prediction.conflicts
+                if each.kind in _RULES_WITHOUT_MARKERS
+            )
         )
         then = f". If there are conflicts, {rules}" if rules else ""
         return Fact("bad", "conflicts", f"may conflict: {merge_effects.list_first_names(names)}{then}")
@@ -413,7 +420,7 @@ def conflict_fact(change_request: ChangeRequest, prediction: ConflictPrediction)
 
 
 def merged_text_facts(prediction: ConflictPrediction) -> list[Fact]:
-    """Return rows with the paragraphs that will be merged word by word, because the user has to read them."""
+    """Return rows with the paragraphs that will be merged word by word, so that the user can check them."""
     quotes = [
         f"{each.name}: “{short_texts.shorten(' '.join(each.text.split()), MAX_QUOTE_LENGTH)}”"
         for each in prediction.suggestions[:3]
@@ -437,7 +444,7 @@ def same_name_facts(change_request: ChangeRequest, duplicates: tuple[DuplicatePa
     return (Fact("care", "names", "; ".join(short_texts.first_few(sentences, 3))),) if sentences else ()
 
 
-def _approvals(change_request: ChangeRequest, reviews: tuple[Review, ...]) -> list[Fact]:
+def _approval_facts(change_request: ChangeRequest, reviews: tuple[Review, ...]) -> list[Fact]:
     rejections = [review for review in reviews if review.status == "changes-requested"]
     approved = [review for review in reviews if review.status == "approved"]
     facts = [Fact("bad", "review", f"{review.reviewer.name} requested changes") for review in rejections]
@@ -449,7 +456,7 @@ def _approvals(change_request: ChangeRequest, reviews: tuple[Review, ...]) -> li
     return facts or [Fact("care", "approval", "not reviewed yet")]
 
 
-def _threads(threads: ListPage[Comment]) -> Fact:
+def _threads_fact(threads: ListPage[Comment]) -> Fact:
     if number := sum(each.is_open_thread for each in threads.items):
         more = "at least " if threads.next is not None else ""
         return Fact("care", "threads", f"{more}{short_texts.plural(number, 'open thread')}")
@@ -458,7 +465,7 @@ def _threads(threads: ListPage[Comment]) -> Fact:
     return Fact("ok", "threads", "none open")
 
 
-def _permission(space: Space) -> Fact:
+def _permission_fact(space: Space) -> Fact:
     if space.permissions.merge:
         return Fact("ok", "permission", f"you can merge into {space.title}")
     return Fact("bad", "permission", f"your role in {space.title} does not allow you to merge")
@@ -477,8 +484,7 @@ def sign_of(change: content.Change) -> str:
 
 
 def rule_facts(rules: MergeRules, candidate: MergeCandidate) -> Iterator[Fact]:
-    """Yield a row with the number of met rules, then the unmet rules, then the undecided rules. If the rules are unknown
-    or none are set, yield a single row."""
+    """Yield a row with the number of met rules, then a row for each unmet rule and each rule that Octavo cannot check."""
     if not rules.is_known:
         yield Fact("care", "merge rules", "unknown: the server will check the rules when you merge")
         return

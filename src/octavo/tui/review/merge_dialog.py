@@ -99,15 +99,14 @@ def _dialog_content(app: Shell, at: ChangeRequestRef, checks: Checks) -> DialogC
 
 
 def pages_to_revert(changes: Sequence[Change]) -> str:
-    """Return a phrase such as `these 2 pages` for the pages that a revert of `changes` restores. Empty if no page
-    changes."""
+    """Return `this page`, or a phrase such as `these 2 pages`, for the pages in `changes`. Empty if there are none."""
     pages = len({each.page.id for each in changes if each.page is not None})
     return "this page" if pages == 1 else f"these {pages} pages" if pages else ""
 
 
 async def send_merge(app: Shell, at: ChangeRequestRef, checked: MergeBasis) -> str:
-    """Merge the checked revision and show the result. If something changed since the checks, send nothing and return
-    the changes in sentences, else return ""."""
+    """Merge the checked revision and show the result. If the change request or main has changed since the checks, send
+    nothing and return the changes in sentences. Otherwise return an empty string."""
     change_request = checked.change_request
     name = f"#{change_request.number}"
     with show_progress(app, f"Merging {name}…") as show:
@@ -276,15 +275,16 @@ class MergeTotals:
 async def merge_in_order(
     live: Live,
     queue: Sequence[QueuedMerge],
-    shown: Sequence[Checks | None],
+    shown_checks: Sequence[Checks | None],
     show_fact: Callable[[int, Fact], None],
     is_wanted: Callable[[], bool],
     linters: Sequence[Linter] = (),
 ) -> MergeTotals:
-    """Check and merge the change requests in order. Stop at the first problem, or when `is_wanted()` is False. `shown`
-    has the checks that the user saw. `show_fact` is called with the index of a change request and its new row."""
+    """Check and merge the change requests in order. Stop at the first problem, or when `is_wanted()` returns False.
+    `shown_checks` are the checks that the user saw. `show_fact` is called with the index of a change request and its new
+    row."""
     merged: list[str] = []
-    for number, (queued, shown_checks) in enumerate(zip(queue, shown, strict=True)):
+    for number, (queued, shown) in enumerate(zip(queue, shown_checks, strict=True)):
         if not is_wanted():
             return MergeTotals(tuple(merged), f"Stopped before {queued.name} because you canceled the merge")
         show_fact(number, queued.fact("asking", "checking again…"))
@@ -293,7 +293,7 @@ async def merge_in_order(
         show_fact(number, readiness.fact)
         if checks is None or readiness.reason:
             return MergeTotals(tuple(merged), f"Stopped at {queued.name}: {readiness.reason}")
-        if shown_checks is None or checks.change_request.revision != shown_checks.change_request.revision:
+        if shown is None or checks.change_request.revision != shown.change_request.revision:
             show_fact(number, queued.fact("bad", _EDITED))
             return MergeTotals(tuple(merged), f"Stopped at {queued.name}: {_EDITED}")
         if not is_wanted():
@@ -359,7 +359,7 @@ class MergeSeveralDialog(ConfirmDialog):
         """Results of the checks in the order of the merges."""
         self._selected = 0
         """Index of the selected change request."""
-        self._mergeable = 0
+        self._mergeable_count = 0
         """Number of change requests before the first problem."""
         self._has_checks = False
         self._is_merging = self._is_finished = False
@@ -383,7 +383,7 @@ class MergeSeveralDialog(ConfirmDialog):
             readiness = await check_queued(shell.session.live, queued, earlier, shell.settings.linters)
             self._readiness[number] = readiness
             is_stopped = is_stopped or bool(readiness.reason)
-            # What comes after the problem is not merged, so it cannot cause conflicts.
+            # The change requests after the first problem are not merged, so they cannot cause conflicts.
             if readiness.checks is not None and not is_stopped:
                 earlier.append((queued, readiness.checks))
             self._draw()
@@ -394,12 +394,16 @@ class MergeSeveralDialog(ConfirmDialog):
     def _show_mergeable(self) -> None:
         """Show the number of change requests that can be merged, and the first problem."""
         total = len(self._readiness)
-        self._mergeable = next((number for number, readiness in enumerate(self._readiness) if readiness.reason), total)
+        self._mergeable_count = next(
+            (number for number, readiness in enumerate(self._readiness) if readiness.reason), total
+        )
         after = reason = ""
-        if self._mergeable < total:
-            problem = f"{self._readiness[self._mergeable].queued.name}: {self._readiness[self._mergeable].reason}"
-            if self._mergeable:
-                unmerged = total - self._mergeable
+        if self._mergeable_count < total:
+            problem = (
+                f"{self._readiness[self._mergeable_count].queued.name}: {self._readiness[self._mergeable_count].reason}"
+            )
+            if self._mergeable_count:
+                unmerged = total - self._mergeable_count
                 after = f"Octavo will stop before {problem}. {short_texts.plural(unmerged, 'change request')} will not be merged. Press J or K to change the order."
             elif total == 1:
                 reason = f"{problem}."
@@ -412,9 +416,9 @@ class MergeSeveralDialog(ConfirmDialog):
 
     @property
     def _current_verb(self) -> str:
-        if self._mergeable in (0, len(self._readiness)):
+        if self._mergeable_count in (0, len(self._readiness)):
             return f"Merge {len(self._readiness)}"
-        return "Merge the first" if self._mergeable == 1 else f"Merge the first {self._mergeable}"
+        return "Merge the first" if self._mergeable_count == 1 else f"Merge the first {self._mergeable_count}"
 
     def _draw(self) -> None:
         sign = ">" if self._shell.settings.ascii else "›"
@@ -475,7 +479,7 @@ class MergeSeveralDialog(ConfirmDialog):
         super().cancel()
 
     async def _merge(self) -> None:
-        app, count = self._shell, self._mergeable
+        app, count = self._shell, self._mergeable_count
         queue = [each.queued for each in self._readiness[:count]]
         shown = [each.checks for each in self._readiness[:count]]
         totals = await merge_in_order(

@@ -41,8 +41,8 @@ MAX_NAMES = 3
 
 
 async def check_in_time(label: str, check: Awaitable[tuple[Fact, ...]]) -> tuple[Fact, ...]:
-    """Return the rows of `check`. If the check fails or takes longer than `TIMEOUT` seconds, return a row with the
-    reason."""
+    """Return the rows of `check`. If the check fails, or takes longer than `TIMEOUT` seconds, return a row that says
+    so."""
     try:
         return await asyncio.wait_for(check, TIMEOUT)
     except TimeoutError:
@@ -188,9 +188,8 @@ def _images_without_text(after: Mapping[str, str], before: Mapping[str, str]) ->
 async def check_reverts(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, trees: MergeTrees, changed: Sequence[str]
 ) -> tuple[Fact, ...]:
-    """Return the row of the lines that the merge would revert without a conflict. Main changed them after the change
-    request was created, but the change request still has the old lines. Empty if there are none, or if a revision
-    cannot be read."""
+    """Return the row of the lines that the merge would revert: main changed them after the change request was created, but
+    the change request still has the old lines. Empty if there are none, or if a revision cannot be read."""
     if change_request.revision_initial in (None, change_request.base):
         return ()  # The change request was never updated from main, or its first revision is unknown.
     started = at.revision_ref(change_request.revision_initial or "")
@@ -255,17 +254,16 @@ async def published_sites(live: Live, space: Space) -> tuple[Site, ...] | None:
 
 
 def publication_sentence(space: Space, published_on: Sequence[Site] | None) -> str:
-    """Return a sentence that says where the merged content is published: on sites, else at a URL. Without both, it names
-    the space."""
+    """Return a sentence that says where the merged content is published: on sites, at a URL, or only in the space."""
     if published_on:
-        names = [f"{site.title} ({_address(site)})" if _address(site) else site.title for site in published_on]
+        names = [f"{site.title} ({_short_url(site)})" if _short_url(site) else site.title for site in published_on]
         return f"The merged changes will go live immediately on {list_first_names(names)}."
     if space.urls.published:
         return f"The merged changes will go live immediately on {space.urls.published}."
     return f"Merging will immediately change the main content of {space.title}."
 
 
-def _address(site: Site) -> str:
+def _short_url(site: Site) -> str:
     return (site.urls.published or "").removeprefix("https://").removeprefix("http://").rstrip("/")
 
 
@@ -283,8 +281,8 @@ class MovedPage:
 
 
 def find_moved_pages(before: PageTree, after: PageTree) -> tuple[MovedPage, ...]:
-    """Return the pages that the merge moves or deletes, with the subpages of a moved page. A page is left out if
-    another page has its old path after the merge."""
+    """Return the pages that a merge moves or deletes, with the subpages of moved pages. A page is left out if its old path
+    leads to another page after the merge."""
     new_paths = {page.id: page.path or "" for page in after.walk() if _has_path(page)}
     used_paths = set(new_paths.values())
     return tuple(
@@ -337,7 +335,8 @@ async def _redirect_sources(live: Live, space: Space, site: Site) -> list[str] |
 
 
 def _is_redirected(path: str, sources: set[str]) -> bool:
-    """Return True if a redirect starts at a path. The source may begin with the path of the space on the site."""
+    """Return True if a redirect has the path as its source. The source may begin with the path of the space on the
+    site."""
     wanted = f"/{path}".rstrip("/")
     return any(unquote(source).rstrip("/").endswith(wanted) for source in sources) if wanted else False
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from octavo.api import change_requests, content
 from octavo.api.change_requests import ChangeRequest
@@ -67,11 +67,11 @@ def open_revert_dialog(app: Shell, target: RequestTarget) -> None:
 
 @dataclass(frozen=True)
 class RevertChecks:
-    """Merge and the plan of its revert. The plan is None if the server does not name the merge or the revision before
-    it."""
+    """Merged change request, and the plan that reverts it."""
 
     merged: ChangeRequest
-    planned: RevertPlan | None
+    plan: RevertPlan | None
+    """None if the server does not return the revision of the merge or the revision before it."""
 
 
 async def _load_checks(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> RevertChecks:
@@ -86,26 +86,26 @@ async def _load_checks(app: Shell, space: SpaceRef, change_request: ChangeReques
 
 
 def _dialog_content(checks: RevertChecks) -> DialogContent:
-    if checks.planned is None:
+    if checks.plan is None:
         return DialogContent((), blocked=_NO_BEFORE)
-    return DialogContent(facts(checks.planned), blocked="" if checks.planned else "There is nothing left to revert.")
+    return DialogContent(plan_facts(checks.plan), blocked="" if checks.plan else "There is nothing left to revert.")
 
 
-def facts(planned: RevertPlan) -> tuple[Fact, ...]:
+def plan_facts(plan: RevertPlan) -> tuple[Fact, ...]:
     """Return the rows of the dialog: the pages to revert, and the changes that cannot be reverted."""
-    pages = "   ".join(first_few(planned.lines, MAX_LINES))
+    pages = "   ".join(first_few(plan.lines, MAX_LINES))
     facts = [Fact("ok", "reverts", pages or "nothing")]
-    if planned.edited_later:
-        titles = list_first_names([page.title for page in planned.edited_later])
+    if plan.edited_later:
+        titles = list_first_names([page.title for page in plan.edited_later])
         text = f"{titles} · later edits will be kept, and conflicts will be marked in the text"
         facts.append(Fact("care", "edited later", text))
-    facts += [Fact("care", "not reverted", line) for line in first_few(planned.not_reverted, MAX_LINES)]
+    facts += [Fact("care", "not reverted", line) for line in first_few(plan.not_reverted, MAX_LINES)]
     return tuple(facts)
 
 
 async def revert_merge(app: Shell, space: SpaceRef, merged: ChangeRequest) -> None:
-    """Create a change request that reverts the pages, open it for review, and show it. An interrupted revert continues in
-    its draft, which has the same title."""
+    """Create a change request that reverts the merge, open it for review, and show it. If an earlier revert was interrupted,
+    continue in its draft change request, which has the same title."""
     with show_progress(app, f"Reverting #{merged.number}…"):
         try:
             sentence, at = await _write_revert(app, space, merged)
@@ -124,8 +124,8 @@ async def revert_merge(app: Shell, space: SpaceRef, merged: ChangeRequest) -> No
 
 
 async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> tuple[str, ChangeRequestRef | None]:
-    """Create or continue the draft that reverts a merged change request, then open it for review. Return a message and
-    the change request. The change request is None if the revert is incomplete. Raises ApiError."""
+    """Write the edits into the draft change request of the revert, then open it for review. Return a message and the change
+    request. The change request is None if the revert is incomplete. Raises ApiError."""
     live = app.session.live
     draft, sentence = await _find_or_create_draft(app, space, f"Revert #{merged.number} {merged.subject}".strip()[:100])
     if draft is None:
@@ -133,11 +133,11 @@ async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> t
     sides = await load_sides(live, space, merged, draft.revision)
     if sides is None:
         return _NO_BEFORE, None
-    planned = await asyncio.to_thread(make_plan, sides, await load_changes(live, space, sides))
-    reversal = await revert_edits(live, space, sides, planned, f"#{draft.number}")
+    plan = await asyncio.to_thread(make_plan, sides, await load_changes(live, space, sides))
+    revert = await revert_edits(live, space, sides, plan, f"#{draft.number}")
     at, head = draft.ref(space), draft.revision
-    for start in range(0, len(reversal.edits), CHANGES_OF_ONE_EDIT):
-        outcome = await restore_pages(live, at, head, reversal.edits[start : start + CHANGES_OF_ONE_EDIT])
+    for start in range(0, len(revert.edits), CHANGES_OF_ONE_EDIT):
+        outcome = await restore_pages(live, at, head, revert.edits[start : start + CHANGES_OF_ONE_EDIT])
         if outcome.kind != "done":
             return (
                 f"Could not revert #{merged.number}: {outcome.message} Press Z to continue the revert in draft #{draft.number}.",
@@ -145,8 +145,8 @@ async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> t
             )
         head = outcome.revision
     await live.write(change_requests.Update(at=at, status="open"))
-    if reversal.with_conflicts:
-        pages = short_texts.plural(len(reversal.with_conflicts), "page")
+    if revert.with_conflicts:
+        pages = short_texts.plural(len(revert.with_conflicts), "page")
         return f"Created #{draft.number} to revert #{merged.number}. Conflicts on {pages} are marked in the text.", at
     return f"Created #{draft.number} to revert #{merged.number}. #{draft.number} is open for review.", at
 
@@ -178,14 +178,24 @@ class MergeSides:
 
 @dataclass(frozen=True)
 class PageEditedLater:
-    """Page that was edited after the merge, so only the changes of the merge are reverted."""
+    """Page that was edited after the merge. The revert keeps these later edits."""
 
     page_id: str
     title: str
     fields: Mapping[str, Any] = field(default_factory=dict)
-    """Values of fields, such as the title, before the merge."""
+    """Fields to restore, such as the title, with their values before the merge."""
     merges_text: bool = True
     """True if the merge may have changed the text."""
+
+
+class FormerPosition(NamedTuple):
+    """Page, and its position before the merge."""
+
+    page: Page
+    parent: str | None
+    """ID of the parent page. None at the top level."""
+    position: int
+    """Position among the siblings."""
 
 
 @dataclass(frozen=True)
@@ -197,9 +207,8 @@ class RevertPlan:
     reverted: tuple[Page, ...] = ()
     """Pages that the merge edited and that have no later edits."""
     edited_later: tuple[PageEditedLater, ...] = ()
-    moved: tuple[tuple[Page, str | None, int], ...] = ()
-    """Pages that the merge moved, each with the ID of the former parent page and the former position. The parent is
-    None at the top level."""
+    moved: tuple[FormerPosition, ...] = ()
+    """Pages that the merge moved. If there are any, also the restored pages, because moves can shift them."""
     deleted: tuple[Page, ...] = ()
     """Pages that the merge created, so the revert deletes them."""
     not_reverted: tuple[str, ...] = ()
@@ -218,14 +227,14 @@ class RevertPlan:
             *(f"~ {page.title or 'Untitled'}" for page in self.reverted),
             *(f"~ {page.title}" for page in self.edited_later),
             *(f"+ {page.title or 'Untitled'}" for page in self.restored),
-            *(f"→ {page.title or 'Untitled'}" for page, _, _ in self.moved if page.id not in edited_ids),
+            *(f"→ {each.page.title or 'Untitled'}" for each in self.moved if each.page.id not in edited_ids),
             *(f"− {page.title or 'Untitled'}" for page in self.deleted),
         ]
 
 
 async def load_sides(live: Live, space: SpaceRef, change_request: ChangeRequest, now: str | None) -> MergeSides | None:
-    """Load the revisions before a merge, after the merge, and now. The last is `now`, or main if `now` is None. Return
-    None if the server does not name the merge or the revision before it. Raises ApiError."""
+    """Load the revisions before a merge, after the merge, and now. `now` is the ID of the current revision. None for main.
+    Return None if the server does not return the first two revisions. Raises ApiError."""
     if change_request.revision_merged is None:
         return None
     merged = await live.cached_or_fetch(content.Get(at=space.revision_ref(change_request.revision_merged)))
@@ -252,6 +261,8 @@ def make_plan(sides: MergeSides, changes: Iterable[Change]) -> RevertPlan:
 
 
 class _Planner:
+    """Makes the plan that reverts a merge. `_not_reverted` collects the changes that cannot be reverted."""
+
     def __init__(self, sides: MergeSides, changes: tuple[Change, ...]) -> None:
         self._changes = changes
         self._has_ids = has_document_ids(sides.merged)
@@ -274,16 +285,16 @@ class _Planner:
         reverted, edited_later = self._revert_edits(by_kind.get("page_edited", []))
         restored_ids = set(restored)
         moved = tuple(self._revert_moves(self._in_order(by_kind.get("page_moved", [])), restored_ids))
-        deleted = self._deletable_pages(by_kind.get("page_created", []), {page.id for page, _, _ in moved})
+        deleted = self._deletable_pages(by_kind.get("page_created", []), {each.page.id for each in moved})
         if moved:  # A move can shift the restored pages beside it, so these are positioned again.
             before = self._before
             restored_positions = [
-                (before.pages[id], before.parents[id], before.position_of(id))
+                FormerPosition(before.pages[id], before.parents[id], before.position_of(id))
                 for id in restored
                 if self._can_be_parent(before.parents[id], restored_ids)
             ]
             positions = [*moved, *restored_positions]
-            moved = tuple(sorted(positions, key=lambda each: list(self._before.pages).index(each[0].id)))
+            moved = tuple(sorted(positions, key=lambda each: list(self._before.pages).index(each.page.id)))
         return RevertPlan(
             tuple(self._before.pages[page] for page in restored),
             tuple(reverted),
@@ -328,7 +339,7 @@ class _Planner:
         merges_text = old_page.type == "document" and (old_page.document_id != merged.document_id or not self._has_ids)
         return PageEditedLater(page_id, now.title or "Untitled", fields, merges_text)
 
-    def _revert_moves(self, page_ids: Iterable[str], restored_ids: set[str]) -> Iterator[tuple[Page, str | None, int]]:
+    def _revert_moves(self, page_ids: Iterable[str], restored_ids: set[str]) -> Iterator[FormerPosition]:
         for page_id in page_ids:
             if page_id not in self._now.pages or page_id not in self._changed_from_before:
                 continue  # The page was deleted after the merge, or has been moved back.
@@ -344,7 +355,7 @@ class _Planner:
                     f"{page.title}: its former parent page became one of its subpages after the merge"
                 )
             else:
-                yield page, former, self._before.position_of(page_id)
+                yield FormerPosition(page, former, self._before.position_of(page_id))
 
     def _can_be_parent(self, page_id: str | None, restored_ids: Collection[str]) -> bool:
         """Return True if the page exists after the revert. None is the top level."""
@@ -418,7 +429,8 @@ class RevertEdits:
 
 
 async def revert_edits(live: Live, space: SpaceRef, sides: MergeSides, plan: RevertPlan, label: str) -> RevertEdits:
-    """Return the edits of a plan. `label` names the reverted version in conflict markers. Raises ApiError."""
+    """Return the edits that carry out a plan. `label` names the new change request in conflict markers. Raises
+    ApiError."""
     edits: list[ContentEdit] = []
     with_conflicts: list[str] = []
     edits += [RevertPage(page=page.id, revision=sides.before.id) for page in plan.restored]
@@ -432,8 +444,8 @@ async def revert_edits(live: Live, space: SpaceRef, sides: MergeSides, plan: Rev
         if fields := {**later.fields, **({"document": document} if document is not None else {})}:
             edits.append(UpdatePage(page=later.page_id, **fields))
     # Positions are set after all pages have their former parent.
-    edits += [UpdatePage(page=page.id, into=parent) for page, parent, _ in plan.moved]
-    edits += [UpdatePage(page=page.id, at=position) for page, _, position in plan.moved]
+    edits += [UpdatePage(page=each.page.id, into=each.parent) for each in plan.moved]
+    edits += [UpdatePage(page=each.page.id, at=each.position) for each in plan.moved]
     edits += [DeletePage(page=page.id) for page in plan.deleted]
     return RevertEdits(tuple(edits), tuple(with_conflicts))
 
@@ -441,8 +453,8 @@ async def revert_edits(live: Live, space: SpaceRef, sides: MergeSides, plan: Rev
 async def _merge_later_text(
     live: Live, space: SpaceRef, sides: MergeSides, page: str, label: str
 ) -> tuple[DocumentBody | None, bool]:
-    """Return the text of a page with the later edits but without the merge. Also return True if it has conflicts. The
-    text is None if the page needs no edit, or is missing in a revision."""
+    """Return the text of a page with the later edits but without the changes of the merge. The text is None if the page
+    needs no edit, or is missing in a revision. Also return True if the text has conflict markers."""
     revisions = (sides.merged, sides.now, sides.before)
     base, main, proposed = await asyncio.gather(
         *(page_source(live, space.revision_ref(each.id), page) for each in revisions)

@@ -48,7 +48,7 @@ class BlameTarget:
     title: str
     block: Block | None = None
     """Block to select first. None for the first block of the page."""
-    place_label: str = ""
+    location_label: str = ""
     """Title of the space, or number of the change request."""
 
 
@@ -58,10 +58,11 @@ def open_blame(app: Shell, target: BlameTarget) -> None:
 
 @dataclass(frozen=True)
 class BlamedBlock:
-    """Block of the page with its origin. The origin is None while it is unknown."""
+    """Block of the page, and the version of the page that wrote it."""
 
     block: Block
     origin: Origin[ContentVersion] | None
+    """None while it is unknown."""
 
     @property
     def change_request(self) -> ChangeRequest | None:
@@ -108,10 +109,9 @@ class BlameScreen(ListView[BlamedBlock]):
         self.MODE = "content" if isinstance(target.at, SpaceRef) else "changes"
         self.is_loading = False
         self._has_selected_target = False
-        """True once the block from which the view was opened has been selected. Then updates keep the user's
-        selection."""
+        """True after the first blocks were shown. Later blocks do not move the cursor to the target again."""
         self._people: dict[str, RequestPeople | ApiError] = {}
-        """The editors and approvers, or the error if they could not be loaded, by change request ID."""
+        """The editors and approvers of each change request, by ID. An error if they could not be loaded."""
         self._selection_delay = Delay(self)
 
     def body(self) -> Iterable[Widget]:
@@ -142,7 +142,7 @@ class BlameScreen(ListView[BlamedBlock]):
         self.load_older()
 
     def load_older(self) -> None:
-        """Check some more revisions for the origins of the blocks, and update the list after each."""
+        """Search more revisions for the origins of the blocks. The list is updated after each revision."""
         if not self.is_loading:
             self.run_worker(self._load(self.blame), exclusive=True, group="blame")
 
@@ -174,8 +174,7 @@ class BlameScreen(ListView[BlamedBlock]):
         self._load_people_soon()
 
     def _select_target_block(self) -> None:
-        """Select the block from which this view was opened. If the list has only blocks inside it, select the first of
-        these."""
+        """Select the block from which this view was opened, or the first block inside it that is in the list."""
         if (block := self.target.block) is not None:
             keys = {each.key for each in self.blame.blocks}
             self.rows.go_to(next((each.key for each in block.walk() if each.key in keys), None))
@@ -203,8 +202,8 @@ class BlameScreen(ListView[BlamedBlock]):
             "press m to check older" if blame.has_older and not self.is_loading and items else "",
             f"{self.rows.counts.summary} · {plural(len(requests), 'change request')}" if items else "",
         )
-        place = f"{self.target.place_label} › " if self.target.place_label else ""
-        self.show_location(f"{place}{self.target.title} › Blame", " · ".join(each for each in facts if each))
+        location = f"{self.target.location_label} › " if self.target.location_label else ""
+        self.show_location(f"{location}{self.target.title} › Blame", " · ".join(each for each in facts if each))
 
     @property
     def _space(self) -> SpaceRef:
@@ -257,12 +256,12 @@ class BlameScreen(ListView[BlamedBlock]):
             title = self.blame.titles.get(item.origin.page) or "another page"
             lines += [_title("MOVED HERE FROM"), Content(title), Content("")]
         lines += [*_text_lines(item.block), Content("")]
-        place = (
+        effect = (
             " goes back to the change request"
             if self._is_opened_from(request)
             else " opens the change request at this block"
         )
-        return [*lines, Content.assemble(("enter", "$primary"), (place, "$octavo-muted"))]
+        return [*lines, Content.assemble(("enter", "$primary"), (effect, "$octavo-muted"))]
 
     def _unknown_origin_lines(self) -> list[Content]:
         blame = self.blame

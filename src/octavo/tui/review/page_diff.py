@@ -1,5 +1,5 @@
-"""The diff of a page of a change request, with the threads between its lines. A note says how the words of a thread
-have changed since."""
+"""The diff of a page of a change request, with the threads between its lines. Also finds out whether the words that a
+thread is about have changed since the comment."""
 
 from __future__ import annotations
 
@@ -55,18 +55,19 @@ _UNKNOWN = "Words changed or are gone since this comment."
 
 
 _Goal = int | str | Comment | links.AnchorLink
-"""A thread, a heading, the key of a block, 1 for the first open thread, or -1 for the last."""
+"""A place on a page: a thread, a heading, the key of a block, 1 for the first open thread, or -1 for the last."""
 
 
 class _PendingStep(NamedTuple):
-    """A step to an entry that is not loaded yet."""
+    """A place to go to as soon as its entry is loaded."""
 
     entry_key: str
     goal: _Goal
 
 
 class WordChanges:
-    """Finds changes of the words that threads are about. A pending comment moves with its words."""
+    """Finds out how the words that threads are about have changed. Moves pending comments to the block that has their words
+    now."""
 
     def __init__(self, view: View, threads: DiffThreads, pages: ChangedTree) -> None:
         self._view, self._threads, self._pages = view, threads, pages
@@ -74,7 +75,7 @@ class WordChanges:
         self._added_texts: dict[str, tuple[str, frozenset[str]]] = {}
         """Title and added texts of each compared page, by page ID."""
         self._moves: set[tuple[str, str]] = set()
-        """The moves that were started. Each has the ID of a pending comment and the key of its new block."""
+        """The moves of pending comments that were started: the ID of the comment and the key of its new block."""
 
     def add_page(self, page_id: str, title: str, added_texts: frozenset[str]) -> bool:
         """Store the added texts of a page. Return True if this changes the result of `moved_to` for a thread."""
@@ -92,8 +93,8 @@ class WordChanges:
         return next((title for title, added in texts if quote in added), "")
 
     def update(self, page_id: str, anchors: TwoVersionAnchors) -> None:
-        """Find the changed words of the threads on a page, unless this needs a search. Move each pending comment with
-        changed words to the block that has these words now."""
+        """Update the word changes of the threads on a page, and move its pending comments. Do nothing if the blocks of the
+        threads are not found yet."""
         threads = self._threads.on_page(page_id)
         for thread in () if anchors.needs_search(threads) else threads:
             self._by_thread[thread.id] = anchors.word_change(thread)
@@ -102,7 +103,7 @@ class WordChanges:
                 self._move(entry, anchors.new_key(thread))
 
     def _move(self, entry: OutboxEntry, key: str) -> None:
-        """Move a pending comment to another block. A suggestion stays: it was made for the old words."""
+        """Move a pending comment to another block. A suggestion is not moved, because it was made for the old words."""
         op = entry.op
         if not isinstance(op, comments.Create) or op.node == key or find_suggestions(op.body.markdown):
             return
@@ -111,13 +112,13 @@ class WordChanges:
             self._view.shell.background(self._store_move(entry.id, op.model_copy(update={"node": key})))
 
     async def _store_move(self, entry_id: str, op: comments.Create) -> None:
-        # If this fails, the comment keeps its old block, and its thread says that the words changed.
+        # If this fails, the comment stays on its old block, and its thread says that the words changed.
         with suppress(NotSaved):
             await self._view.shell.session.outbox.move_pending_comment(entry_id, op)
 
     def note(self, thread: Comment, head: str | None) -> str:
-        """Return a sentence that says how the words of a thread have changed. It ends with a colon if the old words must
-        follow. Empty if there is nothing to say. `head` is the current revision."""
+        """Return a sentence that says how the words of a thread have changed. Empty if they are the same and the comment is
+        on the current revision `head`. If the sentence ends with a colon, the old words must follow."""
         node, page = thread.target.node, thread.target.page
         if node is None or page is None:
             return ""
@@ -132,8 +133,7 @@ class WordChanges:
         return "Words have not changed since this comment." if is_earlier else ""
 
     def pending_note(self, entry: OutboxEntry) -> str:
-        """Return a note about changed words of a pending comment, such as “words are gone”. Empty if the words have not
-        changed."""
+        """Return a note about the words of a pending comment, such as “words are gone”. Empty if they have not changed."""
         change = self._by_thread.get(entry.created_id)
         thread = next((each for each in self._threads.comments if each.id == entry.created_id), None)
         if thread is not None and (title := self.moved_to(thread)):
@@ -167,7 +167,7 @@ class PageDiff:
         """Word changes of the threads on the compared pages."""
         self._pending_step: _PendingStep | None = None
         self._wanted_thread, self._wanted_block = thread, block
-        """Thread and block that the view was opened for, until their entries are known."""
+        """Thread and block for which the view was opened. None after they have been found in the list of pages."""
         parts = view, comparison, pages
         self.scroll = RequestScroll(*parts, threads, self._summaries_of, self._on_page_loaded)
         """All changed pages one below the other."""
@@ -214,7 +214,7 @@ class PageDiff:
         return not is_shown and not self.pane.state.has_failed
 
     def shows(self, page_key: str) -> bool:
-        """Return whether the diff of a page may be visible."""
+        """Return True if the diff of a page may be visible."""
         return self.scroll.is_on or page_key == self._pages.key
 
     def show(self) -> None:
@@ -273,7 +273,7 @@ class PageDiff:
     # Threads
 
     def note_compared(self, change: ChangedPage, compared: PageComparison) -> None:
-        """Find the changed words of the threads on a page that was compared. Draw the threads again if words of a thread
+        """After a page was compared, update the word changes of its threads. Draw the threads again if the words of a thread
         have moved to this page."""
         if change.page is not None:
             anchors = TwoVersionAnchors((compared.old, compared.new))
@@ -339,7 +339,7 @@ class PageDiff:
         self._start_step(_PendingStep(page, key))
 
     def _start_step(self, step: _PendingStep) -> None:
-        """Show the selected entry, and go to the goal of the step once the entry is loaded."""
+        """Show the selected entry, and go to the goal of `step` as soon as the entry is loaded."""
         self._pending_step = step
         self.show()
         self.take_pending_step()
@@ -351,7 +351,7 @@ class PageDiff:
             self.pane.cursor.scroll_into_view()
 
     def take_pending_step(self) -> None:
-        """Go to the thread or block of the pending step, once its page is loaded."""
+        """If the page of the pending step is loaded, go to its thread, heading or block."""
         self._find_wanted_thread()
         self._find_wanted_block()
         if self._pending_step is None or self._layout.shown_key != self._pending_step.entry_key:
@@ -365,10 +365,10 @@ class PageDiff:
             threads = open_threads_on(key, self._threads.comments)[:1] if isinstance(goal, int) else []
             threads = [goal] if isinstance(goal, Comment) else threads
             for thread in threads:
-                self.page_discussion.open_thread(thread.id)  # An entry without a text has no place for its threads.
+                self.page_discussion.open_thread(thread.id)  # An entry without a diff shows no threads.
 
     def _take_step(self, goal: _Goal) -> None:
-        """Go to the goal of a step on the shown page, as soon as the diff of the page has lines."""
+        """Go to `goal` on the shown page, as soon as the diff of the page has lines."""
         take: Callable[[], object]
         match goal:
             case int():
@@ -415,7 +415,7 @@ class PageDiff:
 
     @property
     def drafts_in_selection(self) -> Sequence[UnsentText]:
-        """Unsent drafts for the selected thread or block. If a draft is selected, only that draft."""
+        """Unsent drafts for the selected thread or block. If the line of a draft is selected, only this draft."""
         change, span = self._pages.selected, self._selected_span
         if change is None or span is None:
             return ()
@@ -478,8 +478,8 @@ class PageDiff:
         return self.pane.cursor.current()
 
     def _row_block(self, row: Block) -> str | None:
-        """Return the block key of the draft or finding in `row`. Empty if it is on no block. None if the row shows
-        something else."""
+        """Return the key of the block that the draft or finding in `row` is about. Empty if it is about no block. None if
+        `row` is neither a draft nor a finding."""
         if (found := self._findings.finding_of_row(row)) is not None:
             return found.finding.block
         draft_key = row.key.removeprefix(DRAFT)

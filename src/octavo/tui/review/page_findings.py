@@ -110,8 +110,8 @@ class PageFindings:
         return None
 
     def add_comment(self, app: Shell, *, with_suggestion: bool) -> None:
-        """Make the selected finding a pending comment, with a suggestion if `with_suggestion`. `u` makes the comment a
-        finding again."""
+        """Replace the selected finding by a pending comment. With `with_suggestion`, the comment suggests the fix. `u` shows
+        the finding again."""
         selected, page = self.selected, self._pages.selected
         if selected is None or page is None or page.page is None:
             return
@@ -156,7 +156,7 @@ def pending_comment(at: ChangeRequestRef, page: str, block: str, text: str) -> N
     node = {"node": block} if block else {}
     op = Create(at=at, body=Markdown(markdown=text), page=page, **node)
     draft_key = f"comment {at.space_id} {at.change_request_id} {page} {block}"
-    # An unsent draft on the block has another text and must not be deleted.
+    # The user may have an unsent draft on this block. It has another text, so it is not deleted.
     return NewWrite(op, "comment", draft_key, Basis(), used_draft_keys=())
 
 
@@ -184,7 +184,7 @@ _MAX_EXCERPT = 200
 
 @dataclass(frozen=True)
 class PageRevert:
-    """Page to revert in a change request, from the revision `head` to the revision `base`."""
+    """Page of a change request whose revision `head` is reverted to the revision `base`."""
 
     at: ChangeRequestRef
     change_request: ChangeRequest
@@ -196,11 +196,12 @@ class PageRevert:
 
 @dataclass(frozen=True)
 class SelectedChange:
-    """Selected change, with the selected block if the diff has the focus."""
+    """The selected page or block of a change request."""
 
     comparison: Comparison
     change: ChangedPage
     block: Block | None
+    """None if the diff has no focus. Commands then act on the whole page."""
 
 
 def _why_no_revert(app: Shell, selected: SelectedChange) -> str | None:

@@ -121,8 +121,8 @@ def why_no_reviewers(app: Shell, target: RequestTarget) -> str | None:
 
 
 def choose_reviewers(app: Shell, target: RequestTarget) -> None:
-    """Let the user choose reviewers. Request their reviews and withdraw the other requests. If the command acts on a
-    selection, no requests are withdrawn."""
+    """Let the user choose reviewers, then request reviews from the chosen people. For a single change request, also withdraw
+    the requests to the other people."""
     choose = _choose_for_several if acts_on_selection(target) else _choose_reviewers
     target.view.run_worker(choose(app, target), exclusive=True, group="reviewers")
 
@@ -208,7 +208,8 @@ def _withdraw(app: Shell, target: RequestTarget, user_id: str, name: str) -> Non
 
 
 async def _load_members(live: Live, at: ChangeRequestRef, space: Space | None) -> list[tuple[User, str | None]]:
-    """Return the people whose review can be requested, each with a role if it is known. Raises ApiError."""
+    """Return the people whose review can be requested, with their roles in the space. A role is None if it is unknown.
+    Raises ApiError."""
     try:
         access = await live.fetch(permissions.ListAggregate(at=at.space, limit=1000))
         return [(each.user, each.permission or None) for each in access.items]
@@ -225,11 +226,11 @@ def reviewer_choices(
     requests: dict[str, RequestedReviewer],
     reviews: tuple[Review, ...],
     change_request: ChangeRequest,
-    recent: Sequence[str] = (),
+    recent: Sequence[str],
 ) -> list[Choice[str]]:
     """Return the people whose review is requested or can be requested. Requested reviewers come first, then people who
-    reviewed this change request, then `recent` reviewers, then all others by name. People whose role cannot review come
-    last."""
+    reviewed this change request, then `recent` reviewers, then the others by name. People whose role does not allow
+    reviews come last. `requests` has the review requests by user ID."""
     reviews_by_id = {review.reviewer.id: review for review in reviews}
     people_ids = {user.id for user, _ in people}
     others = [
@@ -457,7 +458,7 @@ def _subject_field(draft: DialogDraft) -> DialogField:
 
 
 def _space_for_new(view: Any) -> SpaceRef | None:
-    """Return the space of the current change request, else the last space that you opened. None if neither is known."""
+    """Return the space of the current change request, else the space that you opened last. None if both are unknown."""
     target: RequestTarget | None = view.request_target
     if target is not None and target.space is not None:
         return target.space

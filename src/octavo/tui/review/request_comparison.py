@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from textual.worker import WorkType
 
@@ -33,12 +33,20 @@ if TYPE_CHECKING:
 Base = Literal["base", "review", "main"]
 _OLD_REVISION_NAMES: dict[Base, str] = {"review": "your last review", "main": "main"}
 FIRST_LIMIT, MAX_LIMIT = 100, 1000
-"""Number of changes in the first request, and the maximum that the server lists. Octavo finds the other changes
-itself."""
+"""Number of changes in the first request, and the maximum that the server lists. Octavo finds further changes by comparing
+the revisions."""
 PREDICTION_DELAY = 0.6
 """Delay in seconds before the merge is predicted, so that the first diff loads earlier."""
 REVIEWS_WAIT = 2.0
-"""Seconds after opening in which loaded reviews may still change the old revision."""
+"""Seconds after opening the view during which Octavo may choose another old revision when the reviews are loaded."""
+
+
+class _CompleteChanges(NamedTuple):
+    """All changes between two revisions. Used while the server returns the incomplete list `listed`."""
+
+    sides: ComparedSides
+    listed: Changes
+    changed: tuple[ChangedPage, ...]
 
 
 class Comparison:
@@ -56,8 +64,8 @@ class Comparison:
         on_new_base: Callable[[], None],
         opens_at_review: bool,
     ) -> None:
-        """If `opens_at_review`, a change request that was edited after your last review opens with the later changes
-        only.
+        """If `opens_at_review`, a change request that was edited after your last review is compared with the reviewed
+        revision first.
 
         `on_change` is called when the changed pages or `error_text` change. `on_diff` is called when a page was
         compared, and `on_reviews` when the reviews or the predicted conflicts change. `on_new_base` is called when the
@@ -83,22 +91,21 @@ class Comparison:
         self._is_base_chosen = False
         """True after you chose the old revision. Until then, Octavo chooses it."""
         self._is_opening = opens_at_review and change_request.status in UNDECIDED
-        """True until the server has returned the reviews and the change request. Until then, Octavo may choose another
-        old revision."""
+        """True while Octavo may still choose another old revision, because the reviews or the change request are not
+        loaded yet."""
         self._has_reviews = self._are_reviews_current = self._is_request_current = False
         self._base_changed = False
         """True if another old revision was chosen and its changes are still loading."""
         self._listed: Changes | None = None
         self.fetched_at: datetime | None = None
         """When the list of changes was fetched."""
-        self._complete_changes: tuple[ComparedSides, Changes, tuple[ChangedPage, ...]] | None = None
-        """The compared revisions, an incomplete list from the server, and all changes that Octavo found for these two.
-        None if Octavo has found none."""
+        self._complete_changes: _CompleteChanges | None = None
         self.conflicting: frozenset[str] = frozenset()
         """Keys of the pages with predicted conflicts with main."""
         self.is_on_main = False
         """True if the prediction says that main already has all changes."""
         self._predicted_for = ""
+        """Revisions for which the merge is predicted. Empty if no prediction is needed."""
         self._limit = FIRST_LIMIT
         self.error_text = ""
         """Error message of the last request for the changes. Empty if it succeeded."""
@@ -131,8 +138,8 @@ class Comparison:
             self.diffs.drop_hidden()
 
     def replace_worker(self, group: str, work: WorkType[None]) -> None:
-        """Run `work`, and cancel the other workers of the group. `work` is not a coroutine, because Python would warn
-        about it if the worker is canceled before it starts."""
+        """Run `work`, and cancel the other workers of the group. Pass a function, not a coroutine: Python warns about a
+        coroutine that is canceled before it starts."""
         self._view.run_worker(work, exclusive=True, group=group)
 
     @property
@@ -150,8 +157,8 @@ class Comparison:
         return self.tree.value.pages if self.tree.value is not None else ()
 
     def set_change_request(self, change_request: ChangeRequest, *, is_current: bool) -> bool:
-        """Store the change request. Return True if its revisions or its status have changed. `is_current` is True if it
-        was loaded from the server, not from disk."""
+        """Store the change request. Return True if its revisions or its status have changed. `is_current` is False if it
+        comes from the cache."""
         before = self.change_request
         after = self.change_request = change_request.with_space(self.space)
         self._is_request_current = is_current
@@ -202,7 +209,7 @@ class Comparison:
         self._on_reviews()
 
     def _stop_waiting_for_reviews(self) -> None:
-        """Keep the old revision from now on, because another one would move the text while you read it."""
+        """From now on, do not choose another old revision: the text would move while the user reads it."""
         self._is_opening = False
         if not self._has_reviews:
             self._find_changes()
@@ -218,7 +225,7 @@ class Comparison:
 
     @property
     def head(self) -> ContentRef:
-        """The reference of the current revision. If it is unknown, that of the change request."""
+        """The reference of the current revision. If the revision is unknown, the reference of the change request."""
         revision = self.change_request.revision
         return self.space.revision_ref(revision) if revision else self.at
 
@@ -256,7 +263,7 @@ class Comparison:
         self._predict_soon()
         if self._is_opening and not self._has_reviews:
             return
-        # A comparison that is still running would replace the changes that are found now.
+        # A running comparison would replace the changes that are found here.
         self._view.workers.cancel_group(self._view, "changes")
         change_request = self.change_request
         if self._is_opening:
@@ -276,8 +283,9 @@ class Comparison:
         if listed is None:
             return
         self._new_pages = None
-        if self._complete_changes is not None and listed.more and self._complete_changes[:2] == (sides, listed):
-            self._set_changes(self._complete_changes[2], 0)
+        complete = self._complete_changes
+        if complete is not None and listed.more and (complete.sides, complete.listed) == (sides, listed):
+            self._set_changes(complete.changed, 0)
             return
         self._set_changes(changed_pages(listed.changes), listed.more if self._limit == MAX_LIMIT else 0)
         has_deleted = any(not each.exists_after for each in self.changed or ())
@@ -302,7 +310,8 @@ class Comparison:
                     all_changes = changed_pages(await asyncio.to_thread(changes_between, before, after))
                     keys = {each.key for each in all_changes}
                     self.changed = (*all_changes, *(each for each in self.changed if each.key not in keys))
-                    self.unlisted_count, self._complete_changes = 0, (sides, listed, self.changed)
+                    self.unlisted_count = 0
+                    self._complete_changes = _CompleteChanges(sides, listed, self.changed)
         except ApiError:
             return  # The title shows that changes are missing.
         self._on_change()
@@ -336,8 +345,7 @@ class Comparison:
             self._find_changes()
             return
         if not has_document_ids(after) and self._listed is not None:
-            # Without document IDs, the revisions do not show which texts were edited. So add the changes that the
-            # server lists.
+            # Without document IDs, comparing revisions does not find edited texts. The list of the server has them.
             keys = {each.key for each in changed}
             changed += tuple(each for each in changed_pages(self._listed.changes) if each.key not in keys)
         self._set_sides(sides)
@@ -364,8 +372,8 @@ class Comparison:
         return ComparedSides(self.space.revision_ref(change_request.base) if change_request.base else None, self.head)
 
     async def changed_since(self, revision: str) -> tuple[ChangedPage, ...] | None:
-        """Return the changed pages since a revision. None if edited pages cannot be recognized, because a revision has
-        no document IDs. Raises ApiError."""
+        """Return the pages that changed since a revision. None if edited pages cannot be found, because a revision has no
+        document IDs. Raises ApiError."""
         before, after = await asyncio.gather(
             load_revision(self._view.live, self.space.revision_ref(revision)), load_revision(self._view.live, self.head)
         )

@@ -76,7 +76,7 @@ class _Job:
     new: Document
     sides: ComparedSides | None
     by_rules: tuple[AddedFinding, ...] = ()
-    """Findings of the rules. Linters check the page later, when no page is waiting for the rules."""
+    """Findings of the rules, which run before the linters."""
 
 
 class RequestFindings:
@@ -88,21 +88,23 @@ class RequestFindings:
         self._fact_key = f"dismissed findings {change_request_id}"
         self._findings: dict[str, tuple[AddedFinding, ...]] = {}
         self._loaded_pages: dict[str, CheckedPage] = {}
-        """Pages whose headings are known, by page ID: pages that were checked, and pages loaded for their headings."""
+        """Pages whose headings are known, by page ID: the checked pages, and pages that were loaded for their headings."""
         self._waiting: dict[str, _Job] = {}
+        """Pages that wait for the rules, by page key."""
         self._to_lint: dict[str, _Job] = {}
+        """Pages that wait for the linters, by page key. The linters run when no page waits for the rules."""
         self._linted: dict[str, tuple[tuple[str, str], tuple[AddedFinding, ...]]] = {}
-        """By page key: the old and new text that linters checked last, and their findings."""
+        """The old and new text that the linters checked last, and their findings, by page key."""
         self._failures: set[str] = set()
         """Messages about failed linters that were shown."""
         self._runs_all_linters = False
-        """True if linters that are not automatic run too."""
+        """True if linters that are not automatic also run."""
         self.is_checking = False
         """True while a page is checked."""
         self._compared_sides: ComparedSides | None = None
         """Compared revisions of the pages that are passed to `check`."""
         self._compared: tuple[ComparedSides, LinkContext] | None = None
-        """Compared revisions, and the page tree for links. None while either is unknown."""
+        """Compared revisions, and the page tree for links. None until the revisions and the tree are known."""
 
     @cached_property
     def _dismissed(self) -> list[str]:
@@ -112,8 +114,8 @@ class RequestFindings:
         return [str(each) for each in stored] if isinstance(stored, list) else []
 
     def set_revisions(self, sides: ComparedSides | None, tree: PageTree | None) -> None:
-        """Set the compared revisions and the page tree. New revisions drop the findings. New revisions or a new tree drop
-        the loaded pages."""
+        """Set the compared revisions and the page tree. If the revisions change, drop all findings. If the revisions or
+        the tree change, drop the loaded pages."""
         self._compared_sides = sides
         context = _link_context(tree, sides.new) if sides is not None and tree is not None else None
         compared = (sides, context) if sides is not None and context is not None else None
@@ -191,7 +193,9 @@ class RequestFindings:
                 if is_linting and (linters := self._active_linters):
                     findings = (*job.by_rules, *await self._lint(linters, job, page))
                 else:
-                    findings = await _find(self._view.live, page, job.old_source, job.new, context, self._loaded_pages)
+                    findings = await _find_on_added_words(
+                        self._view.live, page, job.old_source, job.new, context, self._loaded_pages
+                    )
                     texts, linted = self._linted.get(job.page.key, (("", ""), ()))
                     if texts == (job.old_source, job.new.source):
                         findings = (*findings, *linted)
@@ -223,7 +227,7 @@ def _link_context(tree: PageTree, at: ContentRef) -> LinkContext:
     return LinkContext(tree, at, app_origins(next(tree.walk(), None)))
 
 
-async def _find(
+async def _find_on_added_words(
     live: Live, page: Page, before: str, new: Document, context: LinkContext, loaded_pages: dict[str, CheckedPage]
 ) -> tuple[AddedFinding, ...]:
     """Return the findings on the words that are in `new` but not in `before`. Adds the pages that it loads to
@@ -276,7 +280,7 @@ async def check_findings(live: Live, trees: MergeTrees, changed: Sequence[str]) 
             unchecked += 1
             continue
         document = await asyncio.to_thread(parse, after)
-        if found := await _find(live, page, before, document, context, loaded_pages):
+        if found := await _find_on_added_words(live, page, before, document, context, loaded_pages):
             titles.append(page.title or "Untitled")
             total += len(found)
     unchecked += len(existing[MAX_CHECKED_PAGES:])

@@ -53,14 +53,14 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True)
 class RequestFilter(ListFilter):
-    """A filter of the list of change requests. One filter of each `kind` is used at a time."""
+    """A filter of the list of change requests. At most one filter of each `kind` is active."""
 
     matches: Callable[[ChangeRequest, RequestStatus], bool] = field(compare=False)
     needs: StatusFact | None = None
-    """Fact that the filter needs. None if the list has all it needs."""
+    """Fact that must be loaded for the filter. None if the change request itself has all the filter needs."""
 
     def is_decided(self, status: RequestStatus) -> bool:
-        """Return True if the filter needs no fact, or if its fact is loaded."""
+        """Return True if `matches` can decide, because the fact that it needs is loaded."""
         return self.needs is None or self.needs in status.loaded
 
 
@@ -78,7 +78,7 @@ def matching_requests(
 def undecided_requests(
     items: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf
 ) -> list[ChangeRequest]:
-    """Return the change requests that may match all filters once missing facts about them are loaded."""
+    """Return the change requests that may match all filters as soon as further facts are loaded."""
     return [
         item
         for item in items
@@ -88,8 +88,8 @@ def undecided_requests(
 
 
 def can_still_match(undecided: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf) -> bool:
-    """Return True if one of the `undecided` change requests may still match: none of the facts that the filters need
-    failed to load."""
+    """Return True if one of the `undecided` change requests may still match, because loading the needed facts has not
+    failed."""
     return any(all(each.needs not in status(item).load_errors for each in filters) for item in undecided)
 
 
@@ -99,8 +99,8 @@ def offered_filters(
     space_title: Callable[[ChangeRequest], str],
     status: StatusOf,
 ) -> list[tuple[RequestFilter, int, int]]:
-    """Return the filters that can be added, each with the number of matches and of undecided change requests. A filter
-    that matches all or none is left out."""
+    """Return the filters that can be added, each with the number of matching and of undecided change requests. A filter
+    that all or no change requests match is left out."""
     filters = [*_STATUS_FILTERS, *_REVIEW_FILTERS, *_CONFLICT_FILTERS]
     approvers = Counter(name for item in items for name in (*status(item).approved, *status(item).outdated_approvals))
     for name, _ in approvers.most_common():
@@ -177,8 +177,7 @@ ORDERS: dict[str, tuple[str, Callable[[ChangeRequest, RequestStatus], tuple[obje
 EMPTY_TEXT, HINT = "No change requests with this status.", "] next tab   ctrl+n new change request"
 STATUS_NAMES: dict[str, str] = {"open": "Open", "draft": "Drafts", "merged": "Merged", "archived": "Archived"}
 CHECKED_AT_ONCE = 200
-"""Number of change requests that a filter checks first. As many are added each time the user reaches the end of the
-list."""
+"""Number of change requests that a filter checks first, and further each time the user reaches the end of the list."""
 _ROW_MARGIN = 6
 """Number of cells of a row that the second line cannot use."""
 SIGNS = {
@@ -199,7 +198,7 @@ def _why_no_single_request(view: RequestListScreen) -> str:
     return (target and why_not_single(target)) or "Select a change request first."
 
 
-_ADDRESS = LINK_COMMANDS.for_target(_single_request, no_target=_why_no_single_request)
+_SINGLE_LINK_COMMANDS = LINK_COMMANDS.for_target(_single_request, no_target=_why_no_single_request)
 
 
 def _choose_filter(_: Shell, view: RequestListScreen) -> None:
@@ -248,7 +247,7 @@ class RequestListScreen(ListView[ChangeRequest]):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         REQUEST_COMMANDS,
         NEW_REQUEST,
-        _ADDRESS,
+        _SINGLE_LINK_COMMANDS,
         PREVIEW_COMMANDS,
         TAB_COMMANDS,
         UNSENT,
@@ -264,7 +263,7 @@ class RequestListScreen(ListView[ChangeRequest]):
         self._has_unchecked = False
         """True if the list has more change requests than the filters check."""
         self._progress = ""
-        """Part of the status line: how many change requests the filters still have to check."""
+        """Text for the status line, such as ` · checking 12 more`. Empty if the filters have checked all."""
         self.statuses = StatusLoader(self, self._on_status_changed)
         self._follow_delay = Delay(self)
         self._redraw_delay = Delay(self)
@@ -321,7 +320,7 @@ class RequestListScreen(ListView[ChangeRequest]):
 
     @property
     def _snapshot(self) -> Snapshot[ListPage[ChangeRequest]]:
-        """The response with the change requests of the tab."""
+        """The response with the change requests of the current tab."""
         return self.subscriptions.snapshot(self.sections.current)
 
     @property
@@ -523,6 +522,6 @@ def _space_of(request: ChangeRequest) -> SpaceRef | None:
 
 
 def _count(page: ListPage[ChangeRequest] | None) -> int | None:
-    """Return the number of change requests in a list. If not all are loaded, this is the count of the server. None while
-    the list is loading."""
+    """Return the number of change requests in a list. If not all are loaded, return the count of the server. None while the
+    list is loading."""
     return max(page.count or 0 if page.next else 0, len(page.items)) if page is not None else None

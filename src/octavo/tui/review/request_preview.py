@@ -72,7 +72,7 @@ class RequestPreview(VerticalScroll, can_focus=False):
         self._draw()
 
     def clear(self) -> None:
-        """Show an empty preview, because no change request is selected."""
+        """Show no change request."""
         self._selection_delay.stop()
         self._change_request = None
         self._draw()

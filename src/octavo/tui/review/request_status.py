@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from octavo.tui.core.view import View
 
 StatusFact = Literal["reviews", "requested", "conflicts"]
-"""Parts of a status that need requests of their own."""
+"""Parts of a status that need API requests of their own."""
 STATUS_FACTS: tuple[StatusFact, ...] = ("reviews", "requested", "conflicts")
 
 
@@ -98,9 +98,8 @@ def needs_prediction(change_request: ChangeRequest) -> bool:
 
 
 def status_line(status: RequestStatus, labels: Sequence[str], width: int) -> Content:
-    """Return a line of at most `width` cells: the labels, such as the space and the author, then the facts of the
-    status. If the line is too long, the facts are shortened, the last one first. Then labels are omitted, the first one
-    first."""
+    """Return a line of at most `width` cells with the labels, such as the space and the author, and the facts of the
+    status. If the line is too long, the facts are shortened, then labels are omitted."""
     facts, labels = status_facts(status), [each for each in labels if each]
     levels = [0] * len(facts)
 
@@ -111,7 +110,7 @@ def status_line(status: RequestStatus, labels: Sequence[str], width: int) -> Con
 
     order = list(reversed(range(len(facts))))
     if status.is_requested_from_me:
-        # The icon already tells you that your review is requested, so this fact is shortened early.
+        # The icon already shows that your review is requested, so this fact is shortened early.
         order.insert(1, order.pop())
     for level in (1, 2):
         for index in order:
@@ -124,7 +123,8 @@ def status_line(status: RequestStatus, labels: Sequence[str], width: int) -> Con
 
 
 def status_facts(status: RequestStatus) -> list[tuple[tuple[str, str, str], str]]:
-    """Return the facts to show. Each has three texts, the longest first, and a style."""
+    """Return the texts and the style of each fact that is shown. The three texts of a fact are its long, short and
+    shortest form."""
     facts: list[tuple[tuple[str, str, str], str]] = []
     if status.is_requested_from_me:
         facts.append((("○ your review requested", "○ review requested", "○ review"), "$primary"))
@@ -169,8 +169,8 @@ def merged_by(change_request: ChangeRequest) -> str:
 
 
 def first_line(change_request: ChangeRequest, space: str, signs: Sequence[tuple[str, str]], width: int) -> Content:
-    """Return the first line of a change request: number, title, space, author, age or merge, and `signs`. A narrow line
-    omits space and author, then the age or merge, then truncates the title."""
+    """Return the first line of a change request: its number, title, space and author, its age or merge, and `signs`. In a
+    narrow line, the space and the author are left out, and the title is truncated."""
     author = change_request.created_by.name if change_request.created_by else ""
     done = merged_by(change_request) if change_request.status == "merged" else short_age(change_request.updated_at)
     facts = " · ".join(each for each in (space, author, done) if each)
@@ -235,9 +235,9 @@ def reviewer_list(
     changed_since: Mapping[str, int],
     me: str,
 ) -> Content:
-    """Return the reviewers with their reviews, the requested reviewers, the contributors and the description. The user
-    `me` is marked with “(you)”. `changed_since` has the number of pages that changed since each revision, if it is
-    loaded."""
+    """Return the reviewers with their reviews, the requested reviewers, the contributors and the description. The user with
+    the ID `me` is marked with “(you)”. `changed_since` has the number of pages that changed after each reviewed
+    revision, as far as it is known."""
     lines = [_review_line(change_request, review, changed_since, me) for review in reviews if not review.outdated]
     parts = [_under_heading("REVIEWERS", lines)] if lines else []
     requested_lines: list[Content] = []
@@ -289,9 +289,9 @@ class _LoadedFacts:
     predicted_for: tuple[str | None, ...] = ()
     """Revisions of the prediction: the base, the change request and main."""
     listed: tuple[str | None, ...] = ()
-    """Revisions in the list: the base, the change request and main."""
+    """Current revisions of the base, the change request and main."""
     listed_since: datetime | None = None
-    """Time when these revisions were first seen."""
+    """Time when the `listed` revisions were first seen."""
     load_errors: dict[StatusFact, str] = field(default_factory=dict)
     """Reasons why facts could not be loaded, by fact."""
 
@@ -306,10 +306,10 @@ class StatusLoader:
         self._followed: OrderedDict[str, ChangeRequest] = OrderedDict()
         self._prediction_lock = asyncio.Lock()
         self._unpredicted: list[ChangeRequest] = []
-        """The change requests on the screen whose merge is to be predicted."""
+        """The visible change requests that wait for their prediction."""
         self._is_predicting = False
         self._loading: set[str] = set()
-        """IDs of the change requests whose facts are being loaded for the whole list."""
+        """IDs of the change requests whose facts `load` is loading."""
 
     def clear(self) -> None:
         """Drop the status of all change requests, because the organization changed."""
@@ -327,7 +327,7 @@ class StatusLoader:
             return request_status(change_request, threads, (), (), (), me)
         predicted: ListPrediction | None = ListPrediction((), is_on_main=False)
         if needs_prediction(change_request):
-            predicted = facts.predicted if facts.predicted_for == self._sides(change_request) else None
+            predicted = facts.predicted if facts.predicted_for == self._revisions_of(change_request) else None
         return request_status(
             change_request,
             threads,
@@ -340,7 +340,7 @@ class StatusLoader:
         )
 
     def follow_visible(self, shown: Iterable[ChangeRequest]) -> None:
-        """Follow the status of the change requests in `shown`, the rows on the screen."""
+        """Load the status of the visible change requests, and keep it up to date."""
         listed = [each for each in shown if each.space is not None and (each.status in UNDECIDED or each.comments)]
         for change_request in listed:
             self._follow(change_request)
@@ -350,7 +350,7 @@ class StatusLoader:
                 self._unfollow(each)
         self._unpredicted = [each for each in listed if self._lacks_prediction(each)]
         if self._unpredicted and not self._is_predicting:
-            # Not restarted for other rows: that would send the requests of the current prediction again.
+            # A running worker is not restarted, because it would send the requests of its prediction again.
             self._is_predicting = True
             self._view.run_worker(self._predict_visible())
 
@@ -362,13 +362,13 @@ class StatusLoader:
             self._view.run_worker(self._load_all(missing, facts), group=_ALL)
 
     def stop_loading(self) -> None:
-        """Cancel the loads for the whole list."""
+        """Cancel all loads that `load` started."""
         self._view.workers.cancel_group(self._view, _ALL)
         self._loading.clear()
 
     def drop_outdated(self) -> None:
-        """Drop failed predictions and the facts of change requests that are not followed, so that they are loaded
-        again."""
+        """Drop failed predictions, and the facts of change requests that are not visible. They are loaded again when they
+        are needed."""
         for name in [each for each in self._facts if each not in self._followed]:
             del self._facts[name]
         for facts in self._facts.values():
@@ -392,8 +392,8 @@ class StatusLoader:
         self._follow_threads(request_id)
 
     def _follow_threads(self, request_id: str) -> None:
-        """Follow the open threads if their number can differ from the number of comments. It can if a review has an open
-        comment, or if the change request is merged or archived."""
+        """Load the open threads if their number may differ from the number of comments: if a review has an open comment, or
+        if the change request is merged or archived."""
         change_request, facts = self._followed[request_id], self._facts.get(request_id)
         counts_threads = change_request.status not in UNDECIDED or any(
             each.comment is not None and each.comment.is_open for each in (facts and facts.reviews) or ()
@@ -409,14 +409,14 @@ class StatusLoader:
 
     def _show_reviews(self, request_id: str, snapshot: Snapshot[ListPage[Review]]) -> None:
         facts = self._facts.setdefault(request_id, _LoadedFacts())
-        facts.reviews = self._items(facts, "reviews", snapshot, facts.reviews)
+        facts.reviews = self._loaded_items(facts, "reviews", snapshot, facts.reviews)
         if request_id in self._followed:
             self._follow_threads(request_id)
         self._on_change(request_id)
 
     def _show_requested(self, request_id: str, snapshot: Snapshot[ListPage[RequestedReviewer]]) -> None:
         facts = self._facts.setdefault(request_id, _LoadedFacts())
-        facts.requested = self._items(facts, "requested", snapshot, facts.requested)
+        facts.requested = self._loaded_items(facts, "requested", snapshot, facts.requested)
         self._on_change(request_id)
 
     def _show_threads(self, request_id: str, snapshot: Snapshot[ListPage[Comment]]) -> None:
@@ -426,7 +426,7 @@ class StatusLoader:
             )
             self._on_change(request_id)
 
-    def _items(
+    def _loaded_items(
         self, facts: _LoadedFacts, fact: StatusFact, snapshot: Snapshot[ListPage[Any]], previous: tuple[Any, ...] | None
     ) -> tuple[Any, ...] | None:
         if snapshot.error is not None and snapshot.value is None:
@@ -437,13 +437,13 @@ class StatusLoader:
 
     # Conflicts
 
-    def _sides(self, change_request: ChangeRequest) -> tuple[str | None, ...]:
+    def _revisions_of(self, change_request: ChangeRequest) -> tuple[str | None, ...]:
         space = self._view.shell.workspace.space(change_request.space or "")
         main = space.revision if space is not None and change_request.outdated else None
         return change_request.base, change_request.revision, main
 
     def _lacks_prediction(self, change_request: ChangeRequest) -> bool:
-        facts, sides = self._facts.setdefault(change_request.id, _LoadedFacts()), self._sides(change_request)
+        facts, sides = self._facts.setdefault(change_request.id, _LoadedFacts()), self._revisions_of(change_request)
         if facts.listed_since is None or facts.listed != sides:
             facts.listed, facts.listed_since = sides, self._view.live.now()
         return needs_prediction(change_request) and facts.predicted_for != sides

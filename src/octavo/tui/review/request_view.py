@@ -72,7 +72,7 @@ class RequestHead:
     def __init__(self, view: View, comparison: Comparison, threads: DiffThreads, pages: ChangedTree) -> None:
         self._view, self._comparison, self._threads, self._pages = view, comparison, threads, pages
         self._drawn_pending: tuple[OutboxEntry, ...] = ()
-        """Pending comments when the first line was last drawn. If they differ, the line is drawn again."""
+        """The pending comments that the first line shows."""
         self._changed_since: dict[str, int] = {}
         """Number of pages that changed after a reviewed revision, by revision ID."""
 
@@ -84,8 +84,8 @@ class RequestHead:
         self._view.subscriptions.follow_whole("contributors", contributors, lambda _: self.draw())
 
     def show_reviews(self, *, renew: bool = False) -> None:
-        """Draw the reviews, and count the pages that changed after each. With `renew`, count all again, because the
-        change request has a new revision."""
+        """Draw the reviews, and count the pages that changed after each review. With `renew`, count again for all reviews,
+        because the change request has a new revision."""
         if renew:
             self._changed_since.clear()
         self.draw()
@@ -180,7 +180,7 @@ DRAW_DELAY = 0.3
 
 
 def _is_whole_selected(view: ChangeRequestScreen) -> bool:
-    """Return True if a comment is for the whole change request: no page is shown, or the list has the focus."""
+    """Return True if a comment would be on the whole change request: no page is shown, or the list has the focus."""
     return view.focused is not view.diff_view or view.page_diff.visible_page is None
 
 
@@ -608,8 +608,7 @@ class ChangeRequestScreen(View):
 
     @property
     def selected_change(self) -> SelectedChange | None:
-        """Selected change, with the selected block if the diff has the focus. None if no entry is
-        selected."""
+        """The selected page, with the selected block if the diff has the focus. None if no entry is selected."""
         change = self.changed_tree.selected
         block = self.page_diff.visible_block if self.focused is self.diff_view else None
         return SelectedChange(self.comparison, change, block) if change is not None else None

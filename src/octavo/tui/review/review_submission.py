@@ -1,5 +1,5 @@
-"""Commands and dialogs that submit or withdraw a review, and the list of your pending comments. It also has the notes
-that programs propose, with commands to accept or discard them."""
+"""Commands and dialogs that submit or withdraw a review. Also the list of your pending comments and of the notes that
+programs propose, with commands to accept or discard notes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _open_composer = lazy("octavo.tui.comments.composer:open_composer")  # lazy: the
 
 
 def accept(app: Shell, notes: Sequence[ProposedNote]) -> None:
-    """Turn notes into pending comments. `u` turns them back."""
+    """Make proposed notes pending comments. `u` makes them proposed notes again."""
     accepted: tuple[Accepted, ...] = ()
 
     async def apply() -> bool:
@@ -60,7 +60,7 @@ def accept(app: Shell, notes: Sequence[ProposedNote]) -> None:
 
 
 def discard(app: Shell, note: ProposedNote) -> None:
-    """Discard a note. `u` proposes it again."""
+    """Discard a proposed note. `u` restores it."""
 
     async def apply() -> None:
         await app.session.proposed.discard([note])
@@ -74,7 +74,7 @@ def discard(app: Shell, note: ProposedNote) -> None:
 
 
 def edit_and_accept(app: Shell, note: ProposedNote) -> None:
-    """Edit the text of a note. When the text is saved, accept the note."""
+    """Edit the text of a proposed note. When the user saves the text, make the note a pending comment."""
     draft_key = f"held {note.id}"
 
     def save(text: str) -> None:
@@ -89,8 +89,8 @@ def edit_and_accept(app: Shell, note: ProposedNote) -> None:
 
 
 def source_label(note: ProposedNote) -> str:
-    """Return a label with the program that proposed a note, such as `proposed by claude`. It also says if the block was
-    found only by similarity."""
+    """Return a label with the program that proposed a note, such as `proposed by claude`. Ends in `· similar block` if the
+    block of the note may be wrong."""
     return f"proposed by {note.source}" + (" · similar block" if note.placed == "likely" else "")
 
 
@@ -104,8 +104,8 @@ def why_no_review(app: Shell, target: RequestTarget) -> str | None:
 
 
 def is_review_offered(app: Shell, target: RequestTarget) -> bool:
-    """Return True if the key bar offers a review. It offers none of your own change request, although the server accepts
-    one."""
+    """Return True if the key bar offers a review. It does not for your own change requests, although the server accepts
+    reviews by the author."""
     me, author = app.workspace.me, target.change_request.created_by
     return has_status(*UNDECIDED)(app, target) and (me is None or author is None or author.id != me.id)
 
@@ -215,7 +215,7 @@ def open_review_dialog(app: Shell, target: RequestTarget, status: Verdict) -> No
 
 
 def _submit(app: Shell, target: RequestTarget, status: Verdict, comment: str, draft: DialogDraft) -> None:
-    """Send a review with the comment of the dialog, and before it the pending comments."""
+    """Send the pending comments, then the review with the comment of the dialog."""
     live, at, name, revision = app.session.live, target.at, target.name, target.change_request.revision
     approves = status == "approved"
     action = f"approve {name}" if approves else f"request changes on {name}"
@@ -312,8 +312,8 @@ LIST_COMMANDS: Commands[PendingCommentsScreen] = Commands(
 
 
 class PendingCommentsScreen(Dialog["ListedComment | None"]):
-    """Dialog with the pending comments in the order of sending, and below them the proposed notes. Its result is the
-    comment to show on its page."""
+    """Dialog with the pending comments, in the order in which they will be sent, and the proposed notes. Its result is the
+    comment or note to show on its page."""
 
     shell = cached_property(shell_of)
 

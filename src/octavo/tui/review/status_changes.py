@@ -1,8 +1,5 @@
-"""The change requests that commands act on, and commands that change their status. Also the results of writes that were
-interrupted when Octavo was closed.
-
-The confirmation of a command on several change requests names the effect on each of them.
-"""
+"""The change requests that commands act on, and commands that change their status. Also shows the results of writes that
+were running when Octavo was closed. A command on several change requests first shows its effect on each one."""
 
 from __future__ import annotations
 
@@ -62,8 +59,8 @@ def why_not_toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> str 
 
 
 def toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> None:
-    """Mark drafts as ready for review, or convert open change requests to drafts. The status of the first change request
-    decides. Change requests with another status stay as they are."""
+    """If the first change request is a draft, mark all drafts as ready for review. Otherwise convert all open change
+    requests to drafts."""
     if requests:
         same_status = [each for each in requests if each.status == requests[0].status]
         action, message = _messages(app, same_status)
@@ -88,16 +85,16 @@ def offer_to_mark_ready(app: Shell, change_request: ChangeRequest) -> None:
 
 
 def _messages(app: Shell, requests: Sequence[ChangeRequest]) -> tuple[str, str]:
-    """Return a verb phrase for messages such as “Could not …”, and the success message."""
+    """Return the action for an error message, such as `mark #7 as ready for review`, and the message for success."""
     is_draft = requests[0].status == "draft"
-    names = _name(app, requests[0]) if len(requests) == 1 else plural(len(requests), "change request")
+    names = _name_with_space(app, requests[0]) if len(requests) == 1 else plural(len(requests), "change request")
     if is_draft:
         return f"mark {names} as ready for review", f"Marked {names} as ready for review"
     draft = "a draft" if len(requests) == 1 else "drafts"
     return f"convert {names} to {draft}", f"Converted {names} to {draft}"
 
 
-def _name(app: Shell, change_request: ChangeRequest) -> str:
+def _name_with_space(app: Shell, change_request: ChangeRequest) -> str:
     space = app.workspace.space(change_request.space or "")
     return f"#{change_request.number} in {space.title}" if space is not None else f"#{change_request.number}"
 
@@ -112,7 +109,7 @@ async def _toggle(app: Shell, requests: Sequence[ChangeRequest]) -> SendResult[t
         if sent.kind == "done" and sent.result is not None:
             done.append(sent.result.model_copy(update={"space": each.space}))
         else:
-            failures.append(sent.message if len(requests) == 1 else f"{_name(app, each)}: {sent.message}")
+            failures.append(sent.message if len(requests) == 1 else f"{_name_with_space(app, each)}: {sent.message}")
     if not done:
         return SendResult("refused", failures[0])
     if not failures:
@@ -164,7 +161,7 @@ def open_archive_dialog(app: Shell, at: ChangeRequestRef, change_request: Change
 
 
 async def report_unfinished_writes(app: Shell, session: Session) -> None:
-    """Show the result of each merge, update and suggestion that was running when Octavo was closed. None is sent
+    """Show the results of the merges, updates and suggestions that were being sent when Octavo was closed. Nothing is sent
     again."""
     await asyncio.gather(*(_report(app, session, write) for write in unfinished_writes(session.state)))
 
@@ -174,7 +171,8 @@ async def _report(app: Shell, session: Session, write: UnfinishedWrite) -> None:
     with suppress(NotSaved):
         merge = op if isinstance(op, change_requests.Merge | change_requests.UpdateFromMain) else None
         if merge is not None or write.later_writes:
-            # Loaded before the lock is deleted: if Octavo is closed meanwhile, the next start reports the result.
+            # Load the name before `finish_unfinished` deletes the lock. If Octavo is closed here, the next start reports
+            # the result.
             name = await _name_of(session, merge) if merge is not None else ""
             result = await finish_unfinished(session.live, write)
             if result is None:
@@ -233,8 +231,7 @@ class RequestTarget:
     titles: Callable[[], Mapping[str, str]] = dict
     """Returns the page titles by page ID, as far as they are loaded."""
     pending_note: Callable[[OutboxEntry], str] = lambda entry: ""
-    """Returns a note about changed words of a pending comment, such as “words are gone”. Empty if the words have not
-    changed."""
+    """Returns a note about the words of a pending comment, such as “words are gone”. Empty if they have not changed."""
     show_pending_comment: Callable[[OutboxEntry], None] | None = None
     """Shows a pending comment in the view. None if Octavo has to open the change request first."""
     show_block: Callable[[str, str], None] | None = None
@@ -245,7 +242,8 @@ class RequestTarget:
 
     @property
     def at(self) -> ChangeRequestRef:
-        """The reference of the change request. The space must be known, which `why_not_allowed` checks."""
+        """The reference of the change request. Use this only after `why_not_allowed`, which checks that the space is
+        known."""
         assert self.space is not None
         return self.change_request.ref(self.space)
 
@@ -264,7 +262,8 @@ WhyNot: TypeAlias = "Callable[[Shell, RequestTarget], str | None]"
 
 
 def why_not_allowed(app: Shell, target: RequestTarget, permission: str, *states: str) -> str | None:
-    """Return the reason why the user cannot act on the change request: permission, status or space. None if the user can."""
+    """Return the reason why you cannot act on the change request, such as a missing permission or its status. None if you
+    can."""
     return why_not_in_change_request(app, target.change_request, target.space, permission, *states)
 
 
@@ -274,8 +273,7 @@ def requires(permission: str, *states: str) -> WhyNot:
 
 
 def for_one_request(why_not: WhyNot) -> WhyNot:
-    """Return the `why_not` of a command on one change request. The command is also disabled while others are
-    selected."""
+    """Return a `why_not` that also disables the command while other change requests are selected."""
     return lambda app, target: why_not_single(target) or why_not(app, target)
 
 
@@ -285,7 +283,8 @@ def has_status(*states: str) -> Callable[[Shell, RequestTarget], bool]:
 
 
 def why_not_single(target: RequestTarget) -> str | None:
-    """Return a reason if other change requests are selected: a command for one is then disabled. Else return None."""
+    """Return the reason why commands on one change request are disabled while others are selected. None if no others are
+    selected."""
     if not acts_on_selection(target):
         return None
     selected = plural(len(target.selected), "change request is", "change requests are")
@@ -298,14 +297,14 @@ MAX_REQUESTS = 50
 
 @dataclass(frozen=True)
 class PlannedWrite:
-    """Planned effect of a command on one of the selected change requests."""
+    """Effect of a command on one of the selected change requests, before it is confirmed."""
 
     change_request: ChangeRequest
     name: str
     effect: str
     """Effect of the command on the change request, or the reason why there is no effect."""
     send: Callable[[], Awaitable[SendResult[Any]]] | None = None
-    """Sends the write. None if nothing will happen."""
+    """Sends the write. None if the command does not change this change request."""
     undo: Callable[[], Awaitable[SendResult[Any]]] | None = None
 
     @property
@@ -324,7 +323,7 @@ class BulkAction:
     """Past participle for messages, such as `Approved`."""
     intro: str
     plan: Callable[[ChangeRequest, ChangeRequestRef], Awaitable[PlannedWrite]]
-    """Returns the planned write for a change request that the user may change. Raises ApiError."""
+    """Returns the planned write for a change request, after permission and status were checked. Raises ApiError."""
     permission: str
     states: tuple[str, ...]
 
@@ -336,9 +335,8 @@ def acts_on_selection(target: RequestTarget) -> bool:
 
 
 def for_one_or_several(why_not: WhyNot) -> WhyNot:
-    """Return the `why_not` of a command that acts on one or several change requests. For one, it calls the parameter
-    `why_not`. For a selection, it refuses only more than `MAX_REQUESTS`: the confirmation says which of them cannot
-    change."""
+    """Return a `why_not` that allows a selection of up to `MAX_REQUESTS` change requests, because the confirmation says
+    which of these cannot change. For one change request, it returns the result of `why_not`."""
 
     def reason(app: Shell, target: RequestTarget) -> str | None:
         if not acts_on_selection(target):
@@ -354,7 +352,7 @@ def approve_several(app: Shell, target: RequestTarget) -> None:
     live, me = app.session.live, app.workspace.me
 
     async def plan(request: ChangeRequest, at: ChangeRequestRef) -> PlannedWrite:
-        name = _short_name(app, request)
+        name = _name_with_space(app, request)
         if me is not None and request.created_by is not None and request.created_by.id == me.id:
             return PlannedWrite(request, name, "created by you")
         if pending := app.session.outbox.pending_comments(at):
@@ -387,7 +385,7 @@ def archive_several(app: Shell, target: RequestTarget) -> None:
     status = "open" if reopens else "archived"
 
     async def plan(request: ChangeRequest, at: ChangeRequestRef) -> PlannedWrite:
-        name = _short_name(app, request)
+        name = _name_with_space(app, request)
 
         def status_sender(new_status: str, verb: str) -> Callable[[], Awaitable[SendResult[Any]]]:
             op = change_requests.Update(at=at, status=new_status)
@@ -412,7 +410,7 @@ def request_several(app: Shell, target: RequestTarget, people: Sequence[tuple[st
     names = dict(people)
 
     async def plan(request: ChangeRequest, at: ChangeRequestRef) -> PlannedWrite:
-        name = _short_name(app, request)
+        name = _name_with_space(app, request)
         requested = {each.user.id for each in (await live.fetch(requested_of(at))).items if each.user is not None}
         author = request.created_by.id if request.created_by is not None else ""
         wanted = [each for each in names if each not in requested and each != author]
@@ -424,11 +422,6 @@ def request_several(app: Shell, target: RequestTarget, people: Sequence[tuple[st
 
     intro = "People with a review of a change request get a new request, which makes their review outdated."
     _start_plan(app, target, BulkAction("Request", "Requested reviews of", intro, plan, "edit", UNDECIDED))
-
-
-def _short_name(app: Shell, request: ChangeRequest) -> str:
-    space = app.workspace.space(request.space or "")
-    return f"#{request.number} {space.title}" if space is not None else f"#{request.number}"
 
 
 def _start_plan(app: Shell, target: RequestTarget, action: BulkAction) -> None:
@@ -455,7 +448,7 @@ async def _plan_and_ask(app: Shell, target: RequestTarget, action: BulkAction) -
 
 
 async def _plan(app: Shell, request: ChangeRequest, action: BulkAction) -> PlannedWrite:
-    name = _short_name(app, request)
+    name = _name_with_space(app, request)
     space = SpaceRef(space_id=request.space) if request.space is not None else None
     if space is None:
         return PlannedWrite(request, name, as_clause(unknown_space_sentence(request)))

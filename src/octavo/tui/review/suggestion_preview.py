@@ -1,5 +1,5 @@
-"""Commands for the suggestions in the diff of a page, and a preview of the page with several suggestions applied. The
-text that is saved is exactly the text shown."""
+"""Commands for the suggestions in the diff of a page, and a preview of the page with several suggestions applied. Octavo
+saves exactly the text of the preview."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         self._inapplicable: dict[str, SuggestionResult] = {}
         """Result of each suggestion that cannot be applied, by thread ID."""
         self._outcome: SuggestionOutcome | None = None
-        """The shown result. None while it is loading, or if it could not be loaded."""
+        """The result that the preview shows. None while it is loading, or if it could not be loaded."""
         self._has_failed = False
 
     def on_mount(self) -> None:
@@ -130,8 +130,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         self.show_position()
 
     def _summary(self, thread: Comment) -> ThreadSummary:
-        """Return the row of a thread. If its suggestion will be applied, the diff shows it, so the row has only the
-        rest of the comment."""
+        """Return the row of a thread. If its suggestion is applied, the row leaves it out, because the diff shows it."""
         result, is_included = self._inapplicable.get(thread.id), thread.id in self._included
         status = "will be applied" if is_included else "left out"
         if result is not None:
@@ -182,7 +181,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         self._start()
 
     def why_not_apply(self) -> str | None:
-        """Return the reason why the suggestions cannot be applied. None if they can be."""
+        """Return the reason why the suggestions cannot be applied. None if they can be applied."""
         if self._outcome is None:
             return (
                 "The preview could not be loaded. Press r to retry."
@@ -197,7 +196,8 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         return next(filter(None, reasons), None)
 
     def apply(self, app: Shell) -> None:
-        """Apply the included suggestions and resolve their threads, if the page has not changed since it was shown."""
+        """Apply the included suggestions and resolve their threads, if the page has not been edited since the preview was
+        loaded."""
         outcome, chosen, at, live = self._outcome, self._threads_to_apply(), self._at, app.session.live
         if outcome is None:
             return

@@ -1,5 +1,5 @@
-"""The list of the places in a space that still have an old term. A change request replaces this term elsewhere.
-Commands replace the term in these places, or suggest the replacement in pending comments."""
+"""The list of the places in a space that still have an old term, which a change request replaces on other pages. Commands
+replace the term in these places, or suggest the replacement in pending comments."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _DIALOG_WIDTH = 64
 
 @dataclass(frozen=True)
 class TermSource:
-    """Replaced term, and the revision of the change request that is searched for the old term."""
+    """Old and new term, and the revision of the change request that is searched for the old term."""
 
     change_request: ChangeRequest
     space: SpaceRef
@@ -131,7 +131,7 @@ def _by_page(rows: Iterable[TermRow]) -> list[tuple[PageMatches, tuple[TermMatch
 
 
 def excerpt(match: TermMatch, width: int) -> Content:
-    """Return a place in one line: up to `width` characters of the text before, the old text struck out, the new text,
+    """Return a place in one line: up to `width` characters before the old term, the old term struck out, the new term,
     and the text after."""
     before = match.before if len(match.before) <= width else f"…{match.before[-width:]}"
     old = Content.styled(" ".join(match.text.split()), "$error strike")
@@ -284,7 +284,7 @@ _WIDE = 100
 """Minimum width of the terminal for a preview beside the list. In a narrower terminal, the preview is below the list
 and shows fewer lines."""
 _DRAWN_EVERY = 25
-"""Number of pages that are searched between two updates of the list."""
+"""The list is updated each time this number of pages is searched."""
 
 
 def _why_no_places(view: TermScreen) -> str | None:
@@ -354,7 +354,8 @@ class TermScreen(ListView[TermRow]):
 
     @property
     def targets(self) -> Sequence[TermRow]:
-        """The selected places, else the place under the cursor, without places that Octavo cannot replace."""
+        """The places that commands act on: the selected places, else the place under the cursor. Places that Octavo cannot
+        replace are left out."""
         item = self.rows.item
         rows = self.selected_rows or ([item] if item is not None else [])
         return [row for row in rows if row.can_replace]
@@ -491,8 +492,8 @@ def _context(row: TermRow, line_count: int) -> Content:
 
 
 def _partial_note(results: TermResults) -> str:
-    """Return a note with the number of searched pages, while the search runs or if it ended at a limit. Empty if all
-    pages are searched, or if an error is shown instead."""
+    """Return a note with the number of searched pages if the search is running, or if it ended at a limit. Otherwise return
+    an empty string."""
     searched = f"{results.searched} of {results.total} pages are searched"
     if not results.is_complete:
         return f"Searching… {searched}"
@@ -518,7 +519,7 @@ class PageTerms:
         return self._page_diff.pane
 
     def why_no_terms(self) -> str | None:
-        """Return the reason why there are no replaced terms to look for. None if there may be some."""
+        """Return the reason why the page replaces no terms, or why this is not known yet. None if it may replace some."""
         change = self._pages.selected
         if change is None:
             return "Select a changed page first."
@@ -530,8 +531,8 @@ class PageTerms:
         return None if compared is not None and compared.diff.entries else f"{change.title} has no changed text."
 
     def choose(self, app: Shell) -> None:
-        """Show the places that still have an old term: one that the selected block replaces, else one that the page
-        replaces. If there are several, ask for one."""
+        """Show the places that still have an old term that the selected block replaces, else that the page replaces. If it
+        replaces several terms, ask which one."""
         app.background(self._choose(app))
 
     async def _choose(self, app: Shell) -> None:

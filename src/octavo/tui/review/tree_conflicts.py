@@ -1,4 +1,4 @@
-"""Conflicts outside the texts of pages: in the page tree, in page details, and in files, variables and reusable
+"""Conflicts outside the texts of pages: about positions in the page tree, page details, files, variables and reusable
 content."""
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from octavo.tui.render.conflict_lines import PageConflict
 from octavo.tui.widgets.short_texts import plural
 
 FieldSides: TypeAlias = Mapping[str, tuple[Any, Any]]
-"""Values of main and of the change request, by field name."""
+"""Values in main and in the change request, by field name."""
 _FIELDS = ("title", "description", "icon", "emoji", "slug", "hidden", "no_index", "no_robots_index")
 """Fields of a page that an edit can change."""
 
 
 @dataclass(frozen=True)
 class TreeConflict:
-    """Conflict outside the text of a page, such as about its position."""
+    """Conflict outside the text of a page, for example about its position."""
 
     kind: str
     id: str
@@ -31,21 +31,22 @@ class TreeConflict:
     summary: str
     """Sentence about the changes on both sides."""
     options: tuple[str, str] = ("", "")
-    """Effects of choosing main and of choosing this change request, in sentences. Empty if there is no choice."""
+    """Effects of choosing main and of choosing this change request, in sentences. Empty if Octavo cannot resolve the
+    conflict."""
     edits: tuple[ContentEdit | None, ContentEdit | None] = (None, None)
-    """Edits for choosing main and for choosing this change request. None for a choice that needs no edit."""
+    """Edits for choosing main and for choosing this change request. None if no edit is needed."""
     settings: tuple[tuple[AttributeChange, ...], tuple[AttributeChange, ...]] = ((), ())
     """Changed settings, such as the title, after choosing main and after choosing this change request."""
     main: str | None = field(default=None, repr=False)
     """Text of the page in main. None if it is unknown."""
     text: str = field(default="", repr=False)
-    """Text of the page in this change request. Empty if the page has no text, or if there is no choice."""
+    """Text of the page in this change request. Empty if the page has no text, or if Octavo cannot resolve the conflict."""
     subpage_ids: frozenset[str] = frozenset()
     """IDs of the subpages, if the conflict is about a deleted page."""
     position: tuple[str | None, int] = (None, 0)
-    """Parent page and position there, if the conflict is about a deleted page."""
+    """ID of the parent page and position below it, if the conflict is about a deleted page."""
     main_revision: str = ""
-    """Revision of main that has the conflicting change. A choice counts for this revision only."""
+    """Revision of main that has the conflicting change. A stored choice is valid for this revision only."""
 
     @property
     def name(self) -> str:
@@ -62,7 +63,7 @@ class TreeConflict:
         return PageConflict(self.name, self.title, self.summary, self.options)
 
     def unresolved(self, choices: Collection[str]) -> list[str]:
-        """Return the name of the conflict if it has no choice yet. Empty if it is resolved or has no options."""
+        """Return the name of the conflict if it still has to be resolved, else an empty list."""
         return [self.name] if self.can_choose and self.name not in choices else []
 
     def edit(self, choice: MergeChoice | None) -> ContentEdit | None:
@@ -78,13 +79,13 @@ class TreeConflict:
 
 
 def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, MergeChoice]) -> list[ContentEdit]:
-    """Return the edits for the choices. If the parent of a kept page is deleted, the page moves to the position of the
-    parent."""
+    """Return the edits that carry out the choices. If a page is kept but its parent is deleted, the page moves to the
+    position of the parent."""
     resolved = [each for each in conflicts if each.edit(choices.get(each.name)) is not None]
     deleted = [each for each in resolved if isinstance(each.edit(choices[each.name]), DeletePage)]
     deleted.sort(key=lambda each: len(each.subpage_ids))
     moves: list[ContentEdit] = []
-    # Begin with the last conflict: if several pages move to one position, each moves in front of those moved before.
+    # Reversed, because each page that moves to a position pushes the earlier ones down.
     for each in reversed(conflicts):
         deleted_ancestors = [page for page in deleted if each.id in page.subpage_ids]
         if each.kind == "deleted" and each not in deleted and deleted_ancestors:
@@ -97,10 +98,10 @@ def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, MergeCho
 
 
 def find_tree_conflicts(triple: RevisionTriple, current: PageTree) -> tuple[list[TreeConflict], dict[str, FieldSides]]:
-    """Return two results for main and a change request: their tree conflicts, and the values of the fields that both
-    sides changed, by page ID. `current` is the page tree of the change request now."""
+    """Return the tree conflicts between main and a change request. Also return the fields that both changed, by page ID.
+    `current` is the current page tree of the change request."""
     page_ids = pages_to_read(triple, None)
-    # Without texts, because only conflicts in the page tree are wanted here. Conflict markers show the others.
+    # Texts are left out: conflicts in texts are found by their conflict markers.
     predicted = predict_merge(triple, dict.fromkeys(page_ids, ("", "", ""))).conflicts
     deletions = {each.id for each in predicted if each.kind == "deleted"}
     fields: dict[str, FieldSides] = {}
@@ -188,8 +189,8 @@ def _tree_conflict(
 def _deletion_conflict(
     page: Page, title: str, trees: Sequence[PageTree], current: PageTree, deletions: Collection[str]
 ) -> TreeConflict:
-    """Return the conflict about a page that one side deleted and the other side changed, or that was kept although its
-    parent was deleted. Subpages in `deletions` have conflicts of their own."""
+    """Return the conflict about a page that one side deleted and the other side changed, or whose parent was deleted.
+    `deletions` has the IDs of all pages with such a conflict."""
     is_in_base, is_in_main, is_in_mine = (tree.find(page.id) is not None for tree in trees)
     if not is_in_base or is_in_main == is_in_mine:
         summary = "The parent of this page was deleted. This page was kept and moved to the position of its parent."
@@ -219,8 +220,8 @@ def _ids_below(page: Page, excluded: Collection[str]) -> frozenset[str]:
 
 
 def _move_conflict(kind: str, page: Page, title: str, own_tree: PageTree, current: PageTree) -> TreeConflict | None:
-    """Return the conflict about a page that both sides moved. None if the page has the position of this
-    change request."""
+    """Return the conflict about a page that both sides moved. None if the page is already at its position in the change
+    request."""
     parent, index = _parent_page_and_index(own_tree, page.id)
     if (parent.id if parent is not None else None, index) == _parent_and_index(current, page.id):
         return None
@@ -241,8 +242,8 @@ def _move_conflict(kind: str, page: Page, title: str, own_tree: PageTree, curren
 
 
 def _field_conflict(page: Page, title: str, fields: FieldSides) -> TreeConflict | None:
-    """Return the conflict about the fields that both sides changed. None if `page` already has the values of this
-    change request."""
+    """Return the conflict about fields that both sides changed. None if `page` already has the values of the change
+    request."""
     own_values = {name: value for name, (_, value) in fields.items()}
     if all(getattr(page, name) == value for name, value in own_values.items()):
         return None

@@ -1,4 +1,4 @@
-"""Commands and dialog that update a change request from main, and the view of the changes of main before the update."""
+"""Commands and the dialog that update a change request from main. Also the view of the incoming changes of main."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ async def preview_update(live: Live, at: ChangeRequestRef) -> UpdatePreview:
     change_request, space = await asyncio.gather(
         live.fetch(change_requests.Get(at=at)), live.fetch(spaces.Get(at=at.space))
     )
-    # Loaded after the change request, so that they are not older: older changes could hide a conflict.
+    # Loaded after the change request, because the changes of an older revision could hide a conflict.
     changed = await live.fetch(content.ListChanges(at=at, limit=1000))
     prediction, incoming = await asyncio.gather(
         merge_checks.predict_conflicts(live, at, change_request, changed, main=space.revision),
@@ -104,7 +104,7 @@ async def _incoming_changes(
 
 
 OnConflicts = Callable[[], bool]
-"""Shows the conflicts. Returns False without showing them if another view is open."""
+"""Shows the conflicts. If the user has opened another view, does nothing and returns False."""
 
 
 def update_dialog(
@@ -171,10 +171,11 @@ def _show_diff(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, reopen:
 
 
 async def send_update(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, on_conflicts: OnConflicts) -> str:
-    """Update the change request and show the result. Call `on_conflicts` if there are conflicts. If something changed
-    since `preview`, send nothing and return the changes in sentences, else return ""."""
+    """Update the change request, show the result, and call `on_conflicts` if there are conflicts. If the change request or
+    main has changed since `preview`, send nothing and return the changes in sentences. Otherwise return an empty
+    string."""
     change_request = preview.change_request
-    # The revisions are stored before the update, because the update replaces the base of the change request.
+    # Stored before the update, because the update replaces the base of the change request.
     update_fact = {"base": change_request.base, "main": preview.basis.main, "mine": change_request.revision}
     state, fact_name = app.session.state, f"update {change_request.id}"
     earlier_fact = state.get_fact(fact_name)
@@ -241,8 +242,8 @@ def open_conflicts(app: Shell, target: RequestTarget) -> None:
 def _open_conflicts_view(
     app: Shell, target: RequestTarget, change_request: ChangeRequest, merged_request: ChangeRequest | None = None
 ) -> None:
-    """Show the conflicts of `change_request`. With `merged_request`, show its conflicts, and save their resolution in
-    `change_request`."""
+    """Show the conflicts of `change_request`. If `merged_request` is given, show the conflicts that its merge left, and save
+    their resolution in `change_request`."""
 
     def on_written(written: ChangeRequest, pages: tuple[str, ...]) -> None:
         if merged_request is None and target.show_edited is not None and app.screen is target.view:
@@ -283,8 +284,8 @@ async def _resolve_merged(app: Shell, target: RequestTarget) -> None:
 
 
 async def _find_resolving_request(app: Shell, merged: ChangeRequest, space: SpaceRef) -> ChangeRequest | None:
-    """Return the change request that was created for the conflicts of a merged change request. None if there is none,
-    or if it is merged or archived."""
+    """Return the open or draft change request that was created for the conflicts of a merged change request. None if there
+    is none."""
     name = app.session.state.get_fact(f"resolved in {merged.id}")
     if not isinstance(name, str):
         return None
