@@ -285,17 +285,17 @@ def test_outline_has_no_footnote_marks() -> None:
 def test_editor_emoji_names_are_found_in_its_own_table(name: str) -> None:
     """Reading the other emoji tables takes 10 ms in the middle of a page."""
     emoji.from_name.cache_clear()
-    emoji._other_names.cache_clear()
+    emoji._all_codes.cache_clear()
 
     assert emoji.from_name(name)
 
-    assert emoji._other_names.cache_info().currsize == 0
+    assert emoji._all_codes.cache_info().currsize == 0
 
 
 def test_emoji_are_found_without_the_tables_of_other_packages() -> None:
     emoji.from_name.cache_clear()
-    emoji._section.cache_clear()
-    emoji._other_names.cache_clear()
+    emoji._common_codes.cache_clear()
+    emoji._all_codes.cache_clear()
 
     assert emoji.from_name("rocket") == "🚀"
     assert emoji.from_name("no_emoji_is_called_so") is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -39,7 +39,8 @@ _ALIASES = (
     *(("large_(.+_(?:circle|square))", r"\1"), ("digit_(.+)", r"\1"), ("male_(.+)", r"man_\1")),
     ("female_(.+)", r"woman_\1"),
 )
-"""Pairs of a pattern for names in other programs, and the replacement that gives the usual name."""
+"""Pairs of a pattern and a replacement that turn names of other programs into usual names, such as `ladybug` into
+`lady_beetle`."""
 _FAMILY = re.compile(r"(?:(?:wo)?man_){1,2}(?:boy|girl)(?:_(?:boy|girl))?")
 _COUPLE = re.compile(r"((?:wo)?man)_(heart|kiss)_((?:wo)?man)")
 _PEOPLE = {"man": "1f468", "woman": "1f469", "boy": "1f466", "girl": "1f467"}
@@ -58,24 +59,22 @@ def from_code(code: str) -> str | None:
 
 
 def to_emoji(name: str | None) -> str:
-    """Return the emoji for a code of the API, such as `👍` for `1f44d`. Return other texts unchanged, and None as
-    empty."""
+    """Return the emoji for a code of the API, such as `👍` for `1f44d`. Other texts stay as they are. Empty for None."""
     return from_code(name) or name if name else ""
 
 
 @lru_cache(1024)
 def from_name(name: str) -> str | None:
-    """Return the emoji with a name from the platform's editor, Unicode or other programs. None if the name is
-    unknown."""
+    """Return the emoji with a name from the platform's editor, Unicode or other programs. None if no table has the
+    name."""
     name = name.replace("-", "_")
-    code = _common_code(name) or _code_by_alias(name) or _composed_code(name)
+    code = _code_of(name, _common_codes()) or _code_of(name, _all_codes()) or _composed_code(name)
     return _to_character(code) if code else None
 
 
 def from_editor_name(name: str) -> str | None:
-    """Return the emoji with a name from the platform's editor, or a common alias of it. None if the name is unknown.
-    Faster than `from_name`."""
-    code = _apply_aliases(name.replace("-", "_"), _common_code)
+    """Return the emoji with a name or a common alias from the platform's editor. None if the editor has no such name."""
+    code = _code_of(name.replace("-", "_"), _common_codes())
     return _to_character(code) if code else None
 
 
@@ -105,8 +104,11 @@ def api_code(character: str) -> str:
 
 
 def search(text: str, limit: int = MAX_FOUND) -> list[NamedEmoji]:
-    """Search emoji by a part of a name, or by the emoji itself. Exact names come first, then names that begin with the
-    text, then names in which another word does, then the rest. A call takes 40 ms, so use a thread."""
+    """Return the emoji whose names contain `text`, or the emoji that `text` is.
+
+    Exact names come first, then names that begin with the text, then names with a later word that begins with the text.
+    The first call takes about 100 ms, because it reads all names.
+    """
     text = text.strip().strip(":")
     if (named := _known_characters().get(_without_style(text))) is not None:
         return [named]
@@ -141,25 +143,13 @@ def _without_style(character: str) -> str:
     return character.replace(_EMOJI_STYLE, "")
 
 
-def _common_code(name: str) -> str | None:
-    return _find_code(name, _section("editor")) or _find_code(name, _section("aliases"))
-
-
-def _code_from_any_table(name: str) -> str | None:
-    return _common_code(name) or _find_code(name, _section("descriptions")) or _find_code(name, _other_names())
-
-
-def _code_by_alias(name: str) -> str | None:
-    """Return the code points for a name or one of its aliases. Common names are tried first."""
-    return _apply_aliases(name, _common_code) or _apply_aliases(name, _code_from_any_table)
-
-
-def _apply_aliases(name: str, code: Callable[[str], str | None]) -> str | None:
-    found = code(name)
+def _code_of(name: str, codes: Mapping[str, str]) -> str | None:
+    """Return the code points for a name, or else for the usual name that `_ALIASES` gives. None if `codes` has neither."""
+    found = codes.get(name)
     for pattern, other in _ALIASES:
         if found is None and re.fullmatch(pattern, name):
             name = re.sub(pattern, other, name)
-            found = code(name)
+            found = codes.get(name)
     return found
 
 
@@ -174,48 +164,37 @@ def _composed_code(name: str) -> str | None:
 
 
 def _is_drawn_as_text(character: str) -> bool:
-    """Return whether a character needs a variation selector to be shown as a picture. False for characters that this
+    """Return whether a character is shown as a picture only with a variation selector. False for characters that this
     version of Python does not know."""
     return east_asian_width(character) != "W" and category(character) != "Cn"
 
 
 _FILE = Path(__file__).with_name("emoji_names.txt")
-"""Names and code points, with a section for each source of names. Written by `tests/emoji_table.py`."""
+"""A file with the names of emoji and their code points, in a section for each source. `tests/emoji_table.py` writes the file."""
 
 
 @cache
-def _section(title: str) -> bytes:
-    """Return a section of the file, with a line break at both ends. Each line has a name and code points. The lines are
-    not parsed, because finding a name in them takes only 20 µs."""
-    _, _, rest = _FILE.read_bytes().partition(f"[{title}]".encode())
-    return rest.partition(b"[")[0]
+def _common_codes() -> dict[str, str]:
+    """Return the code points by name, for the names of the platform's editor and their common aliases."""
+    return _codes_in("editor", "aliases")
 
 
 @cache
-def _other_names() -> bytes:
-    """Return the section of names that other programs use, and the Unicode names of all emoji."""
-    others = dict(_entries(_section("others")))
-    listed = (code for _, code in _entries(_section("editor")))
-    for code in {code for code in (*listed, *others.values()) if "-" not in code}:
-        others.setdefault(_BETWEEN_WORDS.sub("_", unicode_name(chr(int(code, 16)), "").lower()), code)
-    return "".join(f"\n{name} {code}" for name, code in others.items() if name).encode() + b"\n"
-
-
-def _find_code(name: str, lines: bytes) -> str | None:
-    start = f"\n{name} ".encode(errors="replace")
-    position = lines.find(start)
-    return None if position < 0 else lines[position + len(start) : lines.index(b"\n", position + len(start))].decode()
-
-
-def _entries(lines: bytes) -> Iterator[tuple[str, str]]:
-    words = iter(lines.decode().split())
-    return zip(words, words, strict=True)
-
-
 def _all_codes() -> dict[str, str]:
-    """Return the code points of all names, the names of the platform's editor first."""
+    """Return the code points by name: the names of the editor first, then those of other programs and of Unicode."""
+    codes = _codes_in("editor", "aliases", "descriptions", "others")
+    for code in dict.fromkeys(codes.values()):
+        if "-" not in code and (name := unicode_name(chr(int(code, 16)), "")):
+            codes.setdefault(_BETWEEN_WORDS.sub("_", name.lower()), code)
+    return codes
+
+
+def _codes_in(*sections: str) -> dict[str, str]:
+    """Return the code points by name in some sections of the file. If two sections have a name, the first one counts."""
+    text = _FILE.read_text(encoding="utf-8")
     codes: dict[str, str] = {}
-    for lines in (_section("editor"), _section("aliases"), _section("descriptions"), _other_names()):
-        for name, code in _entries(lines):
+    for section in sections:
+        words = text.partition(f"[{section}]")[2].partition("[")[0].split()
+        for name, code in zip(words[::2], words[1::2], strict=True):
             codes.setdefault(name, code)
     return codes
