@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from math import ceil
 from typing import Any, ClassVar
 
 from textual.app import RenderResult
 from textual.content import Content
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.scroll_view import ScrollView
@@ -145,7 +146,7 @@ class ScrollWidget(HasCommands, ScrollView):
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         if self.show_vertical_scrollbar:
-            self.vertical_scrollbar.position = _drawn_position(self.vertical_scrollbar, new_value)
+            _move_thumb(self.vertical_scrollbar, new_value)
         if round(old_value) != round(new_value):
             self.refresh(self.size.region)
 
@@ -169,14 +170,24 @@ class ScrollWidget(HasCommands, ScrollView):
                 run()
 
 
-def _drawn_position(bar: ScrollBar, scroll_y: float) -> float:
-    """Return `scroll_y`, rounded to a whole eighth of a cell of `bar`. In a long text, several lines have the same
-    position, and the bar is drawn only once for them."""
-    height, lines, last = bar.size.height, bar.window_virtual_size, bar.window_virtual_size - bar.window_size
-    if not 0 < scroll_y < last or not height:
-        return scroll_y
-    eighths = 8 * (height - max(1, bar.window_size * height / lines))
-    return (int(scroll_y * eighths / last) + 0.5) * last / eighths if eighths > 0 else scroll_y
+def _move_thumb(bar: ScrollBar, position: float) -> None:
+    """Set the position of a scroll bar, and paint only the rows that its thumb enters or leaves."""
+    before = _ends_of_thumb(bar)
+    bar.set_reactive(ScrollBar.position, position)
+    for old, new in zip(before, _ends_of_thumb(bar), strict=True):
+        if old != new:
+            first, last = sorted((old // 8, new // 8))
+            bar.refresh(Region(0, first, bar.thickness, last - first + 1))
+
+
+def _ends_of_thumb(bar: ScrollBar) -> tuple[int, int]:
+    """Return the upper and the lower end of the thumb of a scroll bar, in eighths of a row."""
+    height, lines, window = bar.size.height, bar.window_virtual_size, bar.window_size
+    if lines <= window:
+        return 0, 0
+    length = max(1, window * height / lines)
+    start = int(8 * (height - length) * bar.position / (lines - window))
+    return start, start + ceil(8 * length)
 
 
 def scroll_by_page(pane: Widget, direction: int) -> bool:
