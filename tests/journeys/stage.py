@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import re
 import shutil
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -232,21 +233,22 @@ class Run:
     async def settle(self, longest: float = MAX_WAIT_SECONDS) -> None:
         """Wait until the app is idle, apart from requests that wait at the gate. Raises TimeoutError after `longest`
         seconds."""
-        quiet, waits_for = 0, ""
+        quiet, seen = 0, Counter[str]()
         try:
             async with asyncio.timeout(longest):
                 while quiet < 3:
-                    if waits_for := self._describe_work():
+                    if work := self._describe_work():
                         quiet = 0
                         await asyncio.sleep(0.004)
                     else:
                         await self.pilot.pause(0.004)
                         # Painting may cause requests, because visible rows load their data.
                         speedups.paint(self.app.screen)
-                        waits_for = self._describe_work() or self._describe_reading()
-                        quiet = 0 if waits_for else quiet + 1
+                        work = self._describe_work() or self._describe_reading()
+                        quiet = 0 if work else quiet + 1
+                    seen[work or "messages"] += 1
         except TimeoutError as error:
-            raise TimeoutError(f"Not at rest after {longest:g} s: {waits_for or 'messages'}") from error
+            raise TimeoutError(f"Not at rest after {longest:g} s: {seen.most_common(4)}") from error
 
     def _describe_work(self) -> str:
         """Return a description of the work that the app still does. Empty if the app is idle."""
