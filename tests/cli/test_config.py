@@ -89,6 +89,7 @@ def test_list_has_every_setting_with_its_source(octavo: Octavo, file: Path, monk
         (("set", "zzz", "1"), "Unknown setting 'zzz'. For a list, run: octavo config list"),
         (("set", "theme", "drak"), "the value is 'drak', which is not a theme. Did you mean dark?"),
         (("set", "undo_seconds", "90"), "the value must be a number of seconds from 0 to 30, not '90'."),
+        (("set", "right_to_left", "termnal"), "not 'termnal'. Did you mean terminal?\n"),
         (("set", "motion", "perhaps"), "the value must be true or false, not 'perhaps'."),
         (("set", "theme", "dark", "light"), "theme takes one value. Put a value with spaces in quotes."),
         (("set", "ca_file", "/nonexistent"), "there is no such file."),

@@ -266,6 +266,11 @@ CASES = {
         '<p align="center"><a href="u"><picture><img src="a.png"></picture></a> <b>c</b></p>',
         "paragraph [align=center] <image;src=a.png|→u>   <bold|c>",
     ),
+    "comment without an end in a list item": (
+        "- <!-- no\n- two\n\nafter",
+        "list\n  item\n  item\n    paragraph two\nparagraph after",
+    ),
+    "comment without an end in a quote": ("> <!-- no\n\nafter -->", "quote\nparagraph after -->"),
     "comment and script": ("<!-- no -->\n\n<script>alert(1)</script>\n\na<!-- x -->b", "paragraph ab"),
     "footnote": (
         "word[^1]\n\n[^1]: the *note*",

@@ -29,7 +29,9 @@ _load_folder = lazy("octavo.cli.sessions:load_folder")
 
 
 def read_settings() -> Settings:
-    """Return the settings for a command other than the app, and open the log. Problems go to standard error."""
+    """Return the settings for a command, and open the log. Write problems with the settings to standard error.
+
+    The app, `config`, `doctor` and `log` read the settings themselves."""
     settings = read(os.environ)
     LOG.open(settings.state_folder)
     tell(*settings.problems)

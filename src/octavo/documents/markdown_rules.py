@@ -330,6 +330,7 @@ def html_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         return True
     if state.src.startswith("<!--", position):
         after = _line_after(state, "-->", position, start, end, _MAX_COMMENT_LINES) or end
+        after = _container_end(state, start, after)  # A comment without an end hides nothing outside of its list item.
     elif state.src.startswith(("<?", "<!"), position):
         after = start + 1
     else:
@@ -355,6 +356,12 @@ def html_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         _push_paragraph(state, tail[1].strip(), after - 1)
     state.line = after
     return True
+
+
+def _container_end(state: StateBlock, start: int, end: int) -> int:
+    """Return the line below the list item that contains the line `start`, or `end` if the list item does not end before."""
+    lines = range(start + 1, end)
+    return next((line for line in lines if not state.isEmpty(line) and state.sCount[line] < state.blkIndent), end)
 
 
 def _ignore_indentation(state: StateBlock, line: int, end: int) -> None:

@@ -154,7 +154,8 @@ def _validate(setting: Setting[Any], values: Sequence[str]) -> bool | float | st
     except InvalidValueError as error:
         reasons = [f"{error}.{error.meant}"]
     if reasons:
-        raise Failure(f"Could not set {setting.name}: the value {reasons[0].rstrip('.')}.", USAGE)
+        reason = reasons[0].removesuffix(".")
+        raise Failure(f"Could not set {setting.name}: the value {reason}{'' if reason.endswith('?') else '.'}", USAGE)
     return valid if isinstance(valid, (bool, float)) else value
 
 

@@ -202,7 +202,7 @@ def palette_entries(app: Shell, screen: Screen[Any]) -> list[Choice[PaletteValue
     listed_ids = {command.id for command in active_commands(screen)}
     keys = _keys(app)
     entries = [*_app_commands(app, listed_ids), *_table_choices(app, keys)]
-    # Help text and keys of each command that has an entry. A command with the same help and keys gets no second entry.
+    # Help up to the first comma, and keys, of each command with an entry. If both are the same, there is no second entry.
     shown: set[tuple[str, str]] = set()
     for owner, mode, opener in _COMMAND_OWNERS:
         context = context_of(cast("type[Widget]", owner)).upper()

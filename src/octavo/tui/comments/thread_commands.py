@@ -204,7 +204,7 @@ def react(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -
 
 
 def copy(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:
-    """Copy the text of all threads. The threads stay selected."""
+    """Copy the first comment of each thread, without its replies. The threads stay selected."""
     text = "\n\n".join(thread.comment.body.text for thread in selection.threads)
     copy_text(app, text, f"Copied the text of {plural(len(selection.threads), 'thread')}.")
 
@@ -254,7 +254,7 @@ def _bulk_command(
     keys: str,
     title: str,
     help: str,
-    run_one: Callable[[Shell, ThreadTarget], None],
+    run_one: Callable[[Shell, ThreadTarget], object],
     run_selected: Callable[[Shell, BulkSelection, Callable[[], None]], None],
     *,
     writes: bool = False,
@@ -357,7 +357,7 @@ THREAD: Commands[ThreadTarget] = Commands(
                 lambda app, target: thread_actions.edit(app, target.at, target.thread, target.message), _why_not_allowed("edit"), writes=True),
         _single_command("delete", "X", "Delete", "Delete your comment",
                 lambda app, target: thread_actions.delete(app, target.at, target.thread, target.message), _why_not_allowed("delete"), writes=True),
-        _bulk_command("copy", "y", "Copy text", "Copy the text of the selected threads",
+        _bulk_command("copy", "y", "Copy text", "Copy the first comment of the selected threads",
                 run_one=lambda app, target: copy_text(app, target.message.body.text, "Copied the text of the comment."), run_selected=copy),
         _single_command("copy_address", "Y", "Copy link", "Copy a link to the comment",
                 lambda app, target: copy_text(app, target.url, "Copied the link to the comment."), _why_no_link),
