@@ -277,6 +277,14 @@ def test_titles_of_many_removed_containers_are_shown_as_removed() -> None:
     assert (found.size.added, found.size.removed) == (0, 4)
 
 
+def test_titles_of_removed_tabs_do_not_count_as_added_words() -> None:
+    inner = "".join(
+        f'{{% tab title="{title}" %}}\n{FOUR_TEXTS[title]}\n{{% endtab %}}\n' for title in ("Tides", "Boats")
+    )
+    found = diff_of(f"{{% tabs %}}\n{inner}{{% endtabs %}}\n", FOUR_TEXTS["Tides"])
+    assert (found.size.added, found.size.removed) == (0, 7)
+
+
 def test_title_that_a_note_names_is_not_repeated() -> None:
     text = FOUR_TEXTS["Tides"]
     found = diff_of(f"# A\n\n{TITLED.format('Tides', text)}\n\n# End", f"# A\n\n{text}\n\n# End")

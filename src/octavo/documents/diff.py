@@ -64,7 +64,7 @@ def diff(old: Document, new: Document) -> Diff:
     steps = _compare_siblings(old_side, new_side)
     find_moves(steps, compare_nodes)
     changed = to_entries(pair_replaced_blocks(join_replaced_sections(steps)))
-    size = change_size(changed, old.blocks)
+    size = change_size(changed, old.blocks, new.blocks)
     result = Diff(changed, changed_metadata(old.metadata, new.metadata), size=size)
     if not result.is_empty or old.source == new.source:
         return result

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import groupby, pairwise
 from operator import itemgetter
 
-from octavo.documents.blocks import Block, Run, kinds_with
+from octavo.documents.blocks import Block, Run, kinds_with, plain_text
 from octavo.documents.diff_alignment import MIN_MOVED_LENGTH, similarity
 from octavo.documents.diff_model import (
     AddedBlock,
@@ -316,128 +316,71 @@ _COUNTED_BLOCKS = frozenset(
     {"image", "file", "embed", "content-ref", "openapi", "divider", "include", "integration", "unknown"}
 )
 """Kinds of blocks that count as one word in addition to their text."""
+_REPLACED = Run(" ")
+"""Stands for words that were inserted or deleted, so that the words before and after them stay separate."""
 
 
-def change_size(entries: Iterable[Entry], old: Iterable[Block]) -> ChangeSize:
-    """Count the words that `entries` add and remove. `old` are the blocks before the change."""
-    added, removed = _entries_size(entries)
-    before = sum(map(_count_words, old))
-    return ChangeSize(added, removed, before, before - removed + added)
+def change_size(entries: Iterable[Entry], old: Iterable[Block], new: Iterable[Block]) -> ChangeSize:
+    """Return how many words the entries add and remove. `old` and `new` are all blocks before and after the change."""
+    words, before, after = _KeptWords(), sum(map(_count_words, old)), sum(map(_count_words, new))
+    kept = words.in_entries(entries) + words.moved
+    return ChangeSize(max(0, after - kept), max(0, before - kept), before, after)
 
 
-def _entries_size(entries: Iterable[Entry]) -> tuple[int, int]:
-    added = removed = 0
-    for entry in entries:
-        added_here, removed_here = _entry_size(entry)
-        added, removed = added + added_here, removed + removed_here
-    return added, removed
+class _KeptWords:
+    """Counts the words of the old version that the new version keeps."""
 
+    def __init__(self) -> None:
+        self.moved = 0
+        """Number of words in moved blocks. They can be on different sides of a container, so they are counted apart."""
 
-def _entry_size(entry: Entry) -> tuple[int, int]:
-    match entry:
-        case AddedBlock(block=block, entries=inner_entries):
-            added, removed = _entries_size(inner_entries)
-            return (added + _count_own(block), removed) if inner_entries else (_count_words(block), 0)
-        case RemovedBlock(block=block, entries=inner_entries):
-            added, removed = _entries_size(inner_entries)
-            return (added, removed + _count_own(block)) if inner_entries else (0, _count_words(block))
-        case MovedBlock(is_arrival=True, old=old, new=new, parts=parts) if parts is not None:
-            # Compare the text of the container as a whole: its children may have moved by themselves, and would be
-            # counted twice.
-            added, removed = _parts_size(parts)
-            kept = min(_count_words(old) - removed, _count_words(new) - added)
-            return _count_words(new) - kept, _count_words(old) - kept
-        case ChangedBlock(parts=None, old=old, new=new):
-            if old.plain().split() != new.plain().split():
-                return _count_words(new), _count_words(old)
-            old_media, new_media = _media(old), _media(new)
-            return (new_media - old_media).total(), (old_media - new_media).total()
-        case ChangedBlock(parts=parts, old=old, new=new):
-            added, removed = _parts_size(parts)
-            if isinstance(parts, ContainerChange) and parts.title is None:
-                # Count two kinds of text that are in no entry: a heading that became a title, and the fallback text of
-                # an operation.
-                removed += 0 if old.children else _count_own(old) - (old.kind in _COUNTED_BLOCKS)
-                added += 0 if new.children else _count_own(new) - (new.kind in _COUNTED_BLOCKS)
-            if old.kind == new.kind:
-                return added, removed
-            return added + (new.kind in _COUNTED_BLOCKS), removed + (old.kind in _COUNTED_BLOCKS)
-        case RestructuredBlocks(old=before, new=after, entries=inner_entries):
-            # No entry has the text that an added or removed container has outside its blocks. Count it as all words
-            # minus the words of the entries.
-            added, removed = _entries_size(inner_entries)
-            old_words, new_words = _count_sides(inner_entries)
-            # Text that is an attribute on one side and words on the other counts as added or removed.
-            extra_new, extra_old = sum(map(_count_words, after)) - new_words, sum(map(_count_words, before)) - old_words
-            return added + max(0, extra_new) + max(0, -extra_old), removed + max(0, extra_old) + max(0, -extra_new)
-    return 0, 0
+    def in_entries(self, entries: Iterable[Entry]) -> int:
+        """Return the number of words that are kept in place."""
+        return sum(map(self._in_entry, entries))
 
-
-def _count_sides(entries: Iterable[Entry]) -> tuple[int, int]:
-    old = new = 0
-    for entry in entries:
+    def _in_entry(self, entry: Entry) -> int:
         match entry:
-            case UnchangedBlocks() | RestructuredBlocks():
-                old += sum(map(_count_words, entry.old))
-                new += sum(map(_count_words, entry.new))
-            case AddedBlock(block=block, entries=inner_entries):
-                before, after = _count_sides(inner_entries)
-                old += before
-                new += after + _count_own(block) if inner_entries else _count_words(block)
-            case RemovedBlock(block=block, entries=inner_entries):
-                before, after = _count_sides(inner_entries)
-                old += before + _count_own(block) if inner_entries else _count_words(block)
-                new += after
-            case ChangedBlock(old=old_block, new=new_block, parts=ContainerChange(entries=inner_entries)) if (
-                not old_block.children
-            ):
-                before, after = _count_sides(inner_entries)
-                old += before + _count_words(old_block)
-                new += after + _count_own(new_block)
-            case ChangedBlock():
-                old += _count_words(entry.old)
-                new += _count_words(entry.new)
-            case MovedBlock(is_arrival=True):
-                new += _count_words(entry.new)
-            case MovedBlock():
-                old += _count_words(entry.old)
-    return old, new
+            case UnchangedBlocks(old_blocks):
+                return sum(map(_count_words, old_blocks))
+            case AddedBlock(entries=inner) | RemovedBlock(entries=inner):
+                return self.in_entries(inner)
+            case RestructuredBlocks(old_blocks, new_blocks, entries=inner):
+                # The entries can have words that are attributes of the blocks on one side, and do not count there.
+                return min(self.in_entries(inner), *(sum(map(_count_words, each)) for each in (old_blocks, new_blocks)))
+            case ChangedBlock(old, new, parts=parts):
+                return self._in_block(old, new, parts)
+            case MovedBlock(old, new, is_arrival=True, parts=parts):
+                self.moved += self._in_block(old, new, parts)
+        return 0
+
+    def _in_block(self, old: Block, new: Block, parts: Parts) -> int:
+        is_counted = old.kind == new.kind and old.kind in _COUNTED_BLOCKS
+        match parts:
+            case None:
+                has_same_text = old.plain().split() == new.plain().split()
+                return _count_words(old) - (_media(old) - _media(new)).total() if has_same_text else 0
+            case TextChange(words):
+                return is_counted + _count_kept_in_text(words)
+            case CodeChange(lines):
+                changed = sum(_count_kept_in_text(line.words) for line in lines if line.op == "change")
+                return changed + sum(_count_in_text(line.old) for line in lines if line.op == "equal")
+            case RowChange(cells):
+                return sum(
+                    _count_kept_in_text(cell.words.words) if cell.words is not None else _count_own(cell.old)
+                    for cell in cells
+                    if cell.old is not None and cell.new is not None
+                )
+            case TableChange(rows=rows):
+                return self.in_entries(rows)
+            case ContainerChange(inner, title=TextChange(words)):
+                return is_counted + _count_kept_in_text(words) + self.in_entries(inner)
+            case ContainerChange(inner):
+                has_same_text = (plain_text(old.runs), old.text) == (plain_text(new.runs), new.text)
+                return (_count_own(old) if has_same_text else int(is_counted)) + self.in_entries(inner)
 
 
-def _parts_size(parts: Parts) -> tuple[int, int]:
-    match parts:
-        case TextChange(words=found):
-            return _text_size(found)
-        case CodeChange(lines=lines):
-            added = removed = 0
-            for line in lines:
-                if line.op == "change":
-                    added_here, removed_here = _text_size(line.words)
-                else:
-                    added_here = _count_in_text(line.new) if line.op == "insert" else 0
-                    removed_here = _count_in_text(line.old) if line.op == "delete" else 0
-                added, removed = added + added_here, removed + removed_here
-            return added, removed
-        case RowChange(cells=cells):
-            sizes = [_parts_size(cell.words) for cell in cells]
-            return sum(added_here for added_here, _ in sizes), sum(removed_here for _, removed_here in sizes)
-        case TableChange(rows=rows):
-            return _entries_size(rows)
-        case ContainerChange(entries=inner_entries, title=title):
-            added_here, removed_here = _parts_size(title)
-            added, removed = _entries_size(inner_entries)
-            return added + added_here, removed + removed_here
-    return 0, 0
-
-
-def _text_size(words: Iterable[TextPart]) -> tuple[int, int]:
-    added = removed = 0
-    for word in words:
-        if word.op == "insert":
-            added += _count_words_in_run(word.run)
-        elif word.op == "delete":
-            removed += _count_words_in_run(word.run)
-    return added, removed
+def _count_kept_in_text(words: Iterable[TextPart]) -> int:
+    return _count_in_runs([_REPLACED if word.op in ("insert", "delete") else word.run for word in words])
 
 
 def _media(block: Block) -> Counter[tuple[object, ...]]:
@@ -455,11 +398,12 @@ def _count_words(block: Block) -> int:
 
 
 def _count_own(block: Block) -> int:
-    return _count_in_text(block.text) + sum(map(_count_words_in_run, block.runs)) + (block.kind in _COUNTED_BLOCKS)
+    return _count_in_text(block.text) + _count_in_runs(block.runs) + (block.kind in _COUNTED_BLOCKS)
 
 
-def _count_words_in_run(run: Run) -> int:
-    return 1 if run.kind in _COUNTED_RUNS else _count_in_text(run.text)
+def _count_in_runs(runs: Sequence[Run]) -> int:
+    text = "".join(" " if run.kind in _COUNTED_RUNS else run.text for run in runs)
+    return _count_in_text(text) + sum(run.kind in _COUNTED_RUNS for run in runs)
 
 
 def _count_in_text(text: str) -> int:
@@ -521,7 +465,7 @@ def _join_replaced(run: list[DiffStep]) -> list[DiffStep]:
         or [each.kind for each in old] == [each.kind for each in new]
     ):
         return run
-    size = change_size(to_entries(run), [node.block for node in old])
+    size = change_size(to_entries(run), *([node.block for node in side] for side in (old, new)))
     if not size.is_rewritten or _has_same_words(old, new):
         return run
     step = DiffStep("restructured", old_nodes=tuple(old), new_nodes=tuple(new))
