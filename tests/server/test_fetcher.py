@@ -28,7 +28,7 @@ def fetch_error(fetcher: Fetcher, url: str) -> str:
 
 def test_url_is_fetched_and_decoded(web: WebServer) -> None:
     fetched = NEAR.fetch(web.put("/a?b=c", "“gr\xfc\xdfe”".encode("cp1252"), "text/plain; charset=iso-8859-1"))
-    assert (fetched.kind, fetched.text, fetched.url) == ("text/plain", "“gr\xfc\xdfe”", f"{web.origin}/a?b=c")
+    assert (fetched.media_type, fetched.text, fetched.url) == ("text/plain", "“gr\xfc\xdfe”", f"{web.origin}/a?b=c")
 
 
 @pytest.mark.parametrize("charset", ["", "; charset=nothing-known", "; charset=idna", "; charset=utf-8"])

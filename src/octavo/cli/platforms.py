@@ -12,7 +12,7 @@ from octavo.cli.platform_folders import PlatformFolder
 from octavo.lazy_import import lazy
 from octavo.server.app import Platform
 from octavo.server.page_texts import finish_reindexing
-from octavo.server.rest import ORGANIZATION, PERSON, World, add_local_user
+from octavo.server.rest import LOCAL_ORGANIZATION, LOCAL_USER, World, add_local_user
 from octavo.server.store import Store, WriteFailure
 
 _build_library = lazy("octavo.server.demo.library:build")  # lazy: used once, then the database has the library
@@ -66,9 +66,9 @@ def open_folder_platform(
     """
     with _open_for_build(folder) as store:
         world = add_local_user(World(store), name)
-        loaded = _load_folder(world, pages, organization=ORGANIZATION, author=PERSON, on_progress=on_progress)
+        loaded = _load_folder(world, pages, organization=LOCAL_ORGANIZATION, author=LOCAL_USER, on_progress=on_progress)
         problems += [safe_line(f"{each.path} {each.message}") for each in loaded.problems]
-        store.add_key(folder.read_key().get_secret_value(), PERSON)
+        store.add_key(folder.read_key().get_secret_value(), LOCAL_USER)
         return Platform(world)
 
 
@@ -76,7 +76,9 @@ def update_folder(folder: PlatformFolder, pages: Path, on_progress: Callable[[in
     """Load the changed files of a folder as a new revision. Return whether there were any. Uses its own connection to
     the database, because the platform handles requests meanwhile. Raises OSError."""
     with closing(Store(folder.database_file)) as store:
-        loaded = _load_folder(World(store), pages, organization=ORGANIZATION, author=PERSON, on_progress=on_progress)
+        loaded = _load_folder(
+            World(store), pages, organization=LOCAL_ORGANIZATION, author=LOCAL_USER, on_progress=on_progress
+        )
     return bool(loaded.has_changed)
 
 

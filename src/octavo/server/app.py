@@ -41,6 +41,7 @@ from octavo.api.operation import (
 )
 from octavo.lazy_import import lazy
 from octavo.server.handlers import load_for, site_tree
+from octavo.server.handlers.change_requests import change_request_path, get_by_number
 from octavo.server.handlers.permissions import can_see_collection, membership, role
 from octavo.server.handlers.spaces import is_expired, purge
 from octavo.server.rest import BackgroundWork, Refusal, World, handle
@@ -110,18 +111,9 @@ def _require_space(world: World, space_id: str, *, deleted: bool = False, visito
 
 def _change_request_id(world: World, at: ChangeRequestRef) -> str:
     """Return the ID of a change request named by ID or number. Raises MissingResource if it does not exist."""
-    collection = f"/spaces/{at.space_id}/change-requests"
-    if world.store.find(f"{collection}/{at.change_request_id}"):
+    if world.store.find(change_request_path(at)):
         return at.change_request_id
-    number = at.change_request_id
-    if (
-        number.isascii()
-        and number.isdecimal()
-        and len(number) < 10
-        and (document := world.store.find_by(collection, "number", int(number)))
-    ):
-        return str(document["id"])
-    raise MissingResource(f"{collection}/{number}")
+    return str(get_by_number(world, at.space_id, at.change_request_id)["id"])
 
 
 BODY_CAP = 1 << 20
@@ -147,20 +139,20 @@ class Platform:
         self.delay = 0.0
         """Seconds to wait before each response."""
         self.fail = 0.0
-        """Share of requests, from 0 to 1, that fail with a simulated error. In every run, the same requests fail."""
+        """Share of requests that fail with a simulated error, from 0 to 1. Each run fails the same requests."""
         self._chance = Random(7)
         self.read_only = ""
         """Message for rejected writes. While empty, writes are allowed."""
         self._refusals: defaultdict[type[Operation[Any]], deque[Refusal]] = defaultdict(deque)
         self._thread = ThreadPoolExecutor(1, "platform")
         self._large_lock = asyncio.Lock()
-        """Only one large body or large background job may be in memory."""
+        """Held while a large body, or a background job that needs much memory, is in memory."""
         self._app = Starlette(
             routes=[
                 Route("/v1/openapi.json", self._openapi_document, methods=["GET"]),
                 Route("/v1/{path:path}", self._operation, methods=_METHODS),
                 Route("/~/files/{blob}/{name:path}", self._download, methods=["GET"]),
-                Route("/~/pdf/{payload}/{signature}/{name}", self._print, methods=["GET"]),
+                Route("/~/pdf/{payload}/{signature}/{name}", self._make_pdf, methods=["GET"]),
                 Route("/~/uploads/{organization}/{key}/{secret}", self._receive_upload, methods=["PUT"]),
             ],
             exception_handlers=dict.fromkeys(
@@ -230,8 +222,8 @@ class Platform:
             return await self._in_thread(finish)
 
     async def _openapi_document(self, request: Request) -> Response:
-        # No API key is required: the description is public, and clients read it before they have a key.
-        return Response(await self._in_thread(description), media_type="application/json")
+        # No API key is required: the document is public, and clients read it before they have a key.
+        return Response(await self._in_thread(_openapi_json), media_type="application/json")
 
     async def _download(self, request: Request) -> Response:
         world = await self._authenticate(request)
@@ -242,7 +234,7 @@ class Platform:
         headers = {"content-disposition": disposition, "x-content-type-options": "nosniff"}
         return Response(data, headers=headers, media_type=kind)
 
-    async def _print(self, request: Request) -> Response:
+    async def _make_pdf(self, request: Request) -> Response:
         # No API key is required: the signed URL itself grants access to the PDF.
         payload, signature, name = (request.path_params[each] for each in ("payload", "signature", "name"))
         make = await self._in_thread(lambda: _pdf_maker(self.world, payload, signature))
@@ -252,9 +244,9 @@ class Platform:
     async def _receive_upload(self, request: Request) -> Response:
         # No API key is required: the secret in the URL permits the upload.
         address = request.path_params
-        awaited = await self._in_thread(lambda: _find_pending(self.world, **address))
+        pending = await self._in_thread(lambda: _find_pending(self.world, **address))
         async with AsyncExitStack() as lock_stack:
-            data = await self._bytes(request, awaited["size"], lock_stack)
+            data = await self._bytes(request, pending["size"], lock_stack)
             await self._in_thread(lambda: _receive_file(self.world, **address, data=data))
         return Response(headers=_request_id())
 
@@ -266,8 +258,8 @@ class Platform:
         return _parse_body(body) if body else None
 
     async def _bytes(self, request: Request, cap: int, lock_stack: AsyncExitStack) -> bytes:
-        """Return the request body. Raises Refusal if it is larger than `cap` bytes. A large body holds a lock until
-        `lock_stack` is closed, so that only one is in memory."""
+        """Return the request body. Raises Refusal if the body is larger than `cap` bytes. A large body acquires a lock
+        that `lock_stack` releases when it is closed, so that only one large body is in memory."""
         limit_text = f"{cap >> 20} MiB" if cap % (1 << 20) == 0 else f"{cap} bytes"
         too_large = Refusal(413, f"The body is larger than the limit of {limit_text}.")
         length = request.headers.get("content-length", "0")
@@ -322,8 +314,7 @@ def fail_unfinished_specs(world: World) -> None:
 
 
 @cache
-def description() -> bytes:
-    """Return the OpenAPI document of the API as JSON."""
+def _openapi_json() -> bytes:
     return _json(_openapi_document())
 
 
@@ -415,15 +406,13 @@ _NOUNS = {
     "openapi": "OpenAPI specification",
     "versions": "version of this specification",
 }
-"""Names of resources that are not the singular of their part of a path."""
-_SINGLE_NOUNS = {"adaptive-schema": "adaptive schema"}
-"""Resources that exist at most once per parent. `missing_message` names only their kind."""
+"""Nouns for the collections in a path. The noun for any other collection is its name in the singular."""
 
 
 def missing_message(path: str) -> str:
     """Return the message for a resource that does not exist, or that the caller cannot see."""
-    if noun := _SINGLE_NOUNS.get(path.rpartition("/")[2]):
-        return f"There is no {noun} here yet. Create one first."
+    if path.endswith("/adaptive-schema"):  # A site has at most one, so it has no ID.
+        return "There is no adaptive schema here yet. Create one first."
     kind, _, name = path.rpartition("/")
     part = kind.rpartition("/")[2]
     noun = _NOUNS.get(part) or part.removesuffix("s").replace("-", " ") or "file"

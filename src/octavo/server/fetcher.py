@@ -1,7 +1,7 @@
 """Downloads for imports and OpenAPI specifications, with limits on size, time and network.
 
-Each host name is resolved once, also after redirects, and the connection uses the IP address that was checked. A second
-lookup could return a private address.
+A host name is resolved once per request, and the connection uses the IP address that was checked. A second lookup could
+return a private address.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ class PrivateAddressFailure(FetchFailure):
 
 @dataclass(frozen=True)
 class FetchedFile:
-    """Downloaded file. `url` is the URL after redirects, `kind` the media type, such as text/html."""
+    """Downloaded file. `url` is the URL after redirects. `media_type` is for example `text/html`."""
 
     url: str
-    kind: str
+    media_type: str
     charset: str | None
     data: bytes
 
@@ -69,7 +69,7 @@ class FetchedFile:
 
 @dataclass(frozen=True)
 class Fetcher:
-    """Downloads files within limits. Private networks are reachable only with `allows_private`."""
+    """Downloads files within limits. Requests hosts on private networks only with `allows_private`."""
 
     allows_private: bool = False
     size_limit: int = SIZE_LIMIT

@@ -37,7 +37,7 @@ from octavo.documents.folders.folder import (
     rewrite_links,
 )
 from octavo.documents.inline import escape_emoji_names
-from octavo.server.fetcher import FetchedFile, Fetcher, FetchFailure
+from octavo.server.fetcher import FetchedFile, FetchFailure
 
 SIZE_LIMIT = 5_000_000
 """Maximum length of HTML in characters. A Word document may have ten times as many bytes when unpacked."""
@@ -81,8 +81,10 @@ _PIPE = re.compile(r"(?<!\\)\|")
 _FENCE = "```"
 _BACKTICKS = re.compile("`+")
 _BLANK_LINES = re.compile(r"\n{3,}")
+Fetch = Callable[[str], FetchedFile]
+"""Function that downloads a URL. Raises FetchFailure."""
 RewriteUrl = Callable[[str], str]
-"""Function that maps a URL in the source to the URL in the Markdown."""
+"""Function that returns the URL in the Markdown for a URL in the source."""
 _ADDED_CELL_LIMIT = 10_000
 """Maximum number of cells that `colspan` and `rowspan` add to the tables of a page."""
 PAGE_LIMIT = 100
@@ -90,11 +92,12 @@ PAGE_LIMIT = 100
 TIME_LIMIT = 25.0
 """Time limit for reading a website, in seconds. Pages not read by then are left out."""
 FILE_COUNT_LIMIT = 5000
+"""Maximum number of files in an archive."""
 UNPACKED_LIMIT = 64 << 20
-"""Limits for an archive: the number of its files, and their total unpacked size in bytes."""
+"""Maximum size of all files in an archive together, unpacked, in bytes."""
 _UNREADABLE = (BadZipFile, RuntimeError, OSError, EOFError, ValueError, zlib.error, LZMAError)
-"""Errors for a damaged archive, and for a damaged or encrypted file in it. RuntimeError includes a form of compression that
-Python does not know, and nesting that is too deep."""
+"""Errors for a damaged archive, and for a damaged or encrypted file in it. RuntimeError has two subclasses:
+NotImplementedError for an unknown compression, and RecursionError for nesting that is too deep."""
 _HTML = re.compile(r"\.x?html?$", re.IGNORECASE)
 _MARKDOWN = re.compile(r"\.(?:md|markdown|mdx)$", re.IGNORECASE)
 _DOCX = re.compile(r"\.docx$", re.IGNORECASE)
@@ -105,7 +108,8 @@ class ImportFailure(Exception):
 
 
 class ConversionFailure(Exception):
-    """The document cannot be converted. The message follows “the document”, as in “is not text”."""
+    """The document cannot be converted. The message continues a sentence that begins with “the document”, as in “is not
+    text”."""
 
 
 @dataclass
@@ -122,12 +126,12 @@ class ImportedFiles:
         self.pages_read += 1
 
 
-def read_source(source: str, url: str, fetcher: Fetcher) -> ImportedFiles:
+def read_source(source: str, url: str, fetch: Fetch) -> ImportedFiles:
     """Download a URL and read it. `source` is website, html, markdown, docx or zip. Raises ImportFailure."""
     try:
         if source == "website":
-            return _read_website(url, fetcher)
-        download = fetcher.fetch(url)
+            return _read_website(url, fetch)
+        download = fetch(url)
         if source == "zip":
             return _read_archive(download.data)
         return _read_document(source, download)
@@ -143,9 +147,7 @@ def _read_document(source: str, download: FetchedFile) -> ImportedFiles:
         raise ConversionFailure("is not text")
     stem = _stem_of_url(download.url)
     if source == "docx":
-        converted = convert_docx(download.data, stem)
-        imported.files.update(converted.files)
-        imported.add(f"{stem}.md", converted.markdown)
+        _add_docx(imported, stem, download.data)
     elif source == "html":
         page = read_html(_html_text(download))
         base = page.base_url(download.url)
@@ -177,13 +179,13 @@ def _stem_of_url(url: str) -> str:
     return page_trees.page_slug(unquote(name)) if name else "page"
 
 
-def _read_website(url: str, fetcher: Fetcher) -> ImportedFiles:
+def _read_website(url: str, fetch: Fetch) -> ImportedFiles:
     """Read the page at a URL, and the linked pages in the same folder or below."""
     started = time.monotonic()
-    first = fetcher.fetch(url)
+    first = fetch(url)
     folder_url = urljoin(first.url, ".")
     read_pages: dict[str, tuple[FetchedFile, HtmlPage]] = {}
-    final_urls: dict[str, str] = {}  # after redirects
+    urls_after_redirects: dict[str, str] = {}
     waiting = deque([_page_url(first.url)])
     seen_urls = {_page_url(first.url)}
     downloads = {_page_url(first.url): first}
@@ -196,9 +198,9 @@ def _read_website(url: str, fetcher: Fetcher) -> ImportedFiles:
         if len(read_pages) >= PAGE_LIMIT or time.monotonic() - started > TIME_LIMIT:
             continue
         try:
-            download = downloads.pop(address, None) or fetcher.fetch(address)
-            final_urls[address] = final_url = _page_url(download.url)
-            is_html = download.kind in ("text/html", "application/xhtml+xml")
+            download = downloads.pop(address, None) or fetch(address)
+            urls_after_redirects[address] = final_url = _page_url(download.url)
+            is_html = download.media_type in ("text/html", "application/xhtml+xml")
             if final_url in read_pages or not final_url.startswith(folder_url) or not is_html:
                 pages_found -= 1  # Images and files are not pages.
                 continue
@@ -214,7 +216,7 @@ def _read_website(url: str, fetcher: Fetcher) -> ImportedFiles:
                 seen_urls.add(linked_url)
                 waiting.append(linked_url)
     paths = _file_paths(folder_url, list(read_pages))
-    targets = paths | {address: paths[final] for address, final in final_urls.items() if final in paths}
+    targets = paths | {address: paths[final] for address, final in urls_after_redirects.items() if final in paths}
     imported = ImportedFiles(pages_found=pages_found)
     for address, (download, page) in read_pages.items():
         with suppress(ConversionFailure):
@@ -250,19 +252,21 @@ def _link_rewriter(base: str, paths: dict[str, str]) -> RewriteUrl:
 
 
 def _file_paths(folder_url: str, addresses: list[str]) -> dict[str, str]:
-    """Return the file path for each page URL. A page with pages below becomes the README of its folder."""
-    bare = {address: _path_without_suffix(address.removeprefix(folder_url)) for address in addresses}
-    folders = {posixpath.dirname(path) for path in bare.values()}
+    """Return the path of the imported file for each page URL. The page of a URL that has other pages below it becomes
+    the `README.md` of their folder."""
+    stems = {address: _path_without_suffix(address.removeprefix(folder_url)) for address in addresses}
+    folders = {posixpath.dirname(path) for path in stems.values()}
     folders |= {above for path in folders for above in _parent_folders(path)}
     paths: dict[str, str] = {}
-    for address, path in bare.items():
+    for address, path in stems.items():
         name = posixpath.join(path, "README.md") if not path or path in folders else f"{path}.md"
         paths[address] = _free_path(name, paths.values())
     return paths
 
 
 def _free_path(path: str, used: Collection[str]) -> str:
-    """Return `path`. If it is one of the `used` paths, or names the table of contents, add a number before its suffix."""
+    """Return `path`, with a number before its suffix if it is one of the `used` paths or names the table of contents, as
+    in `guide-2.md`."""
     stem, suffix = posixpath.splitext(path)
     free, number = path, 1
     while free in used or free.lower() == "summary.md":
@@ -327,13 +331,17 @@ def _add_archived_file(imported: ImportedFiles, path: str, content: bytes) -> No
         base = page.base_url(f"/{path}") if page.base else ""
         imported.add(f"{stem}.md", page.markdown(lambda address: _markdown_link(_join_url(base, address) or address)))
     else:
-        converted = convert_docx(content, page_trees.page_slug(posixpath.basename(stem)), imported.files)
-        imported.files.update(converted.files)
-        imported.add(f"{stem}.md", converted.markdown)
+        _add_docx(imported, stem, content)
+
+
+def _add_docx(imported: ImportedFiles, stem: str, data: bytes) -> None:
+    converted = convert_docx(data, page_trees.page_slug(posixpath.basename(stem)), imported.files)
+    imported.files.update(converted.files)
+    imported.add(f"{stem}.md", converted.markdown)
 
 
 def _markdown_link(address: str) -> str:
-    """Return a relative link to an HTML page with the suffix `.md`, which its file gets. Other links stay as they are."""
+    """Return a relative link to an HTML page with the suffix `.md` of the converted file. Return other links unchanged."""
     try:
         parts = urlsplit(address)
     except ValueError:
@@ -344,7 +352,7 @@ def _markdown_link(address: str) -> str:
 
 
 def _is_too_deep(path: str) -> bool:
-    """Return whether the pages of a folder do not include a file with this path."""
+    """Return whether a path has more folders than the reader of folders enters."""
     return path.count("/") > DEPTH_LIMIT
 
 
@@ -362,7 +370,7 @@ def _is_converted(path: str) -> bool:
 
 
 def _is_hidden(path: str) -> bool:
-    """Return whether a path is in a folder without pages, such as `.gitbook/assets`."""
+    """Return whether a path is in a folder whose files are never pages, such as `.gitbook/assets`."""
     steps = path.split("/")
     return any((step.startswith(".") and step not in (".", "..")) or step in IGNORED_FOLDERS for step in steps)
 
@@ -390,7 +398,8 @@ class ConvertedDocument:
 
 @dataclass
 class HtmlPage:
-    """Parsed HTML page: its title, its link URLs, the URL in `<base>`, which may be empty, and its main part."""
+    """Parsed HTML page. `links` are the URLs of its links. `base` is the URL in its `<base>` element, empty without
+    one."""
 
     title: str
     links: list[str]
@@ -533,7 +542,7 @@ def _main_part(soup: BeautifulSoup) -> Tag:
 
 
 def _ids_around(tags: Iterable[Tag]) -> set[int]:
-    """Return the identities of the elements that contain one of `tags`."""
+    """Return the `id()` of each element that contains one of `tags`."""
     found: set[int] = set()
     for tag in tags:
         found.update(takewhile(lambda each: each not in found, map(id, tag.parents)))
@@ -560,13 +569,14 @@ def _rewrite_link(tag: Tag, attribute: str, rewrite: RewriteUrl) -> None:
 
 
 def _fill_rowspans(main: Tag) -> None:
-    """Add empty cells below cells that span several rows, which Markdown tables cannot do. Remove spans beyond the limit."""
+    """Add empty cells below each cell that spans several rows, because cells in Markdown tables cannot span rows. Beyond
+    `_ADDED_CELL_LIMIT`, leave out the cells and remove `colspan`."""
     added = 0
     for cell in main.find_all(["td", "th"], colspan=True):
         added += _span(cell, "colspan") - 1
         if added > _ADDED_CELL_LIMIT:
             del cell["colspan"]
-    # By the parent of the rows: how many of the next rows the last cell of each column spans.
+    # For each table part, by its identity: how many of the next rows the last cell of each column spans.
     rows_below: dict[int, list[int]] = {}
     for row in main.find_all("tr"):
         spans, column = rows_below.setdefault(id(row.parent), []), 0
@@ -584,7 +594,8 @@ def _fill_rowspans(main: Tag) -> None:
 
 
 def _count_spanned(rows_below: list[int], column: int) -> int:
-    """Return the number of columns from `column` on that earlier cells span, and count one row less for each."""
+    """Return the number of columns, from `column` on, that cells of earlier rows span. Reduce the number of remaining
+    rows of each by one in `rows_below`."""
     count = 0
     while column + count < len(rows_below) and rows_below[column + count]:
         rows_below[column + count] -= 1

@@ -97,12 +97,12 @@ def load(
     world = world.for_user(author)
     folder_read = read_folder(folder)
     space = _find_space(world, folder_read, space_id)
-    record = world.store.find(f"/spaces/{space['id']}/folder") if space else None
-    before = record or {**EMPTY_REVISION, "keys": {}}
+    last_load = world.store.find(f"/spaces/{space['id']}/folder") if space else None
+    before = last_load or {**EMPTY_REVISION, "keys": {}}
     # The first load stores many files, which is fast only in one transaction. Later loads store few: without a
     # transaction, other threads can write while the folder is read.
-    opened = _OpenedSpace.of(get_current(world, space["id"]), folder_read) if space is not None and record else None
-    with world.store.transaction() if record is None else nullcontext():
+    opened = _OpenedSpace.of(get_current(world, space["id"]), folder_read) if space is not None and last_load else None
+    with world.store.transaction() if last_load is None else nullcontext():
         after = _FolderReader(world, folder_read, before, opened, on_progress).convert()
     with world.store.transaction():
         if space is None:
@@ -111,15 +111,15 @@ def load(
         world.store.set_setting(_setting_name(folder_read), space["id"])
         base = opened.base_of_merge(world, before, after) if opened is not None else before
         revision, conflicts = _merge_changes(
-            world, space, base, after, was_loaded=record is not None, index_later=on_progress is not None
+            world, space, base, after, was_loaded=last_load is not None, index_later=on_progress is not None
         )
         world.store.put(f"/spaces/{space['id']}/folder", {"id": "folder", **after})
     return _summarize(world, space, revision, conflicts, folder_read)
 
 
 def read_content(world: World, folder: Path) -> Json:
-    """Return the pages, files and other content of a folder that is not loaded into a space. Its field `keys` maps keys
-    such as `page:PATH` and `file:PATH` to IDs."""
+    """Return the pages, files and other content of a folder, without loading it into a space. The field `keys` has the
+    ID of each page and file by a key such as `page:PATH` or `file:PATH`."""
     return _FolderReader(world, read_folder(folder), {**EMPTY_REVISION, "keys": {}}).convert()
 
 
@@ -135,7 +135,7 @@ def _setting_name(folder: Folder) -> str:
 
 
 def _find_space(world: World, folder: Folder, space_id: str | None) -> Json | None:
-    """Return the space of a folder. None if it was never loaded or its space is deleted."""
+    """Return the space of a folder. None if the folder was never loaded, or its space is deleted."""
     if space_id is not None:
         return world.store.get(f"/spaces/{space_id}")
     saved_id = world.store.setting(_setting_name(folder))
@@ -190,14 +190,15 @@ def _blob(file: Json) -> str:
 
 @dataclass(frozen=True)
 class _OpenedSpace:
-    """Content of the space of an opened folder. It tells exported files from files that the user changed."""
+    """Content of the space of an opened folder. Tells the files that `octavo export` wrote from those that the user
+    edited."""
 
     main: Json
     layout: FolderLayout
     folder: Folder
     created: dict[str, str]
-    """IDs of the pages and files that were created in the space, by the key of their file after an export. The key of a
-    group or link has its title."""
+    """IDs of the pages and files that were created in the space, by key: `page:PATH` or `file:PATH` with the path of the
+    exported file, `group:TITLE` or `link:TITLE`."""
 
     @classmethod
     def of(cls, main: Json, folder: Folder) -> _OpenedSpace:
@@ -214,8 +215,11 @@ class _OpenedSpace:
         return cls(main, layout, folder, created)
 
     def base_of_merge(self, world: World, before: Json, after: Json) -> Json:
-        """Return the base of a merge: `before`, with exported pages as the space has them now. With this base, only the
-        folder has changed an exported page, so its links get the form of the file and nothing is in conflict."""
+        """Return `before` as the base of a merge, with the exported pages as they are in the space now.
+
+        An export writes links in another form. With this base, only the folder differs from the base in these pages, so
+        the merge takes the text of the file without conflicts.
+        """
         main_pages, earlier_pages = (
             {page["id"]: page for page in page_trees.walk(each["pages"])} for each in (self.main, before)
         )
@@ -235,7 +239,7 @@ class _OpenedSpace:
         return {**before, "pages": [*map(replaced, pages)]}
 
     def _is_exported(self, world: World, page: Json) -> bool:
-        """Return whether an export of a page of the space would not change its file."""
+        """Return whether the file of a page has exactly the text that an export would write."""
         path = self.layout.paths.get(page["id"])
         if path is None or page["type"] != "document" or not self.folder.has_file(Path(path)):
             return False
@@ -245,7 +249,7 @@ class _OpenedSpace:
 
 @dataclass
 class _FolderReader:
-    """Converts a folder to pages and files. They keep their IDs from the last load."""
+    """Converts a folder to pages and files, which keep their IDs from the last load."""
 
     world: World
     folder: Folder
@@ -259,7 +263,7 @@ class _FolderReader:
     _bodies: dict[Path, tuple[Json, str]] = field(default_factory=dict)
     """Front matter and text of each page, by path."""
     _unreadable: set[Path] = field(default_factory=set)
-    """Files that cannot be read now. Their content from the last load stays."""
+    """Files that cannot be read now. Their pages keep the content of the last load."""
     _included: dict[Path, tuple[Json, str]] = field(default_factory=dict)
     """Front matter and text of included content, by path."""
     _key_counts: Counter[str] = field(default_factory=Counter)
@@ -361,7 +365,8 @@ class _FolderReader:
             return {}
 
     def _key_of(self, entry: Entry) -> str:
-        """Return the key of an entry: `page:PATH`, or its kind and title. A repeated key gets a number."""
+        """Return the key of an entry: `page:PATH`, or `KIND:TARGET` or `KIND:TITLE`. A repeated key gets a number, as in
+        `link:Blog#2`."""
         if entry.kind == "document" and entry.path is not None:
             return f"page:{entry.path}"
         key = f"{entry.kind}:{entry.target or entry.title}"
@@ -369,7 +374,7 @@ class _FolderReader:
         return key if self._key_counts[key] == 1 else f"{key}#{self._key_counts[key]}"
 
     def _assign_ids(self) -> None:
-        """Give each entry its earlier ID, else the ID of a deleted page with the same text, else a new one."""
+        """Give each entry its earlier ID, else the ID of a deleted page with the same text, else a new ID."""
         earlier_ids: dict[str, str] = self.last_load["keys"]
         current_keys = {key for _, key in self._entries}
         deleted_ids = {page_id for key, page_id in earlier_ids.items() if key not in current_keys}
@@ -413,7 +418,7 @@ class _FolderReader:
         return result
 
     def _page_fields(self, entry: Entry) -> Json:
-        """Return the fields of a page, without those that depend on its position in the page tree."""
+        """Return the fields of a page that come from its file or its entry in the table of contents."""
         if entry.kind == "link":
             return {
                 "title": entry.title or title_from_name(Path(entry.target).stem),
@@ -496,22 +501,18 @@ class _FolderReader:
         if before.get("blob") == blob:
             return before
         name = readable_name(path.name)
-        kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
-        file: Json = {
-            "id": self._keys[f"file:{path}"],
-            "name": name,
-            "contentType": kind,
-            "size": len(data),
-            "blob": blob,
-        }
+        media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
+        file: Json = {"id": self._keys[f"file:{path}"], "name": name, "contentType": media_type}
+        file |= {"size": len(data), "blob": blob}
         if size := image_size(data):
             file["dimensions"] = size
         return {**file, "git": {"oid": hashlib.sha1(data).hexdigest(), "path": _posix_path(path)}}
 
 
 _PLACE_FIELDS = {"id", "type", "pages", "path", "createdAt", "updatedAt"}
+"""Fields of a page that do not come from its file."""
 _DERIVED_FIELDS = {"pages", "path", "slug", "createdAt", "updatedAt"}
-"""Fields of a page that depend on its position in the page tree, or on the time of the load."""
+"""Fields whose changes do not count as an edit of the page: they depend on the page tree, or on the time of the load."""
 
 
 def _number(value: Any) -> float:

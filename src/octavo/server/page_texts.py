@@ -1,8 +1,8 @@
 """Builds the texts that readers get: inserts reusable content, and evaluates expressions and conditions. Also indexes
 the sections of pages for full-text search.
 
-Start at `expand_includes` and `evaluate_text`. API callers have no visitor claims, so conditions on claims are false.
-With `fixed_only`, these conditions stay in the text.
+Start at `expand_includes` and `evaluate_text`. API callers have no visitor claims, so conditions on claims are false, or
+stay in the text with `fixed_only`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _CONDITION_DEPTH_LIMIT = 40
 INCLUDE_DEPTH_LIMIT = 4
 """Maximum depth of nested includes that are expanded."""
 _LENGTH_LIMIT = 1 << 20
-"""Maximum number of characters that includes add to a text. Nested includes can multiply it quickly."""
+"""Maximum number of characters that includes add to a text. Nested includes can multiply its length quickly."""
 _COST_OF_INCLUDE = 256
 """Number of characters that each include costs in addition to its text."""
 _DEFAULT_FOLDER = ".gitbook/includes"
@@ -61,6 +61,7 @@ def _expand(store: Store, text: str, folder: str, revision: Json, outer_ids: tup
         body = _included_text(store, item, folder, revision, outer_ids, budget) if item is not None else None
         if body is None and not outer_ids:
             continue  # Only a nested include needs an end tag: without it, the outer end tag would close it.
+        # All lines of the content must stay in the list item or quote of the tag, so they get its indentation and `>`.
         line = text[text.rfind("\n", 0, start) + 1 : start]
         margin = re.sub(r"[^\s>]", " ", line)
         whole = "\n\n".join([text[start : tag.end], *([body] if body else []), "{% endinclude %}"])
@@ -70,8 +71,8 @@ def _expand(store: Store, text: str, folder: str, revision: Json, outer_ids: tup
 
 
 def include_by_id(text: str, folder: str, content: Json) -> str:
-    """Return `text`, which is in `folder`, with the IDs of reusable content in its include tags. `content` has the reusable
-    content."""
+    """Return the text of a file in `folder` with `{% include "ID" %}` for each include of reusable content in
+    `content`."""
     if "include" not in text or not content["reusableContents"]:
         return text
     out, position = [], 0
@@ -91,7 +92,8 @@ def _reference_in(tag: Tag) -> str:
 def _included_text(
     store: Store, item: Json, folder: str, revision: Json, outer_ids: tuple[str, ...], budget: list[int]
 ) -> str | None:
-    """Return the text of `item` with links relative to `folder`. None if it contains itself or exceeds a limit."""
+    """Return the text of reusable content, with links relative to `folder`. None if it includes itself or exceeds a
+    limit. Subtracts its length from `budget`, a list with the number of characters that may still be added."""
     if item["id"] in outer_ids or len(outer_ids) >= INCLUDE_DEPTH_LIMIT or budget[0] <= 0:
         return None
     if not item.get("text"):
@@ -139,9 +141,9 @@ def find_reusable(revision: Json, reference: str, folder: str = "") -> Json | No
     path = posixpath.normpath(posixpath.join(folder, unquote(reference))).lstrip("/")
     by_file = (item for item in items if (item.get("git") or {}).get("path") == path)
     by_id = (item for item in items if item["id"] in (reference, stem))
-    alike = (item for item in items if fold((item.get("git") or {}).get("path") or "") == fold(path))
-    by_name = (item for item in items if fold(page_trees.page_slug(item["title"])) == fold(stem))
-    return next(by_file, None) or next(by_id, None) or next(alike, None) or next(by_name, None)
+    by_folded_file = (item for item in items if fold((item.get("git") or {}).get("path") or "") == fold(path))
+    by_title = (item for item in items if fold(page_trees.page_slug(item["title"])) == fold(stem))
+    return next(by_file, None) or next(by_id, None) or next(by_folded_file, None) or next(by_title, None)
 
 
 @dataclass
@@ -160,8 +162,8 @@ class _If:
 def evaluate_text(text: str, variables: Mapping[str, Mapping[str, Any]], *, fixed_only: bool) -> str:
     """Return `text` with its expressions replaced by their values, and its conditions by their true branches.
 
-    `variables` are grouped by owner: `space` or `page`. Parts without a usable value stay unchanged. With `fixed_only`,
-    conditions on visitor claims stay unchanged too.
+    `variables` are grouped by owner: `space` or `page`. Expressions without a text or a number as value stay unchanged.
+    Conditions whose value is unknown stay unchanged too, with `fixed_only` also those on visitor claims.
     """
     if "{%" in text and re.search(r"\{%-?\s*if\b", text):
         text = _render_conditions(_parse_conditions(text), variables, fixed_only)
@@ -252,8 +254,8 @@ def _render_conditions(parts: Sequence[str | _If], variables: Mapping[str, Mappi
 
 
 def evaluate(expression: str, variables: Mapping[str, Mapping[str, Any]], *, fixed_only: bool) -> Any:
-    """Return the value of an expression. UNKNOWN if a variable is not set, or if the syntax is not supported. Visitor claims
-    are undefined, or UNKNOWN with `fixed_only`."""
+    """Return the value of an expression. UNKNOWN if a variable is not set, or if the syntax is not supported. A visitor
+    claim has the value UNDEFINED, or UNKNOWN with `fixed_only`."""
     names = {owner: {"vars": values} for owner, values in variables.items()}
     return evaluate_expression(expression, {**names, "visitor": UNKNOWN if fixed_only else UNDEFINED})
 
@@ -271,7 +273,7 @@ def reindex(world: World, space_id: str, old: Json | None, new: Json) -> None:
 
 
 def mark_for_reindexing(world: World, space_id: str, old: Json | None) -> None:
-    """Mark a space for `finish_reindexing`. `old` is the indexed revision. None if the space is not indexed."""
+    """Mark a space for `finish_reindexing`. `old` is the indexed revision, or None if the space is not indexed."""
     path = f"/spaces/{space_id}/unindexed"
     if world.store.find(path) is None:
         world.store.put(path, {"id": "unindexed", "since": old["id"] if old is not None else ""})
@@ -337,8 +339,8 @@ def _searchable_fields(revision: Json | None) -> dict[str, tuple[str, str, str]]
 
 
 def split_sections(markdown: str, title: str, description: str) -> Iterator[Section]:
-    """Yield anchor, heading and text of each section. Long sections are yielded in pieces. The first section has the
-    title as heading, and no anchor."""
+    """Yield the sections of a page, long sections in several pieces. The first section has the title of the page, no
+    anchor, and `description` as the start of its text."""
     anchor, heading, lines = "", title, [description]
     for block in parse(markdown).walk():
         text = _block_text(block)

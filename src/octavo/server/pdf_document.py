@@ -1,7 +1,7 @@
 """Creates PDF documents from pages, with reportlab.
 
-Each page of the space starts on a new sheet. Links between pages work inside the PDF. Text has an embedded typeface.
-Characters that this typeface lacks have other typefaces.
+Each page of the space starts on a new sheet. Links between pages work inside the PDF. Text is set in an embedded typeface,
+and characters that this typeface lacks in another one.
 """
 
 from __future__ import annotations
@@ -67,7 +67,6 @@ _MISSING_GLYPH = "?"
 
 def typeset(text: str, *, mono: bool = False) -> str:
     """Return `text` as escaped paragraph markup, with each character in a typeface that contains it."""
-    _register_typefaces()
     first = MONO if mono else BODY
     parts = []
     for name, group in groupby(text, lambda letter: _typeface_of(letter, first)):
@@ -77,7 +76,6 @@ def typeset(text: str, *, mono: bool = False) -> str:
     return "".join(parts)
 
 
-@cache
 def _register_typefaces() -> None:
     for suffix in ("", "Bd", "It", "BI"):
         pdfmetrics.registerFont(TTFont(f"Vera{suffix}", f"Vera{suffix}.ttf"))
@@ -138,8 +136,8 @@ _CODE_LINE_WIDTH = 88
 _TEXT_LENGTH = 1 << 20
 """Maximum number of characters in the text of a block."""
 _PARAGRAPH_LENGTH = 10_000
-"""Number of characters from which a text is printed as several paragraphs. reportlab breaks the rest of a paragraph into
-lines again on each sheet."""
+"""Maximum number of characters in a printed paragraph. A longer text is printed as several paragraphs: for each sheet,
+reportlab breaks the rest of a paragraph into lines again, which is slow."""
 _COLUMN_WIDTH = 24
 """Minimum width of a table column, in points. A table with more columns is printed in parts, one below the other."""
 _CELL_LENGTH = 8000
@@ -180,7 +178,7 @@ class PdfBook:
     _page: Json = field(default_factory=dict)
     _depth: int = 0
     _width: float = WIDTH
-    """Width beside the indentation of the current block, in points."""
+    """Width of the current block without its indentation, in points."""
 
     def to_bytes(self) -> bytes:
         """Return the PDF."""
@@ -311,7 +309,7 @@ class PdfBook:
         yield from self._blocks(block.children) if block.children else self._any_block(block)
 
     def _any_block(self, block: Block) -> Iterator[Flowable]:
-        """Yield title, text and children of a block. Used for kinds without a method of their own."""
+        """Yield title, text and children of a block. Used for the kinds of blocks without a method such as `_table`."""
         attrs = block.attrs
         title = attrs.get("title") or attrs.get("name") or attrs.get("summary") or attrs.get("description")
         if title and block.kind not in ("paragraph", "unknown"):
@@ -384,7 +382,7 @@ def _split_run(run: Run) -> Iterator[Run]:
 
 
 def _split_code(line: str) -> Iterator[str]:
-    """Yield the pieces of a line of code that fit on the sheet. Characters of other typefaces may be twice as wide."""
+    """Yield the pieces of a line of code that fit on the sheet. A character that is not Latin counts as two columns."""
     start = width = 0
     for index, letter in enumerate(line):
         width += 1 if ord(letter) < 0x100 else 2

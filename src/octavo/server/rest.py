@@ -93,21 +93,22 @@ class BackgroundWork(Generic[T]):
     """True if `run` needs much memory. Such work runs one at a time."""
 
 
-PERSON = "me"
-ORGANIZATION = "local"
+LOCAL_USER = "me"
+LOCAL_ORGANIZATION = "local"
+"""IDs of the user and of the organization that own the folders that Octavo opens."""
 
 
 def add_local_user(world: World, name: str) -> World:
     """Create the local user and organization if they do not exist. Return the world with this user as caller."""
     store = world.store
-    if store.find(f"/users/{PERSON}") is None:
+    if store.find(f"/users/{LOCAL_USER}") is None:
         now = world.timestamp()
         with store.transaction():
-            store.put(f"/users/{PERSON}", {"id": PERSON, "displayName": name})
+            store.put(f"/users/{LOCAL_USER}", {"id": LOCAL_USER, "displayName": name})
             store.put(
-                f"/orgs/{ORGANIZATION}",
+                f"/orgs/{LOCAL_ORGANIZATION}",
                 {
-                    "id": ORGANIZATION,
+                    "id": LOCAL_ORGANIZATION,
                     "title": "This machine",
                     "createdAt": now,
                     "emailDomains": [],
@@ -118,9 +119,9 @@ def add_local_user(world: World, name: str) -> World:
                     "mergeRules": {"type": "none"},
                 },
             )
-            member = {"id": PERSON, "role": "admin", "disabled": False, "joinedAt": now, "sso": False}
-            store.put(f"/orgs/{ORGANIZATION}/members/{PERSON}", member)
-    return world.for_user(PERSON)
+            member = {"id": LOCAL_USER, "role": "admin", "disabled": False, "joinedAt": now, "sso": False}
+            store.put(f"/orgs/{LOCAL_ORGANIZATION}/members/{LOCAL_USER}", member)
+    return world.for_user(LOCAL_USER)
 
 
 PAGE_SIZE = 50
@@ -129,17 +130,17 @@ PAGE_SIZE = 50
 Presenter = Callable[[World, Json], Json]
 P = TypeVar("P", bound=Presenter)
 PRESENTERS: dict[type[Model], Presenter] = {}
-"""Functions that convert stored documents to API resources, by model."""
+"""Functions that convert a stored document to an API resource, by the model of the resource."""
 
 Guard = Callable[[Any, World], None]
 G = TypeVar("G", bound=Guard)
 GUARDS: dict[type[Operation[Any]], Guard] = {}
-"""Functions that check permission for plain operations, by operation."""
+"""Functions that check the caller's permission for an operation without a handler, by operation."""
 
 BeforeSave = Callable[[Any, World, Json], Json]
 C = TypeVar("C", bound=BeforeSave)
 BEFORE_SAVE: dict[type[Model], BeforeSave] = {}
-"""Functions that check and fill in documents before they are saved, by model."""
+"""Functions that check a document and fill in missing fields before it is saved, by the model of its resource."""
 
 
 def _register(table: dict[Any, Any], *keys: type) -> Callable[[Any], Any]:
@@ -161,7 +162,7 @@ def guards(*operations: type[Operation[Any]]) -> Callable[[G], G]:
 
 
 def before_save(kind: type[Model]) -> Callable[[C], C]:
-    """Register a function that checks and fills in documents of `kind` before they are saved.
+    """Register a function that checks documents of `kind` and fills in missing fields before they are saved.
 
     Its arguments are the operation, the world, and the document with the fields of the request. It returns the document
     to save.
@@ -292,10 +293,12 @@ def _unknown_page() -> Refusal:
 
 _LAST_POSITION = 1 << 40
 StoredDocument = tuple[str, Json]
+"""The path of a document in the store, and the document."""
 
 
 def order_key(stored_position: int, document: Json) -> tuple[int, int]:
-    """Return the sort key of a document. Documents that were never moved come last, in order of creation."""
+    """Return the sort key of a document among its siblings. Siblings that were never moved come last, in order of
+    creation."""
     return (document.get("position", _LAST_POSITION), stored_position)
 
 
@@ -303,3 +306,18 @@ def save_order(world: World, siblings: list[StoredDocument]) -> None:
     """Save the order of sibling documents."""
     for position, (path, document) in enumerate(siblings):
         world.store.put(path, {**document, "position": position})
+
+
+def save_next_to(
+    world: World,
+    siblings: list[StoredDocument],
+    moved: StoredDocument,
+    neighbor: StoredDocument | None,
+    *,
+    before: bool,
+) -> None:
+    """Save `moved` directly before or after its `neighbor`, or after all `siblings` if `neighbor` is None."""
+    others = [sibling for sibling in siblings if sibling[0] != moved[0]]
+    paths = [path for path, _ in others]
+    others.insert(paths.index(neighbor[0]) + (not before) if neighbor else len(others), moved)
+    save_order(world, others)

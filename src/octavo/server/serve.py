@@ -59,10 +59,14 @@ async def serve(platform: Platform, port: int, announce: Callable[[str], None]) 
         platform.world = replace(platform.world, origin=origin)
         server = _Server(_config(_OriginGuard(platform, origin)), lambda: announce(origin))
         running = asyncio.create_task(server.serve(sockets=[listener]))
+        loop = asyncio.get_running_loop()
+        for each in _STOP_SIGNALS:
+            loop.add_signal_handler(each, server.end)
         try:
-            with _stop_on_signals(server.end):
-                await asyncio.wait({running})
+            await asyncio.wait({running})
         finally:
+            for each in _STOP_SIGNALS:
+                loop.remove_signal_handler(each)
             server.end()
             await running
 
@@ -86,18 +90,6 @@ class _Server(uvicorn.Server):
         """Complete running requests and stop. A second call stops immediately."""
         self.force_exit = self.should_exit and not self.force_exit
         self.should_exit = True
-
-
-@contextmanager
-def _stop_on_signals(end: Callable[[], None]) -> Iterator[None]:
-    loop = asyncio.get_running_loop()
-    for each in _STOP_SIGNALS:
-        loop.add_signal_handler(each, end)
-    try:
-        yield
-    finally:
-        for each in _STOP_SIGNALS:
-            loop.remove_signal_handler(each)
 
 
 class _OriginGuard:
@@ -142,6 +134,8 @@ class _OriginGuard:
 
 
 Phase = Literal["head", "body", "response", "end", "idle", "handled"]
+"""What a connection waits for: the client sends headers (`head`) or a body, reads the response, closes the connection
+(`end`) or sends another request (`idle`), or the server answers (`handled`)."""
 
 
 class _Connection(H11Protocol):
@@ -149,7 +143,7 @@ class _Connection(H11Protocol):
 
     _phase: Phase = "handled"
     phase_start = 0.0
-    """Start of the phase, as time of the event loop."""
+    """When the current phase began, in seconds of the event loop's clock."""
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
@@ -199,7 +193,7 @@ class _Connection(H11Protocol):
         self.transport.abort()
 
     def _restart_timer(self) -> None:
-        """Restart the timer if the connection is in another phase."""
+        """Start the timer of the current phase, if the connection has just entered this phase."""
         phase = self._current_phase()
         if phase == self._phase:
             return

@@ -6,8 +6,8 @@ Each document has the path of its URL:
     /spaces/docs/change-requests/12/comments/k1  a document in the collection
 
 Deleting a document deletes all documents below its path. Documents have the field names of the API. Permissions, URLs
-and counts are not stored, because they depend on the caller. Texts and files are blobs with their hash as name.
-Revisions share them.
+and counts are not stored, because they depend on the caller. Texts and files are stored as blobs, named by their
+SHA-256 hash, so that revisions with the same text share one blob.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ _MACHINE_ERRORS = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOER
 """SQLite errors caused by the machine, not by the statement."""
 
 _WORDS_VERSION = f"words and parts of them in plain letters, folded by Unicode {unicodedata.unidata_version}"
-"""Version of the full-text index. Change it with the folding: to remove an entry, SQLite needs its text in the form
-that was added."""
+"""Version of the full-text index. A database with another version builds its index again. Change this text whenever
+`fold_to_index_text` changes, because SQLite can remove an entry only with exactly the text that was added."""
 
 Section = tuple[str, str, str]
 """Anchor, title and text of a section in a page."""
@@ -75,7 +75,8 @@ class SearchHit(NamedTuple):
     title: str
     snippet: str
     partial_match_section: int
-    """ID of the section if only its title or parts of words match. 0 if a whole word of its text matches."""
+    """0 if a whole word of the section's text matches. Otherwise, the ID of the section: only its title or parts of its
+    words match, so `snippet` shows no match."""
 
 
 _HIT_MARK = "\x02"
@@ -204,8 +205,8 @@ class Store:
         return document
 
     def put(self, path: str, document: Json) -> Json:
-        """Save a document at `path`. A new document is added at the end of its collection. An existing document keeps
-        its position."""
+        """Save a document at `path`, and return it. A new document is added at the end of its collection. An existing
+        document keeps its position."""
         self._cached = None
         self._db.execute(
             "INSERT INTO documents (path, collection, body) VALUES (?, ?, ?)"
@@ -218,12 +219,12 @@ class Store:
         """Change fields of the document at `path`, and return it. Raises MissingResource if it does not exist."""
         return self.put(path, {**self.get(path), **fields})
 
-    def delete(self, path: str) -> bool:
-        """Delete the document at `path` and all documents below. Return False if it did not exist."""
+    def delete(self, path: str) -> None:
+        """Delete the document at `path` and all documents below, if there are any."""
         self._cached = None
-        existed = self._db.execute("DELETE FROM documents WHERE path = ?", [path]).rowcount > 0
-        self._db.execute("DELETE FROM documents WHERE path >= ? AND path < ?", [f"{path}/", f"{path}0"])
-        return existed
+        self._db.execute(
+            "DELETE FROM documents WHERE path = ? OR (path >= ? AND path < ?)", [path, f"{path}/", f"{path}0"]
+        )
 
     def all(self, collection: str, *, status: str = "") -> Iterator[Json]:
         """Yield the documents of a collection in order of creation. With `status`, yield only documents with this status."""
@@ -308,12 +309,12 @@ class Store:
         return str(row[0]) if row else None
 
     def setting(self, name: str) -> str | None:
-        """Return a setting of the database. None if it is not set."""
+        """Return the value of an internal setting that is stored in the database. None if it is not set."""
         row = self._db.execute("SELECT value FROM settings WHERE name = ?", [name]).fetchone()
         return str(row[0]) if row else None
 
     def set_setting(self, name: str, value: str) -> None:
-        """Save a setting of the database."""
+        """Store an internal setting in the database."""
         self._db.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", [name, value])
 
     def index(self, space: str, page: str, sections: Iterable[Section]) -> None:

@@ -42,7 +42,7 @@ from octavo.server.store import Json
 
 @dataclass
 class DemoClock:
-    """Clock whose time is set by its user."""
+    """Clock that always returns `moment`, which its owner sets."""
 
     moment: datetime
 
@@ -84,17 +84,6 @@ def find_block(world: World, page: Json, words: str) -> str:
     return min(blocks)[2]
 
 
-def pages_in_folder(world: World, at: ContentRef, folder: str) -> Iterator[Json]:
-    """Yield the pages loaded from a folder, in the order of the page tree."""
-    return (page for page in page_trees.walk(get_at(world, at)["pages"]) if _source_file(page).startswith(folder))
-
-
-def position_after(world: World, at: ContentRef, file: str) -> int:
-    """Return the position directly after the page that was loaded from `file`, among its siblings."""
-    tree = get_at(world, at)["pages"]
-    return page_trees.position_of(tree, find_page(world, at, file)["id"])[1] + 1
-
-
 def replace_once(text: str, words: str, replacement: str) -> str:
     """Return `text` with `words` replaced by `replacement`. Raises LookupError unless `words` occurs exactly once."""
     if text.count(words) != 1:
@@ -113,6 +102,7 @@ def _source_file(page: Json) -> str:
 
 
 StepOperations = Callable[[Any, ChangeRequestRef, World], Iterable[Operation[Any]]]
+"""Function that returns the operations of a step, such as an edit or a review, in the history of a change request."""
 
 _CHANGE_LIMIT = 50
 """Maximum number of changes in one edit."""
@@ -145,11 +135,12 @@ def _edit(step: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation[A
 
 
 def _insert(edit: Any, at: ChangeRequestRef, world: World) -> content.InsertPage:
+    _, position = page_trees.position_of(get_at(world, at)["pages"], find_page(world, at, edit["after"])["id"])
     return content.InsertPage(
         document=DocumentBody(markdown=edit["put"]),
         slug=edit["new"],
         into=find_page(world, at, edit["below"])["id"],
-        at=position_after(world, at, edit["after"]),
+        at=position + 1,
     )
 
 
@@ -163,7 +154,7 @@ def _move(edit: Any, at: ChangeRequestRef, world: World) -> content.UpdatePage:
 
 
 def _rename(step: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation[Any]]:
-    """Yield the operations that replace a name in the text and description of each page in a folder whose text has it."""
+    """Yield the operations that replace a name in the texts and descriptions of the pages in a folder."""
 
     def renamed(block_text: str) -> str:
         return block_text.replace(step["find"], step["put"])
@@ -172,8 +163,8 @@ def _rename(step: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation
         content.UpdatePage(
             page=page["id"], document=DocumentBody(markdown=renamed(text)), description=renamed(page["description"])
         )
-        for page in pages_in_folder(world, at, step["under"])
-        if step["find"] in (text := page_text(world, page))
+        for page in page_trees.walk(get_at(world, at)["pages"])
+        if _source_file(page).startswith(step["under"]) and step["find"] in (text := page_text(world, page))
     ]
     for start in range(0, len(changes), _CHANGE_LIMIT):
         yield content.Edit(at=at, changes=tuple(changes[start : start + _CHANGE_LIMIT]), compat=False)
@@ -213,7 +204,8 @@ STEPS: dict[str, StepOperations] = {
 
 
 def post_thread(thread: Any, at: Discussion, world: World) -> Iterator[Operation[Any]]:
-    """Yield the operation that creates a thread on the space, a page or a block. `block` has words of the block."""
+    """Yield the operation that creates a thread on the space, a page or a block. `thread["block"]` has words of the
+    block."""
     target: dict[str, Any] = {}
     if "page" in thread:
         page = find_page(world, at, thread["page"])
@@ -253,7 +245,8 @@ class PastAction:
     person: str
     name: str
     operations: Callable[[World], Iterable[Operation[Any]]] = field(compare=False)
-    """Function that returns the operations. It is called after the earlier actions, whose content it may need."""
+    """Function that returns the operations. It is called after all earlier actions, because it may refer to content that
+    they created."""
 
 
 def list_actions() -> list[PastAction]:
@@ -354,7 +347,8 @@ DEFAULT_PERSON = PEOPLE[1]
 
 
 def members() -> list[DemoPerson]:
-    """Return the three hundred other members in the order in which they joined. The authors of threads are first."""
+    """Return the `MEMBERS` that are not in `PEOPLE`, in the order in which they joined. The authors of threads come
+    first."""
     names = tomllib.loads((_FOLDER / "names.toml").read_text(encoding="utf-8"))
     people = [
         DemoPerson(_person_id(name, index), name, role) for index, (name, role) in enumerate(names["named"].items())
@@ -405,7 +399,8 @@ def _save_person(
 
 
 def _person_id(name: str, index: int) -> str:
-    """Return an ID made from the Latin letters of a name. Without such letters, it is made from the position."""
+    """Return an ID such as `mara-lindqvist`, made from the Latin letters of a name. Without Latin letters, return
+    `member-NUMBER`, made from `index`."""
     plain = unicodedata.normalize("NFKD", name.lower().translate(_TRANSLITERATION))
     words = "".join(letter if letter.isascii() and letter.isalpha() else " " * letter.isspace() for letter in plain)
     return "-".join(words.replace("-", " ").split()) or f"member-{index + 1}"

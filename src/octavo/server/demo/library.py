@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from random import Random
 from typing import Any, Literal
@@ -33,7 +33,6 @@ from octavo.api.operation import (
 from octavo.documents import page_trees
 from octavo.documents.markdown_to_json import to_json_document
 from octavo.documents.source_reader import parse
-from octavo.server import handlers
 from octavo.server.app import run_operation
 from octavo.server.demo import history, register
 from octavo.server.demo.history import DemoClock, DemoIds, list_actions
@@ -46,10 +45,10 @@ from octavo.server.rest import World, iso
 from octavo.server.store import Json
 
 LEAST_SPACES, OPEN_THREADS, CHANGE_REQUESTS = 200, 5000, 600
-"""Minimum numbers of spaces, open threads and change requests."""
+"""Minimum numbers of spaces, open threads and change requests in the large demo."""
 _MONTHS_OF_SPACE = 46
 _DISCUSSED_MONTHS = 8
-"""Number of months at the end of a space whose pages have threads."""
+"""Number of months whose pages have threads. They are the last months of a space."""
 _FIRST_YEAR = 2023
 _STATION_SPACES_AGE = timedelta(days=110)
 _ACTIVITY_DAYS = timedelta(days=90)
@@ -87,7 +86,7 @@ def fill(world: World, clock: DemoClock, ids: DemoIds, today: datetime, share: f
 
 
 def _titles() -> list[tuple[str, str]]:
-    """Return the names of a station and of a kind of book, for each space."""
+    """Return the name of the station and the kind of book, such as `Log book`, of each space."""
     titles = [(station.name, kind) for kind in _word_lists()["books"] for station in register.stations()]
     return titles[: LEAST_SPACES - 4]
 
@@ -154,43 +153,27 @@ def _threads(
     for number in range(count):
         space = chance.choices(station_spaces, weights)[0]
         age = _ACTIVITY_DAYS * chance.random() ** 2
-        yield (
-            age,
-            _ThreadAction(world, ids, SpaceRef(space_id=space.id), space, f"l{number}", Random(f"thread {number}")),
-        )
+        at, own_chance = SpaceRef(space_id=space.id), Random(f"thread {number}")
+        yield age, partial(_create_thread, world, ids, at, space, f"l{number}", own_chance)
 
 
-@dataclass(frozen=True)
-class _ThreadAction:
-    """Creates a thread on a page of a space, and may add replies."""
-
-    world: World
-    ids: DemoIds
-    at: Discussion
-    space: _StationSpace
-    name: str
-    chance: Random
-
-    def __call__(self) -> None:
-        chance, space = self.chance, self.space
-        page_id, month = chance.choice(list(zip(space.months, _months(), strict=True))[-_DISCUSSED_MONTHS:])
-        author = chance.choice(_people_with_role("comment"))
-        text = _sentence(chance, "question", space.place, month)
-        if chance.random() < 0.12:
-            text = f"{text} {_mention(chance, space.place, month)}"
-        world, self.ids.name = self.world.for_user(author), self.name
-        node = None
-        if chance.random() < 0.4:
-            page = next(each for each in page_trees.walk(get_at(world, self.at)["pages"]) if each["id"] == page_id)
-            node = _first_block(page_text(world, page))
-        post(world, self.at, text, page=page_id, node=node)
-        self.ids.name = f"{self.name}-r"
-        for _ in range(chance.choices((0, 1, 2, 5), (60, 25, 12, 3))[0]):
-            reply = Markdown(markdown=_sentence(chance, "answer", space.place, month))
-            run_operation(
-                comments.CreateReply(at=self.at, comment_id=self.name, body=reply),
-                world.for_user(chance.choice(_people_with_role("comment"))),
-            )
+def _create_thread(world: World, ids: DemoIds, at: Discussion, space: _StationSpace, name: str, chance: Random) -> None:
+    """Create a thread with the ID `name` on a page of a space, with up to five replies."""
+    page_id, month = chance.choice(list(zip(space.months, _months(), strict=True))[-_DISCUSSED_MONTHS:])
+    author = chance.choice(_people_with_role("comment"))
+    text = _sentence(chance, "question", space.place, month)
+    if chance.random() < 0.12:
+        text = f"{text} {_mention(chance, space.place, month)}"
+    ids.name, node = name, None
+    if chance.random() < 0.4:
+        page = next(each for each in page_trees.walk(get_at(world, at)["pages"]) if each["id"] == page_id)
+        node = _first_block(page_text(world, page))
+    post(world.for_user(author), at, text, page=page_id, node=node)
+    ids.name = f"{name}-r"
+    for _ in range(chance.choices((0, 1, 2, 5), (60, 25, 12, 3))[0]):
+        reply = Markdown(markdown=_sentence(chance, "answer", space.place, month))
+        replier = world.for_user(chance.choice(_people_with_role("comment")))
+        run_operation(comments.CreateReply(at=at, comment_id=name, body=reply), replier)
 
 
 def _change_requests(
@@ -275,7 +258,7 @@ class _Proposal:
             edit = content.UpdatePage(page=page["id"], document=DocumentBody(markdown=text))
             run_operation(content.Edit(at=self.at, changes=(edit,), compat=False), world)
         for number in range(chance.choices((0, 1, 3), (55, 30, 15))[0]):
-            _ThreadAction(self.world, self.ids, self.at, self.space, f"{self.id}-t{number}", chance)()
+            _create_thread(self.world, self.ids, self.at, self.space, f"{self.id}-t{number}", chance)
 
     def _review(self, author: str) -> None:
         status: Literal["approved", "changes-requested"] = (
@@ -326,7 +309,7 @@ SITE = SiteRef(organization_id=history.ORGANIZATION, site_id="docs")
 
 
 def site_operations() -> Iterator[tuple[str, Operation[Any]]]:
-    """Yield the operations that create and publish the docs site. Each is a pair with the ID of the new resource."""
+    """Yield the operations that create and publish the docs site, each after the ID for the resource that it creates."""
     site = history.setup()["site"]
     yield SITE.site_id, sites.Create(at=OrganizationRef(organization_id=history.ORGANIZATION), title=site["title"])
     for section in site["sections"]:
@@ -343,7 +326,7 @@ _FOLDER = Path(__file__).parent
 _GUEST_SPACE = "harbour-api"
 _SPACES_AGE = timedelta(days=1300)
 _PAGES_AGE = timedelta(days=120)
-"""Age of the spaces, and of the last complete load of their pages."""
+"""Age of the pages that are loaded from folders."""
 
 
 def build(world: World, today: datetime = TODAY, *, large: float = 0.0) -> None:
@@ -352,7 +335,6 @@ def build(world: World, today: datetime = TODAY, *, large: float = 0.0) -> None:
     `large` is the share of the large demo to add, from 0 to 1. The store gets no API key. The caller adds one for one
     of `history.PEOPLE`.
     """
-    handlers.load()
     clock, ids = DemoClock(today - _SPACES_AGE), DemoIds()
     past = replace(world, now=clock, new_id=ids)
     with world.store.transaction():

@@ -40,7 +40,7 @@ _LEVELS = (
     ("Mean low water springs", 0.13, 0.0),
     ("Lowest astronomical tide", 0.0, 0.0),
 )
-"""Tide levels: the name, the share of mean high water springs, and the meters to add."""
+"""Tide levels: the name, the share of the height of mean high water springs, and the meters to add."""
 _SLUGS = {"Queen's Pier": "brannoch-pier"}
 
 
@@ -159,7 +159,8 @@ def _station_page(station: Station, region: Any) -> str:
 
 @cache
 def _station_facts(station: Station) -> dict[str, Any]:
-    """Return the facts on a station's page: those in `register.toml`, else some from the word lists."""
+    """Return the facts on a station's page by name. A fact that `register.toml` does not have for the station is chosen
+    from the word lists."""
     words, chance = _word_lists()["sheet"], Random(station.slug)
     region = next(each for each in _word_lists()["region"] if each["slug"] == station.region)
     high = region["range"] * chance.uniform(0.97, 1.12)
@@ -208,7 +209,7 @@ class _LogEntry:
 
 
 def _log_entries() -> Iterator[_LogEntry]:
-    """Yield log entries without end, from the last day backwards. Each is for a station that existed on the day."""
+    """Yield log entries without end, from the last day backwards. The station of each entry existed on that day."""
     words, chance = _word_lists()["log"], Random("log")
     since = [(_station_facts(station)["since"], station.name) for station in stations()]
     day = LAST_DAY

@@ -28,7 +28,7 @@ _MODULE_OF_AREA = {
     "urls": "links",
     "users": "organizations",
 }
-"""The module with the handlers of each area of the API. All other areas have a module with the same name."""
+"""The module with the handlers of an area of the API, if the module has another name than the area."""
 
 
 def load_for(operation: type[Operation[Any]]) -> None:

@@ -7,8 +7,17 @@ from collections.abc import Iterator
 from octavo.api import invites, permissions
 from octavo.api.folding import fold
 from octavo.api.operation import Shared
-from octavo.server.handlers.organizations import present_team, present_user, require_admin, user_ids_by_email
-from octavo.server.handlers.permissions import RANKS, allows, can_see, organization_role, refuse_guests, require, role
+from octavo.server.handlers.organizations import present_team, present_user, user_ids_by_email
+from octavo.server.handlers.permissions import (
+    RANKS,
+    allows,
+    can_see,
+    organization_role,
+    refuse_guests,
+    require,
+    require_in_organization,
+    role,
+)
 from octavo.server.handlers.spaces import present_space, visible_spaces
 from octavo.server.rest import Refusal, World, before_save, guards, handle, omit, paginate, path_of, presents
 from octavo.server.store import Json, MissingResource
@@ -82,8 +91,8 @@ def _list_aggregate(op: permissions.ListAggregate, world: World) -> Json:
 
 
 def _members_with_role(world: World, shared: Json, wanted_role: str | None) -> Iterator[tuple[int, Json]]:
-    """Yield the members with a role in a space or collection: the sort key, and the ID with the role. With
-    `wanted_role`, yield only those with this role."""
+    """Yield the sort key, and the ID and role, of each member with a role in a space or collection. With `wanted_role`,
+    yield only the members with this role."""
     for position, member in world.store.items(f"/orgs/{shared['organization']}/members"):
         current_role = role(world, shared, member["id"])
         if current_role and wanted_role in (None, current_role):
@@ -116,7 +125,7 @@ _TARGET_KINDS = ("space", "collection")
 def _invite(op: invites.Invite, world: World) -> Json:
     """Add people by email. They become members immediately, because the embedded platform sends no email."""
     organization = op.at.organization_id
-    require_admin(world, organization)
+    require_in_organization(world, organization, "admin")
     settings = world.store.get(f"/orgs/{organization}")
     default_role = op.role if "role" in op.model_fields_set else settings.get("defaultRole")
     domains = {fold(domain) for domain in settings.get("emailDomains", ())}
@@ -158,8 +167,8 @@ def present_link(world: World, link: Json) -> Json:
 
 
 def _is_redundant(world: World, link: Json) -> bool:
-    """Return whether an invite link is not needed. Its target is gone, or another link gives a higher role there, or an
-    older link gives the same role."""
+    """Return whether an invite link is not needed: its target is gone, or another link to the same target gives a higher
+    role, or an older link to it gives the same role."""
     if _target_kind(link) and _find_target(world, link) is None:
         return True
     others = list(world.store.all(f"/orgs/{link['organization']}/link-invites"))
@@ -202,14 +211,14 @@ def _require_link_admin(op: invites.GetLink | invites.UpdateLink | invites.Delet
             raise MissingResource(path_of(op))
         require(world, target, "admin")
     else:
-        require_admin(world, link["organization"])
+        require_in_organization(world, link["organization"], "admin")
 
 
 @guards(invites.CreateLink)
 def _require_link_creator(op: invites.CreateLink, world: World) -> None:
     organization = op.at.organization_id
     if op.space is None and op.collection is None:
-        require_admin(world, organization)
+        require_in_organization(world, organization, "admin")
         return
     for kind, identifier in (("space", op.space), ("collection", op.collection)):
         if identifier is not None:
@@ -227,7 +236,7 @@ def _fill_in_link(op: invites.CreateLink | invites.UpdateLink, world: World, lin
 
 
 _FIELD_SETS = ({"role"}, {"level", "space"}, {"level", "collection"})
-"""Valid combinations of fields of an invite link."""
+"""Combinations of fields that an invite link can have."""
 
 
 @handle.register

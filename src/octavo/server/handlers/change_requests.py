@@ -16,7 +16,7 @@ from octavo.server.handlers.organizations import present_user
 from octavo.server.handlers.permissions import require
 from octavo.server.handlers.spaces import add_revision, get_current, get_revision, set_current, visible_spaces
 from octavo.server.rest import Refusal, World, handle, omit, paginate, presents, request_fields
-from octavo.server.store import Json
+from octavo.server.store import Json, MissingResource
 
 if TYPE_CHECKING:
     from octavo.documents.merging.revision_merge import RevisionMerge
@@ -29,13 +29,24 @@ def change_request_path(at: ChangeRequestRef) -> str:
     return f"/spaces/{at.space_id}/change-requests/{at.change_request_id}"
 
 
+def get_by_number(world: World, space_id: str, number: str) -> Json:
+    """Return the change request of a space with a number. Raises MissingResource if there is none."""
+    collection = f"/spaces/{space_id}/change-requests"
+    is_number = number.isascii() and number.isdecimal() and len(number) < 10
+    document = world.store.find_by(collection, "number", int(number)) if is_number else None
+    if document is None:
+        raise MissingResource(f"{collection}/{number}")
+    return document
+
+
 def base_of(change_request: Json) -> str:
     """Return the ID of the main revision that a change request is compared with."""
     return str(change_request.get("revisionMergedAncestor") or change_request["revisionInitial"])
 
 
 def is_outdated(space: Json, change_request: Json) -> bool:
-    """Return whether main changed since a change request was created or updated from main. False if it is merged."""
+    """Return whether main changed since a change request was created or last updated from main. False for a merged
+    change request."""
     return change_request["status"] != "merged" and base_of(change_request) != str(space["revision"])
 
 
@@ -57,7 +68,7 @@ def present_change_request(world: World, document: Json) -> Json:
 
 
 def create(world: World, space_id: str, subject: str = "") -> Json:
-    """Create a draft change request by the caller, based on the main content of a space."""
+    """Create a draft change request of the caller, based on the main content of a space, and return it."""
     space = world.store.get(f"/spaces/{space_id}")
     number, now = space.get("nextNumber", 1), world.timestamp()
     world.store.update(f"/spaces/{space_id}", nextNumber=number + 1)
@@ -78,7 +89,8 @@ def create(world: World, space_id: str, subject: str = "") -> Json:
 
 
 def record_edit(world: World, change_request: Json, revision: Json) -> Json:
-    """Set the revision of a change request that the caller edited, and return the change request."""
+    """Make `revision` the current revision of a change request, count the edit for the caller, and return the change
+    request."""
     before = change_request["editors"].get(world.caller, {"count": 0})
     now = world.timestamp()
     editors = {**change_request["editors"], world.caller: {"count": before["count"] + 1, "updatedAt": now}}
@@ -87,7 +99,8 @@ def record_edit(world: World, change_request: Json, revision: Json) -> Json:
 
 
 def refuse_closed(change_request: Json, action: str) -> None:
-    """Raise Refusal if a change request is merged or archived. `action` completes “it cannot …”, as in “be merged”."""
+    """Raise Refusal if a change request is merged or archived. `action` follows “so it cannot” in the message, as in “be
+    merged”."""
     name, status = f"Change request #{change_request['number']}", change_request["status"]
     if status == "merged":
         raise Refusal(409, f"{name} is already merged, so it cannot {action}. Create a new change request.")
@@ -130,8 +143,8 @@ def _update(op: change_requests.Update, world: World) -> Json:
 
 
 def update_fields(world: World, document: Json, **fields: Any) -> Json:
-    """Change fields of a change request. None removes the description. Raises Refusal if the description is no
-    document."""
+    """Change fields of a change request, and return it. The value None removes its description. Raises Refusal if the
+    description is not a document."""
     description = fields.get("description")
     if description is not None and description.get("object") != "document":
         raise Refusal(400, "description must be a JSON object with object set to document.")
@@ -157,7 +170,8 @@ def _list_contributors(op: change_requests.ListContributors, world: World) -> Js
 
 
 def _contributions(world: World, document: Json) -> Iterator[tuple[str, Json]]:
-    """Yield each user's contributions to a change request: edits first, then comments and replies."""
+    """Yield the contributions to a change request, each as the ID of the user and the contribution: edits first, then
+    comments and replies."""
     for user, each in document["editors"].items():
         yield user, {**each, "actionType": "edit"}
     path = f"/spaces/{document['space']}/change-requests/{document['id']}/comments"
@@ -202,7 +216,8 @@ def _refuse_unmet_merge_rules(world: World, space: Json, document: Json) -> None
 
 
 def merge(world: World, document: Json) -> Json:
-    """Merge a change request into the main content without checking merge rules. Return a MergeResult."""
+    """Merge a change request into the main content without checking permissions and merge rules. Return a `MergeResult`
+    of the API."""
     space_id = document["space"]
     main = get_current(world, space_id)
     outcome = _merge_contents(world, document, main)
@@ -230,7 +245,7 @@ def _update_from_main(op: change_requests.UpdateFromMain, world: World) -> Json:
 
 
 def update_from_main(world: World, document: Json) -> Json:
-    """Merge the main content into a change request, and return a MergeResult. Does nothing if it is up to date."""
+    """Merge the main content into a change request, unless it is up to date. Return a `MergeResult` of the API."""
     if not is_outdated(world.store.get(f"/spaces/{document['space']}"), document):
         return {"revision": document["revision"], "result": "update"}
     main = get_current(world, document["space"])

@@ -34,12 +34,12 @@ _to_markdown = lazy("octavo.documents.json_to_markdown:to_markdown")  # lazy: fe
 
 @dataclass(frozen=True)
 class Threads:
-    """Comments on a space or change request, for the current caller."""
+    """Comments on a space or change request, as the caller sees them."""
 
     world: World
     at: Discussion
     _texts: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
-    """Texts of blocks by block key, for each page ID and hash of the page text."""
+    """By page ID and hash of the page text: the texts of the page's blocks, by block key."""
 
     @property
     def path(self) -> str:
@@ -66,8 +66,8 @@ class Threads:
 
     @cached_property
     def base(self) -> Json | None:
-        """Base revision of a change request, for comments on content that the change request removes. None for a
-        space."""
+        """Base revision of a change request, which has the content that the change request removes. None for a space, and
+        if the revision does not exist."""
         if not isinstance(self.at, ChangeRequestRef):
             return None
         base = base_of(self.world.store.get(change_request_path(self.at)))
@@ -88,7 +88,7 @@ class Threads:
         return self._message("comment-reply", f"{self.path}/{comment_id}/replies/{document['id']}", document, format)
 
     def may_edit(self, document: Json) -> bool:
-        """Return whether the caller may edit a comment or reply: its author may, with the permission to comment."""
+        """Return whether the caller may edit a comment or reply: only its author may, and needs permission to comment."""
         return bool(document["postedBy"] == self.world.caller) and allows(self.role, "comment")
 
     def may_delete(self, document: Json) -> bool:
@@ -150,7 +150,8 @@ class Threads:
         return page is not None and (node is None or self.block_text(page, node, revision) is not None)
 
     def find_block_text(self, page_id: str, node: str) -> str | None:
-        """Return the text of a block, also of one that the change request removes. None if there is no such block."""
+        """Return the text of a block of a page, or of a block that the change request removes. None if there is no such
+        block."""
         for revision in (self.revision, self.base):
             page = page_trees.find(revision["pages"], page_id) if revision is not None else None
             if page is not None and (block_text := self.block_text(page, node, revision)) is not None:
@@ -158,7 +159,10 @@ class Threads:
         return None
 
     def block_text(self, page: Json, node: str, revision: Json | None = None) -> str | None:
-        """Return the text of a block in a page or in content that the page includes. None if there is no such block."""
+        """Return the text of a block in a page or in content that the page includes. None if there is no such block.
+
+        `revision` has the page and the included content. It is the current revision by default.
+        """
         key = page["id"], page.get("text", "")
         if key not in self._texts:
             text = self.world.store.text(page["text"]) if page.get("text") else ""
@@ -176,7 +180,7 @@ def _block_texts(text: str) -> dict[str, str]:
 
 
 PREVIEW_LIMIT = 200
-"""Maximum number of characters of a block that are stored with a comment on the block."""
+"""Maximum number of characters of a block's text that are stored with a comment on the block."""
 EMOJI_LIMIT = 50
 
 
@@ -190,7 +194,11 @@ def post(
     cell: comments.TableCell | None = None,
     review: str | None = None,
 ) -> Json:
-    """Create a comment on a space, change request, page or block. Raises Refusal if its text or page is missing."""
+    """Create a comment on a space, change request, page, block (`node`) or table cell, and return it. Raises Refusal if its
+    text is empty, or if its page is not given or does not exist.
+
+    `review` is the ID of the review that the comment belongs to.
+    """
     threads = Threads(world, at)
     target: Json = {"revision": threads.revision["id"]}
     if node and not page:
@@ -446,6 +454,7 @@ def _request_reviewers(op: reviews.Request, world: World) -> Json:
 
 
 def _refuse_reviewer(world: World, space: Json, user: str) -> None:
+    """Raise Refusal if a user has no role in the space that allows reviews."""
     current_role = role(world, space, user)
     if current_role is None:
         raise Refusal(404, f"No one with the ID “{user}” has access to “{space['title']}”. Give them a role first.")

@@ -1,5 +1,5 @@
-"""Content of a space, change request or revision: its pages, files, reusable content and changes. An edit applies all
-its changes as one new revision."""
+"""Content of a space, change request or revision: its pages, files, reusable content and changes. All changes of an edit
+become one new revision."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from octavo.server.rest import Refusal, World, handle, omit, paginate
 from octavo.server.store import Json, MissingResource, image_size
 
 CHANGES_LIMIT = 10
-"""Default number of changes in a list of changes."""
+"""Maximum number of changes in a response to `content.ListChanges` without `limit`."""
 
 _KINDS = {"document": "sheet", "group": "group", "link": "link"}
 _PAGE_FIELDS = ("id", "type", "title", "emoji", "icon", "createdAt", "updatedAt", "hidden")
@@ -38,7 +38,8 @@ _TYPE_FIELDS = {
 
 
 def present_page(page: Json, app: str, *, metadata: bool = True) -> Json:
-    """Return a page without text, with its child pages. `app` is the base URL of the pages in the app."""
+    """Return a page and its child pages as API resources, without text. `app` is the base URL of the pages in the app.
+    Without `metadata`, the field `git` is left out."""
     kind = page["type"]
     names = (*_PAGE_FIELDS, *_TYPE_FIELDS.get(kind, ("computed",)))
     result = {name: page[name] for name in names if page.get(name) is not None and (metadata or name != "git")}
@@ -200,8 +201,8 @@ def _list_changes(op: content.ListChanges, world: World) -> Json:
 
 
 def requested_text(world: World, revision: Json, page: Json, op: GetPage | GetPageByPath) -> str:
-    """Return the text of a page in the form that `op` requests: with expanded includes, evaluated expressions or stable
-    links."""
+    """Return the text of a page in the form that `op` requests: with or without expanded includes, evaluated expressions
+    and links by ID."""
     text = spaces.page_text(world, page)
     if op.dereferenced:
         text = expand_includes(world.store, text, page, revision)
@@ -271,15 +272,16 @@ class ContentEditor:
         self._texts: dict[str, str] = {}
         """New texts by page ID."""
         self._refs: dict[str, str] = {}
-        """URLs by temporary reference, for links to pages and files that the same edit creates."""
+        """URLs of the pages and files that this edit creates, by `ref`. Texts of the edit can link to `./REF`."""
         self._where = ""
+        """Name of the current change in error messages, such as `changes[0]`."""
         self.results: list[Json] = []
         """Result of each change, for the response."""
         self.inserted_files: list[Json] = []
         """Files added by the edit."""
 
     def apply(self, change: content.ContentEdit, where: str) -> None:
-        """Apply one change. `where` names the change in error messages. Raises Refusal."""
+        """Apply one change. Raises Refusal, whose message begins with `where`, such as `changes[0]`."""
         self._where = where
         self._apply(change)
 
@@ -316,8 +318,8 @@ class ContentEditor:
         return fields
 
     def _with_fields(self, page: Json, fields: Json, markdown: str | None) -> Json:
-        """Return `page` with new fields and text. Its title and the first heading of its text stay equal if they were
-        equal."""
+        """Return `page` with new fields, and store its new text. If its title is equal to the heading at the start of its
+        text, a change of one also changes the other."""
         before = page["title"]
         text = self._text(page) if page["type"] == "document" else ""
         if markdown is not None:
@@ -406,7 +408,8 @@ class ContentEditor:
         self._pages = page_trees.insert_page(self._pages, restored, parent if parent in current_ids else None, index)
 
     def _move_back(self, page_id: str, pages: Pages) -> None:
-        """Move a page back below its parent in `pages`. Do nothing if this parent was deleted, or is below the page."""
+        """Move a page back below the parent that it has in `pages`. Do nothing if this parent was deleted, or is below
+        the page now."""
         parent, index = page_trees.position_of(pages, page_id)
         current_parents = page_trees.parents(self._pages)
         page = self._page(page_id)
@@ -514,5 +517,5 @@ def _depth(page: Json) -> int:
 
 
 def _reference_pattern(ref: str) -> re.Pattern[str]:
-    """Return a pattern for a Markdown or HTML link to a temporary reference."""
+    """Return a pattern for a Markdown or HTML link to a `ref` of an edit, such as `](./new-page.md)`."""
     return re.compile(rf"""(\]\(<?|\]:\s*<?|(?:href|src|url)=["'])\./{re.escape(ref)}(?:\.md)?(?=[)>#\s"']|$)""")

@@ -1,4 +1,5 @@
-"""The links in the pages of a revision, with their targets and locations. Also finds the resource of an app URL."""
+"""The links in the pages of a revision, with their targets and locations. Also finds the space, page or change request
+that a URL of the app leads to."""
 
 from __future__ import annotations
 
@@ -16,7 +17,12 @@ from octavo.documents import page_trees
 from octavo.documents.anchors import PageAnchors, is_missing, page_anchors
 from octavo.documents.links import APP_HOSTS, PageReference, path_steps, references_in
 from octavo.documents.source_reader import parse
-from octavo.server.handlers.change_requests import base_of, change_request_path, present_change_request
+from octavo.server.handlers.change_requests import (
+    base_of,
+    change_request_path,
+    get_by_number,
+    present_change_request,
+)
 from octavo.server.handlers.content import app_url, present_file, present_page, present_reusable
 from octavo.server.handlers.openapi_specs import present_spec
 from octavo.server.handlers.organizations import present_organization, present_user
@@ -40,12 +46,12 @@ _CACHE_LIMIT = 5000
 _INCLUDE_LIMIT = 100
 """Maximum number of pieces of reusable content on a page that are searched for an anchor."""
 _CACHE: dict[str, TextLinks] = {}
-"""Links of texts, by the hash of the text, because parsing is slow."""
+"""Links in texts, by the hash of the text. Cached because parsing is slow."""
 
 
 @dataclass(frozen=True)
 class TextLinks:
-    """Links and includes of a text, with its anchors."""
+    """The links, includes and specifications that a text refers to, and its anchors."""
 
     usages: tuple[PageReference, ...]
     anchors: PageAnchors
@@ -53,7 +59,7 @@ class TextLinks:
 
 @dataclass(frozen=True)
 class LinkTarget:
-    """Target of a link. `name` is its ID, slug or URL."""
+    """Target of a link. `status` is `ok`, `broken` or `in-app`. `name` is the ID, slug or URL of the target."""
 
     status: str
     kind: str
@@ -73,7 +79,7 @@ class LinkLocation:
 
 @dataclass
 class LinkedResource:
-    """Target of links, with the locations of these links."""
+    """Target of links, with the locations of the links that lead to it. `relation` is `reference` or `dependsOn`."""
 
     target: LinkTarget
     relation: str
@@ -268,8 +274,8 @@ _ID_FIELDS = {
 
 
 def has_anchor(world: World, revision: Json, page: Json, anchor: str) -> bool:
-    """Return whether a page or its included content may have this anchor. True for an empty anchor, and for other pages
-    than documents."""
+    """Return False if neither a page nor its included content has this anchor. True for an empty anchor, for pages that
+    are not documents, and if the anchors of the page are not all known."""
     if not anchor or page["type"] != "document":
         return True
     parts, remaining, seen = [text_links(world, page).anchors], [page], set[str]()
@@ -340,8 +346,8 @@ def _present_list(
     resources: list[LinkedResource],
     new_broken: list[LinkedResource] | None = None,
 ) -> Json:
-    """Return the links with the status that `op` requests. `new_broken` has the links that the change request
-    breaks."""
+    """Return the response for `resources`, filtered by the status that `op` requests. `new_broken` are the links that
+    are broken only in the change request. None for a space or page."""
     matching = [resource for resource in resources if op.status in (None, resource.target.status)]
     response = paginate(op, ((each.sort_key, each) for each in matching), LinkPresenter(world, op.at).link)
     broken = [resource for resource in matching if resource.target.status == "broken"]
@@ -371,7 +377,8 @@ def _present_locations(op: links.ListToPage | links.ListToFile, world: World, lo
 
 
 class LinkPresenter:
-    """Converts link targets and locations to API resources. Each space in them is converted once."""
+    """Converts link targets and locations to API resources. Converts each space only once, although many links lead to
+    it."""
 
     def __init__(self, world: World, at: SpaceRef | ChangeRequestRef) -> None:
         self._world = world
@@ -442,7 +449,8 @@ class LinkPresenter:
 
     @cached_property
     def _context(self) -> Json:
-        """Reference to the change request of a location. Empty for main content, to keep responses small."""
+        """The field `versionContext` with the change request of a location. Empty for main content, to keep responses
+        small."""
         if not isinstance(self._at, ChangeRequestRef):
             return {}
         change_request = present_change_request(self._world, self._world.store.get(change_request_path(self._at)))
@@ -502,11 +510,7 @@ def _present_space_url(world: World, name: str, number: str | None, path: list[s
     response: Json = {"space": present_space(world, space)}
     at: SpaceRef | ChangeRequestRef = SpaceRef(space_id=name)
     if number is not None:
-        is_number = number.isdecimal() and len(number) < 10
-        collection = f"/spaces/{name}/change-requests"
-        change_request = world.store.find_by(collection, "number", int(number)) if is_number else None
-        if change_request is None:
-            raise MissingResource(f"{collection}/{number}")
+        change_request = get_by_number(world, name, number)
         at = ChangeRequestRef(space_id=name, change_request_id=change_request["id"])
         response["changeRequest"] = present_change_request(world, change_request)
     path = path[1:] if path[:1] == ["pages"] else path

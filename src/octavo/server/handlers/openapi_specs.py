@@ -12,14 +12,14 @@ from typing import Any
 
 from octavo.api import openapi
 from octavo.server.fetcher import Fetcher, FetchFailure
-from octavo.server.handlers.permissions import allows, organization_role, refuse_guests, require_in_organization
+from octavo.server.handlers.permissions import allows, organization_guard, organization_role, refuse_guests
 from octavo.server.rest import BackgroundWork, Refusal, World, before_save, guards, handle, omit, path_of, presents
 from octavo.server.store import Json, MissingResource
 
 
 @dataclass(frozen=True)
-class SpecificationContent:
-    """Result of processing a specification: its content, or an error code with messages."""
+class ProcessedSpecification:
+    """Result of processing a specification: its content as JSON, or an error code with messages."""
 
     content: bytes = b""
     code: str | None = None
@@ -64,9 +64,7 @@ def _require_viewer(op: Any, world: World) -> None:
         world.store.get(path_of(op).removesuffix("/versions"))
 
 
-@guards(openapi.Update, openapi.Delete)
-def _require_editor(op: Any, world: World) -> None:
-    require_in_organization(world, world.store.get(f"/orgs/{op.at.organization_id}"), "create")
+_require_editor = guards(openapi.Update, openapi.Delete)(organization_guard("create"))
 
 
 @before_save(openapi.OpenApiSpec)
@@ -75,7 +73,7 @@ def _touch(op: openapi.Update, world: World, document: Json) -> Json:
 
 
 @handle.register
-def _create(op: openapi.Create, world: World) -> BackgroundWork[SpecificationContent]:
+def _create(op: openapi.Create, world: World) -> BackgroundWork[ProcessedSpecification]:
     _require_editor(op, world)
     path = f"{path_of(op)}/{op.slug}"
     if world.store.find(path):
@@ -85,15 +83,16 @@ def _create(op: openapi.Create, world: World) -> BackgroundWork[SpecificationCon
 
 
 @handle.register
-def _put(op: openapi.Put, world: World) -> BackgroundWork[SpecificationContent]:
+def _put(op: openapi.Put, world: World) -> BackgroundWork[ProcessedSpecification]:
     _require_editor(op, world)
     return _start_processing(op, world, path_of(op), op.spec_slug)
 
 
 def _start_processing(
     op: openapi.Create | openapi.Put, world: World, path: str, slug: str
-) -> BackgroundWork[SpecificationContent]:
-    """Save a specification as being processed, and return the work to do. Its last version stays available."""
+) -> BackgroundWork[ProcessedSpecification]:
+    """Save a specification in the state `progress`, and return the work that processes it. Until the work is done, the
+    last version stays available."""
     now = world.timestamp()
     identity = {"id": world.new_id(), "slug": slug, "organization": op.at.organization_id, "createdAt": now}
     document = {**identity, "visibility": "private", **(world.store.find(path) or {}), "updatedAt": now}
@@ -109,22 +108,22 @@ def _start_processing(
     )
 
 
-def _read_specification(source: openapi.Source, *, allows_private: bool) -> SpecificationContent:
+def _read_specification(source: openapi.Source, *, allows_private: bool) -> ProcessedSpecification:
     # lazy: the reader of specifications, which the demo does not need
     from octavo.documents.openapi import MAX_LENGTH, SpecificationError, read_specification
 
     fetcher = Fetcher(allows_private=allows_private, size_limit=MAX_LENGTH)
     try:
         text = fetcher.fetch(source.url).text if source.url is not None else (source.text or "").removeprefix("\ufeff")
-        return SpecificationContent(json.dumps(read_specification(text), separators=(",", ":")).encode("ascii"))
+        return ProcessedSpecification(json.dumps(read_specification(text), separators=(",", ":")).encode("ascii"))
     except FetchFailure as failure:
-        return SpecificationContent(code=failure.code, sentences=(f"The source could not be fetched: {failure}.",))
+        return ProcessedSpecification(code=failure.code, sentences=(f"The source could not be fetched: {failure}.",))
     except SpecificationError as failure:
-        return SpecificationContent(code="PARSE_ERROR", sentences=failure.sentences)
+        return ProcessedSpecification(code="PARSE_ERROR", sentences=failure.sentences)
 
 
-def _finish_processing(world: World, path: str, attempt: str, outcome: SpecificationContent) -> None:
-    """Save the result of the processing, unless the specification was deleted or is processed again."""
+def _finish_processing(world: World, path: str, attempt: str, outcome: ProcessedSpecification) -> None:
+    """Save the result of processing. Do nothing if the specification was deleted, or if a later `attempt` has started."""
     document = world.store.find(path)
     if document is None or document["attempt"] != attempt:
         return

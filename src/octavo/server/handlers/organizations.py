@@ -93,15 +93,10 @@ def team_path(team: Json) -> str:
 
 
 def shareable_paths(world: World, organization: str) -> list[str]:
-    """Return the paths of all spaces and collections of an organization, where roles can be granted."""
+    """Return the paths of all spaces and collections of an organization. Roles are granted below these paths."""
     kinds = ("/spaces", "/collections")
     documents = ((kind, each) for kind in kinds for each in world.store.all(kind))
     return [f"{kind}/{each['id']}" for kind, each in documents if each["organization"] == organization]
-
-
-def require_admin(world: World, organization: str) -> None:
-    """Raise Refusal unless the caller is an admin of the organization."""
-    require_in_organization(world, world.store.get(f"/orgs/{organization}"), "admin")
 
 
 @handle.register
@@ -141,7 +136,7 @@ def _get_member(op: organizations.GetMember, world: World) -> Json:
 
 @handle.register
 def _update_member(op: organizations.UpdateMember, world: World) -> Json:
-    require_admin(world, op.at.organization_id)
+    require_in_organization(world, op.at.organization_id, "admin")
     fields = request_fields(op)
     if fields.get("role", "admin") != "admin":
         _refuse_last_administrator(world, op)
@@ -150,7 +145,7 @@ def _update_member(op: organizations.UpdateMember, world: World) -> Json:
 
 @handle.register
 def _enroll_member(op: organizations.EnrollMember, world: World) -> Json:
-    require_admin(world, op.at.organization_id)
+    require_in_organization(world, op.at.organization_id, "admin")
     path = path_of(op).removesuffix("/sso")
     return present_member(world, op.at.organization_id, world.store.update(path, sso=True))
 
@@ -165,7 +160,7 @@ def _ping(op: organizations.Ping, world: World) -> Json:
 def _delete_member(op: organizations.DeleteMember, world: World) -> None:
     organization = op.at.organization_id
     if op.user_id != world.caller:
-        require_admin(world, organization)
+        require_in_organization(world, organization, "admin")
     world.store.get(path_of(op))
     _refuse_last_administrator(world, op)
     for _, team in teams_of(world, organization, op.user_id):
@@ -246,9 +241,7 @@ def _require_team_manager(
         raise Refusal(403, f"{sentence} Ask an owner or an admin to change the team, or to make you an owner.")
 
 
-@guards(teams.Create)
-def _require_team_creator(op: teams.Create, world: World) -> None:
-    require_admin(world, op.at.organization_id)
+guards(teams.Create)(organization_guard("admin"))
 
 
 @before_save(teams.Team)
@@ -262,8 +255,8 @@ def _fill_in_team(op: teams.Create | teams.Update, world: World, team: Json) -> 
 
 
 def _add_to_team(world: World, team: Json, user: str, role: str | None = None) -> None:
-    """Add a member of the organization to a team. Without `role`, earlier members keep their role, others become
-    `member`."""
+    """Add a member of the organization to a team. Without `role`, a user who is in the team keeps their role, and a new
+    user gets the role `member`."""
     world.store.get(f"/orgs/{team['organization']}/members/{user}")
     path = f"{team_path(team)}/members/{user}"
     membership = world.store.find(path) or {"role": "member"}
@@ -326,7 +319,7 @@ def _present_membership(world: World, team: Json, user: str) -> Json:
 
 
 def refuse_malformed_merge_rules(rules: Json, *, kinds: tuple[str, ...]) -> None:
-    """Raise Refusal if merge rules are malformed. `kinds` are the allowed types."""
+    """Raise Refusal if merge rules are malformed, or if their type is not one of `kinds`."""
     kind = rules.get("type")
     if kind not in kinds:
         raise Refusal(400, f"mergeRules.type must be one of {', '.join(kinds)}.")
@@ -376,7 +369,7 @@ def _list(op: organizations.List, world: World) -> Json:
 @handle.register
 def _update(op: organizations.Update, world: World) -> Json:
     organization = world.store.get(path_of(op))
-    require_in_organization(world, organization, "admin")
+    require_in_organization(world, organization["id"], "admin")
     fields = request_fields(op)
     if "mergeRules" in fields:
         refuse_malformed_merge_rules(fields["mergeRules"], kinds=("none", "rules"))
@@ -419,7 +412,7 @@ def _get_subdomain(op: subdomains.Get, world: World) -> Json:
 
 
 _REQUIRED_FIELDS = ("entityID", "certificate", "ssoURL")
-"""Fields required before anyone can sign in with a provider."""
+"""Fields that a provider needs before anyone can use it to sign in."""
 
 guards(sso.ListProviders, sso.GetProvider, sso.CreateProvider, sso.UpdateProvider, sso.DeleteProvider)(
     organization_guard("admin")
@@ -428,7 +421,7 @@ guards(sso.ListProviders, sso.GetProvider, sso.CreateProvider, sso.UpdateProvide
 
 @presents(sso.SamlProvider)
 def present_provider(world: World, document: Json) -> Json:
-    """Return a SAML provider, with the URLs to configure at the provider and its default team."""
+    """Return a SAML provider, with its default team and with the URLs that an admin enters in its settings."""
     organization, identifier = document["organization"], document["id"]
     entity = world.url(f"/~/saml/{identifier}")
     provider = omit(document, "organization", "defaultTeam")
@@ -446,8 +439,8 @@ def present_provider(world: World, document: Json) -> Json:
 
 @before_save(sso.SamlProvider)
 def _fill_in_provider(op: sso.CreateProvider | sso.UpdateProvider, world: World, document: Json) -> Json:
-    """Return a provider with its status: active if it has all required fields, else pending. Raises MissingResource if
-    its default team does not exist."""
+    """Return a provider with its status: `active` if all required fields have a value, else `pending`. Raises
+    MissingResource if its default team does not exist."""
     organization = op.at.organization_id
     if op.default_team:
         world.store.get(f"/orgs/{organization}/teams/{op.default_team}")

@@ -1,8 +1,8 @@
 """Roles, and the actions that each role allows.
 
-A member's role in a space is the higher of two roles. The first is the role in the organization, limited by the default
-level of the space. The second is the highest role granted to the member or their teams, in the space or a collection
-around it. With the default level `inherit`, the level of the collection applies. At the root, it sets no limit.
+A member's role in a space is the higher of two roles. The first is the role in the organization, at most the default level
+of the space. The second is the highest role granted to the member or their teams, in the space or a collection that
+contains it. The default level `inherit` stands for the level of the collection. At the root, it sets no limit.
 
 Admins always have full access. Guests only have granted roles. Non-members and disabled members have no role.
 """
@@ -68,7 +68,10 @@ def role(world: World, shared: Json, user: str | None = None) -> str | None:
     if member_role := member["role"]:
         levels = (document.get("defaultLevel", "inherit") for _, document in chain)
         level = next((level for level in levels if level != "inherit"), "admin")
-        roles.append(member_role if member_role == "admin" else _lower_role(member_role, level))
+        if member_role == "admin":
+            roles.append(member_role)
+        elif level is not None:  # The level None gives no access.
+            roles.append(min(member_role, level, key=RANKS.index))
     return max(filter(None, roles), key=RANKS.index, default=None)
 
 
@@ -82,7 +85,7 @@ def can_see_collection(world: World, collection: Json) -> bool:
 
 
 def can_see(world: World, shared: Json) -> bool:
-    """Return whether the caller may know that a space or collection exists."""
+    """Return whether the caller has a role in a space that is not deleted, or in a collection or a space inside it."""
     if "revision" not in shared:
         return can_see_collection(world, shared)
     return not shared.get("deletedAt") and role(world, shared) is not None
@@ -100,27 +103,24 @@ def require(world: World, shared: Json, action: str) -> None:
         raise _role_refusal(current_role, f"“{shared['title']}”", action)
 
 
-def require_in_organization(world: World, organization: Json, action: str) -> None:
-    """Raise Refusal unless the caller's role in the organization allows an action."""
-    current_role = organization_role(world, organization["id"])
+def require_in_organization(world: World, organization_id: str, action: str) -> None:
+    """Raise Refusal unless the caller's role in an organization allows an action."""
+    current_role = organization_role(world, organization_id)
     if not allows(current_role, action):
-        raise _role_refusal(current_role, f"the organization “{organization['title']}”", action)
+        title = world.store.get(f"/orgs/{organization_id}")["title"]
+        raise _role_refusal(current_role, f"the organization “{title}”", action)
 
 
 def organization_guard(action: str) -> Callable[[Any, World], None]:
     """Return a guard that raises Refusal unless the caller's role in the organization allows `action`."""
-
-    def guard(op: Any, world: World) -> None:
-        require_in_organization(world, world.store.get(f"/orgs/{op.at.organization_id}"), action)
-
-    return guard
+    return lambda op, world: require_in_organization(world, op.at.organization_id, action)
 
 
 def _role_refusal(current_role: str | None, where: str, action: str) -> Refusal:
-    is_held = f"Your role in {where} is {label(current_role)}" if current_role else f"You have no role in {where}"
+    current = f"Your role in {where} is {label(current_role)}" if current_role else f"You have no role in {where}"
     needed = f"To {_ACTION_PHRASES[action]}, you need the {label(_LEAST_ROLES[action])} role"
     higher = "" if action == "admin" else " or a higher role"
-    return Refusal(403, f"{is_held}. {needed}{higher}. Ask an admin for this role.")
+    return Refusal(403, f"{current}. {needed}{higher}. Ask an admin for this role.")
 
 
 def space_permissions(world: World, space: Json) -> Json:
@@ -174,7 +174,8 @@ def refuse_guests(world: World, organization: str, action: str) -> None:
 
 
 def containers(world: World, shared: Json) -> Iterator[tuple[str, Json]]:
-    """Yield a space or collection and the collections that contain it, innermost first, with their paths."""
+    """Yield the path and the document of a space or collection, then of each collection that contains it, innermost
+    first."""
     yield f"/{'spaces' if 'revision' in shared else 'collections'}/{shared['id']}", shared
     while parent := shared.get("parent"):
         shared = world.store.get(f"/collections/{parent}")
@@ -182,13 +183,9 @@ def containers(world: World, shared: Json) -> Iterator[tuple[str, Json]]:
 
 
 def _granted_roles(world: World, path: str, organization: str, user: str) -> Iterator[str]:
-    """Yield the roles that a member has at a path, granted to the member or to a team of the member."""
+    """Yield the roles that are granted to a member, or to a team of the member, at the path of a space or collection."""
     if grant := world.store.find(f"{path}/permissions/users/{user}"):
         yield grant["role"]
     for grant in world.store.all(f"{path}/permissions/teams"):
         if world.store.find(f"/orgs/{organization}/teams/{grant['id']}/members/{user}"):
             yield grant["role"]
-
-
-def _lower_role(role: str, level: str | None) -> str | None:
-    return None if level is None else min(role, level, key=RANKS.index)

@@ -31,11 +31,12 @@ from octavo.server.store import Json, SearchHit
 SECTION_LIMIT = 1000
 """Maximum number of matching sections that are read, the best match first."""
 SECTIONS_OF_PAGE = 5
+"""Maximum number of sections of a page in a result."""
 PAGES_OF_SPACE = 20
-"""Maximum number of sections of a page, and of pages of a space, in a result."""
+"""Maximum number of pages of a space in a result."""
 
 SNIPPET_LENGTH = 200
-"""Number of characters that are shown from a section in which only parts of words match."""
+"""Length of the snippet of a section in which only parts of words match, in characters."""
 
 _WORD = re.compile(rf"\w+(?:{SIGNED})?")
 
@@ -80,8 +81,8 @@ def _present_space(world: World, space: Json, sections: Iterable[SearchHit], que
 
 
 def _present_pages(world: World, space: Json, sections: Iterable[SearchHit], query_text: str) -> list[Json]:
-    """Return the matching pages of a space, ordered by their best section. The index may have deleted pages, which are
-    left out."""
+    """Return the pages of matching `sections`, in the order of their best section. Pages that are in the index, but not in
+    the current revision, are left out."""
     revision = world.store.get(f"/spaces/{space['id']}/revisions/{space['revision']}")
     tree = {page["id"]: page for page in page_trees.walk(revision["pages"])}
     link_targets: links.SpaceIndex | None = None
@@ -114,7 +115,7 @@ def _present_pages(world: World, space: Json, sections: Iterable[SearchHit], que
 
 
 def _partial_match_snippet(world: World, section: SearchHit, query_text: str) -> str:
-    """Return the text around the first match inside a word. Used for sections in which no whole word matches."""
+    """Return the text around the first match inside a word. Used for a section in whose text no whole word matches."""
     body, words = from_index_text(world.store.section_body(section.partial_match_section)), _query_words(query_text)
     starts = (
         at for at in word_part_starts(body) if any(fold_for_search(body[at : at + len(word)]) == word for word in words)

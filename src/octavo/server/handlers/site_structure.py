@@ -27,6 +27,7 @@ from octavo.server.rest import (
     paginate,
     path_of,
     presents,
+    save_next_to,
     save_order,
 )
 from octavo.server.store import Json, MissingResource
@@ -36,8 +37,8 @@ from octavo.server.store import Json, MissingResource
 class SiteView:
     """Parts of a site that are visible to the caller.
 
-    The audience of a published site sees all its spaces. Other users see only the spaces in which they have a role. Empty
-    sections and groups are visible to users who may edit the site.
+    The audience of a published site sees all its spaces. Other users see only the spaces in which they have a role.
+    Sections and groups without a visible space are shown only to users who may edit the site.
     """
 
     world: World
@@ -52,7 +53,7 @@ class SiteView:
 
     @cached_property
     def _shows_empty(self) -> bool:
-        # Visitors do not see empty sections, whose titles may reveal the title of a hidden space.
+        # Visitors do not see empty sections: the title of such a section may reveal the title of a hidden space.
         return not self.as_visitor and allows(organization_role(self.world, self.tree.site["organization"]), "create")
 
     def sees(self, part: SitePart) -> bool:
@@ -134,8 +135,7 @@ class SiteView:
 
 def site_view(world: World, at: SiteRef, share_key: str | None = None, *, as_visitor: bool = False) -> SiteView:
     """Return the view of a site for the caller."""
-    tree = site_tree.load_site(world, f"/orgs/{at.organization_id}/sites/{at.site_id}")
-    return SiteView(world, tree, share_key, as_visitor)
+    return SiteView(world, site_tree.load_site(world, site_tree.site_path(at)), share_key, as_visitor)
 
 
 def _public_fields(document: Json) -> Json:
@@ -215,7 +215,8 @@ def require_addable_space(world: World, organization: str, space_id: str) -> Jso
 
 
 def title_from_space(space: Json) -> str:
-    """Return the default title of a site or section: that of its first space. It has at least 2 characters."""
+    """Return the title of a space as the default title of a site or section, or `Untitled` if the title has only one
+    character, which the API does not allow."""
     title: str = space["title"]
     return title if len(title) >= 2 else "Untitled"
 
@@ -258,6 +259,7 @@ def _update_site_space(op: structure.UpdateSiteSpace, world: World, tree: SiteTr
 
 
 def _require_space_not_on_site(world: World, tree: SiteTree, space_id: str) -> Json:
+    """Return a space that the caller may add to a site. Raises Refusal if the space is already on the site."""
     space = require_addable_space(world, tree.site["organization"], space_id)
     if tree.has_space(space_id):
         raise Refusal(409, f"“{space['title']}” is already on “{tree.site['title']}”. Choose another space.")
@@ -283,8 +285,8 @@ def _fill_in_section(op: structure.CreateSection | structure.UpdateSection, worl
 
 
 def _move_root_into_section(world: World, tree: SiteTree, section: str) -> SiteTree:
-    """Move the site spaces at the root into a new section, and return the updated site. Site spaces whose spaces are
-    all deleted move into `section` instead."""
+    """Move the site spaces at the root into a new section, and return the updated site. If the spaces of all of them are
+    deleted, create no section, and move them into `section`."""
     chosen = tree.default_space(None)
     if chosen:
         space = next(
@@ -398,12 +400,9 @@ def _move(world: World, tree: SiteTree, item: structure.Pointer, position: struc
         _refuse_taken_path(tree, document, parent)
     else:
         _refuse_cycle(world, tree, document, parent)
-    siblings = [(part.path, part.document) for part in tree.parts_in(item.type, parent) if part.path != path]
-    start = len(siblings)
-    if next_to:
-        start = [each for each, _ in siblings].index(next_to[0]) + (0 if position and position.before else 1)
-    siblings.insert(start, (path, _with_parent(document, parent)))
-    save_order(world, siblings)
+    siblings = [(part.path, part.document) for part in tree.parts_in(item.type, parent)]
+    is_before = bool(position and position.before)
+    save_next_to(world, siblings, (path, _with_parent(document, parent)), next_to, before=is_before)
     return present_part(world, world.store.get(path))
 
 
@@ -427,7 +426,7 @@ def _refuse_cycle(world: World, tree: SiteTree, document: Json, parent: str | No
 
 
 def _load_tree(world: World, op: InSite) -> SiteTree:
-    return site_tree.load_site(world, f"/orgs/{op.at.organization_id}/sites/{op.at.site_id}")
+    return site_tree.load_site(world, site_tree.site_path(op.at))
 
 
 def _part_fields(tree: SiteTree, kind: str, identifier: str) -> Json:
@@ -450,7 +449,8 @@ def _without_null(document: Json, *fields: str) -> Json:
 
 
 def _parts_with_same_prefix(tree: SiteTree, kind: str, parent: str | None) -> list[Json]:
-    """Return the parts whose paths must differ: all sections of a site, or the site spaces of a section."""
+    """Return the parts whose URLs differ only in their own paths: all sections of a site, or the site spaces of the
+    section `parent`."""
     parts = tree.sections() if kind == "site-section" else tree.parts_in(kind, parent)
     return [part.document for part in parts]
 

@@ -1,8 +1,8 @@
 """The stored tree of a site, its audience, and its URLs.
 
 Sections and groups are at the root or in a group. Site spaces are in a section, or at the root of a site without
-sections. A deleted space is hidden, but keeps its position while it can be restored. One of several visible
-siblings is the default: the chosen one, else the first one.
+sections. A deleted space is hidden, but keeps its position while it can be restored. Visitors start at the default section
+and the default site space: the one that an editor chose, else the first one that is not hidden.
 
 Members with a role can see every site of their organization. Guests can see a site if they have a role in one of its
 spaces. Published sites are also visible to their audience. Public and unlisted sites are for everyone. Sites shared by
@@ -24,9 +24,9 @@ from octavo.server.rest import World, order_key
 from octavo.server.store import Json, MissingResource
 
 FOLDERS = {"site-space": "site-spaces", "site-section": "sections", "site-section-group": "section-groups"}
-"""Collections in which the parts of a site are stored, by type."""
+"""Collection in which the parts of a site are stored, by type of the part."""
 PARENT_FIELDS = {"site-space": "section", "site-section": "sectionGroup", "site-section-group": "sectionGroup"}
-"""Field with the parent of a part, by type."""
+"""Field of a part with the ID of its parent, by type of the part."""
 
 
 class SitePart(NamedTuple):
@@ -54,7 +54,10 @@ class SiteTree:
     """Spaces of the site that are not deleted, by ID."""
 
     def walk(self, group: str | None = None, above: tuple[int, ...] = ()) -> Iterator[SitePart]:
-        """Yield all sections and groups in the order of the site. Their sort keys are valid for the whole site."""
+        """Yield all sections and groups in the order of the site, with sort keys that order them in the whole site.
+
+        `group` and `above` are the ID and the sort key of the group to begin in.
+        """
         for part in self.parts.get(group, ()):
             key = above + part.key
             yield part._replace(key=key)
@@ -104,6 +107,11 @@ class SiteTree:
     def has_space(self, space_id: str) -> bool:
         """Return whether a space is on the site."""
         return any(part.document["space"] == space_id for row in self.site_spaces.values() for part in row)
+
+
+def site_path(at: SiteRef) -> str:
+    """Return the path in the store of a site."""
+    return f"/orgs/{at.organization_id}/sites/{at.site_id}"
 
 
 def load_site(world: World, path: str) -> SiteTree:
@@ -175,7 +183,7 @@ def require_site_access(world: World, at: SiteRef, *, visits: bool, share_key: s
 
     A wrong or inactive share key always gives MissingResource, so that members can test share links.
     """
-    path = f"/orgs/{at.organization_id}/sites/{at.site_id}"
+    path = site_path(at)
     tree = load_site(world, path)
     if visits and is_in_audience(world, tree, share_key):
         return

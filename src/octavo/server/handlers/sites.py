@@ -87,8 +87,8 @@ def _list_permissions(op: sites.ListPermissions, world: World) -> Json:
 
 
 def _highest_role(world: World, organization: Json, user: str, spaces: list[Json]) -> tuple[str, str, Json] | None:
-    """Return a user's highest role in an organization and in `spaces`, with the user's ID and the source of the role.
-    None if the user has no role."""
+    """Return a user's highest role in an organization and its `spaces`, the user's ID, and the organization or space in
+    which the user has this role. None if the user has no role."""
     rows = [(organization_role(world, organization["id"], user), user, organization)]
     rows += [(role(world, space, user), user, space) for space in spaces]
     with_role = [(name, user, origin) for name, user, origin in rows if name]
@@ -101,7 +101,7 @@ def _role_origin(document: Json) -> Json:
 
 
 SAMPLE = "Write here what your readers look for first, and add pages for the rest.\n"
-"""Text of the page in the sample space with which a site can be created."""
+"""Text of the page in the sample space that a new site can get."""
 
 
 @presents(sites.Site)
@@ -199,8 +199,8 @@ def _refuse_taken_basename(world: World, site: Json) -> None:
 
 
 def _set_default_site_space(world: World, tree: SiteTree, site_space: str) -> Json:
-    """Make a site space the default of the default section, or of a site without sections. Return the site to save.
-    Raises Refusal if the site space is elsewhere."""
+    """Make a site space the default of the default section, or of a site without sections. Return the site, which the
+    caller saves. Raises Refusal if the site space is in another section."""
     section = tree.default_section()
     if site_space not in {part.document["id"] for part in tree.existing_site_spaces_in(section)}:
         where = (
@@ -252,7 +252,7 @@ _CUSTOMIZATION_FIELDS = (
 
 
 def _default_customization() -> Json:
-    """Return the customization of a site without own settings."""
+    """Return the customization of a site whose settings are all defaults."""
     return {name: {} for name in _CUSTOMIZATION_FIELDS}
 
 
@@ -372,8 +372,9 @@ def present_redirect(world: World, document: Json) -> Json:
 
 @before_save(redirects.Redirect)
 def _fill_in_redirect(op: redirects.Create | redirects.Update, world: World, document: Json) -> Json:
-    """Return a redirect with its source normalized. Raises MissingResource if a new destination does not exist."""
-    site = _site_path(op)
+    """Return a redirect with a normalized source. Raises Refusal if another redirect has this source, and MissingResource
+    if a new destination does not exist."""
+    site = site_tree.site_path(op.at)
     source = normalize_path(document["source"])
     other = world.store.find_by(f"{site}/redirects", "source", source)
     if other and other["id"] != document["id"]:
@@ -393,7 +394,7 @@ def _list_redirects(op: redirects.List, world: World) -> Json:
 
 @handle.register
 def _resolve_redirect(op: redirects.Resolve, world: World) -> Json:
-    site = _site_path(op)
+    site = site_tree.site_path(op.at)
     source = normalize_path(op.source)
     redirect = world.store.find_by(f"{site}/redirects", "source", source)
     if redirect is None:
@@ -416,10 +417,6 @@ def normalize_path(source: str) -> str:
     if not segments:
         raise Refusal(400, "source cannot be the home page of the site. Choose a path below it.")
     return "/" + "/".join(segments)
-
-
-def _site_path(op: Any) -> str:
-    return f"/orgs/{op.at.organization_id}/sites/{op.at.site_id}"
 
 
 def _destination_url(world: World, site: str, destination: Json, share_key: str | None = None) -> str:

@@ -37,6 +37,7 @@ from octavo.server.rest import (
     present,
     presents,
     request_fields,
+    save_next_to,
     save_order,
 )
 from octavo.server.store import Json, MissingResource
@@ -72,7 +73,7 @@ def file_of(revision: Json, file_id: str) -> Json:
 
 
 def get_at(world: World, at: ContentRef) -> Json:
-    """Return the current revision of a space or change request, or the revision that `at` names."""
+    """Return the revision that `at` names, or the current revision of the space or change request that it names."""
     match at:
         case RevisionRef():
             return get_revision(world, at.space_id, at.revision_id)
@@ -92,10 +93,11 @@ def add_first_revision(world: World, space: Json, markdown: str = "") -> Json:
 def add_revision(
     world: World, space_id: str, fields: Json, *, type: str, parents: Sequence[str], merged_from: str | None = None
 ) -> Json:
-    """Create a revision from the `CONTENT_FIELDS` in `fields`, with new slugs and paths of pages.
+    """Create a revision with the `CONTENT_FIELDS` of `fields`, and return it. The slugs and paths of its pages are
+    computed again.
 
     `type` is edits, merge, rollback or update. `merged_from` is the ID of the merged change request. The caller must
-    make a space or change request refer to the revision.
+    then store the ID of the revision in a space or change request.
     """
     revision: Json = {
         "id": world.new_id(),
@@ -113,19 +115,19 @@ def add_revision(
 
 
 def add_next(world: World, revision: Json, **changes: object) -> Json:
-    """Create a revision of type edits with `revision` as its parent. Its content fields are those of `revision`,
-    replaced by those in `changes`."""
+    """Create a revision of type edits from its parent `revision`, and return it. `changes` replaces content fields of the
+    parent."""
     return add_revision(world, revision["space"], {**revision, **changes}, type="edits", parents=[revision["id"]])
 
 
 CONTENT_FIELDS: dict[str, type] = {"pages": list, "files": list, "reusableContents": list, "variables": dict}
-"""Content fields of a revision, with the types of their empty values."""
+"""Fields with the content of a revision. The type of a field creates its empty value."""
 
 
 def set_current(world: World, space_id: str, revision: Json, *, index_later: bool = False) -> Json:
     """Set the revision of a space's main content, update the search index and return the space.
 
-    With `index_later`, the space is only marked, and `page_texts.finish_reindexing` indexes its pages later.
+    With `index_later`, the pages are not indexed yet: `page_texts.finish_reindexing` does this later.
     """
     path = f"/spaces/{space_id}"
     space = world.store.get(path)
@@ -162,7 +164,8 @@ RETENTION = timedelta(days=7)
 
 
 def list_ordered(world: World, collection: str, organization: str) -> list[tuple[tuple[int, int], Json]]:
-    """Return the sort keys and documents of an organization's spaces or collections in order, also of deleted ones."""
+    """Return the sort key and the document of each space or collection of an organization, in order. Deleted spaces are
+    included."""
     documents = world.store.items(collection)
     matching = [
         (order_key(position, each), each) for position, each in documents if each["organization"] == organization
@@ -201,7 +204,7 @@ def list_descendants(world: World, collection: Json) -> Iterator[StoredDocument]
 def require_can_add(world: World, organization: str, parent: str | None) -> None:
     """Raise Refusal or MissingResource unless the caller may add content to a collection or to the root."""
     if parent is None:
-        require_in_organization(world, world.store.get(f"/orgs/{organization}"), "create")
+        require_in_organization(world, organization, "create")
         return
     collection = world.store.get(f"/collections/{parent}")
     if collection["organization"] != organization or not can_see(world, collection):
@@ -230,9 +233,9 @@ def _move(op: spaces.Move | collections.Move, world: World) -> Json:
         require_can_add(world, document["organization"], parent)
     _refuse_cycle(world, path, document, parent)
     set_parent(document, parent)
-    siblings = [sibling for sibling in list_contents(world, document["organization"], parent) if sibling[0] != path]
-    siblings.insert(_index(siblings, next_to, before=bool(op.position and op.position.before)), (path, document))
-    save_order(world, siblings)
+    siblings = list_contents(world, document["organization"], parent)
+    is_before = bool(op.position and op.position.before)
+    save_next_to(world, siblings, (path, document), next_to, before=is_before)
     return present(op, world, world.store.get(path))
 
 
@@ -293,15 +296,8 @@ def _refuse_cycle(world: World, path: str, document: Json, parent: str | None) -
             raise Refusal(409, f"“{document['title']}” cannot be moved into itself. Choose another collection.")
 
 
-def _index(siblings: list[StoredDocument], next_to: StoredDocument | None, *, before: bool) -> int:
-    if next_to is None:
-        return len(siblings)
-    position = next(index for index, (path, _) in enumerate(siblings) if path == next_to[0])
-    return position if before else position + 1
-
-
 EMOJI = "📘"
-"""Shown for a space that has no emoji of its own."""
+"""Emoji of a space without its own emoji."""
 TITLE_LIMIT = 50
 
 
@@ -345,7 +341,7 @@ def purge(world: World) -> None:
 
 
 def create_space(world: World, organization: str, **fields: Any) -> Json:
-    """Create a space without a revision. `set_current` sets its first revision."""
+    """Create a space without a revision, and return it. The caller sets its first revision with `set_current`."""
     now = world.timestamp()
     space: Json = {"id": world.new_id(), "title": "Untitled", "organization": organization, "createdAt": now}
     visibility = "in-collection" if fields.get("parent") else "private"

@@ -14,14 +14,13 @@ import re
 import secrets
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from secrets import compare_digest
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from octavo.api import fonts, imports, pdf, storage
 from octavo.api.folding import fold
@@ -32,6 +31,7 @@ from octavo.documents.page_trees import Pages
 from octavo.lazy_import import has_extra, lazy, missing_extra_phrase
 from octavo.server.fetcher import FetchedFile, Fetcher
 from octavo.server.handlers import change_requests
+from octavo.server.handlers.content import file_url
 from octavo.server.handlers.permissions import allows, organization_guard, organization_role, require
 from octavo.server.handlers.spaces import add_next, get_at, get_revision, page_of, page_text, set_current, with_text
 from octavo.server.page_texts import evaluate_text, expand_includes, include_by_id
@@ -145,30 +145,27 @@ def present_font(world: World, document: Json) -> Json:
         "custom": True,
         "fontFamily": document["fontFamily"],
         "fontFaces": [
-            {"weight": int(weight), "sources": [_present_source(world, source) for source in sources]}
+            {
+                "weight": int(weight),
+                "sources": [{"url": file_url(world, source), "format": source["format"]} for source in sources],
+            }
             for weight, sources in faces
         ],
         "permissions": {"edit": allows(organization_role(world, document["organization"]), "create")},
     }
 
 
-def _present_source(world: World, source: Json) -> Json:
-    url = world.url(f"/~/files/{source['blob']}/{quote(source['name'], safe='')}")
-    return {"url": url, "format": source["format"]}
-
-
 @before_save(fonts.Font)
 def _fill_in_font(op: fonts.Create | fonts.Update, world: World, document: Json) -> Json:
-    """Return the font with the files of the request. Files replace those of their weight. A weight whose storage key is
-    null is removed. Raises Refusal if the regular weight has no file."""
+    """Return the font with the files of the request. They replace all earlier files of their weights. A weight with the
+    storage key null is removed. Raises Refusal if the regular weight has no file."""
     new_faces: list[Json] = document.pop("fontFaces", [])
     weights = {str(face["weight"]) for face in new_faces}
     faces = {weight: sources for weight, sources in document.get("faces", {}).items() if weight not in weights}
     for face in new_faces:
         if face["storageKey"] is not None:
-            _add_source(
-                faces.setdefault(str(face["weight"]), []), _font_source(op, world, face["storageKey"]), face["weight"]
-            )
+            sources = faces.setdefault(str(face["weight"]), [])
+            _add_source(sources, _font_source(op, world, face["storageKey"]), face["weight"])
     if str(fonts.REGULAR) not in faces:
         sentence = f"“{document['fontFamily']}” needs a file with weight {fonts.REGULAR}."
         raise Refusal(412, f"{sentence} Replace this file instead of removing it.")
@@ -201,33 +198,21 @@ def _create(op: imports.Create, world: World) -> BackgroundWork[Any]:
         raise Refusal(400, f"{sentence}, then import that file.")
     needs_much_memory = op.source in ("zip", "docx")
     return BackgroundWork(
-        partial(_read_source, op, _fetcher(op, world)),
+        partial(_read_source, op, _fetch_function(op, world)),
         partial(_add_imported, op, world),
         needs_much_memory=needs_much_memory,
     )
 
 
-def _fetcher(op: imports.Create, world: World) -> Fetcher:
-    """Return the fetcher for an import. For an upload URL, which cannot be downloaded, it returns the file in the
+def _fetch_function(op: imports.Create, world: World) -> Callable[[str], FetchedFile]:
+    """Return the function that downloads the URLs of an import. For an upload URL, it returns the uploaded file from the
     store."""
-    fetcher = Fetcher(allows_private=world.allows_private_imports)
     if (key := upload_key(world, op.url)) is None:
-        return fetcher
+        return Fetcher(allows_private=world.allows_private_imports).fetch
     organization = world.store.get(f"/spaces/{op.at.space_id}")["organization"]
     upload = find_upload(world, organization, key, "import_file")
-    return _UploadFetcher(
-        allows_private=False, file=FetchedFile(upload["name"], upload["type"], None, world.store.blob(upload["blob"]))
-    )
-
-
-@dataclass(frozen=True)
-class _UploadFetcher(Fetcher):
-    """Fetcher that returns an uploaded file."""
-
-    file: FetchedFile = field(kw_only=True)
-
-    def fetch(self, url: str) -> FetchedFile:
-        return self.file
+    file = FetchedFile(upload["name"], upload["type"], None, world.store.blob(upload["blob"]))
+    return lambda _: file
 
 
 def _require_editable(op: imports.Create, world: World) -> None:
@@ -244,14 +229,14 @@ def _require_editable(op: imports.Create, world: World) -> None:
         )
 
 
-def _read_source(op: imports.Create, fetcher: Fetcher) -> ImportedFiles:
+def _read_source(op: imports.Create, fetch: Callable[[str], FetchedFile]) -> ImportedFiles:
     if not has_extra("import"):
         raise Refusal(400, f"Could not import: {missing_extra_phrase('import')}")
     # lazy: beautifulsoup4, markdownify and mammoth, which only imports need.
     from octavo.server.import_sources import ImportFailure, read_source
 
     try:
-        return read_source(op.source, op.url, fetcher)
+        return read_source(op.source, op.url, fetch)
     except ImportFailure as failure:
         raise Refusal(400, f"{failure}. Nothing was imported.") from None
 
@@ -296,8 +281,8 @@ def _write_file(path: Path, data: bytes) -> None:
 
 
 def _detach_from_files(world: World, page: Json, loaded: Json) -> Json:
-    """Return an imported page or piece of reusable content without the path of its file. Its links to other imported
-    pages, files and reusable content use IDs."""
+    """Return an imported page or piece of reusable content without the path of its file, and with IDs in its links to
+    other imported pages, files and reusable content. `loaded` has all imported content."""
     detached = omit(page, "git")
     if page.get("text"):
         start = page["git"]["path"]
