@@ -302,7 +302,7 @@ SAML_PROVIDERS: Resource[sso.SamlProvider] = Resource(
 )  # fmt: skip
 SSO_LINKS: Resource[sso.Login] = Resource(
     "SSO sign-in link", "SSO sign-in links", sso.ListLogins,
-    description="Links that members use to sign in with SSO.",
+    description="Links that members use to sign in with SSO, one for each SAML provider.",
     title=lambda item: item.label or item.id,
     columns=(ResourceColumn("PROVIDER", "label"), ResourceColumn("LINK", "start_url")),
     url_of=lambda item: item.start_url,

@@ -365,7 +365,7 @@ SELECTION_COMMANDS: Commands[Selection] = Commands(
     (
         Command("change", "e", "Edit", "Edit the selected items", run=_edit_selected, why_not=_why_not_editable, writes=True,
                 title_now=lambda _, selection: "Edit" + (f" ({len(selection.items)})" if len(selection.items) > 1 else "")),
-        Command("delete", "X", "Delete", "Delete the selected items (asks for confirmation)",
+        Command("delete", "X", "Delete", "Delete or remove the selected items (asks for confirmation)",
                 run=_delete, why_not=_why_not_deleted, writes=True, title_now=lambda _, selection: _delete_label(selection)),
         Command("act", "a", "More…", "Show more actions for the selected item", run=_choose_action, why_not=_why_no_actions, writes=True,
                 is_available=lambda _, selection: bool(selection.resource.actions)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
@@ -124,7 +125,11 @@ OTHER_PARTS: Resource[Any] = Resource(
     columns=(ResourceColumn("NAME", "title"),),
     permissions=_EDIT_PERMISSIONS,
 )  # fmt: skip
-"""Parts that can be shown but not edited: published content, and parts of unknown kinds."""
+"""Parts of unknown kinds, which can be shown but not edited."""
+PUBLISHED_PARTS: Resource[Any] = replace(
+    OTHER_PARTS,
+    read_only_reason="Published content comes from the site structure, so you cannot change it here. Change the structure instead.",
+)
 _PART_RESOURCES: Mapping[str, Resource[Any]] = {"section": SECTIONS, "group": GROUPS, "space": SITE_SPACES}
 
 
@@ -277,9 +282,9 @@ PUBLISHED_CONTENT: Resource[site_tree.PartRow] = Resource(
     items=lambda response: site_tree.part_rows(response.structure),
     command=_SEARCH_COMMAND,
     unavailable_reason=lambda site: None if site.published else "This site is not published, so visitors see nothing. Publish the site first.",
-    resolve_row=lambda row: (OTHER_PARTS, row.part),
+    resolve_row=lambda row: (PUBLISHED_PARTS, row.part),
     route=_space_route,
-    read_only_reason="Published content comes from the site structure, so you cannot change it here. Change the structure instead.",
+    read_only_reason=PUBLISHED_PARTS.read_only_reason,
     title=lambda row: site_tree.title_of(row.part),
     columns=(*_PART_COLUMNS[:3], ResourceColumn("PATH ON SITE", lambda row: urlsplit(_published_url(row.part)).path), _PART_COLUMNS[-1]),
     empty_text="No published content. To publish content, add a space in Structure.",
