@@ -14,12 +14,12 @@ _INVISIBLE = re.compile(
 )
 """Invisible characters: soft hyphens, joiners, direction marks, variation selectors."""
 _SUBSTITUTES = str.maketrans({"ı": "i", "‘": "'", "’": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "‟": '"', "‐": "-"})
-"""Characters that keyboards lack, each with what users type instead."""
+"""Characters that are not on keyboards, and the characters that users type instead."""
 _DOT_OF_I = re.compile("(?<=i)\u0307+")
 
 
 def fold(text: str) -> str:
-    """Return `text` in the form that is used for comparisons. A folded text stays unchanged."""
+    """Return `text` in the form for comparisons: `Été` -> `été`. A folded text stays unchanged."""
     if text.isascii():
         return text.lower()
     plain = unicodedata.normalize("NFKD", _INVISIBLE.sub("", text)).casefold().translate(_SUBSTITUTES)
@@ -34,7 +34,7 @@ class Range(NamedTuple):
 
 
 class FoldedText:
-    """A folded text that maps its characters back to the original text."""
+    """A folded text that knows the position of each character in the original text."""
 
     def __init__(self, text: str) -> None:
         self.text = fold(text)
@@ -48,7 +48,7 @@ class FoldedText:
                 self._ends += [end] * length
 
     def original_range(self, start: int, end: int) -> Range:
-        """Return the range in the original text for a range of the folded text, extended to whole letters."""
+        """Return the range in the original text for a range of the folded text. The result has whole letters only."""
         return Range(self._starts[start], self._ends[end - 1])
 
     def find(self, folded: str) -> Iterator[Range]:
@@ -89,7 +89,7 @@ SIGNED = r"(?:\+\+|#)(?![^\W\d_])"
 """Signs at the end of a word, as in `C++`, `C#` and `C++17`."""
 _SIGNED = re.compile(rf"(?<=[^\W_])(?:{SIGNED}|[\U000f002b\U000f0023]+)")
 _SIGNS = {ord("+"): "\U000f002b", ord("#"): "\U000f0023"}
-"""Private-use letters for the signs. The SQLite tokenizer `unicode61` treats them as letters, so they are indexed."""
+"""Private-use letters in place of the signs. The SQLite tokenizer `unicode61` indexes them, but would ignore the signs."""
 _NO_SIGNS = {ord(letter): chr(sign) for sign, letter in _SIGNS.items()}
 _MENTION_BASE = 0xF1000
 _MENTION = re.compile("[\U000f1021-\U000f107e]+")
@@ -102,7 +102,7 @@ MAX_WORD_PARTS = 8
 
 @cache
 def _unspaced() -> re.Pattern[str]:
-    """Return the pattern for a character of a script without spaces. Compiling takes 3 ms."""
+    """Return the pattern for a character of a script without spaces. Compiled on first use: this takes 3 ms."""
     return re.compile("([\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])")
 
 
@@ -120,16 +120,17 @@ def from_index_text(text: str) -> str:
 
 
 PLAIN_LETTERS = str.maketrans("łøđħŧ", "lodht") | str.maketrans({"æ": "ae", "œ": "oe"})
-"""Letters that the tokenizer `unicode61` keeps, although keyboards lack them, each with what users type instead."""
+"""Letters that the tokenizer `unicode61` keeps although most keyboards lack them, and the letters that users type
+instead."""
 
 
 def fold_for_search(text: str) -> str:
-    """Return `text` folded, with plain letters for letters such as `ł` and `œ`."""
+    """Return `text` folded, and with plain letters: `Łódź` -> `lódź`."""
     return fold(text).translate(PLAIN_LETTERS)
 
 
 def fold_to_index_text(text: str) -> str:
-    """Return `text` folded and in the form for `unicode61`. Indexes store text in this form."""
+    """Return `text` folded, and in the form for the tokenizer `unicode61`. Indexes store text in this form."""
     return to_index_text(fold_for_search(text))
 
 
@@ -150,8 +151,8 @@ def word_part_starts(text: str) -> list[int]:
 
 
 def word_parts(text: str) -> str:
-    """Return the parts of words such as `getStationId`: `get Station Id`, and `StationId`, the rest from a middle part
-    on. Words without parts are left out."""
+    """Return the parts of words, and the ends of words with several parts: `getStationId` -> `get Station Id StationId`.
+    Words without parts are left out."""
     found: dict[str, None] = {}
     for word in _WORD.findall(text):
         if word.islower() or word.isupper() or len(word) > MAX_SPLIT_WORD or not (starts := word_part_starts(word)):
@@ -177,21 +178,21 @@ def mentioned_urls(text: str) -> Iterator[str]:
 
 
 def end_after_mention(text: str, end: int) -> int:
-    """Return where `text` can be cut: at `end`, or after the mention that contains this position."""
+    """Return the position where `text` can be cut: `end`, or the end of the mention that contains `end`."""
     return next((found.end() for found in _MENTION.finditer(text) if found.start() < end < found.end()), end)
 
 
 def with_titles(
     text: str, title: Callable[[str], str | None], marks: Iterable[Range] = ()
 ) -> tuple[str, tuple[Range, ...]]:
-    """Return `text` with page titles in place of mentions, and the new ranges of `marks`. Without a title, the mention
-    becomes the last part of its URL."""
+    """Return `text` with page titles in place of mentions, and the new ranges of `marks`. A mention without a title becomes
+    the last part of its URL."""
 
-    def words(found: re.Match[str]) -> str:
+    def title_of_mention(found: re.Match[str]) -> str:
         address = _address(found[0])
         return title(address) or address.partition("#")[0].rstrip("/").rpartition("/")[2].removesuffix(".md") or address
 
-    return _replace(_MENTION, words, text, marks)
+    return _replace(_MENTION, title_of_mention, text, marks)
 
 
 FORMULA = re.compile(r"\$\$([^$]{1,1000})\$\$")
@@ -201,20 +202,20 @@ FORMULA = re.compile(r"\$\$([^$]{1,1000})\$\$")
 def with_formulas(
     text: str, layout: Callable[[str], str], marks: Iterable[Range] = ()
 ) -> tuple[str, tuple[Range, ...]]:
-    """Return `text` with its formulas, written in LaTeX, replaced by `layout`. Also return the new ranges of `marks`. A
-    mark inside a formula then covers the formula."""
+    """Return `text` with the result of `layout` in place of each LaTeX formula, and the new ranges of `marks`. A mark inside
+    a formula then covers the whole formula."""
     return _replace(FORMULA, lambda found: layout(found[1]), text, marks)
 
 
 def _replace(
-    pattern: re.Pattern[str], words: Callable[[re.Match[str]], str], text: str, marks: Iterable[Range]
+    pattern: re.Pattern[str], replacement: Callable[[re.Match[str]], str], text: str, marks: Iterable[Range]
 ) -> tuple[str, tuple[Range, ...]]:
-    """Return `text` with `words` in place of the matches of `pattern`, and the new ranges of `marks`."""
+    """Return `text` with the matches of `pattern` replaced, and the new ranges of `marks`."""
     pieces: list[str] = []
     moved = list(marks)
     last = shift = 0
     for found in pattern.finditer(text):
-        new = words(found)
+        new = replacement(found)
         pieces += [text[last : found.start()], new]
         last = found.end()
         start, end = found.start() + shift, found.end() + shift
@@ -249,6 +250,6 @@ def diagram_labels(line: str) -> str:
     if title_line := _TITLE_LINE.match(line):
         line = f"[{title_line[1]}]" if not _LABEL.search(line) else line
     labels = [first or second for first, second in _LABEL.findall(line)]
-    if not labels and (said := _MESSAGE.match(line)):
-        labels = [said[1]]
+    if not labels and (message := _MESSAGE.match(line)):
+        labels = [message[1]]
     return " ".join(filter(None, (each.strip(" /\\;") for each in labels)))

@@ -91,7 +91,7 @@ def document(only: Spec | None = None) -> Json:
         "components": {
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
             "responses": {
-                _response(status): {"description": said, **_ERROR_RESPONSE} for status, said in _REFUSALS.items()
+                _response(status): {"description": cause, **_ERROR_RESPONSE} for status, cause in _REFUSALS.items()
             },
             "schemas": {"Error": _ERROR, **described},
         },
@@ -225,8 +225,8 @@ def _body(spec: Spec, schemas: _Schemas) -> Json | None:
 
 
 def _operation_id(route: Route) -> str:
-    """Return the ID of a route: the operation name. If the operation has several types of `at`, the type follows, as in
-    `comments.List.Space`."""
+    """Return the ID of a route: the operation name, such as `comments.Get`. For an operation with several types of `at`, add
+    the type: `comments.List.Space`."""
     place = f".{route.place.__name__.removesuffix('Ref')}" if route.place and len(route.spec.places) > 1 else ""
     return route.spec.name + place
 
@@ -247,8 +247,8 @@ def _adapt_list_schema(schema: Json) -> None:
 
 
 def _require_sent_fields(paths: Json, described: Json) -> None:
-    """Mark the fields that the embedded server always sends as required, and remove their default values. The models
-    declare these fields as optional, because other servers may leave them out. Models in requests stay unchanged."""
+    """Mark fields that the embedded server always sends as required, and remove their default values. In the models, these
+    fields are optional, because other servers may leave them out. Models of requests stay unchanged."""
     operations = [operation for methods in paths.values() for operation in methods.values()]
     in_responses = _referenced_names([operation["responses"] for operation in operations], described)
     requested = _referenced_names([operation.get("requestBody") for operation in operations], described)
@@ -321,7 +321,8 @@ def _shorten_references(schema: Any) -> Any:
 
 
 def _short_name(name: str) -> str:
-    """Return `spaces.Permissions` if several modules have a model with that name, else the name alone."""
+    """Return the name of a definition without the name of the package: `octavo__api__spaces__Permissions` ->
+    `spaces.Permissions`."""
     return name.replace(_MODULES, "").replace("__", ".")
 
 

@@ -82,7 +82,7 @@ class NextCursor(Model):
 
 
 def _parse_next(value: Any) -> Any:
-    """Return the cursor. For an unreadable cursor, return an empty one, which says that the list has not ended."""
+    """Return the cursor in `value`. For an unreadable cursor, return an empty cursor, because the list has not ended."""
     page = value.get("page") if isinstance(value, dict) else None
     readable = value is None or isinstance(value, NextCursor) or (isinstance(page, str) and len(page) <= 4096)
     return value if readable else NextCursor(page="")
@@ -143,8 +143,7 @@ class Operation(BaseModel, Generic[T]):
     if not TYPE_CHECKING:
 
         def __class_getitem__(cls, response_type: Any) -> GenericAlias:
-            # The type is only recorded for `Spec.response_type`. A real generic model for each type would take long to
-            # create.
+            # Only recorded, for `Spec.response_type`: creating a real generic model for each type would take long.
             return GenericAlias(cls, (response_type,))
 
     def __init_subclass__(
@@ -204,8 +203,7 @@ class Spec:
     query: tuple[str, ...]
     nullable: tuple[str, ...] = ()
     repeats_request: bool = False
-    """Whether another operation has the same request. This operation is then not listed in the API, and never
-    cached."""
+    """Whether another operation has the same request. Such an operation is not listed in the API, and never cached."""
 
     @property
     def name(self) -> str:
@@ -436,8 +434,8 @@ async def read_pages(
     after: ListPage[Item] | None = None,
     identity: Callable[[Item], str | None] = own_id,
 ) -> AsyncGenerator[ListPage[Item], None]:
-    """Yield the pages of a list. Items that an earlier page had are left out. `after` is a page that was read before: start
-    with the next page.
+    """Yield the pages of a list, by default from the first page. With `after`, start with the page after it. Items of earlier
+    pages are left out.
 
     Raises PaginationError if the list does not end, and any error of `send`.
     """

@@ -18,8 +18,8 @@ T = TypeVar("T")
 
 
 class _Shape(NamedTuple):
-    """A part of an error path that is not in the value. It names one of several shapes that the value may have, such as
-    a member of a union. The error applies only to this shape."""
+    """A step of an error path that is not in the JSON value: pydantic inserts the name of a union member that it tried. The
+    error applies only to this member."""
 
     name: int | str
 
@@ -34,14 +34,14 @@ class _UnreadablePart(NamedTuple):
 TOO_DEEP = f"(not shown: more than {MAX_DEPTH} nested levels)"
 """Replaces a list or object that is nested too deeply."""
 _PART = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\Z)|[\[\]{}]|-?\d{4000,}+(?:\.\d*+)?(?:[eE][-+]?\d++)?', re.DOTALL)
-"""Matches what may have to be replaced: brackets, and numbers of 4000 digits or more. It matches strings too, to skip
-the brackets in them."""
+"""Matches brackets, and numbers of 4000 digits or more. Also matches strings, so that brackets inside strings are
+skipped."""
 _REMOVED = object()
 
 
 def read_in_part(codec: TypeAdapter[T], body: bytes, wrong: ValidationError) -> T:
-    """Return the readable part of `body`, whose validation failed with `wrong`. `unreadable` is the number of removed
-    parts.
+    """Return the readable part of `body`, whose validation failed with the error `wrong`. The attribute `unreadable` of the
+    result is the number of removed parts.
 
     Raises ValueError if the body is not JSON, or if nothing is readable.
     """
@@ -110,7 +110,7 @@ class _PartialValue:
         self._remove_paths(paths)
 
     def _locate_error(self, error: ErrorDetails) -> _UnreadablePart:
-        """Return the path and the type of an error. If a field is missing, the path is that of the object that lacks it."""
+        """Return the path and the type of an error. For a missing field, the path leads to the object without the field."""
         path: list[int | str | _Shape] = []
         value: Any = self.value
         loc = error["loc"]
@@ -146,9 +146,11 @@ class _PartialValue:
 
 
 def _likely_errors(found: Sequence[_UnreadablePart]) -> list[_UnreadablePart]:
-    """Return the errors for likely shapes. If a value can have several shapes, this is the most similar one."""
+    """Return the errors that count. For a value with several possible shapes, only the errors of the most similar shape
+    count."""
     shapes: defaultdict[tuple[Any, ...], dict[Any, bool]] = defaultdict(dict)
-    """The possible shapes of each value, by its path. A shape is True if it contradicts the tag of the value."""
+    """The possible shapes of each value, by the path of the value. True for a shape that contradicts the tag of the
+    value."""
     for path, kind in found:
         for end, step in enumerate(path):
             if isinstance(step, _Shape):

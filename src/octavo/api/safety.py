@@ -33,7 +33,7 @@ _MARKS = (
     "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
     "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 )
-# The patterns below are compiled on first use, because compiling takes long and almost no text needs them.
+# The next patterns are compiled on first use: compiling takes long, and almost no text needs them.
 _MANY_MARKS = f"([{_MARKS}]{{4}})[{_MARKS}]+"
 _PRINTABLE = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\U000e0100-\U000e01ef"
 """Unsafe characters among those that Python considers printable."""
@@ -89,7 +89,7 @@ def _line_replacements() -> Mapping[int, str | None]:
 def safe_line(value: str) -> str:
     """Return `value`, sanitized, on one line, and cut after 300 characters."""
     if len(value) <= LINE_LIMIT and value.isascii() and value.isprintable():
-        return value  # A fast path: almost all values in long lists are ASCII.
+        return value  # for speed: almost all values in long lists are ASCII
     value = safe_address(value[: LINE_LIMIT * 4])
     return value if len(value) <= LINE_LIMIT else value[: LINE_LIMIT - 1] + "…"
 

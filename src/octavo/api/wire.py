@@ -161,10 +161,10 @@ def _decode_operation(route: Route, values: dict[str, str], query: str, body: di
 
 
 def _find_routes(path: str) -> list[tuple[Route, dict[str, str]]]:
-    """Return the routes that match a path, with the values in the path. Routes with fewer parameters come first,
+    """Return the routes that match a path, each with its values in the path. Routes with fewer parameters come first,
     because /content/{anything} matches /content/pages too.
 
-    Only imported areas are searched. That is enough if one matches, because no path matches routes of two areas.
+    Only imported areas are searched. A match is enough, because no path matches routes of two areas.
     """
     found = [
         (route, {name: unquote(value) for name, value in match.groupdict().items()})
@@ -248,10 +248,8 @@ _KINDS = {
 
 
 def error_sentence(invalid: ValidationError, given: Any) -> str:
-    """Return the message about the first invalid value. It has the allowed values, but never the value itself.
-
-    `given` is the JSON object with the values.
-    """
+    """Return the message about the first invalid value in the JSON object `given`. The message has the allowed values, but
+    never the value itself."""
     details = invalid.errors(include_url=False, include_input=False)
     first = details[0]
     if first["type"] == "value_error" and not first["loc"]:
@@ -311,8 +309,8 @@ def _plural(count: int, noun: str) -> str:
 def _field(error: ErrorDetails, given: Any) -> str:
     """Return the wire path of a field, such as `position.before.space` or `changes[0].title`.
 
-    Error paths of pydantic also have the names of the types that it tried. These names are not in the body, and are
-    left out. The first name may be a parameter outside the body. A missing field is not in the body either.
+    An error path of pydantic also has the names of tried types, which are not in the body and left out. Two other names
+    may not be in the body either: the first name, which may be a parameter, and the name of a missing field.
     """
     parts, path, value = error["loc"], "", given
     for depth, part in enumerate(parts):

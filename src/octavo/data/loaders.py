@@ -36,8 +36,8 @@ async def all_items(live: Live, op: Listing[T], *, is_fresh: bool = True) -> tup
 
 
 def get_page_to_read(at: ContentRef, page_id: str) -> GetPage:
-    """Return the operation that loads a page for reading. The server inserts the reusable content. Links stay as written,
-    because users copy them."""
+    """Return the operation that loads a page for reading. Newer servers insert the reusable content. Links stay as
+    written, because users copy them."""
     return GetPage(at=at, page_id=page_id, format="markdown", dereferenced="reusable-contents")
 
 

@@ -70,12 +70,12 @@ async def export_changes(folder: PulledFolder, reader: SpaceReader) -> tuple[lis
 def _page_change(
     folder: PulledFolder, source: Folder, layout: FolderLayout, page: Page, markdown: str | None
 ) -> ExportChange | Problem | None:
-    """Return the change to the file of a page, or the reason why the file cannot be changed. None if it stays."""
+    """Return the change to the file of a page, or the reason why the file cannot be changed. None if no change is needed."""
     path = layout.paths[page.id]
     if markdown is None:
         return Problem(path, "Skipped a page: the API does not return its text.")
     if not folder.has(path):
-        # Octavo reads an entry without a file as an empty page, so an empty page needs none.
+        # An empty page needs no file: Octavo reads an entry without a file as an empty page.
         new = layout.page_file_text(page.id, markdown)
         return ExportChange("A", path, new.encode()) if markdown.strip() else None
     text = source.text(Path(path))
@@ -115,8 +115,8 @@ def _summary_change(
 
 
 def _comparable(entries: list[Entry], layout: FolderLayout, files: Collection[str]) -> list[tuple[Any, ...]]:
-    """Return the structure of a table of contents. A page without a file is compared by its title, because its entry in
-    the folder has neither ID nor path."""
+    """Return the structure of a table of contents, for comparisons. A page without a file has its title in place of its ID,
+    because its entry in the folder has neither ID nor path."""
 
     def comparable_entry(entry: Entry) -> Entry:
         children = [comparable_entry(child) for child in entry.children]

@@ -170,14 +170,14 @@ class FolderMerge:
         elif not local_changes.are_equal_contents(merged, mine) and (new := write_summary(merged)) != text:
             is_mine = file is None or text_digest(text) != file.base_sha256
             if (edited := local_changes.edited_summary(self.folder, text, mine, merged)) is None:
-                # The table of contents is written anew. Keep a copy, because lines that are no entries are lost.
+                # The whole file is written again. Keep a copy, because lines that are no entries are lost.
                 self._copies[SUMMARY] = data
             new = edited or new
             self._put(SUMMARY, encode_like(new, data), self.result.merged if is_mine else self.result.edited)
 
     def _server_entries(self, base: Entries) -> Entries:
-        """Return the table of contents of the space. An entry keeps its title of the last pull if the title of its page
-        has not changed since. An entry without a short title keeps that of the last pull."""
+        """Return the table of contents of the space. An entry keeps the title of the last pull if the title of its page has
+        not changed since. An entry without a short title keeps the short title of the last pull."""
         base_by_id = {entry.id: entry for entry in walk_entries(base)}
         files = {file.id: file for file in self.folder.files.values() if file.kind == "page"}
         for entry in walk_entries(self.layout.entries):
@@ -275,7 +275,7 @@ class FolderMerge:
     def _local_data(self, wanted: WantedFile) -> bytes | None:
         """Return the bytes of a file in the folder, and record a change of its path. None if the file does not exist."""
         if wanted.before is None:
-            # The file at this path may still be that of another page, which this pull moves or deletes.
+            # The file at this path may still belong to another page, which this pull moves or deletes.
             is_own = all(self.local.current_path(file) != wanted.path for file in self.folder.files.values())
             return self.folder.data(wanted.path) if is_own else None
         current_path = self.local.current_path(wanted.before)
@@ -368,8 +368,9 @@ async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = la
 
 
 async def finish_proposal(folder: PulledFolder, send: Send) -> frozenset[str]:
-    """Clear the proposal of a folder if its change request was merged, archived or deleted. The caller stores the folder.
-    After a merge, the proposed files are in `folder.files`. Return the IDs of the merged pages. Raises ApiError."""
+    """Clear the proposal of a folder if its change request was merged, archived or deleted. After a merge, also set
+    `folder.files` to the proposed files, and return the IDs of the merged pages. The caller stores the folder. Raises
+    ApiError."""
     name = folder.proposal.get("changeRequest")
     if not name:
         return frozenset()
@@ -396,8 +397,8 @@ async def _revision_before(folder: PulledFolder, reader: SpaceReader) -> Revisio
 
 
 def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tuple[FolderLayout, Mapping[str, str]]:
-    """Return the layout of a revision in the folder, and the paths in a new folder. A file moves if its path in the
-    space has changed, the new path is free and safe, and the file was not renamed in the folder."""
+    """Return the layout of a revision in the folder, and the paths of its files in a new folder. The layout moves a file if
+    its path in the space has changed, the new path is free and safe, and the file was not renamed in the folder."""
     new = FolderLayout.of(revision, folder.space)
     known: dict[str, str] = {}
     files = {file.id for file in revision.files}
@@ -405,13 +406,13 @@ def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tupl
         path = local.current_path(file)
         wanted = new.paths.get(file.id, path)
         is_taken = wanted in local.data or (folder.pages / wanted).exists() or passes_link(folder.pages, wanted)
-        has_moved = bool(file.server_path) and _path_without_suffix(wanted) not in (
+        has_moved_in_space = bool(file.server_path) and _path_without_suffix(wanted) not in (
             _path_without_suffix(file.server_path),
             _path_without_suffix(path),
         )
-        moves = has_moved and path == file.path and not is_taken
+        is_moved = has_moved_in_space and path == file.path and not is_taken
         if file.id in new.pages or file.id in files:
-            known[file.id] = wanted if moves else path
+            known[file.id] = wanted if is_moved else path
     gone = [file for file in folder.files.values() if file.id and file.id not in known]
     kept = {local.current_path(file) for file in gone if local.is_changed(file)} & local.data.keys()
     return FolderLayout.of(revision, folder.space, known, kept), new.paths
@@ -478,14 +479,14 @@ class _SpaceFiles:
         """Return whether the file of a page is as in the last pull. False if that is unknown."""
         if file is None or self.before is None or page.document_id is None or page.id in self.proposed:
             return False
-        if self._has_moved:
+        if self._has_moved_files:
             return False
         before = self.before.find(page.id)
         return before is not None and _own_fields(before) == _own_fields(page)
 
-    @property
-    def _has_moved(self) -> bool:
-        """True if the path of any file has changed since the last pull, so that links to it have changed, too."""
+    @cached_property
+    def _has_moved_files(self) -> bool:
+        """True if the path of any file has changed since the last pull. Then links in other files have changed too."""
         return any(
             self.layout.paths.get(file.id, file.path) != file.path for file in self.folder.files.values() if file.id
         )
@@ -516,5 +517,5 @@ def _own_fields(page: Page) -> Page:
 
 
 def _identity(file: File) -> tuple[str, int, str]:
-    # The query can contain a signature that is new for each response.
+    # Without the query, which may have a new signature in each response.
     return file.name, file.size, (file.download_url or "").partition("?")[0]

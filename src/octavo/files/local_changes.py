@@ -85,8 +85,8 @@ def _title_and_target(entry: Entry) -> object:
 
 
 def _take_id(entry: Entry, others: list[Entry], same: Callable[[Entry], object]) -> None:
-    """Give an entry the ID of the first entry in `others` for which `same` returns the same value, and remove that entry.
-    Empty values do not count."""
+    """Find the first entry in `others` for which `same` returns the same value as for `entry`, but not an empty value. Move
+    its ID to `entry`, and remove it from `others`."""
     found = next((each for each in others if same(each) and same(each) == same(entry)), None)
     if found is not None:
         entry.id = found.id
@@ -94,7 +94,7 @@ def _take_id(entry: Entry, others: list[Entry], same: Callable[[Entry], object])
 
 
 def are_equal_contents(one: Entries, other: Entries) -> bool:
-    """Return whether `SUMMARY.md` says the same for two tables of contents."""
+    """Return whether two tables of contents have the same `SUMMARY.md`."""
     return list(_comparable_entries(one)) == list(_comparable_entries(other))
 
 
@@ -107,8 +107,8 @@ def _comparable_entries(entries: Iterable[Entry], depth: int = 0) -> Iterator[tu
 
 
 def structure_of(entries: Iterable[Entry]) -> list[tuple[Any, ...]]:
-    """Return the depth, kind, ID and URL of each entry, and the titles of groups and links. Titles of pages are left
-    out, because their files have them, too."""
+    """Return the depth, kind, ID and URL of each entry, and the titles of groups and links. Titles of pages are left out,
+    because they are also in the files of the pages."""
     return [
         (depth, kind, name, title if kind != "document" else "", target)
         for depth, kind, name, title, _, target, *_ in _comparable_entries(entries)
@@ -357,8 +357,8 @@ _ITEM = re.compile(r"^([ \t]*)([*+-])(?= )", re.MULTILINE)
 
 
 def edited_summary(folder: PulledFolder, text: str, before: Entries, after: Entries) -> str | None:
-    """Return `text`, a `SUMMARY.md` with the entries `before`, with the entries `after`. All else that a person wrote in
-    it stays, such as empty groups. None if that is not possible."""
+    """Return `text`, which is a `SUMMARY.md` with the entries `before`, changed to the entries `after`. Other lines that the
+    user wrote, such as empty groups, stay. None if that is not possible."""
     old, new = (_with_bullets_of(text, write_summary(each)) for each in (before, after))
     merged = page_merge.merge(old, text, new)
     if merged.conflicts:
@@ -406,8 +406,8 @@ def _walk(top: Path) -> Iterator[str]:
 
 
 def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
-    """Yield the old and the new path of each renamed file: a missing file and a new file that are alike. They have the
-    same text, title or position in the table of contents, or mostly equal words."""
+    """Yield the old and the new path of each renamed file. A missing file and a new file count as one renamed file if they
+    have the same text, title or position in the table of contents, or mostly equal words."""
     folder = files.folder
     missing = {
         file.path: file
@@ -452,7 +452,7 @@ def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class _TextTraits:
-    """The properties by which a text is recognized. Each is computed once, for comparisons with many texts."""
+    """The properties by which a text is recognized. They are cached, because a text is compared with many others."""
 
     text: str
 
@@ -476,14 +476,14 @@ class _TextTraits:
     def is_similar(self, other: _TextTraits) -> bool:
         """Return whether most words of both texts are equal."""
         least = SIMILAR * max(1, self.words.total(), other.words.total())
-        # Almost all pairs differ. The number of distinct shared words rejects them ten times faster than the counts.
+        # Most texts differ much. The number of distinct shared words shows this ten times faster than the exact counts.
         shared = len(self.words.keys() & other.words.keys())
         return shared + min(self.repeats, other.repeats) >= least and (self.words & other.words).total() >= least
 
 
 def _positions(entries: Entries, above: str = "") -> dict[str, tuple[str, str, str]]:
-    """Return the position of each page in the table of contents, by its path: its title, the path of its parent, and the
-    path of the entry before it."""
+    """Return the positions of the pages in the table of contents, by path. A position is the title of the page, the path of
+    the parent, and the path of the previous entry."""
     positions: dict[str, tuple[str, str, str]] = {}
     before = ""
     for entry in entries:

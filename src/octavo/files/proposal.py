@@ -70,7 +70,7 @@ class Proposal:
     download: Download
     subject: str
     into: ChangeRequest | None = None
-    """The change request that receives the edits. None to use that of the last proposal, or to create one."""
+    """The change request that receives the edits. None to use the change request of the last proposal, or a new one."""
     local: LocalFiles = field(init=False)
     _request: ChangeRequest | None = None
     _head: Revision | None = None
@@ -104,8 +104,9 @@ class Proposal:
         return self._request is not None and self.folder.proposal.get("changeRequest") == self._request.id
 
     async def _open_request(self) -> ChangeRequest | None:
-        """Return the change request of the last proposal, even if the proposal was interrupted. None if there is none.
-        Raises ApiError. Raises ProposalFailed if the change request was edited since the last complete proposal."""
+        """Return the change request of the last proposal, even if the proposal was interrupted. None if there was no
+        proposal. Raises ApiError, and ProposalFailed if the change request was edited since the last complete
+        proposal."""
         name = self.folder.proposal.get("changeRequest")
         if not name:
             return await self._request_without_stored_id()
@@ -119,8 +120,8 @@ class Proposal:
         return found
 
     async def _request_without_stored_id(self) -> ChangeRequest | None:
-        """Return the draft that an interrupted proposal created without storing its ID. None if there is none, or if it
-        was edited."""
+        """Return the draft that an interrupted proposal created without storing its ID. None if there is no such draft
+        without edits."""
         subject, earlier = self.folder.proposal.get("creating"), self.folder.proposal.get("earlierDrafts", ())
         if not isinstance(subject, str):
             return None
@@ -134,8 +135,7 @@ class Proposal:
         return (await self.live.send(change_requests.List(at=self._space, status="draft", limit=100, **creator))).items
 
     def _baseline(self) -> Baseline:
-        """Return the files of the last completed proposal for this change request. If there is none, return those of
-        the last pull."""
+        """Return the files of the last complete proposal for this change request, else the files of the last pull."""
         entries = base_entries(self.folder)
         if not (self._is_known and self.folder.proposal.get("isComplete")):
             return Baseline(dict(self.folder.files), entries)
@@ -198,9 +198,8 @@ class Proposal:
         return found
 
     async def finish_interrupted(self, *, is_draft: bool) -> ChangeRequest | None:
-        """Complete an interrupted proposal whose plan is empty, because its change request has all changes. Return the
-        change request, or None if there is none. If `is_draft` is False, its draft is marked as ready for review.
-        Raises ApiError."""
+        """Complete an interrupted proposal whose change request already has all changes. Unless `is_draft`, mark the draft
+        as ready for review. Return the change request, or None if there is none. Raises ApiError."""
         request = self._request
         is_interrupted = self._is_known and not self.folder.proposal.get("isComplete")
         if request is None or request.status != "draft" or not is_interrupted or is_draft or self.into is not None:
@@ -254,7 +253,7 @@ class Proposal:
             if outcome.message == NO_OPERATION:
                 raise ProposalFailed("Could not propose: this server takes no content through its API.")
             raise outcome.error or _failure(outcome.kind, f"Could not propose: {outcome.message}")
-        # The revision of this edit, not the newest one: the next edit must not replace what others have saved since.
+        # The revision of this edit, not the newest revision, so that the next edit does not replace later edits of others.
         made = at.revision_ref(outcome.revision) if outcome.revision is not None else at
         self._head = await SpaceReader(self.live.send, self.download, made).revision()
         if outcome.replaced_revision is not None:
@@ -279,8 +278,8 @@ class _Sender:
     """New pages of the current edit: name, parent and title."""
     _size: int = 0
     _pending: dict[str, str] = field(default_factory=dict)
-    """Texts with links to pages that do not exist yet, by the name of their page. They are sent again when all pages
-    exist."""
+    """Texts with links to pages that do not exist yet, by the name of the page with the text. They are sent again when all
+    pages exist."""
 
     async def send(self) -> None:
         await self._send_files()
@@ -362,8 +361,8 @@ class _Sender:
         await self._add(UpdatePage(page=name, **fields), size)
 
     def _prepare_text(self, name: str, path: str, markdown: str) -> str:
-        """Return the text of a page, with IDs in the links to new pages and files that the server has by now. If the
-        server lacks others, keep the text in `_pending`."""
+        """Return the text of a page, with IDs in the links to new pages and files that are already on the server. If other
+        targets are not there yet, add the text to `_pending`."""
         targets = self.plan.targets
         targets.new_pages = {self.plan.new_pages[new].path: made for new, made in self.ids.items()}
         targets.pending = set()
@@ -387,8 +386,8 @@ class _Sender:
         page_ids_before = {page.id for page in self._head.walk()}
         head = await self.proposal.apply(self._changes)
         made = [page for page in head.walk() if page.id not in page_ids_before]
+        above = {page.id: _id(head.parent_of(page.id)) for page in made}
         for name, parent, title in self._inserted:
-            above = {page.id: _id(head.parent_of(page.id)) for page in made}
             found = next((page for page in made if above[page.id] == parent and page.title == single_line(title)), None)
             found = found or next((page for page in made if above[page.id] == parent), None)
             if found is None:

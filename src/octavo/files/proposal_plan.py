@@ -71,7 +71,7 @@ class ProposalPlan:
     blocked: list[str] = field(default_factory=list)
     """Conflicts with changes on main, and files with conflict markers, as sentences without a full stop."""
     unsupported: list[str] = field(default_factory=list)
-    """Changes that the API does not support, each as the path of the file and the part that changed."""
+    """Changes that the API does not support. Each is the path of the file and the changed part, such as `a.md layout`."""
     notes: list[str] = field(default_factory=list)
     """Files that are not proposed, and why, as sentences."""
 
@@ -102,7 +102,7 @@ class ProposalPlan:
 
 @dataclass(frozen=True)
 class Baseline:
-    """The files of a folder as the server last received or returned them: in the last pull, or in the last proposal."""
+    """The files of a folder at the last contact with the server: the last pull, or the last proposal."""
 
     files: dict[str, TrackedFile]
     """Files by the path that they had in the last pull or proposal. Their texts are in `.octavo/base`."""
@@ -174,8 +174,8 @@ class ProposalPlanner:
         plan.deletions = deleted_pages(head, order)
 
     def _local_entries(self, plan: ProposalPlan) -> Entries:
-        """Return the table of contents of the folder, without changes that the API does not support. Adds these to
-        `plan`."""
+        """Return the table of contents of the folder without the changes that the API does not support. These changes are
+        added to `plan.unsupported`."""
         before = {entry.id: entry for entry in walk_entries(self.baseline.entries)}
         now = {entry.id: entry for entry in walk_entries(self.local.entries)}
         left_out = set()
@@ -215,7 +215,7 @@ class ProposalPlanner:
         return entry.path is not None and entry.path.as_posix() in self.local.data
 
     def _without_unknown_pages(self, entries: Entries) -> Entries:
-        """Return the entries, without those that are no pages of the space, such as list items without a link."""
+        """Return the entries without documents that are no pages of the space, such as list items without a link."""
         page_ids = self.baseline.pages.keys()
         unknown = {each.id for each in walk_entries(entries) if each.kind == "document" and each.id not in page_ids}
         return without_entries(entries, unknown)
@@ -225,7 +225,7 @@ class ProposalPlanner:
             file = self.baseline.pages.get(name)
             path = self.local.current_path(file) if file is not None else name
             if kind == "moved" and self.base.find(name) is None:
-                continue  # Not in the base, so an interrupted proposal added this page. Moving it now is no conflict.
+                continue  # no conflict: an interrupted proposal added this page
             if kind == "moved":
                 plan.blocked.append(f"{path} was moved on main too")
             elif kind == "deleted" and file is not None:
@@ -267,8 +267,8 @@ class ProposalPlanner:
             plan.new_files[path] = data
 
     def _sent_file(self, plan: ProposalPlan, path: str, size: int) -> str | None:
-        """Return the ID of a file that an interrupted proposal added to the change request, found by the name in `path`
-        and by its size. None if there is none."""
+        """Return the ID of the file that an interrupted proposal added to the change request: it has the name of `path`, and
+        the size. None if there is no such file."""
         others = {*(file.id for file in self.base.files), *(file.id for file in self.baseline.files.values())}
         others |= set(plan.sent_files.values())
         made = (file for file in self.head.files if file.id not in others)
@@ -383,8 +383,8 @@ class FolderLinkTargets:
     def server_text(self, path: str, markdown: str, page: Page | None, server_markdown: str) -> str:
         """Return the text of the file at `path` with links that lead to the same targets on the server.
 
-        A link that `server_markdown` also has is written as there. Any other link stays if it leads to the same page on
-        the server. Otherwise, it gets the ID of its target. `with_new_targets` changes links to new pages and files.
+        A link that is also in `server_markdown` gets the URL that it has there. Any other link that would lead elsewhere on
+        the server gets the ID of its target. Links to new pages and files stay, for `with_new_targets`.
         """
         new_urls: dict[str, str] = {}
         if page is not None:

@@ -58,8 +58,8 @@ class TrackedFile:
     base_sha256: str = ""
     """Hash of the text that was pulled (`text_digest`), or of the bytes of a file that is not text."""
     server_path: str = ""
-    """Path of the file in a new pull into an empty folder. It differs from `path` if the file was renamed here, or if
-    the path was taken."""
+    """Path that a pull into an empty folder gives the file. It differs from `path` if the user renamed the file, or if the
+    path was taken."""
 
     @property
     def is_text(self) -> bool:
@@ -264,7 +264,7 @@ def _replace_file(path: Path, data: bytes) -> None:
         with os.fdopen(handle, "wb") as out:
             out.write(data)
             out.flush()
-            if is_there:  # Without this, a crash could leave neither the old nor the new bytes.
+            if is_there:  # otherwise, a crash could lose both the old and the new bytes
                 os.fsync(out.fileno())
         try:
             mode = path.stat(follow_symlinks=False).st_mode & 0o777
