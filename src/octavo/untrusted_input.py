@@ -90,7 +90,8 @@ def read_toml_text(path: Path) -> str:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Return the content of a TOML text. Raises ValueError if it is not TOML, and LimitExceededError if a limit is exceeded."""
+    """Return the content of a TOML text. Raises ValueError if it is not TOML, and LimitExceededError if a limit is
+    exceeded."""
     import tomllib  # lazy: most users have no settings file
 
     try:

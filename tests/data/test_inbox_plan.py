@@ -189,7 +189,7 @@ def test_repliers_come_from_servers_that_list_them() -> None:
 
     def want(*repliers: Contributor, lists_them: bool = True) -> Want:
         root = Comment(id="k", posted_by=TOM, replies=2, repliers=repliers if lists_them else None)
-        (found,) = reply_wants(here, [root], "mia", on_mine=False)
+        (found,) = reply_wants(here, [root], "mia", is_own_request=False)
         return found
 
     of_others = want(Contributor(user=ZOE, count=2, updated_at=START))

@@ -114,7 +114,7 @@ def test_stamps_of_the_inbox_have_the_stored_format() -> None:
     parts = [
         *inbox_plan.change_request_wants([OPEN, DRAFT], "ada"),
         *inbox_plan.space_wants([SPACE, BARE]),
-        *inbox_plan.reply_wants(HERE, THREADS, "ada", on_mine=False),
+        *inbox_plan.reply_wants(HERE, THREADS, "ada", is_own_request=False),
     ]
     assert {each.url: each.stamp for each in parts} == INBOX
 

@@ -202,8 +202,8 @@ FORMULA = re.compile(r"\$\$([^$]{1,1000})\$\$")
 def with_formulas(
     text: str, layout: Callable[[str], str], marks: Iterable[Range] = ()
 ) -> tuple[str, tuple[Range, ...]]:
-    """Return `text` with the result of `layout` in place of each LaTeX formula, and the new ranges of `marks`. A mark inside
-    a formula then covers the whole formula."""
+    """Return `text` with the result of `layout` in place of each LaTeX formula, and the new ranges of `marks`. A mark
+    inside a formula then covers the whole formula."""
     return _replace(FORMULA, lambda found: layout(found[1]), text, marks)
 
 

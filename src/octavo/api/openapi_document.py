@@ -208,14 +208,14 @@ def _query_parameters(spec: Spec, schemas: _Schemas) -> Iterator[Json]:
 
 
 def _body(spec: Spec, schemas: _Schemas) -> Json | None:
-    names = body_fields(spec)
-    if not names:
+    body_names = body_fields(spec)
+    if not body_names:
         return None
     model_schema = schemas.model_schema(spec.operation)
     nullable = {camel(name) for name in spec.nullable}
-    fields = {name: schemas.field(spec.operation, name) for name in model_schema["properties"] if name in names}
+    fields = {name: schemas.field(spec.operation, name) for name in model_schema["properties"] if name in body_names}
     properties = {name: each if name in nullable else _without_null(each) for name, each in fields.items()}
-    required = [name for name in model_schema.get("required", ()) if name in names]
+    required = [name for name in model_schema.get("required", ()) if name in body_names]
     schema: Json = {"type": "object", "properties": properties}
     if required:
         schema["required"] = required
@@ -225,8 +225,8 @@ def _body(spec: Spec, schemas: _Schemas) -> Json | None:
 
 
 def _operation_id(route: Route) -> str:
-    """Return the ID of a route: the operation name, such as `comments.Get`. For an operation with several types of `at`, add
-    the type: `comments.List.Space`."""
+    """Return the ID of a route: the operation name, such as `comments.Get`. For an operation with several types of `at`,
+    add the type: `comments.List.Space`."""
     place = f".{route.place.__name__.removesuffix('Ref')}" if route.place and len(route.spec.places) > 1 else ""
     return route.spec.name + place
 

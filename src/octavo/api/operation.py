@@ -434,8 +434,8 @@ async def read_pages(
     after: ListPage[Item] | None = None,
     identity: Callable[[Item], str | None] = own_id,
 ) -> AsyncGenerator[ListPage[Item], None]:
-    """Yield the pages of a list, by default from the first page. With `after`, start with the page after it. Items of earlier
-    pages are left out.
+    """Yield the pages of a list, by default from the first page. With `after`, start with the page after it. Items of
+    earlier pages are left out.
 
     Raises PaginationError if the list does not end, and any error of `send`.
     """
@@ -447,8 +447,8 @@ async def read_pages(
         return last.items, last.next.page if last.next else None
 
     start = after.next.page if after is not None and after.next is not None else None
-    read = after.items if after is not None else ()
-    async for items in walk_pages(fetch, identity, start=start, read=read):
+    earlier_items = after.items if after is not None else ()
+    async for items in walk_pages(fetch, identity, start=start, earlier_items=earlier_items):
         assert last is not None, "a page was fetched"
         yield last if len(items) == len(last.items) else last.model_copy(update={"items": tuple(items)})
 
@@ -458,19 +458,19 @@ async def walk_pages(
     identity: Callable[[Item], str | None],
     *,
     start: object = None,
-    read: Sequence[Item] = (),
+    earlier_items: Sequence[Item] = (),
     max_pages: int = MAX_PAGES,
     max_items: int = MAX_ITEMS,
 ) -> AsyncGenerator[list[Item], None]:
-    """Yield the new items of each page. Items without identity are always new. Raises PaginationError if the list does
-    not end.
+    """Yield the new items of each page. Items without identity are always new. Raises PaginationError if the list does not
+    end.
 
-    `fetch(cursor)` returns the items and the next cursor, which is None at the end. `start` is the first cursor. `read`
-    has the items of earlier pages.
+    `fetch(cursor)` returns the items and the next cursor, which is None at the end. `start` is the first cursor.
+    `earlier_items` has the items of earlier pages.
     """
     cursors: set[object] = set()
-    seen = {identity(item) for item in read}
-    count, pages, stale = len(read), 0, 0
+    seen = {identity(item) for item in earlier_items}
+    count, pages, stale = len(earlier_items), 0, 0
 
     def check_cursor(cursor: object) -> str:
         if reason := _refusal(cursor, cursors) or _excess(stale, pages >= max_pages or count >= max_items):

@@ -39,15 +39,15 @@ skipped."""
 _REMOVED = object()
 
 
-def read_in_part(codec: TypeAdapter[T], body: bytes, wrong: ValidationError) -> T:
-    """Return the readable part of `body`, whose validation failed with the error `wrong`. The attribute `unreadable` of the
-    result is the number of removed parts.
+def read_in_part(codec: TypeAdapter[T], body: bytes, invalid: ValidationError) -> T:
+    """Return the readable part of `body`, whose validation failed with the error `invalid`. The attribute `unreadable` of
+    the result is the number of removed parts.
 
     Raises ValueError if the body is not JSON, or if nothing is readable.
     """
     partial = _PartialValue(json_of(body))
-    if wrong.error_count() > 1 or wrong.errors()[0]["type"] != "json_invalid":
-        partial.remove(wrong)
+    if invalid.error_count() > 1 or invalid.errors()[0]["type"] != "json_invalid":
+        partial.remove(invalid)
     while True:
         try:
             answer = codec.validate_python(partial.value)

@@ -1,10 +1,10 @@
 """Sends one API request, with all attempts, waits and redirects. Also downloads files from URLs in responses, and uploads
 files to such URLs.
 
-The token is sent only to its own origin, and never with an upload. URLs of other hosts must use https, and the IP
-addresses of these hosts must be public. So a hostile response cannot make Octavo connect to a machine in the local
-network. A host name is resolved only once, so the checked address is the address that is used. With a proxy, addresses
-are not checked. Redirects of downloads are checked like URLs. Redirects of uploads are not followed.
+The token is sent only to its own origin, and never with an upload. URLs of other hosts must use https, and the IP addresses
+of these hosts must be public. So a hostile response cannot make Octavo connect to a machine in the local network. A host
+name is resolved only once, so the checked address is the address that is used. With a proxy, addresses are not checked.
+Redirects of downloads are checked like URLs. Redirects of uploads are not followed.
 """
 
 from __future__ import annotations
@@ -202,8 +202,10 @@ class Exchange:
         self._retry_if_allowed(delay)
         wait = policy.requested_wait(response.headers, now)
         retry_at = None if wait is None else now + timedelta(seconds=min(wait, policy.MAX_RETRY_SECONDS))
-        again = policy.retry_sentence(retry_at, now) if retry_at is not None else ""
-        sentence = policy.refusal(self._context.host, response.status, message, again, is_read=self.outgoing.is_read)
+        retry_hint = policy.retry_sentence(retry_at, now) if retry_at is not None else ""
+        sentence = policy.refusal(
+            self._context.host, response.status, message, retry_hint, is_read=self.outgoing.is_read
+        )
         raise rejected(sentence, Trace(status=response.status, retry_at=retry_at))
 
     def _retry_if_allowed(self, delay: float | None) -> None:

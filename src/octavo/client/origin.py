@@ -1,5 +1,5 @@
-"""Checks and splits the origins that tokens belong to. Finds environment variables that prevent a connection, and never shows
-their values."""
+"""Checks and splits the origins that tokens belong to. Finds environment variables that prevent a connection, and never
+shows their values."""
 
 from __future__ import annotations
 

@@ -242,15 +242,15 @@ def redirected(host: str, elsewhere: str, status: int) -> str:
     return f"{host} redirects API requests ({status}). Octavo does not follow the redirect. Check the base URL."
 
 
-def refusal(host: str, status: int, message: str, again: str = "", *, is_read: bool = True) -> str:
-    """Return the message for an error status. `message` is the message of the server, which may be empty. `again` is a
+def refusal(host: str, status: int, message: str, retry_hint: str = "", *, is_read: bool = True) -> str:
+    """Return the message for an error status. `message` is the message of the server, which may be empty. `retry_hint` is a
     sentence that says when to try again, for status 429."""
     server_sentence = _with_full_stop(message)
     if status == 401:
         cause = f" The server says: {server_sentence}" if server_sentence else ""
         return f"{host} did not accept your API key: it is wrong, expired, or revoked.{cause} Sign in again."
     if status == 429:
-        return f"{host} received too many API requests. {again or 'Wait a moment, then try again.'}"
+        return f"{host} received too many API requests. {retry_hint or 'Wait a moment, then try again.'}"
     if status >= 500:
         step = "Try again in a moment." if is_read else MAY_BE_DONE
         return f"{host} reported an error ({status}){': ' + server_sentence if server_sentence else '.'} {step}"

@@ -35,8 +35,8 @@ ACCOUNTS_FILE = "accounts.json"
 
 
 class AccountNames:
-    """The storage names of all accounts: the names under which their data is stored. The names are in a private file,
-    which has salted digests in place of tokens. If the file cannot be written, the names are valid for this run only."""
+    """The storage names of all accounts: the names under which their data is stored. The names are in a private file, which
+    has salted digests in place of tokens. If the file cannot be written, the names are valid for this run only."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / ACCOUNTS_FILE
@@ -307,8 +307,7 @@ def write(path: Path, profiles: Profiles) -> None:
 def resolve(
     profiles: Profiles, environ: Mapping[str, str], *, profile: str | None = None, base_url: str | None = None
 ) -> Access:
-    """Return the server, the account and the source of the token. `profile` and `base_url` are options of the command
-    line.
+    """Return the server, the account and the source of the token. `profile` and `base_url` are options of the command line.
 
     A token in the environment is sent only to the base URL of the option or of the environment. Without a base URL, it is
     sent only to the origin of the profile, or to the default origin. Raises ValueError with a sentence.

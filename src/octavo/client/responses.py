@@ -1,6 +1,5 @@
 """Reads, decompresses and parses the bodies of responses, up to a limit. Start at `read_body`. Also declares the interface
-`Carrier` for sending a request once, and has the carrier to an ASGI application in the same process.
-"""
+`Carrier` for sending a request once, and has the carrier to an ASGI application in the same process."""
 
 from __future__ import annotations
 
@@ -114,7 +113,7 @@ class InProcessCarrier:
             raise Unsendable(f"This is not a valid path on {self._host}. Nothing was sent.")
         status = 0
         headers: dict[str, str] = {}
-        parts: list[bytes] = []
+        body_chunks: list[bytes] = []
 
         is_body_sent, ended = False, asyncio.Event()
         content = outgoing.content
@@ -137,25 +136,25 @@ class InProcessCarrier:
                     name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
                     headers[name] = f"{headers[name]}, {value}" if name in headers else value
             elif message["type"] == "http.response.body":
-                parts.append(message.get("body", b""))
+                body_chunks.append(message.get("body", b""))
                 if not message.get("more_body", False):
                     ended.set()
 
         await self._application(self._scope(outgoing), receive, send)
         if not status:
             raise Lost(f"{self._host} did not respond. {next_step_after(outgoing.is_read)}")
-        yield StreamedResponse(status, headers, _iterate(parts))
+        yield StreamedResponse(status, headers, _iterate(body_chunks))
 
     async def aclose(self) -> None:
         """Do nothing, because there are no connections."""
 
     def _scope(self, outgoing: Outgoing) -> Message:
         path, _, query = outgoing.target.partition("?")
-        sent = {"host": f"{self._host}:{self._port}", **outgoing.headers}
+        headers = {"host": f"{self._host}:{self._port}", **outgoing.headers}
         if isinstance(outgoing.content, bytes):
-            sent["content-length"] = str(len(outgoing.content))
+            headers["content-length"] = str(len(outgoing.content))
         if self._key is not None:
-            sent["authorization"] = f"Bearer {self._key.get_secret_value()}"
+            headers["authorization"] = f"Bearer {self._key.get_secret_value()}"
         return {
             "type": "http",
             "asgi": {"version": "3.0", "spec_version": "2.3"},
@@ -166,7 +165,7 @@ class InProcessCarrier:
             "raw_path": path.encode("ascii"),
             "query_string": query.encode("ascii"),
             "root_path": "",
-            "headers": [(name.lower().encode("ascii"), value.encode("latin-1")) for name, value in sent.items()],
+            "headers": [(name.lower().encode("ascii"), value.encode("latin-1")) for name, value in headers.items()],
             "client": ("127.0.0.1", 0),
             "server": (self._host, self._port),
         }
@@ -193,8 +192,8 @@ THREAD_SIZE = 256 * 1024
 
 
 class LargeTurn:
-    """The right of an exchange to have a large body in memory. Only one exchange of a client has it at a time. Each exchange
-    has its own `LargeTurn`, with the lock of the client."""
+    """The right of an exchange to have a large body in memory. Only one exchange of a client has it at a time. Each
+    exchange has its own `LargeTurn`, with the lock of the client."""
 
     def __init__(self, lock: asyncio.Lock) -> None:
         self._lock = lock

@@ -240,13 +240,13 @@ def token_of(home: Home, access: Access) -> SecretStr | None:
 
 def no_token_reason(access: Access) -> str:
     """Return sentences that say why there is no token, and what to do."""
-    again = "Run octavo auth login."
+    next_step = "Run octavo auth login."
     if access.profile is None:
         return f"You are not signed in to {access.origin}. Run octavo auth login, or set {KEY_VARIABLE}."
     return {
         "env": f"{KEY_VARIABLE} is not set, but {_profile_phrase(access.profile)} needs it. Set the variable, or run octavo auth login.",
         "session": f"The API key for profile {access.profile.name} is not stored on this computer. Set {KEY_VARIABLE} to the API key, or run octavo auth login.",
-    }.get(access.profile.store, f"The API key for {_profile_phrase(access.profile)} was deleted. {again}")
+    }.get(access.profile.store, f"The API key for {_profile_phrase(access.profile)} was deleted. {next_step}")
 
 
 _STORES = {"keyring": "the keyring", "file": "its file"}

@@ -1,4 +1,5 @@
-"""SQLite files of Octavo: private, written by one thread, read by any. Also recovers the readable rows of a damaged file."""
+"""SQLite files of Octavo: private, written by one thread, read by any. Also recovers the readable rows of a damaged
+file."""
 
 from __future__ import annotations
 
@@ -272,14 +273,14 @@ def _copy(source: Path, db: sqlite3.Connection, *, as_of_backup: bool = False) -
     """Insert the rows of `source` that are not yet in `db`. Return the number of inserted rows. With `as_of_backup`, the
     unsent writes of `source` may have been sent since, so they are inserted as failed."""
     try:
-        old = connect(source)
+        old_db = connect(source)
     except sqlite3.Error:
         return 0
     copied = 0
     try:
         # Copy `outbox` last: a write that is in `sent` by then must not be sent again.
         for table in sorted(table_names(db), key=lambda name: name == "outbox"):
-            for columns, values in _readable_rows(old, table):
+            for columns, values in _readable_rows(old_db, table):
                 row = dict(zip(columns, values, strict=True))
                 row.pop("position", None)  # a row of the other file may have the same position
                 if table == "outbox":
@@ -289,15 +290,15 @@ def _copy(source: Path, db: sqlite3.Connection, *, as_of_backup: bool = False) -
                         continue
                 copied += _insert(db, table, row)
     finally:
-        old.close()
+        old_db.close()
     return copied
 
 
-def _readable_rows(old: sqlite3.Connection, table: str) -> Iterator[tuple[tuple[str, ...], tuple[Any, ...]]]:
+def _readable_rows(old_db: sqlite3.Connection, table: str) -> Iterator[tuple[tuple[str, ...], tuple[Any, ...]]]:
     last_rowid, skipped = -1, 0
     for _ in range(MAX_SKIPPED_ROWS):
         try:
-            cursor = old.execute(
+            cursor = old_db.execute(
                 f"SELECT rowid, * FROM {table} WHERE rowid > ? ORDER BY rowid", (last_rowid + skipped,)
             )
             columns = tuple(column[0] for column in cursor.description[1:])

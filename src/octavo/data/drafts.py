@@ -143,8 +143,8 @@ class Drafts:
         return self._newest(stored, prefix)
 
     def _stored(self, prefix: str = "") -> dict[str, tuple[Draft, tuple[str, int]]]:
-        """Return the drafts on disk whose keys begin with `prefix`, by key. Each value is the newest version, and the writer
-        and revision of that version."""
+        """Return the drafts on disk whose keys begin with `prefix`, by key. Each value is the newest version, and the
+        writer and revision of that version."""
         rows = self._state.rows(
             "SELECT place, text, saved_at, writer, revision FROM drafts"
             " WHERE namespace = ? AND substr(place, 1, ?) = ? ORDER BY saved_at",
@@ -227,14 +227,14 @@ class Drafts:
         return save
 
     async def _wait_saved(self, edit: _Edit) -> None:
-        late = asyncio.get_running_loop().call_later(LATE_AFTER, self._mark_late, edit)
+        late_timer = asyncio.get_running_loop().call_later(LATE_AFTER, self._mark_late, edit)
         try:
             await self._state.wait_written(edit.saving)
         except NotSaved:
             self._mark_late(edit)
             raise
         finally:
-            late.cancel()
+            late_timer.cancel()
         self._on_saved(edit)
 
     def _mark_late(self, edit: _Edit) -> None:

@@ -284,16 +284,16 @@ class _InboxBuild:
         }
         self._not_loaded: dict[str, Any] = {"reviews": 0, "requested_reviewers": 0, "places": 0, "replies": 0}
         """Numbers for `UnknownCounts`."""
-        sent = [entry for entry in facts.entries if entry.state == "done" or _is_sent(entry)]
+        sent_entries = [entry for entry in facts.entries if entry.state == "done" or _is_sent(entry)]
         self._answered: set[tuple[Discussion, str]] = set()
         """Threads that the user has replied to or resolved. The cached responses may not show it yet."""
-        for each in sent:
+        for each in sent_entries:
             if isinstance(each.op, CreateReply) or (isinstance(each.op, Update) and each.op.resolved):
                 self._answered.add((each.at, each.op.comment_id))
             elif isinstance(each.op, Update) and each.op.resolved is False:
                 self._answered.discard((each.at, each.op.comment_id))
         self._mention = mention_suffix(self._me)
-        self._reviewed = {each.at for each in sent if each.facts.is_review}
+        self._reviewed = {each.at for each in sent_entries if each.facts.is_review}
 
     def inbox(self) -> Inbox:
         self._add_writes()
@@ -311,18 +311,18 @@ class _InboxBuild:
 
     def _add_request(self, at: ChangeRequestRef, request: ChangeRequest) -> None:
         reviews, requested = self._facts.reviews.get(at), self._facts.requested_reviewers.get(at)
-        mine = is_mine(request, self._me)
+        is_own = is_mine(request, self._me)
         if requested is None:
             self._not_loaded["requested_reviewers"] += 1
         elif at not in self._reviewed:
             self._find_request_for_me(at, request, requested)
         if reviews is None:
             self._not_loaded["reviews"] += 1
-        elif mine:
+        elif is_own:
             self._find_results_for_me(at, request, [review for review in reviews if not review.outdated])
         elif at not in self._reviewed:
             self._find_changes_since_review(at, request, [review for review in reviews if not review.outdated])
-        if mine and request.outdated:
+        if is_own and request.outdated:
             self._add_reason(at, "outdated", "main has changed: update needed", request.updated_at, request.base or "")
 
     def _find_request_for_me(
@@ -341,16 +341,18 @@ class _InboxBuild:
     def _find_changes_since_review(
         self, at: ChangeRequestRef, request: ChangeRequest, reviews: Sequence[Review]
     ) -> None:
-        mine = [review for review in reviews if review.reviewer.id == self._me]
-        last = max(mine, key=lambda each: each.created_at or _LONG_AGO, default=None)
-        if last is None or last.revision is None or request.revision in (None, last.revision):
+        own_reviews = [review for review in reviews if review.reviewer.id == self._me]
+        last_review = max(own_reviews, key=lambda each: each.created_at or _LONG_AGO, default=None)
+        if last_review is None or last_review.revision is None or request.revision in (None, last_review.revision):
             return
-        is_approval = last.status == "approved"
+        is_approval = last_review.status == "approved"
         reason_text = "changed since you approved it" if is_approval else "changed since you requested changes"
-        self._add_reason(at, "changed since review", reason_text, request.updated_at, f"{last.id} {request.revision}")
+        self._add_reason(
+            at, "changed since review", reason_text, request.updated_at, f"{last_review.id} {request.revision}"
+        )
 
     def _find_results_for_me(self, at: ChangeRequestRef, request: ChangeRequest, reviews: Sequence[Review]) -> None:
-        others = [
+        current_reviews = [
             review
             for review in reviews
             if review.reviewer.id != self._me and (review.revision is None or review.revision == request.revision)
@@ -358,8 +360,8 @@ class _InboxBuild:
         refusals = [
             review for review in reviews if review.status == "changes-requested" and review.reviewer.id != self._me
         ]
-        refusals_now = [other for other in others if other.status == "changes-requested"]
-        approvals = [other for other in others if other.status == "approved"]
+        refusals_now = [other for other in current_reviews if other.status == "changes-requested"]
+        approvals = [other for other in current_reviews if other.status == "approved"]
         if refusals_now:
             reason_text = f"{_reviewers(refusals_now)} requested changes"
             stamp = " ".join(sorted(refusal.id for refusal in refusals_now))
@@ -396,36 +398,36 @@ class _InboxBuild:
         request = self._requests.get(at) if isinstance(at, ChangeRequestRef) else None
         if request is None and isinstance(at, ChangeRequestRef):
             return  # the change request was merged or archived after its threads were fetched
-        on_mine, replies = request is not None and is_mine(request, self._me), self._facts.replies.get(at, {})
+        is_own_request, replies = request is not None and is_mine(request, self._me), self._facts.replies.get(at, {})
         for root in threads:
             if not root.is_open_thread or (at, root.id) in self._answered:
                 continue
             if root.replies > 0 and root.id not in replies:
                 self._not_loaded["replies"] += 1
-            elif reasons := self._reasons_of(root, replies.get(root.id, ()), on_mine):
+            elif reasons := self._reasons_of(root, replies.get(root.id, ()), is_own_request):
                 self._thread_row(ThreadRef(at, root.id), root).reasons += reasons
 
-    def _reasons_of(self, root: Comment, replies: Sequence[MessageFacts], on_mine: bool) -> list[_RowReason]:
-        new: list[MessageFacts] = []
+    def _reasons_of(self, root: Comment, replies: Sequence[MessageFacts], is_own_request: bool) -> list[_RowReason]:
+        new_messages: list[MessageFacts] = []
         """Messages of others after the last message of the user."""
         has_written = False
         for each in (message_facts(root), *replies):
             if each.by == self._me:
                 has_written = True
-                new.clear()
+                new_messages.clear()
             else:
-                new.append(each)
-        mentions = [each for each in new if self._mention in each.text]
-        if not new or not (has_written or on_mine or mentions):
+                new_messages.append(each)
+        mentions = [each for each in new_messages if self._mention in each.text]
+        if not new_messages or not (has_written or is_own_request or mentions):
             return []
         reasons: list[_RowReason] = []
-        last, from_whom = new[-1], _join_names([each.name for each in new])
+        last_message, from_whom = new_messages[-1], _join_names([each.name for each in new_messages])
         if has_written:
-            reason_text = f"{_count(len(new), 'new reply', 'new replies')} from {from_whom}"
-            reasons.append(_RowReason("new replies", reason_text, last.posted_at, last.id))
-        elif on_mine:
+            reason_text = f"{_count(len(new_messages), 'new reply', 'new replies')} from {from_whom}"
+            reasons.append(_RowReason("new replies", reason_text, last_message.posted_at, last_message.id))
+        elif is_own_request:
             reason_text = f"{from_whom} commented on your change request"
-            reasons.append(_RowReason("on my change requests", reason_text, last.posted_at, last.id))
+            reasons.append(_RowReason("on my change requests", reason_text, last_message.posted_at, last_message.id))
         if mentions:
             by = dict.fromkeys(each.name for each in mentions)
             reason_text = f"{_join_names(list(by))} mentioned you"

@@ -1,18 +1,18 @@
 """Computes the stamps of responses, and the wants of the inbox. Sends nothing and reads no clock of its own.
 
 A stamp is a short text that usually changes when a response changes. It is computed from an item of a list, so one list
-shows which of many responses have changed. For example, the lists of an organization contain the time of the last update and
-the number of open threads of each space and change request. A response is fetched again when its stamp differs from the
+shows which of many responses have changed. For example, the lists of an organization contain the time of the last update
+and the number of open threads of each space and change request. A response is fetched again when its stamp differs from the
 stamp stored with it. If you change a function that computes stamps, all responses of its kind are fetched again once.
 
-Lists do not show every change: a server need not change `updatedAt` when a review is requested or withdrawn, and the
-lists of an organization do not count replies. So each `POLL` and `REFRESH` also rechecks a few responses: it fetches them
+Lists do not show every change: a server need not change `updatedAt` when a review is requested or withdrawn, and the lists
+of an organization do not count replies. So each `POLL` and `REFRESH` also rechecks a few responses: it fetches them
 although their stamps are unchanged, so that no change is missed forever (`_rechecks`). data/__init__.py follows a new
 reply.
 
-There is a want for the replies of each thread. Only the replies show whether a thread of others mentions the user or
-has a reply by the user. There may be thousands of such threads. So in each update, the replies of
-`MAX_UNCERTAIN_THREADS` of them have rank NEEDED, and all others rank LATER.
+There is a want for the replies of each thread. Only the replies show whether a thread of others mentions the user or has a
+reply by the user. There may be thousands of such threads. So in each update, the replies of `MAX_UNCERTAIN_THREADS` of them
+have rank NEEDED, and all others rank LATER.
 """
 
 from __future__ import annotations
@@ -332,8 +332,8 @@ class InboxPlanner:
         return teams.ListOfMember(at=self._at, user_id=self.me, limit=PAGE_LIMIT)
 
     def _as_allowed(self, want: Want) -> Iterator[Want]:
-        """Yield a want as it is, if its response may be fetched in this update. Otherwise yield it with the stamp of the copy
-        on disk, so that the Syncer only reads the copy. Yield nothing if there is no copy."""
+        """Yield a want as it is, if its response may be fetched in this update. Otherwise yield it with the stamp of the
+        copy on disk, so that the Syncer only reads the copy. Yield nothing if there is no copy."""
         if not self.is_from_disk and getattr(want.op, "at", None) not in self.busy_places:
             yield want
         elif (version := self._version_of(want.url)) is not None and version.stamp:
@@ -377,10 +377,10 @@ class InboxPlanner:
             if want.url not in excluded and not is_due(want, self._version_of(want.url), now)
         ]
         posts = self._last_posts()
-        threads = [want for want in not_due if isinstance(want.op, comments.List)]
-        own = [want for want in threads if discussion_of(want) in posts]
-        others = [want for want in threads if discussion_of(want) not in posts]
-        requests = [want for want in not_due if isinstance(want.op, reviews.List | reviews.ListRequested)]
+        thread_lists = [want for want in not_due if isinstance(want.op, comments.List)]
+        own_lists = [want for want in thread_lists if discussion_of(want) in posts]
+        other_lists = [want for want in thread_lists if discussion_of(want) not in posts]
+        review_wants = [want for want in not_due if isinstance(want.op, reviews.List | reviews.ListRequested)]
         pages, pages_left = self._responses.pages, MAX_RECHECKED_PAGES
 
         def interval(want: Want) -> timedelta:
@@ -392,13 +392,15 @@ class InboxPlanner:
             pages_left -= sum(pages.get(want.url, 1) for want in found)
             return found
 
-        chosen_wants = chosen(others, 1)
-        chosen_wants += chosen(own, pages_left)
+        chosen_wants = chosen(other_lists, 1)
+        chosen_wants += chosen(own_lists, pages_left)
         chosen_urls = {want.url for want in chosen_wants}
-        affordable = [want for want in others if want.url not in chosen_urls and pages.get(want.url, 1) <= pages_left]
+        affordable = [
+            want for want in other_lists if want.url not in chosen_urls and pages.get(want.url, 1) <= pages_left
+        ]
         chosen_wants += chosen(affordable, pages_left)
-        chosen_places = {discussion_of(want) for want in recheck(requests, self._version_of, 1, now)}
-        return chosen_wants + [want.as_due() for want in requests if discussion_of(want) in chosen_places]
+        chosen_places = {discussion_of(want) for want in recheck(review_wants, self._version_of, 1, now)}
+        return chosen_wants + [want.as_due() for want in review_wants if discussion_of(want) in chosen_places]
 
     def _last_posts(self) -> dict[Discussion, datetime]:
         """Return the spaces and change requests with own lists of threads (`_rechecks`). Each value is the time of the last
@@ -418,15 +420,15 @@ def change_request_wants(requests: Iterable[ChangeRequest], me: str) -> Iterator
     for request in requests:
         if not is_undecided(request):
             continue
-        at, mine, is_open = ref_of(request), is_mine(request, me), request.status == "open"
+        at, is_own, is_open = ref_of(request), is_mine(request, me), request.status == "open"
         stamp, updated_at = reviews_stamp(request), request.updated_at
         others = Priority.REVIEWS_OF_OTHERS if is_open else Priority.DRAFTS
-        yield _want(reviews.List, at, stamp, Priority.MY_REVIEWS if mine else others, updated_at)
+        yield _want(reviews.List, at, stamp, Priority.MY_REVIEWS if is_own else others, updated_at)
         yield _want(
             reviews.ListRequested,
             at,
             stamp,
-            Priority.REQUESTED_REVIEWERS if is_open and not mine else Priority.DRAFTS,
+            Priority.REQUESTED_REVIEWERS if is_open and not is_own else Priority.DRAFTS,
             updated_at,
         )
         if request.comments > 0:
@@ -434,7 +436,7 @@ def change_request_wants(requests: Iterable[ChangeRequest], me: str) -> Iterator
                 comments.List,
                 at,
                 open_threads_stamp(request),
-                Priority.THREADS_ON_MINE if mine else Priority.THREADS_OF_OTHERS,
+                Priority.THREADS_ON_MINE if is_own else Priority.THREADS_OF_OTHERS,
                 updated_at,
             )
 
@@ -447,24 +449,26 @@ def space_wants(spaces: Iterable[Space]) -> Iterator[Want]:
             yield _want(comments.List, space.ref, stamp, Priority.THREADS_IN_SPACES, space.updated_at)
 
 
-def reply_wants(at: Discussion, threads: Sequence[Comment], me: str, on_mine: bool) -> Iterator[Want]:
+def reply_wants(at: Discussion, threads: Sequence[Comment], me: str, is_own_request: bool) -> Iterator[Want]:
     """Return the wants for the replies of the open threads of a place.
 
     A want has rank NEEDED if the thread concerns the user: the user wrote in the thread, the first comment mentions the
-    user, or the user created the change request (`on_mine`). Otherwise it has rank LATER. Only newer servers list who
-    has replied.
+    user, or the user created the change request (`is_own_request`). Otherwise it has rank LATER. Only newer servers list
+    who has replied.
     """
     mention = mention_suffix(me)
     for thread in threads:
         if thread.is_open_thread and thread.replies > 0:
             repliers, stamp = thread.repliers or (), replies_stamp(thread)
             concerns_me = (
-                on_mine
+                is_own_request
                 or mention in thread.body.text
                 or me in (thread.posted_by.id, *(replier.user.id for replier in repliers))
             )
-            last = max((replier.updated_at for replier in repliers if replier.updated_at is not None), default=None)
-            updated_at = last or thread.posted_at
+            last_reply_at = max(
+                (replier.updated_at for replier in repliers if replier.updated_at is not None), default=None
+            )
+            updated_at = last_reply_at or thread.posted_at
             if concerns_me:
                 yield _want(comments.ListReplies, at, stamp, Priority.REPLIES_TO_ME, updated_at, thread.id)
             else:

@@ -67,8 +67,8 @@ class InboxResponses:
         self.new = {url: response for url, response in self.new.items() if url in urls}
 
     def last_post(self, op: Operation[Any], url: str, me: str, *, concerns_me: bool) -> datetime | None:
-        """Return the time of the last post by the user, or in a thread that concerns the user. None if the response at `url`
-        has no such post.
+        """Return the time of the last post by the user, or in a thread that concerns the user. None if the response at
+        `url` has no such post.
 
         In a list of threads, only the first comments by the user count. In a list of replies, all replies count if
         `concerns_me` is True or the user wrote one of the replies.

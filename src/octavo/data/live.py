@@ -161,14 +161,14 @@ class Live:
         is_current = not refetch and is_loaded and is_recent
         if not refetch and is_loaded and not is_current and self.syncer.is_current(response.url):
             is_current, response.checked_at = True, self.now()
-        new = Watcher(watcher, rank, min_items)
-        response.watchers.append(new)
+        new_watcher = Watcher(watcher, rank, min_items)
+        response.watchers.append(new_watcher)
         is_on_disk = response.is_immutable and response.is_decoding
         if not (response.is_final or is_on_disk) and (response.loading or not is_current):
             self._add_want(response)
         watcher(self._snapshot(response))
         self._fetch_wanted_pages(response)
-        return partial(self._leave, response, new)
+        return partial(self._leave, response, new_watcher)
 
     def peek(self, op: Operation[T]) -> Snapshot[T]:
         """Return the snapshot of a response from memory or disk. A large response on disk has no value at first, because it

@@ -142,8 +142,8 @@ class Poller:
         plan.mark_unchanged_as_current()
 
     async def _fetch_unlisted(self) -> list[ChangeRequest]:
-        """Fetch the first few change requests of `_unlisted`, to learn their new status. The next poll fetches more. Deleted
-        and unreadable change requests are left out. Raises ApiError."""
+        """Fetch the first few change requests of `_unlisted`, to learn their new status. The next poll fetches more.
+        Deleted and unreadable change requests are left out. Raises ApiError."""
         current, count = [], 0
         for each in self._unlisted[:MAX_FETCHED_STATUSES]:
             if not self.may_poll():

@@ -1,4 +1,5 @@
-"""Notes that programs propose for a change request. Nothing here is sent: a note becomes a pending comment when you accept it.
+"""Notes that programs propose for a change request. Nothing here is sent: a note becomes a pending comment when you accept
+it.
 
 The notes are in `state.db`, in a table of their own, so that no way of sending writes can reach them. A note that you
 accepted or discarded stays known for a while, so that the same import does not propose it again.
@@ -107,25 +108,25 @@ class ProposedNotes:
 
     async def propose(self, at: ChangeRequestRef, notes: Sequence[NewNote]) -> ProposeResult:
         """Store the notes that were not proposed before. Raises NotSaved."""
-        now, namespace, place = self._state.now(), self._state.namespace, _place_key(at)
+        now, namespace, place_key = self._state.now(), self._state.namespace, _place_key(at)
 
         def work(db: sqlite3.Connection) -> tuple[list[str], int, int]:
             db.execute("DELETE FROM proposed_notes WHERE decided_at < ?", ((now - KEPT_FOR).timestamp(),))
             count = "SELECT COUNT(*) FROM proposed_notes WHERE namespace = ? AND place = ? AND decided_at IS NULL"
-            (waiting,) = db.execute(count, (namespace, place)).fetchone()
+            (waiting_count,) = db.execute(count, (namespace, place_key)).fetchone()
             find_known = "SELECT 1 FROM proposed_notes WHERE namespace = ? AND place = ? AND identity = ?"
             insert = "INSERT INTO proposed_notes (id, namespace, place, identity, record) VALUES (?, ?, ?, ?, ?)"
             added: list[str] = []
             known_count = over_limit_count = 0
             for note in notes:
                 digest = hashlib.sha256(note.identity.encode("utf-8", "surrogatepass")).hexdigest()
-                if db.execute(find_known, (namespace, place, digest)).fetchone():
+                if db.execute(find_known, (namespace, place_key, digest)).fetchone():
                     known_count += 1
-                elif waiting + len(added) >= MAX_NOTES:
+                elif waiting_count + len(added) >= MAX_NOTES:
                     over_limit_count += 1
                 else:
                     added.append(secrets.token_hex(6))
-                    db.execute(insert, (added[-1], namespace, place, digest, _encode(note, now)))
+                    db.execute(insert, (added[-1], namespace, place_key, digest, _encode(note, now)))
             return added, known_count, over_limit_count
 
         ids, known_count, over_limit_count = await self._state.write(work)
@@ -137,8 +138,8 @@ class ProposedNotes:
     ) -> tuple[Accepted, ...]:
         """Make notes pending comments in one transaction. Notes that were decided meanwhile are left out. Raises NotSaved.
 
-        `body` replaces the text of a single note, and the draft `draft_key` is deleted. If that note was decided
-        meanwhile, `body` becomes a draft for the same block.
+        `body` replaces the text of a single note, and the draft `draft_key` is deleted. If that note was decided meanwhile,
+        `body` becomes a draft for the same block.
         """
         accepted: list[ProposedNote] = []
 

@@ -87,8 +87,8 @@ class ResponseCache:
         max_bytes: int = MAX_BYTES,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """Open the file in `folder`. If the file cannot be opened, keep responses in memory, and add a sentence for the user
-        to `notices`. `namespace` identifies the profile."""
+        """Open the file in `folder`. If the file cannot be opened, keep responses in memory, and add a sentence for the
+        user to `notices`. `namespace` identifies the profile."""
         self.notices: tuple[str, ...] = ()
         self._namespace = namespace
         self._max_bytes = max_bytes

@@ -464,13 +464,13 @@ class SearchIndex:
         if done or self._closing:
             return
         responses = list(self._read_cached(after, FILL_BATCH))
-        last = responses[-1].number if responses else after
+        last_number = responses[-1].number if responses else after
         for _, op, body, requested_at in responses:
             if op is not None and SPECS[type(op)].name in _INDEXED_OPERATIONS:
                 with suppress(ValueError):  # skip unreadable responses: the cache deletes them at their next use
                     self._update(db, _index_update(op, read(SPECS[type(op)].codec, body)), requested_at.timestamp())
-        db.execute("UPDATE filling SET done = ?, after = ?", (last == after, last))
-        if last != after:
+        db.execute("UPDATE filling SET done = ?, after = ?", (last_number == after, last_number))
+        if last_number != after:
             self._submit(self._fill)
         else:
             self._evict(db)
@@ -584,13 +584,13 @@ def _delete_passages(db: sqlite3.Connection, where: str, *values: Any) -> None:
 def _insert_passages(db: sqlite3.Connection, number: int, document: SearchDocument) -> int:
     """Index the passages of a document. Return the number of indexed characters."""
     letters = 0
-    for part in document.read_texts():
+    for text_part in document.read_texts():
         passage = db.execute(
             "INSERT INTO passages VALUES (NULL, ?, ?, ?, ?, ?)",
-            (number, part.part, _SEPARATOR.join(part.path), part.anchor, part.nth),
+            (number, text_part.part, _SEPARATOR.join(text_part.path), text_part.anchor, text_part.nth),
         ).lastrowid
-        shown = _storable_text(part.text)
-        title, context = _storable_text(part.title), _storable_text(part.context)
+        shown = _storable_text(text_part.text)
+        title, context = _storable_text(text_part.title), _storable_text(text_part.context)
         columns = [fold_to_index_text(context), fold_to_index_text(f"{title} {_parts(title)}".rstrip())]
         # SQLite ignores case and accents of most letters itself. Then the text is indexed unchanged, and need not be stored
         # a second time to be shown.

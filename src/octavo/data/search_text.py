@@ -1,6 +1,5 @@
 """Texts of the search index: the documents made of responses, search terms, their matches in a text, and the sections of a
-page. Pure.
-"""
+page. Pure."""
 
 from __future__ import annotations
 
@@ -119,7 +118,7 @@ class SearchTerms:
         ranges = self.ranges(text)
         if len(text) <= length:
             return text, ranges
-        first = 0
+        first_match = 0
         if ranges:
             matched_terms = [_without_accents(fold(text[each.start : each.end]))[0] for each in ranges]
             most_terms = 0
@@ -130,10 +129,10 @@ class SearchTerms:
                     if other == place or ranges[other].end - each.start <= length - _BEFORE
                 }
                 if len(terms_inside) > most_terms:
-                    most_terms, first = len(terms_inside), each.start
-        start = max(0, min(first - _BEFORE, len(text) - length))
+                    most_terms, first_match = len(terms_inside), each.start
+        start = max(0, min(first_match - _BEFORE, len(text) - length))
         if start:  # move the start to the beginning of a word, if possible
-            space = text.find(" ", start, first)
+            space = text.find(" ", start, first_match)
             start = space + 1 if space >= 0 else start
         formulas = [Range(*found.span()) for found in FORMULA.finditer(text)]
         start = next((each.start for each in formulas if each.start < start < each.end), start)
@@ -265,7 +264,7 @@ def _lines(markdown: str) -> Iterator[tuple[int, str]]:
     possible_heading: str | None = None
     formula: list[str] = []
     for line in lines[start:]:
-        found = _FENCE.match(line)
+        fence_start = _FENCE.match(line)
         if fence:
             if fence == "$$":
                 formula.append(line.strip())
@@ -275,7 +274,7 @@ def _lines(markdown: str) -> Iterator[tuple[int, str]]:
             elif fence == "%}" and fence in line:
                 fence, line = "", line.partition(fence)[0]
                 yield -1, diagram_labels(line)
-            elif found and found[1].startswith(fence) and not line[found.end() :].strip():
+            elif fence_start and fence_start[1].startswith(fence) and not line[fence_start.end() :].strip():
                 fence = ""
             else:
                 yield -1, diagram_labels(line) if is_diagram else line
@@ -287,8 +286,8 @@ def _lines(markdown: str) -> Iterator[tuple[int, str]]:
                 continue
             yield 0, possible_heading
             possible_heading = None
-        if found:
-            fence, is_diagram = found[1], _MERMAID.match(line, found.end()) is not None
+        if fence_start:
+            fence, is_diagram = fence_start[1], _MERMAID.match(line, fence_start.end()) is not None
         elif diagram := _DIAGRAM.match(line):
             source, closes, _ = line[diagram.end() :].partition("%}")
             fence, is_diagram = "" if closes else "%}", True
@@ -493,18 +492,18 @@ def _page_document(at: SpaceRef, page: Page) -> SearchDocument:
 
 
 def _tree_page(at: SpaceRef, page: Page) -> SearchDocument:
-    about = page.description or ""
+    description = page.description or ""
     return SearchDocument(
         "page",
         at.space_id,
         page.id,
         page.title,
         page=page.id,
-        about=about,
+        about=description,
         path=f"{page.path or ''}/" if page.pages else page.path or "",
         file=(page.git.path or "") if page.git is not None else "",
         changed_at=page.updated_at,
-        read_texts=lambda: (DocumentText("page", about, page.title),),
+        read_texts=lambda: (DocumentText("page", description, page.title),),
     )
 
 

@@ -235,8 +235,8 @@ class StateDb:
 
     def try_lock(self, role: str, namespace: str = "", *, shared: bool = False) -> Callable[[], None] | None:
         """Lock `role` for the profile `namespace`, by default this profile. Return the function that unlocks it. None if
-        another instance has the lock. The kernel unlocks it when the process ends. Several callers can hold a `shared`
-        lock (`lock_file`). Raises NotSaved."""
+        another instance has the lock. The kernel unlocks it when the process ends. Several callers can hold a `shared` lock
+        (`lock_file`). Raises NotSaved."""
         if self._path is None:
             if shared:
                 return lambda: None  # No other instance can use a database in memory.

@@ -37,8 +37,8 @@ LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 class Rank(IntEnum):
-    """Urgency of a want, the most urgent first. Requests of rank NOW start at once. The number of other requests is limited,
-    and none of these starts while `MAX_REQUESTS` are running. Ranks after AWAITED can be paused."""
+    """Urgency of a want, the most urgent first. Requests of rank NOW start at once. The number of other requests is
+    limited, and none of these starts while `MAX_REQUESTS` are running. Ranks after AWAITED can be paused."""
 
     NOW = 0
     """The user is waiting for the response."""

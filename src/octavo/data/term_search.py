@@ -58,8 +58,8 @@ class TermResults:
 async def search_term(
     live: Live, index: SearchIndex, at: RevisionRef, change: TermChange, changed: Collection[str] = ()
 ) -> AsyncIterator[TermResults]:
-    """Search the pages of a revision, and yield the results so far after every few pages. `changed` has the ids of the pages
-    whose text differs from main: the index has only the text of main.
+    """Search the pages of a revision, and yield the results so far after every few pages. `changed` has the ids of the
+    pages whose text differs from main: the index has only the text of main.
 
     Pages that cannot be loaded are skipped. Raises ApiError if the page tree cannot be loaded.
     """
@@ -78,21 +78,21 @@ async def search_term(
             ruled_out += 1
     unknown.sort(key=lambda page: page.id not in changed)
     order = {page.id: number for number, page in enumerate(documents)}
-    found = await asyncio.to_thread(_title_matches, documents, change)
-    results = TermResults(_in_order(found, order), ruled_out, len(documents))
+    pages_by_id = await asyncio.to_thread(_title_matches, documents, change)
+    results = TermResults(_in_order(pages_by_id, order), ruled_out, len(documents))
     yield results
     wanted = [*to_read, *unknown][:MAX_READ_PAGES]
     for start in range(0, len(wanted), _PAGES_AT_ONCE):
         pages = wanted[start : start + _PAGES_AT_ONCE]
-        read = await asyncio.gather(*(_read_page(live, at, page, change) for page in pages))
-        failures = [each for each in read if isinstance(each, str)]
-        for each in read:
+        loaded_pages = await asyncio.gather(*(_read_page(live, at, page, change) for page in pages))
+        failures = [each for each in loaded_pages if isinstance(each, str)]
+        for each in loaded_pages:
             if isinstance(each, PageMatches) and each.matches:
-                title_match = found[each.page.id].title_match if each.page.id in found else None
-                found[each.page.id] = replace(each, title_match=title_match)
+                title_match = pages_by_id[each.page.id].title_match if each.page.id in pages_by_id else None
+                pages_by_id[each.page.id] = replace(each, title_match=title_match)
         results = TermResults(
-            _in_order(found, order),
-            results.searched + len(read) - len(failures),
+            _in_order(pages_by_id, order),
+            results.searched + len(loaded_pages) - len(failures),
             len(documents),
             failures[-1] if failures else results.failure,
         )

@@ -70,26 +70,27 @@ async def export_changes(folder: PulledFolder, reader: SpaceReader) -> tuple[lis
 def _page_change(
     folder: PulledFolder, source: Folder, layout: FolderLayout, page: Page, markdown: str | None
 ) -> ExportChange | Problem | None:
-    """Return the change to the file of a page, or the reason why the file cannot be changed. None if no change is needed."""
+    """Return the change to the file of a page, or the reason why the file cannot be changed. None if no change is
+    needed."""
     path = layout.paths[page.id]
     if markdown is None:
         return Problem(path, "Skipped a page: the API does not return its text.")
     if not folder.has(path):
         # An empty page needs no file: Octavo reads an entry without a file as an empty page.
-        new = layout.page_file_text(page.id, markdown)
-        return ExportChange("A", path, new.encode()) if markdown.strip() else None
+        new_text = layout.page_file_text(page.id, markdown)
+        return ExportChange("A", path, new_text.encode()) if markdown.strip() else None
     text = source.text(Path(path))
     if text is None:  # The page on the server has a hint in place of its text.
         return Problem(path, "Skipped a page: its file cannot be read.")
-    new = layout.page_file_text(page.id, markdown, normalize(text))
-    if text_digest(text) == text_digest(new):
+    new_text = layout.page_file_text(page.id, markdown, normalize(text))
+    if text_digest(text) == text_digest(new_text):
         return None
     data = folder.data(path)
     if data is None:
         return Problem(path, f"Skipped a page: {LINKED}.")
     if not is_utf8(data):
         return Problem(path, "Skipped a page: its file is not UTF-8, so characters would be lost.")
-    return ExportChange("M", path, encode_like(new, data))
+    return ExportChange("M", path, encode_like(new_text, data))
 
 
 def _summary_change(

@@ -147,17 +147,17 @@ class FolderMerge:
 
     def _merge_summary(self) -> None:
         file, data = self.folder.files.get(SUMMARY), self.local.data.get(SUMMARY)
-        base, mine = base_entries(self.folder), self.local.entries
-        local_changes.set_server_ids(base, mine, self.layout.entries)
+        base, local_entries = base_entries(self.folder), self.local.entries
+        local_changes.set_server_ids(base, local_entries, self.layout.entries)
         server = self._server_entries(base)
         text, base_text = self.local.text(SUMMARY), self._base(file) or ""
         if self._is_first and data is not None:
-            local_changes.assign_ids(mine, {path: name for name, path in self.layout.paths.items()}, server)
-            is_same = local_changes.structure_of(mine) == local_changes.structure_of(server)
+            local_changes.assign_ids(local_entries, {path: name for name, path in self.layout.paths.items()}, server)
+            is_same = local_changes.structure_of(local_entries) == local_changes.structure_of(server)
             base_text = text if is_same else write_summary(server)
             if not is_same:
                 self.result.kept.append(SUMMARY)
-            merged = local_changes.without_entries(mine, ())
+            merged = local_changes.without_entries(local_entries, ())
         else:
             merged = self._merged_entries(base, server)
             if not base_text or not local_changes.are_equal_contents(server, base):
@@ -167,13 +167,17 @@ class FolderMerge:
         self._track(wanted, self.folder.store_base(base_text))
         if data is None:
             self._put(SUMMARY, write_summary(merged).encode(), self.result.added)
-        elif not local_changes.are_equal_contents(merged, mine) and (new := write_summary(merged)) != text:
-            is_mine = file is None or text_digest(text) != file.base_sha256
-            if (edited := local_changes.edited_summary(self.folder, text, mine, merged)) is None:
+        elif (
+            not local_changes.are_equal_contents(merged, local_entries) and (new_text := write_summary(merged)) != text
+        ):
+            is_edited_locally = file is None or text_digest(text) != file.base_sha256
+            if (edited := local_changes.edited_summary(self.folder, text, local_entries, merged)) is None:
                 # The whole file is written again. Keep a copy, because lines that are no entries are lost.
                 self._copies[SUMMARY] = data
-            new = edited or new
-            self._put(SUMMARY, encode_like(new, data), self.result.merged if is_mine else self.result.edited)
+            new_text = edited or new_text
+            self._put(
+                SUMMARY, encode_like(new_text, data), self.result.merged if is_edited_locally else self.result.edited
+            )
 
     def _server_entries(self, base: Entries) -> Entries:
         """Return the table of contents of the space. An entry keeps the title of the last pull if the title of its page has
@@ -192,13 +196,13 @@ class FolderMerge:
     def _merged_entries(self, base: Entries, server: Entries) -> Entries:
         pages = {file.id: file for file in self.folder.files.values() if file.kind == "page"}
         missing = {name for name, file in pages.items() if self.local.current_path(file) not in self.local.data}
-        mine = local_changes.without_entries(self.local.entries, missing)
-        mine = local_changes.with_missing_entries(mine, base, pages.keys() - missing)
+        local_entries = local_changes.without_entries(self.local.entries, missing)
+        local_entries = local_changes.with_missing_entries(local_entries, base, pages.keys() - missing)
         edited = {file.id for file in self._deleted_files if self.local.is_changed(file)}
         for wanted in self.wanted:
             if wanted.id in missing and text_digest(wanted.text) != text_digest(self._base(wanted.before) or ""):
                 edited.add(wanted.id)
-        merged = local_changes.merge_contents(base, mine, server, edited=edited)
+        merged = local_changes.merge_contents(base, local_entries, server, edited=edited)
         for entry in walk_entries(merged):
             if entry.id in self.layout.paths:
                 entry.path = Path(self.layout.paths[entry.id])
@@ -210,7 +214,7 @@ class FolderMerge:
         path, base = wanted.path, self._base(wanted.before)
         data = self._local_data(wanted)
         self._track(wanted, self.folder.store_base(wanted.text))
-        new = text_digest(wanted.text)
+        new_digest = text_digest(wanted.text)
         if data is None:
             if base is None:
                 self._put(path, wanted.text.encode(), self.result.added)
@@ -218,10 +222,10 @@ class FolderMerge:
                 self._put(path, wanted.text.encode(), self.result.added)
                 self._conflict(path, "you deleted it, and it changed on main. It is back")
             return
-        mine = text_of(data)
-        if text_digest(mine) == new or (base is not None and text_digest(base) == new):
+        local_text = text_of(data)
+        if text_digest(local_text) == new_digest or (base is not None and text_digest(base) == new_digest):
             self._write_if_renamed(wanted, data)
-        elif base is not None and text_digest(base) == text_digest(mine):
+        elif base is not None and text_digest(base) == text_digest(local_text):
             self._put(path, encode_like(wanted.text, data), self.result.edited)
         elif base is None and self._is_first:
             self._write_if_renamed(wanted, data)
@@ -251,25 +255,25 @@ class FolderMerge:
         path, data = wanted.path, self._local_data(wanted)
         base = wanted.before.base_sha256 if wanted.before is not None else ""
         if wanted.kind == "variables":
-            new, digest, digest_of = wanted.text.encode(), self.folder.store_base(wanted.text), _digest_of_text
+            new_data, digest, digest_of = wanted.text.encode(), self.folder.store_base(wanted.text), _digest_of_text
         elif wanted.data is None:
-            new, digest, digest_of = b"", base, _digest_of_bytes
+            new_data, digest, digest_of = b"", base, _digest_of_bytes
         else:
-            new, digest, digest_of = wanted.data, _digest_of_bytes(wanted.data), _digest_of_bytes
+            new_data, digest, digest_of = wanted.data, _digest_of_bytes(wanted.data), _digest_of_bytes
         self._track(wanted, digest)
         if data is None:
             if digest != base:
-                self._put(path, new, self.result.added)
+                self._put(path, new_data, self.result.added)
         elif digest in (base, digest_of(data)):
             self._write_if_renamed(wanted, data)
         elif digest_of(data) == base:
-            self._put(path, new, self.result.edited)
+            self._put(path, new_data, self.result.edited)
         elif self._is_first:
             self._write_if_renamed(wanted, data)
             self.result.kept.append(path)
         else:
             self._write_if_renamed(wanted, data)
-            self._copies[path] = new
+            self._copies[path] = new_data
             self._conflict(path, "you changed it, and it changed on main. Your file stays, the other is a copy")
 
     def _local_data(self, wanted: WantedFile) -> bytes | None:
@@ -399,23 +403,23 @@ async def _revision_before(folder: PulledFolder, reader: SpaceReader) -> Revisio
 def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tuple[FolderLayout, Mapping[str, str]]:
     """Return the layout of a revision in the folder, and the paths of its files in a new folder. The layout moves a file if
     its path in the space has changed, the new path is free and safe, and the file was not renamed in the folder."""
-    new = FolderLayout.of(revision, folder.space)
-    known: dict[str, str] = {}
+    new_layout = FolderLayout.of(revision, folder.space)
+    known_paths: dict[str, str] = {}
     files = {file.id for file in revision.files}
     for file in folder.files.values():
         path = local.current_path(file)
-        wanted = new.paths.get(file.id, path)
-        is_taken = wanted in local.data or (folder.pages / wanted).exists() or passes_link(folder.pages, wanted)
-        has_moved_in_space = bool(file.server_path) and _path_without_suffix(wanted) not in (
+        new_path = new_layout.paths.get(file.id, path)
+        is_taken = new_path in local.data or (folder.pages / new_path).exists() or passes_link(folder.pages, new_path)
+        has_moved_in_space = bool(file.server_path) and _path_without_suffix(new_path) not in (
             _path_without_suffix(file.server_path),
             _path_without_suffix(path),
         )
         is_moved = has_moved_in_space and path == file.path and not is_taken
-        if file.id in new.pages or file.id in files:
-            known[file.id] = wanted if is_moved else path
-    gone = [file for file in folder.files.values() if file.id and file.id not in known]
-    kept = {local.current_path(file) for file in gone if local.is_changed(file)} & local.data.keys()
-    return FolderLayout.of(revision, folder.space, known, kept), new.paths
+        if file.id in new_layout.pages or file.id in files:
+            known_paths[file.id] = new_path if is_moved else path
+    deleted_files = [file for file in folder.files.values() if file.id and file.id not in known_paths]
+    kept = {local.current_path(file) for file in deleted_files if local.is_changed(file)} & local.data.keys()
+    return FolderLayout.of(revision, folder.space, known_paths, kept), new_layout.paths
 
 
 def _missing_includes(folder: PulledFolder, layout: FolderLayout) -> Iterator[Problem]:

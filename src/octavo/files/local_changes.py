@@ -1,6 +1,5 @@
-"""Finds what changed in a pulled folder since the last pull: edited, new, deleted and renamed files. Also compares and merges
-tables of contents, whose entries get the IDs of pages.
-"""
+"""Finds what changed in a pulled folder since the last pull: edited, new, deleted and renamed files. Also compares and
+merges tables of contents, whose entries get the IDs of pages."""
 
 from __future__ import annotations
 
@@ -187,13 +186,13 @@ def tree_steps(pages: Pages, order: PageOrder, new: Collection[str]) -> Iterator
     """Yield the insertions and moves that turn a page tree into `order`. The step of a parent comes before the steps of
     its children. Pages that are not in `order` are not moved."""
     children: dict[str | None, list[str]] = {None: []}
-    above = parents(pages)
-    for name, parent in above.items():
+    parent_of = parents(pages)
+    for name, parent in parent_of.items():
         children.setdefault(name, [])
         children.setdefault(parent, []).append(name)
-    waiting: list[str | None] = [None]
-    while waiting:
-        parent = waiting.pop(0)
+    parents_to_visit: list[str | None] = [None]
+    while parents_to_visit:
+        parent = parents_to_visit.pop(0)
         wanted = order.children.get(parent, [])
         siblings = children.setdefault(parent, [])
         present = set(wanted)
@@ -201,22 +200,22 @@ def tree_steps(pages: Pages, order: PageOrder, new: Collection[str]) -> Iterator
         before: str | None = None
         for name in wanted:
             if name not in stays:
-                if name in above:
-                    children[above[name]].remove(name)
+                if name in parent_of:
+                    children[parent_of[name]].remove(name)
                 at = siblings.index(before) + 1 if before is not None else 0
                 siblings.insert(at, name)
-                above[name] = parent
+                parent_of[name] = parent
                 yield TreeStep(name, parent, at, name in new)
             before = name
-        waiting += wanted
+        parents_to_visit += wanted
 
 
 def deleted_pages(pages: Pages, order: PageOrder) -> list[str]:
     """Return the pages of a tree that are not in `order`. Pages below another deleted page are left out."""
-    above = parents(pages)
+    parent_of = parents(pages)
     wanted = {name for names in order.children.values() for name in names}
-    deleted = [name for name in above if name not in wanted]
-    return [name for name in deleted if above[name] not in deleted]
+    deleted = [name for name in parent_of if name not in wanted]
+    return [name for name in deleted if parent_of[name] not in deleted]
 
 
 SIMILAR = 0.6
@@ -357,8 +356,8 @@ _ITEM = re.compile(r"^([ \t]*)([*+-])(?= )", re.MULTILINE)
 
 
 def edited_summary(folder: PulledFolder, text: str, before: Entries, after: Entries) -> str | None:
-    """Return `text`, which is a `SUMMARY.md` with the entries `before`, changed to the entries `after`. Other lines that the
-    user wrote, such as empty groups, stay. None if that is not possible."""
+    """Return `text`, which is a `SUMMARY.md` with the entries `before`, changed to the entries `after`. Other lines that
+    the user wrote, such as empty groups, stay. None if that is not possible."""
     old, new = (_with_bullets_of(text, write_summary(each)) for each in (before, after))
     merged = page_merge.merge(old, text, new)
     if merged.conflicts:
@@ -392,15 +391,15 @@ def _untracked_paths(folder: PulledFolder) -> tuple[list[str], list[str]]:
 def _walk(top: Path) -> Iterator[str]:
     """Yield the paths of the regular files in a folder. Skip symbolic links, and hidden folders other than
     `.gitbook`."""
-    for place, inside, names in os.walk(top):
-        is_top = Path(place) == top
-        inside[:] = sorted(
+    for folder, subfolders, file_names in os.walk(top):
+        is_top = Path(folder) == top
+        subfolders[:] = sorted(
             name
-            for name in inside
+            for name in subfolders
             if name not in IGNORED_FOLDERS and (not name.startswith(".") or (is_top and name == SPECIAL_FOLDER))
         )
-        for name in sorted(names):
-            path = Path(place) / name
+        for name in sorted(file_names):
+            path = Path(folder) / name
             if path.is_file() and not path.is_symlink():
                 yield path.relative_to(top).as_posix()
 
@@ -414,15 +413,15 @@ def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
         for file in folder.files.values()
         if file.path not in files.data and file.kind in ("page", "file")
     }
-    new = [path for path in files.data if path not in folder.files]
-    if not missing or not new:
+    new_paths = [path for path in files.data if path not in folder.files]
+    if not missing or not new_paths:
         return
     old_positions = _positions(base_entries(folder))
     positions = _positions(files.entries)
     old_texts = {
         path: _TextTraits(folder.base_text(file.base_sha256)) for path, file in missing.items() if file.is_text
     }
-    new_texts = {path: _TextTraits(files.text(path)) for path in new if is_page_path(path)}
+    new_texts = {path: _TextTraits(files.text(path)) for path in new_paths if is_page_path(path)}
 
     def same_text(old: TrackedFile, path: str) -> bool:
         if not old.is_text:
@@ -442,11 +441,11 @@ def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
 
     for is_same in (same_text, same_position, same_title, similar_text):
         for old in list(missing.values()):
-            candidates = (path for path in new if is_page_path(path) == old.is_text)
+            candidates = (path for path in new_paths if is_page_path(path) == old.is_text)
             found = next((path for path in candidates if is_same(old, path)), None)
             if found is not None:
                 del missing[old.path]
-                new.remove(found)
+                new_paths.remove(found)
                 yield old.path, found
 
 

@@ -167,18 +167,18 @@ class Proposal:
         by the path of the file. Pages with the same title are matched in the order of the page tree."""
         assert self._head is not None
         old = {page.id for page in base.walk()}
-        made: dict[str, list[str]] = {}
+        added_pages: dict[str, list[str]] = {}
         for page in self._head.walk():
             if page.id not in old and page.type == "document":
-                made.setdefault(page.title, []).append(page.id)
-        found = {}
+                added_pages.setdefault(page.title, []).append(page.id)
+        ids_by_path = {}
         for entry in walk_entries(self.local.entries):
             if entry.id.startswith(NEW_PAGE):
                 path = entry.id.removeprefix(NEW_PAGE)
                 title = PageFile(self.local.text(path)).title or entry.title
-                if made.get(title):
-                    found[path] = made[title].pop(0)
-        return found
+                if added_pages.get(title):
+                    ids_by_path[path] = added_pages[title].pop(0)
+        return ids_by_path
 
     async def send(self, plan: ProposalPlan, *, is_draft: bool) -> ChangeRequest:
         """Send a plan, and return the change request. Raises ApiError, OSError or ProposalFailed."""
@@ -310,14 +310,15 @@ class _Sender:
             file = NewFile(name=name, content_type=kind, base64=b64encode(data).decode())
             await self._add(InsertFiles(files=(file,)), len(data) * 4 // 3)
         await self._flush()
-        made = [file for file in self._head.files if file.id not in file_ids_before]
+        added_files = [file for file in self._head.files if file.id not in file_ids_before]
         for path in paths:
             name = PurePosixPath(path).name
             found = next(
-                (file for file in made if file.name == name and file.size == len(self.plan.new_files[path])), None
+                (file for file in added_files if file.name == name and file.size == len(self.plan.new_files[path])),
+                None,
             )
             if found is not None:
-                made.remove(found)
+                added_files.remove(found)
                 self.file_ids[path] = found.id
         self.plan.targets.new_files = dict(self.file_ids)
 
@@ -385,16 +386,19 @@ class _Sender:
             return
         page_ids_before = {page.id for page in self._head.walk()}
         head = await self.proposal.apply(self._changes)
-        made = [page for page in head.walk() if page.id not in page_ids_before]
-        above = {page.id: _id(head.parent_of(page.id)) for page in made}
+        added_pages = [page for page in head.walk() if page.id not in page_ids_before]
+        parent_ids = {page.id: _id(head.parent_of(page.id)) for page in added_pages}
         for name, parent, title in self._inserted:
-            found = next((page for page in made if above[page.id] == parent and page.title == single_line(title)), None)
-            found = found or next((page for page in made if above[page.id] == parent), None)
+            found = next(
+                (page for page in added_pages if parent_ids[page.id] == parent and page.title == single_line(title)),
+                None,
+            )
+            found = found or next((page for page in added_pages if parent_ids[page.id] == parent), None)
             if found is None:
                 raise ProposalFailed(
                     "Could not propose: the server does not show a new page. Propose again.", "unknown"
                 )
-            made.remove(found)
+            added_pages.remove(found)
             self.ids[name] = found.id
         self._changes, self._inserted, self._size = [], [], 0
 

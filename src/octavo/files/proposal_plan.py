@@ -145,8 +145,8 @@ class ProposalPlanner:
     # Page tree
 
     def _plan_tree(self, plan: ProposalPlan) -> None:
-        mine, base = self._local_entries(plan), self._without_unknown_pages(self.baseline.entries)
-        head = page_trees.tree_nodes(self.head.pages)
+        local_entries, base_entries = self._local_entries(plan), self._without_unknown_pages(self.baseline.entries)
+        head_nodes = page_trees.tree_nodes(self.head.pages)
         edited_here = {
             name
             for name, file in self.baseline.pages.items()
@@ -156,60 +156,64 @@ class ProposalPlanner:
         def is_edited(before: Json, after: Json) -> bool:
             return after["id"] in edited_here or self._has_changed_on_main(after["id"])
 
-        versions = TreeVersion.of(to_page_tree(base)), TreeVersion.of(head), TreeVersion.of(to_page_tree(mine))
+        versions = (
+            TreeVersion.of(to_page_tree(base_entries)),
+            TreeVersion.of(head_nodes),
+            TreeVersion.of(to_page_tree(local_entries)),
+        )
         order = merge_page_order(*versions, edited=is_edited)
         self._add_conflicts(plan, order)
-        entries = {entry.id: entry for entry in walk_entries(mine)}
+        entries = {entry.id: entry for entry in walk_entries(local_entries)}
         present = {page.id for page in self.head.walk()}
-        new = dict.fromkeys(name for name in entries if name.startswith(NEW_PAGE))
-        order = _without_ids(order, {name for name in entries if name not in present and name not in new})
-        for name in new:
+        new_ids = dict.fromkeys(name for name in entries if name.startswith(NEW_PAGE))
+        order = _without_ids(order, {name for name in entries if name not in present and name not in new_ids})
+        for name in new_ids:
             path = name.removeprefix(NEW_PAGE)
             text = self.local.text(path)
             if find_markers(text):
                 plan.blocked.append(f"{path} has conflict markers")
             title = PageFile(text).title or entries[name].title or PurePosixPath(path).stem
             plan.new_pages[name] = FileVersion(path, text, title)
-        plan.steps = list(tree_steps(head, order, new))
-        plan.deletions = deleted_pages(head, order)
+        plan.steps = list(tree_steps(head_nodes, order, new_ids))
+        plan.deletions = deleted_pages(head_nodes, order)
 
     def _local_entries(self, plan: ProposalPlan) -> Entries:
         """Return the table of contents of the folder without the changes that the API does not support. These changes are
         added to `plan.unsupported`."""
-        before = {entry.id: entry for entry in walk_entries(self.baseline.entries)}
-        now = {entry.id: entry for entry in walk_entries(self.local.entries)}
+        old_entries_by_id = {entry.id: entry for entry in walk_entries(self.baseline.entries)}
+        entries_by_id = {entry.id: entry for entry in walk_entries(self.local.entries)}
         left_out = set()
-        for name, entry in now.items():
-            was = before.get(name)
-            if entry.kind != "document" and was is None:
+        for name, entry in entries_by_id.items():
+            old_entry = old_entries_by_id.get(name)
+            if entry.kind != "document" and old_entry is None:
                 plan.unsupported.append(f"{SUMMARY} new {entry.kind} “{entry.title}”")
                 left_out.add(name)
-            elif entry.kind != "document" and was is not None and _differs(was, entry):
+            elif entry.kind != "document" and old_entry is not None and _differs(old_entry, entry):
                 plan.unsupported.append(f"{SUMMARY} {entry.kind} “{entry.title}”")
-            elif was is not None and was.link_title != entry.link_title:
+            elif old_entry is not None and old_entry.link_title != entry.link_title:
                 plan.unsupported.append(f"{SUMMARY} short title of “{entry.title}”")
-            elif entry.kind == "document" and was is None and not self._exists(entry):
+            elif entry.kind == "document" and old_entry is None and not self._exists(entry):
                 plan.notes.append(f"{_path_of(entry)} does not exist, so it is not proposed.")
                 left_out.add(name)
             elif name.startswith(NEW_PAGE) and not is_utf8(self.local.data.get(name.removeprefix(NEW_PAGE), b"")):
                 plan.unsupported.append(f"{_path_of(entry)} text, which is not UTF-8")
                 left_out.add(name)
         kept = set()
-        for name, was in before.items():
-            if was.kind != "document" and name not in now:
-                plan.unsupported.append(f"{SUMMARY} deleted {was.kind} “{was.title}”")
+        for name, old_entry in old_entries_by_id.items():
+            if old_entry.kind != "document" and name not in entries_by_id:
+                plan.unsupported.append(f"{SUMMARY} deleted {old_entry.kind} “{old_entry.title}”")
                 kept.add(name)
         missing = {
             name for name, file in self.baseline.pages.items() if self.local.current_path(file) not in self.local.data
         }
         for name, file in self.baseline.pages.items():
-            if name not in missing and name not in now:
+            if name not in missing and name not in entries_by_id:
                 plan.notes.append(
                     f"{file.path} is not in {SUMMARY}, but its file exists. To delete the page, delete the file."
                 )
                 kept.add(name)
-        mine = without_entries(self.local.entries, missing | left_out)
-        return with_missing_entries(mine, self.baseline.entries, kept)
+        local_entries = without_entries(self.local.entries, missing | left_out)
+        return with_missing_entries(local_entries, self.baseline.entries, kept)
 
     def _exists(self, entry: Entry) -> bool:
         return entry.path is not None and entry.path.as_posix() in self.local.data
@@ -267,8 +271,8 @@ class ProposalPlanner:
             plan.new_files[path] = data
 
     def _sent_file(self, plan: ProposalPlan, path: str, size: int) -> str | None:
-        """Return the ID of the file that an interrupted proposal added to the change request: it has the name of `path`, and
-        the size. None if there is no such file."""
+        """Return the ID of the file that an interrupted proposal added to the change request: it has the name of `path`,
+        and the size. None if there is no such file."""
         others = {*(file.id for file in self.base.files), *(file.id for file in self.baseline.files.values())}
         others |= set(plan.sent_files.values())
         made = (file for file in self.head.files if file.id not in others)
@@ -300,15 +304,15 @@ class ProposalPlanner:
         if not is_utf8(self.local.data[path]):
             plan.unsupported.append(f"{path} text, which is not UTF-8")
             return
-        before, mine = self._versions(file, path)
-        if before.text == mine.text and before.title == mine.title and before.path == mine.path:
+        before, local = self._versions(file, path)
+        if before.text == local.text and before.title == local.title and before.path == local.path:
             return
-        has_new_text = has_text_change(before, mine)
+        has_new_text = has_text_change(before, local)
         server = await self.read_text(page) if has_new_text else None
         if has_new_text and server is None:
             plan.unsupported.append(f"{path} text, which the API does not return")
             return
-        change = page_change(before, mine, page, server, plan.targets)
+        change = page_change(before, local, page, server, plan.targets)
         plan.blocked += [f"{path}: {reason}" for reason in change.blocked]
         plan.unsupported += [f"{path} {key}" for key in change.unsupported]
         if change.fields or change.text is not None:
@@ -440,61 +444,61 @@ def joined_path(path: str, relative: str) -> str:
 
 
 def page_change(
-    before: FileVersion, mine: FileVersion, page: Page, server_text: str | None, targets: FolderLinkTargets
+    before: FileVersion, local: FileVersion, page: Page, server_text: str | None, targets: FolderLinkTargets
 ) -> PageChange:
-    """Return the changes from `before` to `mine` that `page` does not have yet. `server_text` is the current Markdown
-    of `page`, or None if the Markdown of the file has not changed."""
+    """Return the changes from `before` to `local` that `page` does not have yet. `server_text` is the current Markdown of
+    `page`, or None if the Markdown of the file has not changed."""
     change = PageChange()
-    old, new = PageFile(before.text), PageFile(mine.text)
+    old_file, new_file = PageFile(before.text), PageFile(local.text)
     if server_text is not None:
-        _merge_text(change, before, mine, page, server_text, targets)
-    server = {name: getattr(page, name) for name in FIELDS}
-    old_fields, new_fields = old.fields(), new.fields()
+        _merge_text(change, before, local, page, server_text, targets)
+    server_fields = {name: getattr(page, name) for name in FIELDS}
+    old_fields, new_fields = old_file.fields(), new_file.fields()
     for name in FIELDS:
-        _merge_field(change, name, old_fields[name], new_fields[name], server[name])
-    _merge_field(change, _TITLE, before.title, mine.title, page.title)
-    _keep_title(change, page, mine)
-    slugs = [page_trees.page_slug(slug_source(PurePosixPath(each.path))) for each in (before, mine)]
+        _merge_field(change, name, old_fields[name], new_fields[name], server_fields[name])
+    _merge_field(change, _TITLE, before.title, local.title, page.title)
+    _keep_title(change, page, local)
+    slugs = [page_trees.page_slug(slug_source(PurePosixPath(each.path))) for each in (before, local)]
     if slugs[0] != slugs[1] and page.slug != slugs[1]:
         change.fields["slug"] = slugs[1]
-    was, now = old.other_keys(), new.other_keys()
-    change.unsupported += [key for key in {**was, **now} if was.get(key) != now.get(key)]
+    old_keys, new_keys = old_file.other_keys(), new_file.other_keys()
+    change.unsupported += [key for key in {**old_keys, **new_keys} if old_keys.get(key) != new_keys.get(key)]
     return change
 
 
-def has_text_change(before: FileVersion, mine: FileVersion) -> bool:
+def has_text_change(before: FileVersion, local: FileVersion) -> bool:
     """Return whether the Markdown of two versions differs, apart from their front matter."""
-    return normalize(PageFile(before.text).body) != normalize(PageFile(mine.text).body)
+    return normalize(PageFile(before.text).body) != normalize(PageFile(local.text).body)
 
 
 def _merge_text(
-    change: PageChange, before: FileVersion, mine: FileVersion, page: Page, server: str, targets: FolderLinkTargets
+    change: PageChange, before: FileVersion, local: FileVersion, page: Page, server: str, targets: FolderLinkTargets
 ) -> None:
-    old, new = (
-        normalize(targets.server_text(each.path, PageFile(each.text).body, page, server)) for each in (before, mine)
+    old_text, new_text = (
+        normalize(targets.server_text(each.path, PageFile(each.text).body, page, server)) for each in (before, local)
     )
-    now = normalize(server)
-    if new in (now, old):
+    server_text = normalize(server)
+    if new_text in (server_text, old_text):
         return
-    text = new
-    if now != old:
-        merged = page_merge.merge(old, now, new)
+    text = new_text
+    if server_text != old_text:
+        merged = page_merge.merge(old_text, server_text, new_text)
         text = merged.text()
         if merged.conflicts:
             change.blocked.append("main changed the same words")
             return
-    if text != now:
+    if text != server_text:
         change.text = text if not server or server.endswith("\n") else text.rstrip("\n")
 
 
-def _merge_field(change: PageChange, name: str, before: Any, mine: Any, server: Any) -> None:
-    values = [_plain_value(value) for value in (before, mine, server)]
+def _merge_field(change: PageChange, name: str, before: Any, local: Any, server: Any) -> None:
+    values = [_plain_value(value) for value in (before, local, server)]
     if values[1] in (values[0], values[2]):
         return
     if values[2] != values[0]:
         change.blocked.append(f"main changed the {name.replace('_', ' ')} too")
-    elif mine is not None or name not in (_TITLE, "hidden", "no_index", "no_robots_index"):
-        change.fields[name] = mine
+    elif local is not None or name not in (_TITLE, "hidden", "no_index", "no_robots_index"):
+        change.fields[name] = local
 
 
 def _plain_value(value: Any) -> Any:
@@ -502,10 +506,10 @@ def _plain_value(value: Any) -> Any:
     return (" ".join(safe_line(value).split()) if isinstance(value, str) else value) or None
 
 
-def _keep_title(change: PageChange, page: Page, mine: FileVersion) -> None:
+def _keep_title(change: PageChange, page: Page, local: FileVersion) -> None:
     """Add the title to a change if the first heading of its text would change the title of the page."""
     if change.text is None or _TITLE in change.fields:
         return
     heading = page_trees.leading_heading(change.text)
     if heading is not None and heading != page.title:
-        change.fields[_TITLE] = page.title if _plain_value(mine.title) != _plain_value(heading) else mine.title
+        change.fields[_TITLE] = page.title if _plain_value(local.title) != _plain_value(heading) else local.title

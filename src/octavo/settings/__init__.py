@@ -116,16 +116,16 @@ def in_words(error: Exception, *, is_own: bool = True) -> str:
     `is_own=False` for a file or folder that the user named."""
     if not isinstance(error, OSError) or error.errno is None or not error.strerror:
         return str(error)
-    named = f"Could not use {error.filename}: " if error.filename else ""
-    step = "Check the file or folder, then try again."
+    subject = f"Could not use {error.filename}: " if error.filename else ""
+    next_step = "Check the file or folder, then try again."
     if is_own and error.errno in _NOT_WRITABLE:
-        step = (
+        next_step = (
             "Make the folder writable, or set OCTAVO_CONFIG_DIR, OCTAVO_DATA_DIR, OCTAVO_STATE_DIR, and OCTAVO_CACHE_DIR "
             "to writable folders."
         )
     elif error.errno in _FULL:
-        step = "Free up disk space, then try again."
-    return f"{named}{error.strerror[:1].lower()}{error.strerror[1:].rstrip('.')}. {step}"
+        next_step = "Free up disk space, then try again."
+    return f"{subject}{error.strerror[:1].lower()}{error.strerror[1:].rstrip('.')}. {next_step}"
 
 
 def read(environ: Mapping[str, str]) -> Settings:
@@ -194,20 +194,21 @@ class _Values:
     def get(self, setting: Setting[V], default: T) -> V | T:
         """Return the value of a setting, or `default` if it is not set or invalid."""
         value = self._environ.get(setting.variable) or self._file.values.get(setting.name)
-        place = setting.name
+        source_name = setting.name
         if setting is table.EDITOR:
             for name in _EDITOR_VARIABLES:
                 if not value and self._environ.get(name):
-                    value, place = self._environ[name], name
+                    value, source_name = self._environ[name], name
         if value is None or value == "":
             return default
         try:
-            valid = setting.validate(value, partial(self._report_ignored, place))
+            valid = setting.validate(value, partial(self._report_ignored, source_name))
         except InvalidValueError as error:
-            self._report(place, why=f"{error}.{error.meant} Octavo uses the default.")
+            self._report(source_name, why=f"{error}.{error.meant} Octavo uses the default.")
             return default
         self.found[setting.name] = SetValue(
-            valid if isinstance(valid, (bool, float)) else value, self._variable_of(place) or self._place_in_file(place)
+            valid if isinstance(valid, (bool, float)) else value,
+            self._variable_of(source_name) or self._place_in_file(source_name),
         )
         return valid
 

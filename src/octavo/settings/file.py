@@ -38,8 +38,8 @@ class SettingsFile:
         self.values: Mapping[str, Any] = self._parse() if self.text else {}
 
     def line_of(self, *names: str) -> int:
-        """Return the line number of a setting, such as `line_of("keys", "app.quit")`. If the file does not have the setting,
-        return the line of its innermost table in the file, or 0."""
+        """Return the line number of a setting, such as `line_of("keys", "app.quit")`. If the file does not have the
+        setting, return the line of its innermost table in the file, or 0."""
         if self._lines is None:
             self._lines = list(_statements(_lines_of(self.text)))
         for length in range(len(names), 0, -1):
@@ -151,16 +151,16 @@ def _comment_of(lines: list[str]) -> str:
 
 def _line_after_settings(lines: list[str]) -> int:
     """Return the index at which to insert a new setting outside all tables."""
-    last = 0
+    end_of_settings = 0
     for first, end, _ in _statements(lines):
         if _is_header(lines[first]):
             break
-        last = end
+        end_of_settings = end
     else:
         first = len(lines)
-    if last or first == len(lines):
+    if end_of_settings or first == len(lines):
         # After the last setting, or at the end of a file without tables.
-        return last or len(lines) - (not lines[-1].strip())
+        return end_of_settings or len(lines) - (not lines[-1].strip())
     while first > 0 and lines[first - 1].lstrip().startswith("#"):
         first -= 1
     return first
@@ -184,22 +184,22 @@ def _statements(
         if not lines[start].strip() or lines[start].lstrip().startswith("#"):
             start += 1
             continue
-        found, why, is_header = None, "", _is_header(lines[start])
+        parsed, why, is_header = None, "", _is_header(lines[start])
         may_continue = not is_header and any(mark in lines[start] for mark in ("[", '"""', "'''"))
         for end in range(start + 1, (min(len(lines), start + _MOST_LINES) if may_continue else start + 1) + 1):
             try:
-                found = parse_toml("\n".join(lines[start:end]))
+                parsed = parse_toml("\n".join(lines[start:end]))
                 break
             except ValueError as error:
                 why = why or re.sub(r" \(at .*\)", "", str(error))
-        if found is None:
+        if parsed is None:
             if refused is not None:
                 refused.append((start, why[:1].lower() + why[1:]))
             end = start + 1
             yield start, end, ("",) if is_header else (*table, "")
             table = ("",) if is_header else table
         else:
-            path = tuple(_names_in(found))
+            path = tuple(_names_in(parsed))
             table = path if is_header else table
             yield start, end, path if is_header else (*table, *path)
         start = end
@@ -230,7 +230,8 @@ LONGEST_NAME = 40
 
 
 class InvalidValueError(ValueError):
-    """A value is invalid. The message is the rest of a sentence that starts with the setting, such as `must be a number`."""
+    """A value is invalid. The message is the rest of a sentence that starts with the setting, such as `must be a
+    number`."""
 
     def __init__(self, why: str, meant: str = "") -> None:
         """`meant` is a sentence with the most similar valid value, or empty."""

@@ -182,31 +182,34 @@ def _certificates(value: Any, ignore: Ignore) -> Path:
 def _inbox(value: Any, ignore: Ignore) -> tuple[InboxFilter, ...]:
     if not isinstance(value, dict):
         raise InvalidValueError('must contain one section for each filter, such as [inbox."API"]')
-    found: list[InboxFilter] = []
+    filters: list[InboxFilter] = []
     for name, section in value.items():
         problems = list(_problems_in(section))
         if not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
             problems = [("", f"must have a name of 1 to {LONGEST_NAME} printable characters"), *problems]
-        if not problems and len(found) == _MOST_FILTERS:
+        if not problems and len(filters) == _MOST_FILTERS:
             problems = [("", f"exceeds the limit of {_MOST_FILTERS} filters")]
         for part, why in problems:
             ignore(why, *filter(None, (name, part)), result="Octavo ignores the filter.")
         if not problems:
             reasons = tuple(_FORMER_REASONS.get(each, each) for each in section.get("reasons", ()))
-            found.append(InboxFilter(name.strip(), reasons, section.get("space", ""), section.get("words", "")))
-    return tuple(found)
+            filters.append(InboxFilter(name.strip(), reasons, section.get("space", ""), section.get("words", "")))
+    return tuple(filters)
 
 
 def _problems_in(section: object) -> Iterator[tuple[str, str]]:
     """Yield the name of each invalid condition of an inbox filter, and why. The name is empty for the whole filter."""
-    parts = "reasons, space, and words"
+    condition_names = "reasons, space, and words"
     if not isinstance(section, dict):
-        yield "", f"must be a section with one or more of the conditions {parts}"
+        yield "", f"must be a section with one or more of the conditions {condition_names}"
         return
     if not section:
-        yield "", f"is empty. Add at least one condition: {parts}"
+        yield "", f"is empty. Add at least one condition: {condition_names}"
     for unknown in section.keys() - set(_IN_FILTER):
-        yield unknown, f"is not a filter condition.{did_you_mean(unknown, _IN_FILTER)} The conditions are {parts}"
+        yield (
+            unknown,
+            f"is not a filter condition.{did_you_mean(unknown, _IN_FILTER)} The conditions are {condition_names}",
+        )
     reasons = section.get("reasons", [])
     for each in reasons if isinstance(reasons, list) else [reasons]:
         if not isinstance(reasons, list) or each not in (*INBOX_REASONS, *_FORMER_REASONS):

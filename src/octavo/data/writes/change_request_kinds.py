@@ -50,8 +50,14 @@ class MergeBasis:
     @property
     def basis(self) -> Basis:
         """Return the same state as a `Basis`."""
-        now = self.change_request
-        return Basis(revision=now.revision, base=now.base, status=now.status, is_outdated=now.outdated, main=self.main)
+        request = self.change_request
+        return Basis(
+            revision=request.revision,
+            base=request.base,
+            status=request.status,
+            is_outdated=request.outdated,
+            main=self.main,
+        )
 
 
 async def read_basis(send: Send, at: ChangeRequestRef) -> MergeBasis:
@@ -60,15 +66,15 @@ async def read_basis(send: Send, at: ChangeRequestRef) -> MergeBasis:
     return MergeBasis(change_request, space.revision)
 
 
-async def changes_since(send: Send, at: ChangeRequestRef, before: Basis, now: MergeBasis) -> str:
+async def changes_since(send: Send, at: ChangeRequestRef, before: Basis, current: MergeBasis) -> str:
     """Return sentences about the changes since the checks were loaded. Empty if nothing has changed."""
     sentences = []
-    if before.revision is not None and now.change_request.revision != before.revision:
+    if before.revision is not None and current.change_request.revision != before.revision:
         sentences.append("This change request has been edited since the checks were loaded.")
-    has_moved = before.main is not None and now.main != before.main
+    has_moved = before.main is not None and current.main != before.main
     # If main changed between the two requests of `read_basis`, only `outdated` shows the change.
-    if has_moved or (now.change_request.outdated and not before.is_outdated):
-        merged = await _change_request_merged_as(send, at, now.main) if has_moved else None
+    if has_moved or (current.change_request.outdated and not before.is_outdated):
+        merged = await _change_request_merged_as(send, at, current.main) if has_moved else None
         name = f": #{merged.number} {merged.subject}".rstrip() + " was merged" if merged is not None else ""
         sentences.append(f"Main has changed since the checks were loaded{name}.")
     return " ".join(sentences)
@@ -95,11 +101,11 @@ def change_request_in(merged_from: Any) -> ChangeRequest | None:
 
 
 async def _check_merge(send: Send, attempt: Attempt[change_requests.Merge]) -> Check:
-    now = await read_basis(send, attempt.op.at)
-    if now.change_request.status == "merged":
-        result = MergeResult(revision=now.change_request.revision_merged, result="")
-        return AlreadyDone(result=result, remark=f"#{now.change_request.number} is already merged.")
-    if changes := await changes_since(send, attempt.op.at, attempt.basis, now):
+    current = await read_basis(send, attempt.op.at)
+    if current.change_request.status == "merged":
+        result = MergeResult(revision=current.change_request.revision_merged, result="")
+        return AlreadyDone(result=result, remark=f"#{current.change_request.number} is already merged.")
+    if changes := await changes_since(send, attempt.op.at, attempt.basis, current):
         return Changed(f"{changes} Review the checks again before you merge")
     return Ready()
 
@@ -107,19 +113,19 @@ async def _check_merge(send: Send, attempt: Attempt[change_requests.Merge]) -> C
 async def _search_for_merge(send: Send, attempt: Attempt[change_requests.Merge]) -> AlreadyDone | None:
     """Return AlreadyDone if the change request is merged, else None. `MergeResult.result` is then empty, because only
     the lost response said whether there were conflicts."""
-    now = await send(change_requests.Get(at=attempt.op.at))
-    if now.status != "merged":
+    current = await send(change_requests.Get(at=attempt.op.at))
+    if current.status != "merged":
         return None
-    return AlreadyDone(result=MergeResult(revision=now.revision_merged, result=""))
+    return AlreadyDone(result=MergeResult(revision=current.revision_merged, result=""))
 
 
 async def _check_update(send: Send, attempt: Attempt[change_requests.UpdateFromMain]) -> Check:
-    now = await read_basis(send, attempt.op.at)
-    change_request = now.change_request
+    current = await read_basis(send, attempt.op.at)
+    change_request = current.change_request
     if change_request.status == attempt.basis.status and not change_request.outdated:
         result = MergeResult(revision=change_request.revision, result="update")
         return AlreadyDone(result=result, remark=f"#{change_request.number} is already up to date with main.")
-    if changes := await changes_since(send, attempt.op.at, attempt.basis, now):
+    if changes := await changes_since(send, attempt.op.at, attempt.basis, current):
         return Changed(f"{changes} Review the checks again before you update")
     return Ready()
 
@@ -127,17 +133,17 @@ async def _check_update(send: Send, attempt: Attempt[change_requests.UpdateFromM
 async def _search_for_update(send: Send, attempt: Attempt[change_requests.UpdateFromMain]) -> AlreadyDone | None:
     """Return AlreadyDone if the change request has another base and another revision, else None. `MergeResult.result` is
     then empty, because only the lost response said whether there were conflicts."""
-    now = await send(change_requests.Get(at=attempt.op.at))
-    if now.base == attempt.basis.base or now.revision == attempt.basis.revision:
+    current = await send(change_requests.Get(at=attempt.op.at))
+    if current.base == attempt.basis.base or current.revision == attempt.basis.revision:
         return None
-    return AlreadyDone(result=MergeResult(revision=now.revision, result=""))
+    return AlreadyDone(result=MergeResult(revision=current.revision, result=""))
 
 
-def review_target_changed(now: ChangeRequest, basis: Basis) -> Changed | None:
+def review_target_changed(current: ChangeRequest, basis: Basis) -> Changed | None:
     """Return why a review based on `basis` no longer fits the change request. None if it fits."""
-    if now.status not in UNDECIDED:
-        return Changed(f"the change request is {now.status} now")
-    if basis.revision is not None and now.revision != basis.revision:
+    if current.status not in UNDECIDED:
+        return Changed(f"the change request is {current.status} now")
+    if basis.revision is not None and current.revision != basis.revision:
         return Changed(
             "the change request has been edited since you opened it. Read the new changes before you submit your review"
         )
@@ -146,8 +152,8 @@ def review_target_changed(now: ChangeRequest, basis: Basis) -> Changed | None:
 
 async def _check_review(send: Send, attempt: Attempt[reviews.Submit]) -> Check:
     """Return the ids of the existing reviews as the baseline. Changed if the change request has been edited."""
-    now = await send(change_requests.Get(at=attempt.op.at))
-    if (changed := review_target_changed(now, attempt.basis)) is not None:
+    current = await send(change_requests.Get(at=attempt.op.at))
+    if (changed := review_target_changed(current, attempt.basis)) is not None:
         return changed
     return Ready(tuple(review.id for review in (await send(reviews_of(attempt.op.at))).items))
 
@@ -184,15 +190,15 @@ async def _fetch_drafts_of_user(send: Send, attempt: Attempt[change_requests.Cre
 
 
 async def _check_status(send: Send, attempt: Attempt[change_requests.Update]) -> Check:
-    now = await send(change_requests.Get(at=attempt.op.at))
-    if now.status == attempt.basis.status:
+    current = await send(change_requests.Get(at=attempt.op.at))
+    if current.status == attempt.basis.status:
         return Ready()
-    return Changed(f"#{now.number} is already {status_name(now.status)}")
+    return Changed(f"#{current.number} is already {status_name(current.status)}")
 
 
 async def _search_for_status(send: Send, attempt: Attempt[change_requests.Update]) -> AlreadyDone | None:
-    now = await send(change_requests.Get(at=attempt.op.at))
-    return AlreadyDone(result=now) if now.status == attempt.op.status else None
+    current = await send(change_requests.Get(at=attempt.op.at))
+    return AlreadyDone(result=current) if current.status == attempt.op.status else None
 
 
 def status_name(status: str) -> str:
@@ -249,11 +255,11 @@ class FoundEdit:
 
 
 async def _check_edit(send: Send, attempt: Attempt[content.Edit]) -> Check:
-    now, expected = await send(change_requests.Get(at=attempt.op.at)), attempt.basis.revision
-    if expected is None or now.revision == expected:
+    current, expected = await send(change_requests.Get(at=attempt.op.at)), attempt.basis.revision
+    if expected is None or current.revision == expected:
         return Ready()
     reason = "the change request has changed since you opened it. Read the new changes before you save again"
-    return Changed(reason, now.revision)
+    return Changed(reason, current.revision)
 
 
 async def _search_for_edit(send: Send, attempt: Attempt[content.Edit]) -> AlreadyDone | None:
@@ -277,24 +283,24 @@ async def _search_for_edit(send: Send, attempt: Attempt[content.Edit]) -> Alread
 
 async def _is_made_by(send: Send, op: content.Edit, before: Revision | None, after: Revision) -> bool:
     """Return True if the differences between `before` and `after` include every change of `op`."""
-    old, new = _pages(before), _pages(after)
+    old_pages, new_pages = _pages(before), _pages(after)
     for change in op.changes:
         match change:
             case UpdatePage(page=page_id):
-                if page_id not in new or not await _contains_update(send, op, change, new[page_id], after):
+                if page_id not in new_pages or not await _contains_update(send, op, change, new_pages[page_id], after):
                     return False
             case InsertPage(title=title):
-                inserted = [page for page_id, page in new.items() if page_id not in old]
+                inserted = [page for page_id, page in new_pages.items() if page_id not in old_pages]
                 if not any(title is None or page.title == safe_line(title) for page in inserted):
                     return False
             case DeletePage(page=page_id):
-                if page_id in new:
+                if page_id in new_pages:
                     return False
             case InsertFiles():
                 if len(after.files) <= (len(before.files) if before is not None else 0):
                     return False
             case _:
-                if _page_state(old.get(change.page)) == _page_state(new.get(change.page)):
+                if _page_state(old_pages.get(change.page)) == _page_state(new_pages.get(change.page)):
                     return False
     return True
 

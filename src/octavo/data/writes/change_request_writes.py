@@ -111,8 +111,8 @@ async def submit_review(
     basis = Basis(revision=expected_revision)
     new = NewWrite(reviews.Submit(at=at, status=status, **body), action, draft_key, basis)
     try:
-        now = await live.send(change_requests.Get(at=at))
-        if (changed := review_target_changed(now, basis)) is not None:
+        current = await live.send(change_requests.Get(at=at))
+        if (changed := review_target_changed(current, basis)) is not None:
             return SendResult("changed", f"{changed.message} {_STILL_PENDING}")
         entries = await live.outbox.submit_review(at, new)
     except (ApiError, NotSaved) as error:
@@ -121,25 +121,25 @@ async def submit_review(
     return SendResult("done", result=entries) if entries else SendResult("refused", _ALREADY_SENDING)
 
 
-async def withdraw_review_by_request(live: Live, at: ChangeRequestRef, given: Review) -> SendResult[Review]:
-    """Withdraw the user's own review `given` by making it outdated.
+async def withdraw_review_by_request(live: Live, at: ChangeRequestRef, own_review: Review) -> SendResult[Review]:
+    """Withdraw `own_review`, a review by the user, by making it outdated.
 
-    The API cannot delete a review, but a review becomes outdated when it is requested again. So Octavo requests a
-    review from the user. If nobody had requested the review before, Octavo then removes the request.
+    The API cannot delete a review, but a review becomes outdated when it is requested again. So Octavo requests a review
+    from the user. If nobody had requested the review before, Octavo then removes the request.
     """
-    me = given.reviewer.id
-    op, basis = reviews.Request(at=at, users=(me,)), Basis(review=given.id)
+    me = own_review.reviewer.id
+    op, basis = reviews.Request(at=at, users=(me,)), Basis(review=own_review.id)
     failure_prefix, missing = "Could not withdraw your review", "the server still shows your review"
     sent = await send_direct(live, op, basis, failure_prefix=failure_prefix, missing=missing)
     if sent.kind != "done":
         return SendResult(sent.kind, sent.message, error=sent.error)
-    if given.requested_by is None and sent.message == "":
+    if own_review.requested_by is None and sent.message == "":
         try:
             await live.send(reviews.Withdraw(at=at, user_id=me))
         except ApiError as error:
-            return SendResult("done", f"Withdrew your review, but your review is still requested: {error}", given)
+            return SendResult("done", f"Withdrew your review, but your review is still requested: {error}", own_review)
         live.refresh_affected(op)
-    return SendResult("done", sent.message, given)
+    return SendResult("done", sent.message, own_review)
 
 
 async def create(live: Live, at: SpaceRef, subject: str) -> SendResult[ChangeRequest]:

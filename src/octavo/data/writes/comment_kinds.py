@@ -71,12 +71,12 @@ async def _search_for_reply(send: Send, attempt: Attempt[CreateReply]) -> Alread
 async def _check_edit(send: Send, attempt: Attempt[Update] | Attempt[UpdateReply]) -> Check:
     """Return Changed if the text is not the text that the user saw. In a repeated attempt, also if `_signs_of_change`
     differ from those before the first attempt."""
-    op, now = attempt.op, await _fetch_current(send, attempt.op)
-    if is_applied(attempt, now):
+    op, current = attempt.op, await _fetch_current(send, attempt.op)
+    if is_applied(attempt, current):
         return AlreadyDone()
-    if op.body is not None and _differs(now, attempt.basis):
+    if op.body is not None and _differs(current, attempt.basis):
         return Changed("someone else has changed the text. Retry to replace it with yours")
-    signs = _signs_of_change(op, now)
+    signs = _signs_of_change(op, current)
     if attempt.baseline and attempt.baseline != signs:
         return Changed(_undone_by_others(op))
     return Ready(signs)
@@ -88,11 +88,11 @@ async def _search_for_edit(send: Send, attempt: Attempt[Update] | Attempt[Update
 
 async def _check_delete(send: Send, attempt: Attempt[comments.Delete] | Attempt[comments.DeleteReply]) -> Check:
     try:
-        now = await _fetch_current(send, attempt.op)
+        current = await _fetch_current(send, attempt.op)
     except NotFound:
         return AlreadyDone()
     changed = Changed("someone else has changed the text. Retry to delete it anyway")
-    return changed if _differs(now, attempt.basis) else Ready()
+    return changed if _differs(current, attempt.basis) else Ready()
 
 
 async def _search_for_deletion(
@@ -123,16 +123,16 @@ def _undo_edit(op: _Edit, basis: Basis) -> Operation[Any] | str:
     return type(op)(**target, **changes)
 
 
-def _signs_of_change(op: _Edit, now: Comment | Reply) -> tuple[str, ...]:
+def _signs_of_change(op: _Edit, current: Comment | Reply) -> tuple[str, ...]:
     """Return texts that change if other users undo `op`, even if the comment is then the same as before `op`.
 
     For example, only the number of replies shows that a thread was resolved and reopened.
     """
     signs = []
     if op.body is not None:
-        signs.append(f"edited {now.edited_at}")
-    if isinstance(op, Update) and op.resolved is not None and isinstance(now, Comment):
-        signs.append(f"{now.replies} replies" if op.resolved else f"resolved {now.resolved_at}")
+        signs.append(f"edited {current.edited_at}")
+    if isinstance(op, Update) and op.resolved is not None and isinstance(current, Comment):
+        signs.append(f"{current.replies} replies" if op.resolved else f"resolved {current.resolved_at}")
     return tuple(signs)
 
 
@@ -168,11 +168,11 @@ def _ready(items: Sequence[Comment | Reply]) -> Ready:
     return Ready(tuple(item.id for item in items), max(times, default=None))
 
 
-def _differs(now: Comment | Reply, basis: Basis) -> bool:
+def _differs(current: Comment | Reply, basis: Basis) -> bool:
     return (
         basis.text is not None
-        and normalized(now.body.text) != normalized(basis.text)
-        and not _has_same_letters(now.body.text, basis.text)
+        and normalized(current.body.text) != normalized(basis.text)
+        and not _has_same_letters(current.body.text, basis.text)
     )
 
 
@@ -246,24 +246,31 @@ def find_created(
     return min(matches, key=lambda item: item.posted_at.timestamp() if item.posted_at else 0.0, default=None)
 
 
-def is_applied(attempt: Attempt[Update] | Attempt[UpdateReply], now: Comment | Reply, *, sent: bool = False) -> bool:
-    """Return whether the comment `now` already has every value that the write sets.
+def is_applied(
+    attempt: Attempt[Update] | Attempt[UpdateReply], current: Comment | Reply, *, sent: bool = False
+) -> bool:
+    """Return whether the comment `current` already has every value that the write sets.
 
-    If the write was `sent`, the server may have changed its markup. Then the same letters are enough, unless the
-    previous text has the same letters too.
+    If the write was `sent`, the server may have changed its markup. Then the same letters are enough, unless the previous
+    text has the same letters too.
     """
     op, me, was = attempt.op, attempt.me, attempt.basis.text
-    if op.body is not None and normalized(now.body.text) != normalized(op.body.markdown):
+    if op.body is not None and normalized(current.body.text) != normalized(op.body.markdown):
         changes_letters = was is not None and not _has_same_letters(was, op.body.markdown)
-        if not (sent and changes_letters and _has_same_letters(now.body.text, op.body.markdown)):
+        if not (sent and changes_letters and _has_same_letters(current.body.text, op.body.markdown)):
             return False
-    if isinstance(op, Update) and op.resolved is not None and isinstance(now, Comment) and now.is_open == op.resolved:
+    if (
+        isinstance(op, Update)
+        and op.resolved is not None
+        and isinstance(current, Comment)
+        and current.is_open == op.resolved
+    ):
         return False
     added, removed = op.added_reactions or (), op.removed_reactions or ()
     if (added or removed) and me is None:
         return False
-    return all(_has_reaction(now.reactions, emoji, me or "") for emoji in added) and not any(
-        _has_reaction(now.reactions, emoji, me or "") for emoji in removed
+    return all(_has_reaction(current.reactions, emoji, me or "") for emoji in added) and not any(
+        _has_reaction(current.reactions, emoji, me or "") for emoji in removed
     )
 
 

@@ -58,8 +58,8 @@ async def edit(
     """Make up to 50 `changes` in one edit, if the head of the change request is still the revision `expected`. The server
     makes all changes or none.
 
-    If the edit fails, the message is only the cause, without “Could not …”. `later_writes` are added to the outbox if
-    the edit is done.
+    If the edit fails, the message is only the cause, without “Could not …”. `later_writes` are added to the outbox if the
+    edit is done.
     """
     op = content.Edit(at=at, changes=tuple(changes), compat=False)
     missing, basis = "the server does not show the edit", Basis(revision=expected)
@@ -131,8 +131,8 @@ async def save_on_newest_head(
     """Save the texts that `edited_texts` returns for the head of a change request, by page id. If the head changes in the
     meantime, try again with the new head, up to 3 times. If someone else saves at the same moment, merge both texts.
 
-    `edited_texts` may raise ApiError. If it returns no texts, nothing is sent, and the result is `done`. `later_writes`
-    are added to the outbox if the edit is done.
+    `edited_texts` may raise ApiError. If it returns no texts, nothing is sent, and the result is `done`. `later_writes` are
+    added to the outbox if the edit is done.
     """
     for _ in range(_MAX_ATTEMPTS):
         try:
@@ -168,18 +168,18 @@ async def _merge_overwritten(
         return SavedTexts(sent.revision, written)
     texts, conflicts, repairs = dict(written), dict[str, Raw](), dict[str, WrittenText]()
     overwritten = at.revision_ref(sent.replaced_revision)
-    for page, mine in written.items():
-        theirs = await page_source(live, overwritten, page)
-        if theirs is None or theirs in (mine.before, mine.after):
+    for page, own in written.items():
+        other_text = await page_source(live, overwritten, page)
+        if other_text is None or other_text in (own.before, own.after):
             continue
-        merged = await asyncio.to_thread(_merge, mine.before.text, theirs.text, mine.after.text)
+        merged = await asyncio.to_thread(_merge, own.before.text, other_text.text, own.after.text)
         if merged.named_conflicts:
             del texts[page]
-            conflicts[page] = repaired_text = theirs
+            conflicts[page] = repaired_text = other_text
         else:
             repaired_text = Raw(merged.text())
-            texts[page] = WrittenText(theirs, repaired_text)
-        repairs[page] = WrittenText(mine.after, repaired_text)
+            texts[page] = WrittenText(other_text, repaired_text)
+        repairs[page] = WrittenText(own.after, repaired_text)
     if not repairs:
         return SavedTexts(sent.revision, texts)
     changes = [_text_update(page, each.after) for page, each in repairs.items()]
@@ -209,20 +209,20 @@ def _text_update(page: str, text: Raw) -> ContentEdit:
 async def _all_pages_exist(send: Send, op: content.Edit) -> bool:
     """Return whether all pages that an edit names exist. If they do, status 404 for the edit means that the server does
     not have the operation."""
-    named: set[str] = set()
+    named_ids: set[str] = set()
     for change in op.changes:
-        named |= {getattr(change, "page", None) or "", getattr(change, "into", None) or ""} - {""}
-    existing: set[str] = set()
+        named_ids |= {getattr(change, "page", None) or "", getattr(change, "into", None) or ""} - {""}
+    existing_ids: set[str] = set()
     try:
         # Pages that the change request deleted exist in its base.
         base = (await send(change_requests.Get(at=op.at))).base
         revisions = {getattr(change, "revision", None) or base for change in op.changes}
         places: list[ContentRef] = [op.at, *(op.at.revision_ref(revision) for revision in revisions if revision)]
-        for place in places if named else ():
-            existing |= {page.id for page in (await send(content.ListPages(at=place))).walk()}
+        for place in places if named_ids else ():
+            existing_ids |= {page.id for page in (await send(content.ListPages(at=place))).walk()}
     except ApiError:
         return False
-    return named <= existing
+    return named_ids <= existing_ids
 
 
 def _head_in(response: Any) -> str | None:
@@ -342,22 +342,23 @@ class PageOutcome:
     deleted, or if the save failed."""
 
 
-async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: RevisionRef, mine: Raw) -> PageOutcome:
-    """Save `mine` as the text of a page that was loaded from `base`. Edits that other people made since then are kept."""
-    outcome, written = PageOutcome("refused"), WrittenText(mine, mine)
+async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: RevisionRef, own_text: Raw) -> PageOutcome:
+    """Save `own_text` as the text of a page that was loaded from `base`. Edits that other people made since then are
+    kept."""
+    outcome, written = PageOutcome("refused"), WrittenText(own_text, own_text)
 
     async def merged_text(head: RevisionRef) -> Mapping[str, WrittenText]:
         nonlocal outcome, written
         current = await page_source(live, head, page_id)
         if current is None:
             outcome = PageOutcome("gone", "Could not save the page: it was deleted from this change request.")
-        elif current == mine:
-            outcome = PageOutcome("same", "The page already has this text.", head.revision_id, mine)
+        elif current == own_text:
+            outcome = PageOutcome("same", "The page already has this text.", head.revision_id, own_text)
         else:
             before = await page_source(live, base, page_id)
             # Without the base, every difference is a conflict: it may be an edit of other people.
             before_text = before.text if before is not None else ""
-            merged = await asyncio.to_thread(_merge, before_text, current.text, mine.text)
+            merged = await asyncio.to_thread(_merge, before_text, current.text, own_text.text)
             if not merged.named_conflicts:
                 written = WrittenText(current, Raw(merged.text()))
                 return {page_id: written}
@@ -371,9 +372,9 @@ async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: Revis
     saved, revision = sent.result, sent.result.revision or ""
     if page_id in saved.texts:
         text = saved.texts[page_id].after
-        return PageOutcome("sent" if text == mine else "merged", saved.warning, revision, text)
-    if (theirs := saved.conflicts.get(page_id)) is not None:
-        merged = await asyncio.to_thread(_merge, written.before.text, theirs.text, written.after.text)
+        return PageOutcome("sent" if text == own_text else "merged", saved.warning, revision, text)
+    if (other_text := saved.conflicts.get(page_id)) is not None:
+        merged = await asyncio.to_thread(_merge, written.before.text, other_text.text, written.after.text)
         return PageOutcome("conflict", "", revision, _with_markers(merged))
     return outcome
 

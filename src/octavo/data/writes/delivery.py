@@ -182,13 +182,13 @@ class OutboxDelivery:
             if not self._account.may_send(entry):
                 self._entries.changed.notify()
                 return
-            found = await self._search(entry)
+            result = await self._search(entry)
         except ApiError as error:
             await self._store_failed_search(entry, now, error)
             return
         self._connection.record_success()
-        if found:
-            await self._confirm(entry, found.remote_id)
+        if result:
+            await self._confirm(entry, result.remote_id)
         elif entry.may_arrive_until is not None and now < entry.may_arrive_until:
             due = min(entry.may_arrive_until, now + max(FIRST_SEARCH, 2 * (now - (entry.started_at or now))))
             await self._entries.step(entry.id, partial(machine.schedule_search, due_at=due, reason=LOST))

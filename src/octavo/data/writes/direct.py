@@ -164,12 +164,12 @@ async def send_direct(
 ) -> SendResult[T]:
     """Send a write once, if its target still equals `basis`. Without a connection the result is `refused`.
 
-    If this or another instance is already sending the same write, send nothing and search for its result. When the write
-    is done, add `later_writes` to the outbox. If Octavo is killed before, `finish_unfinished` adds them.
+    If this or another instance is already sending the same write, send nothing and search for its result. When the write is
+    done, add `later_writes` to the outbox. If Octavo is killed before, `finish_unfinished` adds them.
 
-    `failure_prefix` is the beginning of an error message, such as “Could not merge #7”, or empty. `missing` describes
-    the state without the write, such as “the server has not merged #7”. `kind` is by default the row of `op` in the
-    table of store.py. `on_search` is called before a search, which may take a minute.
+    `failure_prefix` is the beginning of an error message, such as “Could not merge #7”, or empty. `missing` describes the
+    state without the write, such as “the server has not merged #7”. `kind` is by default the row of `op` in the table of
+    store.py. `on_search` is called before a search, which may take a minute.
     """
     row, state, me = kind or kind_of(op), live.outbox.state, live.outbox.me
     attempt = Attempt(op, basis or Basis(), me=me.id if me is not None else None, other_created_ids=created_ids(state))

@@ -39,30 +39,30 @@ def apply_entries(op: Operation[Any], value: Any, entries: Sequence[OutboxEntry]
         for entry in entries
         if entry.state != "failed" or isinstance(entry.op, (comments.Create, comments.CreateReply))
     ]
-    shown: set[str] = set()
+    unconfirmed_ids: set[str] = set()
 
     def put(value: Any, entries: Iterable[OutboxEntry]) -> Any:
         for entry in entries:
             before, value = value, apply(op, value, entry, me or _UNKNOWN_USER)
             if value is not before and entry.state != "done" and not entry.needs_user:
-                shown.add(entry.id)
+                unconfirmed_ids.add(entry.id)
         return value
 
     # A list may have thousands of items. So apply each entry only to its own item.
     by_index = _entries_by_index(op, value.items, visible) if isinstance(value, ListPage) else {}
     if not by_index:
-        return put(value, visible), len(shown)
-    parts = [
+        return put(value, visible), len(unconfirmed_ids)
+    item_groups = [
         put(value.model_copy(update={"items": (item,), "count": None}), by_index[index]).items
         if index in by_index
         else (item,)
         for index, item in enumerate(value.items)
     ]
-    items = tuple(item for part in parts for item in part)
+    items = tuple(item for part in item_groups for item in part)
     if len(items) != len(value.items) or not all(map(is_, items, value.items)):
         value = _change_count(value.model_copy(update={"items": items}), len(items) - len(value.items))
     applied = {entry.id for entries_of_item in by_index.values() for entry in entries_of_item}
-    return put(value, (entry for entry in visible if entry.id not in applied)), len(shown)
+    return put(value, (entry for entry in visible if entry.id not in applied)), len(unconfirmed_ids)
 
 
 def basis_of(op: DurableWrite, shown: Iterable[tuple[Operation[Any], Any]]) -> Basis:
@@ -296,15 +296,17 @@ def _edit_item(item: C, op: comments.Update | comments.UpdateReply, entry: Outbo
     return item.model_copy(update=changes) if changes else item
 
 
-def _add_reaction(reactions: tuple[Reaction, ...], emoji: str, mine: UserReaction) -> tuple[Reaction, ...]:
+def _add_reaction(reactions: tuple[Reaction, ...], emoji: str, own_reaction: UserReaction) -> tuple[Reaction, ...]:
     key = emoji_key(emoji)
     for index, reaction in enumerate(reactions):
         if emoji_key(reaction.emoji) == key:
-            if any(other.user.id == mine.user.id for other in reaction.users):
+            if any(other.user.id == own_reaction.user.id for other in reaction.users):
                 return reactions
-            changed = reaction.model_copy(update={"count": reaction.count + 1, "users": (*reaction.users, mine)})
+            changed = reaction.model_copy(
+                update={"count": reaction.count + 1, "users": (*reaction.users, own_reaction)}
+            )
             return (*reactions[:index], changed, *reactions[index + 1 :])
-    return (*reactions, Reaction(emoji=emoji, count=1, users=(mine,)))
+    return (*reactions, Reaction(emoji=emoji, count=1, users=(own_reaction,)))
 
 
 def _remove_reaction(reactions: tuple[Reaction, ...], emoji: str, me: User) -> tuple[Reaction, ...]:

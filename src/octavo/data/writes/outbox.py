@@ -265,15 +265,15 @@ class Outbox:
         await self._entries.step(entry_id, move)
 
     async def submit_review(
-        self, at: Discussion, last: NewWrite | None = None, *, once_key: str = ""
+        self, at: Discussion, final_write: NewWrite | None = None, *, once_key: str = ""
     ) -> tuple[OutboxEntry, ...]:
-        """Submit the pending comments of `at`, and add `last` after them: the review, or one more comment. Return these
-        entries, which are sent after the undo delay.
+        """Submit the pending comments of `at`, and add `final_write` after them: the review, or one more comment. Return
+        these entries, which are sent after the undo delay.
 
-        Empty if there was nothing to submit, or if `last` is a review and another review of `at` is in flight.
+        Empty if there was nothing to submit, or if `final_write` is a review and another review of `at` is in flight.
         `once_key` is the draft key of a command with `--once`. Raises NotSaved.
         """
-        review_id, writes = os.urandom(8).hex(), () if last is None else (last,)
+        review_id, writes = os.urandom(8).hex(), () if final_write is None else (final_write,)
         return await self._add(
             writes, undo_seconds=self.undo_seconds, review_id=review_id, reviewed=at, once_key=once_key
         )
@@ -470,16 +470,16 @@ class Outbox:
             for write in writes
         ]
         self._account.entries_of_instance.update(entry.id for entry in entries)
-        new = {entry.id: write for entry, write in zip(entries, writes, strict=True)}
+        writes_by_id = {entry.id: write for entry, write in zip(entries, writes, strict=True)}
         used_keys = {
             entry_id: [*filter(None, (each.draft_key,) if each.used_draft_keys is None else each.used_draft_keys)]
-            for entry_id, each in new.items()
+            for entry_id, each in writes_by_id.items()
         }
         removals = {entry_id: [self._drafts.removal(key) for key in keys] for entry_id, keys in used_keys.items()}
         failed = [(entry.id, entry.draft_key) for entry in self.entries if entry.state == "failed" and entry.draft_key]
 
         def is_wanted(db: sqlite3.Connection, entry: OutboxEntry) -> bool:
-            condition = new[entry.id].condition
+            condition = writes_by_id[entry.id].condition
             return condition is None or condition(db)
 
         def remove_drafts(db: sqlite3.Connection, entry: OutboxEntry) -> None:
@@ -536,8 +536,8 @@ def _unsent_groups(entries: Sequence[OutboxEntry]) -> list[WriteGroup]:
 
 
 def _is_in(group: WriteGroup, entry: OutboxEntry | None) -> bool:
-    """Return False if an undo in another instance has removed `entry` from the review of `group`. True for None, because
-    an entry that is not in the outbox may be done."""
+    """Return False if an undo in another instance has removed `entry` from the review of `group`. True for None, because an
+    entry that is not in the outbox may be done."""
     return entry is None or group.review in ("", entry.review)
 
 

@@ -324,35 +324,35 @@ class OutboxEntries:
         at: Discussion,
         may_send: Callable[[OutboxEntry], bool],
         change: EntryStep,
-        last: Sequence[OutboxEntry],
+        final_entries: Sequence[OutboxEntry],
         extra: ExtraWork,
         once_key: str,
     ) -> tuple[OutboxEntry, ...]:
-        """Apply `change` to the pending comments of `at` that this account `may_send`, and insert `last` after them. Return
-        these entries. `last` has at most one entry: the review, or one more comment.
+        """Apply `change` to the pending comments of `at` that this account `may_send`, and insert `final_entries` after
+        them. Return these entries. `final_entries` has at most one entry: the review, or one more comment.
 
-        Change nothing and return an empty tuple in two cases: `last` is a review and another review of `at` is in flight,
-        or a command with `once_key` has already written. The same transaction stores `once_key`.
+        Change nothing and return an empty tuple in two cases: `final_entries` is a review and another review of `at` is in
+        flight, or a command with `once_key` has already written. The same transaction stores `once_key`.
         """
         now = self.now()
 
         def work(db: sqlite3.Connection) -> tuple[str, ...]:
-            keys = (once_key, *(entry.draft_key for entry in last))
+            keys = (once_key, *(entry.draft_key for entry in final_entries))
             if any(_is_used(db, self.state.namespace, key, now) for key in keys):
                 return ()
             records = entry_records(db, self.state.namespace)
             stored = (entry for entry_id, record in records if (entry := self._decode(entry_id, record)))
             own = [entry for entry in stored if may_send(entry)]
-            if any(entry.facts.is_review for entry in last) and has_review_in_flight(own, at):
+            if any(entry.facts.is_review for entry in final_entries) and has_review_in_flight(own, at):
                 return ()
-            parts = tuple(entry.id for entry in own if entry.state == "pending" and entry.at == at)
-            submitted = [change_entry(db, self.state.namespace, entry_id, change, now) for entry_id in parts]
-            for entry in last:
+            comment_ids = tuple(entry.id for entry in own if entry.state == "pending" and entry.at == at)
+            submitted = [change_entry(db, self.state.namespace, entry_id, change, now) for entry_id in comment_ids]
+            for entry in final_entries:
                 _insert_entry(db, self.state.namespace, entry)
                 extra(db, entry)
             for submitted_entry in filter(None, submitted):
                 _remember_once(db, self.state.namespace, submitted_entry, once_key)
-            return (*parts, *(entry.id for entry in last))
+            return (*comment_ids, *(entry.id for entry in final_entries))
 
         ids = await self._write(work)
         return tuple(entry for entry in self.all if entry.id in ids)

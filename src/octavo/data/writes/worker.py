@@ -168,10 +168,10 @@ class OutboxWorker:
         return True
 
     async def _remove_old_failures(self, now: datetime) -> None:
-        old = [
+        old_ids = [
             entry.id
             for entry in self._entries.all
             if entry.state == "failed" and not entry.needs_user and now - entry.requested_at > LIFETIME
         ]
-        if old:
-            await self._entries.remove(old, lambda db, entry: None, lambda entry: entry.state == "failed")
+        if old_ids:
+            await self._entries.remove(old_ids, lambda db, entry: None, lambda entry: entry.state == "failed")
