@@ -16,7 +16,8 @@ from octavo.api.operation import load
 from octavo.cli.api import METHODS
 from octavo.cli.arguments import build_parser, command_parsers
 from octavo.help import TOPICS, file_of, text_of
-from octavo.settings.table import THEME
+from octavo.settings.file import FILE
+from octavo.settings.table import INBOX_REASONS, THEME
 from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS
 from octavo.tui.app.octavo import Octavo
 from octavo.tui.widgets.commands import key_name, own_bindings
@@ -126,7 +127,7 @@ def test_sample_settings_are_read_without_problems(tmp_path: Path) -> None:
     for text, keys in ((README, {"change.merge": "ctrl+g"}), (text_of("settings"), {"comment.resolve": "d"})):
         found_keys: dict[str, str] = {}
         for sample in blocks(text, "toml"):
-            (tmp_path / settings.FILE).write_text(sample, encoding="utf-8")
+            (tmp_path / FILE).write_text(sample, encoding="utf-8")
             found = settings.read({"OCTAVO_CONFIG_DIR": str(tmp_path), "OCTAVO_CA_FILE": __file__})
             assert found.problems == ()
             found_keys |= found.keys
@@ -135,9 +136,7 @@ def test_sample_settings_are_read_without_problems(tmp_path: Path) -> None:
 
 def test_sample_filter_lists_all_reasons() -> None:
     sample = " ".join(text_of("settings").replace("\n# ", " ").split())
-    assert [
-        reason for reason in settings.INBOX_REASONS if f"{reason}," not in sample and reason != "unsent draft"
-    ] == []
+    assert [reason for reason in INBOX_REASONS if f"{reason}," not in sample and reason != "unsent draft"] == []
 
 
 def test_setting_theme_names_all_themes() -> None:

@@ -13,11 +13,10 @@ from textual.dom import DOMNode
 from textual.keys import Keys, _character_to_key
 
 from octavo import settings
-from octavo.data.inbox import REASONS
-from octavo.settings import InboxFilter, Settings
+from octavo.settings import Settings
 from octavo.settings.file import is_key
 from octavo.settings.programs import CustomCommand, Hook
-from octavo.settings.table import THEMES, command_ids
+from octavo.settings.table import THEMES, InboxFilter, command_ids
 from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS
 from octavo.tui.app.octavo import Octavo
 from octavo.tui.widgets.chooser import ThemePicker
@@ -85,10 +84,6 @@ def test_settings_are_read_from_the_file(tmp_path: Path) -> None:
     assert found.keys == {"comment.resolve": "d,ctrl+d"}
     of_the_api = InboxFilter("Of the API", ("review requested", "mentioned"), "API", "two words")
     assert found.inbox_filters == (of_the_api, InboxFilter("All"))
-
-
-def test_filter_reasons_are_the_known_reasons() -> None:
-    assert settings.INBOX_REASONS == REASONS
 
 
 def test_number_of_filters_is_limited(tmp_path: Path) -> None:

@@ -50,13 +50,6 @@ def test_response_of_another_shape_is_refused() -> None:
         ListPage[Comment].model_validate({"items": "none"})
 
 
-def test_list_page_methods_return_changed_copies() -> None:
-    page = ListPage[Comment].model_validate({"items": [COMMENT, {**COMMENT, "id": "k2"}]})
-    assert [each.id for each in page.without_item("k1").items] == ["k2"]
-    assert [each.id for each in page.with_item_first(page.items[1]).items] == ["k2", "k1", "k2"]
-    assert len(page.items) == 2
-
-
 def test_both_names_of_the_git_field_are_read() -> None:
     for name in ("createdByPlatform", "createdByGitBook"):
         revision = Revision.model_validate({"id": "r", "pages": [], "git": {"oid": "1", name: True}})

@@ -18,7 +18,6 @@ from octavo.api.spaces import Permissions, Space
 from octavo.api.users import User
 from octavo.data.drafts import Draft
 from octavo.data.inbox import (
-    REASONS,
     DraftRef,
     Inbox,
     InboxFacts,
@@ -34,7 +33,7 @@ from octavo.data.inbox import (
 from octavo.data.writes.machine import OutboxEntry
 from octavo.data.writes.store import kind_of
 from octavo.documents.suggestions import mention_suffix
-from octavo.settings import InboxFilter
+from octavo.settings.table import INBOX_REASONS, InboxFilter
 from tests.server.small_platform import START
 
 if TYPE_CHECKING:
@@ -392,7 +391,7 @@ def test_rows_are_sorted_by_urgency_then_by_time() -> None:
         "unsent draft",
     ]
     assert [row.target for row in rows[2:4]] == [ThreadRef(HERE, "k2"), ThreadRef(HERE, "k1")]
-    assert [REASONS.index(row.reason) for row in rows] == sorted(REASONS.index(row.reason) for row in rows)
+    assert [INBOX_REASONS.index(row.reason) for row in rows] == sorted(INBOX_REASONS.index(row.reason) for row in rows)
     assert (rows[0].target, rows[-1].target) == (WriteRef("e1"), DraftRef("page s p - r1 1"))
     assert len({row.key for row in rows}) == len(rows)
 

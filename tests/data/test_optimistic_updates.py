@@ -95,7 +95,7 @@ def test_write_in_another_place_changes_no_list() -> None:
 
 def test_posted_comment_is_not_shown_twice() -> None:
     posted = Comment(id="k3", body=Body(markdown="Hello"), posted_by=ME, posted_at=START)
-    page = PAGE.with_item_first(posted)
+    page = PAGE.model_copy(update={"items": (posted, *PAGE.items)})
     read = comments.List(at=HERE)
     assert ids_of(with_writes(read, page, NEW, state="sending", started_at=START, baseline=("k1", "k2"))) == [
         "k3",

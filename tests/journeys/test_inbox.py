@@ -14,7 +14,7 @@ from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import mention_suffix
 from octavo.local_time import localize
 from octavo.server.app import Platform
-from octavo.settings import InboxFilter
+from octavo.settings.table import InboxFilter
 from octavo.tui.inbox.inbox_screen import InboxScreen
 from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.stage import MARA, Run, Stage

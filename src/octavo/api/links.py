@@ -15,7 +15,7 @@ from octavo.api.text import Id, KnownValues, SafeAddress, SafeJson, SafeLine
 from octavo.api.users import User
 
 T = TypeVar("T", Organization, Space)
-_MOST_SHARED = 64
+_MAX_SHARED = 64
 """Maximum number of organizations and spaces in `_shared`."""
 _shared: dict[tuple[type, str], Any] = {}
 
@@ -26,7 +26,7 @@ def _share(value: T) -> T:
     key = (type(value), value.id)
     shared: T | None = _shared.get(key)
     if shared is None or shared != value:
-        if len(_shared) >= _MOST_SHARED:
+        if len(_shared) >= _MAX_SHARED:
             _shared.clear()
         _shared[key] = shared = value
     return shared

@@ -130,7 +130,7 @@ class _Schemas:
         self._shared: Json = shared.get("$defs", {})
         self._inlined = {self._name(kind) for spec in specs for kind in (spec.operation, *spec.places)}
         for spec in specs:
-            if _is_list(spec.response_type):
+            if isinstance(spec.response_type, type) and issubclass(spec.response_type, ListPage):
                 _adapt_list_schema(self.model_schema(spec.response_type))
 
     def model_schema(self, kind: Any) -> Json:
@@ -235,10 +235,6 @@ def _response(status: int) -> str:
     return HTTPStatus(status).phrase.title().replace(" ", "")
 
 
-def _is_list(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, ListPage)
-
-
 def _adapt_list_schema(schema: Json) -> None:
     """Remove the field `unreadable`, which only the client sets, and make the field `items` required."""
     schema["properties"].pop("unreadable", None)
@@ -310,7 +306,6 @@ def _without_null(schema: Json) -> Json:
 
 
 def _shorten_references(schema: Any) -> Any:
-    """Return a copy of `schema` with short names in its references."""
     if isinstance(schema, dict):
         return {name: _shorten_references(value) for name, value in schema.items()}
     if isinstance(schema, list):

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
 from types import GenericAlias
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.alias_generators import to_camel
@@ -110,17 +110,6 @@ class ListPage(Model, Generic[T]):
     count: Number | None = None
     stats: LinkStats | None = None
     """Totals for the whole list. Only lists of links have them."""
-
-    def without_item(self, item_id: str) -> Self:
-        """Return the page without the item with `item_id`."""
-        return self._with(item for item in self.items if own_id(item) != item_id)
-
-    def with_item_first(self, item: T) -> Self:
-        """Return the page with `item` in front."""
-        return self._with((item, *self.items))
-
-    def _with(self, items: Any) -> Self:
-        return self.model_copy(update={"items": tuple(items)})
 
 
 class Ref(Model):

@@ -85,19 +85,17 @@ def string_form(
 
 # Reject `.` and `..`, because they mean another resource in a path, even if they are encoded.
 _ID = r"^(?:\.{3}|\.{0,2}[^./\x00-\x1f\x7f-\x9f])[^/\x00-\x1f\x7f-\x9f]*$"
-_LONGEST_ID = 256
+_MAX_ID = 256
 Id = Annotated[
     str,
-    string_form(
-        _ID, f"an ID of at most {_LONGEST_ID} characters, without / and control characters", max_length=_LONGEST_ID
-    ),
+    string_form(_ID, f"an ID of at most {_MAX_ID} characters, without / and control characters", max_length=_MAX_ID),
 ]
 """An id. In a path, it is percent-encoded."""
 
 
 def is_id(text: str) -> bool:
     """Return whether a text is valid as an id."""
-    return len(text) <= _LONGEST_ID and re.fullmatch(_ID, text) is not None
+    return len(text) <= _MAX_ID and re.fullmatch(_ID, text) is not None
 
 
 IdOrObject = Annotated[Id | None, BeforeValidator(lambda value: value.get("id") if isinstance(value, dict) else value)]

@@ -46,7 +46,8 @@ from octavo.cli.standard_streams import USAGE, Failure, is_terminal, read_input,
 from octavo.client.client import outgoing_json, raw_request
 from octavo.client.policy import READS
 from octavo.client.responses import RawRequest, RawResponse
-from octavo.settings import Settings, did_you_mean
+from octavo.settings import Settings
+from octavo.settings.file import did_you_mean
 from octavo.untrusted_input import (
     MAX_DEPTH,
     DuplicateKeyError,

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from octavo import __version__
 from octavo.cli.commands import COMMANDS, Command, fields_by_kind, load_command
 from octavo.cli.standard_streams import USAGE, Failure
-from octavo.settings import did_you_mean
+from octavo.settings.file import did_you_mean
 
 COMPLETE = "__complete"
 """The hidden command that completion scripts run."""

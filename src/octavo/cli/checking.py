@@ -41,7 +41,7 @@ from octavo.documents.folders.table_of_contents import read_folder
 from octavo.documents.linters.placement import AddedRanges, LintedPage, added_ranges
 from octavo.documents.source_reader import parse
 from octavo.server.fetcher import Fetcher, FetchFailure, PrivateAddressFailure
-from octavo.settings import did_you_mean
+from octavo.settings.file import did_you_mean
 from octavo.settings.programs import Linter
 from octavo.tui.review.request_findings import LinterRuns, linters_for
 from octavo.untrusted_input import parse_toml

@@ -13,7 +13,7 @@ from importlib import import_module
 from octavo.cli.arguments import COMPLETE, WrongUsage, build_parser, command_parsers
 from octavo.cli.commands import COMMANDS, load_command
 from octavo.cli.standard_streams import USAGE, Failure, install_thread_and_log_hooks, tell, write_error, write_out
-from octavo.settings import did_you_mean
+from octavo.settings.file import did_you_mean
 
 _REF_ALONE = re.compile(r"https?://\S+|[^-:@#/\s][^:@#/]*[#/]\d{1,9}(:[^@]+)?(@\S+)?")
 """Matches a URL or a REF such as `handbook/7`, which is opened without the command `open`."""

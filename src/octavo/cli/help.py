@@ -15,7 +15,8 @@ from octavo.cli.arguments import build_parser, command_parsers, summaries_of
 from octavo.cli.standard_streams import USAGE, Failure, is_terminal, write_out
 from octavo.help import TOPICS, text_of
 from octavo.lazy_import import lazy
-from octavo.settings import did_you_mean, read
+from octavo.settings import read
+from octavo.settings.file import did_you_mean
 
 if TYPE_CHECKING:
     from octavo.documents.blocks import Block, Document, Run

@@ -40,7 +40,7 @@ from unicodedata import combining, east_asian_width
 
 from octavo.cli.standard_streams import FAILED, USAGE, Failure, is_terminal, tell, write_out
 from octavo.lazy_import import lazy
-from octavo.settings import did_you_mean
+from octavo.settings.file import did_you_mean
 
 if TYPE_CHECKING:
     from octavo.tui.core.session import Session

@@ -36,7 +36,7 @@ from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure, is_terminal, 
 from octavo.data.loaders import all_items
 from octavo.data.queries import spaces_of
 from octavo.data.space_names import slug, space_name
-from octavo.settings import did_you_mean
+from octavo.settings.file import did_you_mean
 from octavo.untrusted_input import parse_json
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ from octavo.documents.linters.readers import (
 )
 from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import fence, suggestion_fence
-from octavo.settings import did_you_mean
+from octavo.settings.file import did_you_mean
 from octavo.tui.core.session import Session
 from octavo.untrusted_input import DuplicateKeyError, LimitExceededError, parse_strict_json
 

@@ -27,8 +27,7 @@ from octavo import redaction
 from octavo.api.safety import safe_line
 from octavo.client.origin import DEFAULT_ORIGIN, host_of, origin_of
 from octavo.private_files import create_private_folder, read_private, write_private
-from octavo.settings import did_you_mean
-from octavo.settings.file import toml_of
+from octavo.settings.file import did_you_mean, toml_of
 from octavo.untrusted_input import parse_json, parse_toml, read_toml_text
 
 ACCOUNTS_FILE = "accounts.json"
@@ -354,7 +353,6 @@ def profile_named(profiles: Profiles, name: str) -> Profile:
 
 
 def _read_profile(name: str, values: Mapping[str, Any]) -> Profile:
-    """Read a profile from its table in the file. Raises ValueError or TypeError with a sentence."""
     if not isinstance(values, dict):
         raise TypeError("it must be a section with settings, such as [profiles.work].")
     for unknown in values.keys() - set(_FIELDS):

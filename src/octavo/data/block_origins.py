@@ -188,7 +188,6 @@ class PageBlame:
         await asyncio.to_thread(blame.trace_to_other_pages, found)
 
     async def _document(self, at: ContentRef, page_id: str) -> Document | None:
-        """Load and parse a page. None if the page does not exist there."""
         page = await find_page(self._live, get_page_source(at, page_id))
         return await asyncio.to_thread(parse, page_markdown(page)) if page is not None else None
 

@@ -142,7 +142,6 @@ def _connect_read_only(path: Path) -> sqlite3.Connection:
 
 
 def _text(value: bytes) -> str:
-    """Decode text of a file that may be damaged."""
     return value.decode("utf-8", "replace")
 
 

@@ -204,7 +204,6 @@ class Drafts:
         return Draft(edit.key, edit.text, moment(edit.written_at), is_late)
 
     def _edit(self, key: str, text: str) -> _Edit:
-        """Store `text` in memory, and start to save it."""
         text, now, before = text if text.strip() else "", self._state.now().timestamp(), self._edits.get(key)
         work = self._insertion(key, text, now) if text else self.removal(key).work
         was_late = before is not None and before.is_late and not before.is_saved

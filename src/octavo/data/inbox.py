@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from sys import intern
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import Any
 
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment, CreateReply, Message, Update
@@ -36,23 +36,9 @@ from octavo.data.drafts import CHANGE_REQUEST_KINDS, KIND_NAMES, Draft, unsent_d
 from octavo.data.queries import UNDECIDED
 from octavo.data.writes.machine import OutboxEntry
 from octavo.documents.suggestions import mention_suffix, one_line_text
-from octavo.settings import InboxFilter
+from octavo.settings.table import INBOX_REASONS, InboxFilter, InboxReason
 
-Reason = Literal[
-    "not sent",
-    "review requested",
-    "changed since review",
-    "approved",
-    "changes requested",
-    "outdated",
-    "new replies",
-    "on my change requests",
-    "mentioned",
-    "unsent draft",
-]
-"""The reasons why an inbox row needs the user, the most urgent first."""
-REASONS: tuple[Reason, ...] = get_args(Reason)
-HEADINGS: Mapping[Reason, str] = MappingProxyType(
+HEADINGS: Mapping[InboxReason, str] = MappingProxyType(
     {
         "not sent": "Not sent",
         "review requested": "Review requested",
@@ -66,9 +52,9 @@ HEADINGS: Mapping[Reason, str] = MappingProxyType(
         "unsent draft": "Unsent drafts",
     }
 )
-_RANK = {reason: rank for rank, reason in enumerate(REASONS)}
+_RANK = {reason: rank for rank, reason in enumerate(INBOX_REASONS)}
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
-_LONGEST_TITLE = 200
+_MAX_TITLE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +100,9 @@ class InboxRow:
 
     key: str
     """Id of the row, the same in all builds of the inbox."""
-    reason: Reason
+    reason: InboxReason
     """The most urgent reason."""
-    other_reasons: tuple[Reason, ...]
+    other_reasons: tuple[InboxReason, ...]
     """The other reasons, the most urgent first."""
     reason_text: str
     """All reasons as a sentence for the user."""
@@ -195,7 +181,7 @@ class Inbox:
 
 @dataclass(frozen=True, slots=True)
 class _RowReason:
-    reason: Reason
+    reason: InboxReason
     text: str
     moment: datetime | None
     stamp: str
@@ -284,7 +270,9 @@ class _InboxBuild:
         }
         self._not_loaded: dict[str, Any] = {"reviews": 0, "requested_reviewers": 0, "places": 0, "replies": 0}
         """Numbers for `UnknownCounts`."""
-        sent_entries = [entry for entry in facts.entries if entry.state == "done" or _is_sent(entry)]
+        sent_entries = [
+            entry for entry in facts.entries if entry.state not in ("pending", "failed") and not entry.needs_user
+        ]
         self._answered: set[tuple[Discussion, str]] = set()
         """Threads that the user has replied to or resolved. The cached responses may not show it yet."""
         for each in sent_entries:
@@ -510,7 +498,7 @@ class _InboxBuild:
     # Titles and contexts
 
     def _add_reason(
-        self, at: ChangeRequestRef, reason: Reason, reason_text: str, moment: datetime | None, stamp: str
+        self, at: ChangeRequestRef, reason: InboxReason, reason_text: str, moment: datetime | None, stamp: str
     ) -> None:
         self._request_row(at).reasons.append(_RowReason(reason, reason_text, moment, stamp))
 
@@ -532,16 +520,12 @@ class _InboxBuild:
         return " · ".join(filter(None, (space.title if space is not None else "", *parts)))
 
 
-def _is_sent(entry: OutboxEntry) -> bool:
-    return entry.state not in ("pending", "failed") and not entry.needs_user
-
-
 def _ids(at: Discussion) -> tuple[str, ...]:
     return (at.space_id, at.change_request_id) if isinstance(at, ChangeRequestRef) else (at.space_id, "-")
 
 
 def _title(markdown: str) -> str:
-    return safe_line(one_line_text(markdown)[:_LONGEST_TITLE])
+    return safe_line(one_line_text(markdown)[:_MAX_TITLE])
 
 
 def _reviewers(reviews: Sequence[Review]) -> str:

@@ -442,5 +442,4 @@ class InboxLoader:
 
 
 def _is_unreached(snapshot: Snapshot[Any]) -> bool:
-    """Return whether the last request for a list did not reach the server."""
     return isinstance(snapshot.error, NotSent)

@@ -478,7 +478,6 @@ class Live:
         return value
 
     def _store(self, response: LiveResponse, fetched: _Fetched) -> Any:
-        """Store a response in memory, in the cache and in the search index. Return its value."""
         response.accept(fetched.value, fetched.pages, self.now(), fetched.writes_included)
         response.requested_at = fetched.requested_at
         value, unreadable = response.value, getattr(fetched.value, "unreadable", 0)
@@ -606,8 +605,6 @@ class Live:
             self._fetch_wanted_pages(response)  # another watcher may need more items
 
     def _apply_outbox(self) -> None:
-        """Apply the changed outbox to all watched responses, and call the watchers of the responses that have
-        changed."""
         self._refresh_written()
         for response in tuple(self._responses.values()):
             if response.watchers:

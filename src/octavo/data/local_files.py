@@ -103,7 +103,6 @@ async def upload(
 
 
 async def _read(file: FileToUpload, on_progress: Progress) -> AsyncIterator[bytes]:
-    """Yield `file.size` bytes of a file in parts. Raises NotSendable if the file is shorter now, or unreadable."""
     done = 0
     try:
         opened = await asyncio.to_thread(file.path.open, "rb")

@@ -218,7 +218,6 @@ def _encode(note: NewNote, now: datetime) -> str:
 
 
 def _decode(at: ChangeRequestRef, note_id: str, record: str) -> ProposedNote | None:
-    """Return the note of a record. None if another version of Octavo wrote it."""
     try:
         plain: dict[str, Any] = parse_json(record)
         created_at = moment(plain.pop("created_at"))

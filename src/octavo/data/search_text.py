@@ -157,7 +157,6 @@ _IN_WORD = re.compile(rf"(?<=[^\W_{_CJK}])(?=[^\W_{_CJK}])")
 
 
 def _is_inside_word(bare: str, at: int) -> bool:
-    """Return True if there is no word boundary at `at`."""
     return _IN_WORD.match(bare, at) is not None
 
 

@@ -37,7 +37,8 @@ def slug(title: str) -> str:
 def cached_space_titles(folder: Path, namespace: str) -> dict[str, str]:
     """Return the titles of the cached spaces by id. Empty if there is no readable cache."""
     spaces = _cached_list_items(folder, namespace, "/v1/orgs/*/spaces[?]*")
-    return {space["id"]: space["title"] for space in spaces if _has_texts(space, "id", "title")}
+    names = ((space.get("id"), space.get("title")) for space in spaces)
+    return {space_id: title for space_id, title in names if isinstance(space_id, str) and isinstance(title, str)}
 
 
 def cached_change_requests(folder: Path, namespace: str) -> list[tuple[str, int]]:
@@ -45,10 +46,6 @@ def cached_change_requests(folder: Path, namespace: str) -> list[tuple[str, int]
     found = _cached_list_items(folder, namespace, "/v1/orgs/*/change-requests[?]*")
     numbers = ((each.get("space"), each.get("number")) for each in found)
     return list(dict.fromkeys((space, n) for space, n in numbers if isinstance(space, str) and isinstance(n, int)))
-
-
-def _has_texts(item: dict[str, Any], *names: str) -> bool:
-    return all(isinstance(item.get(name), str) for name in names)
 
 
 def _cached_list_items(folder: Path, namespace: str, url_pattern: str) -> Iterator[dict[str, Any]]:

@@ -326,7 +326,6 @@ class Syncer(Generic[R]):
         self.notify_change()
 
     def _due_if_refused(self, want: Want) -> Want:
-        """Return the want, as due if the server refused its request before."""
         version = self._cache.versions.get(want.url)
         return want.as_due() if version is not None and version.error else want
 

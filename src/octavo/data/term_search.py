@@ -116,7 +116,6 @@ def _title_matches(pages: Iterable[Page], change: TermChange) -> dict[str, PageM
 
 
 async def _read_page(live: Live, at: RevisionRef, page: Page, change: TermChange) -> PageMatches | str:
-    """Return the matches on a page, or the reason why the page could not be loaded."""
     try:
         loaded = await find_page(live, get_page_source(at, page.id), rank=Rank.AWAITED)
     except ApiError as error:

@@ -393,7 +393,6 @@ async def finish_proposal(folder: PulledFolder, send: Send) -> frozenset[str]:
 
 
 async def _revision_before(folder: PulledFolder, reader: SpaceReader) -> Revision | None:
-    """Return the revision of the last pull. None if there was none."""
     if not folder.revision:
         return None
     at = RevisionRef(space_id=folder.space, revision_id=folder.revision)

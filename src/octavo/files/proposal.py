@@ -188,11 +188,8 @@ class Proposal:
         sender = _Sender(self, plan)
         await sender.send()
         self._record(plan, sender)
-        at = self._request.ref(self._space)
-        found = await self.live.send(change_requests.Get(at=at))
-        if found.status == "draft" and not is_draft and self.into is None:
-            sent = await toggle_draft(self.live, at, found)
-            found = await self.live.send(change_requests.Get(at=at)) if sent.kind == "done" else found
+        found = await self.live.send(change_requests.Get(at=self._request.ref(self._space)))
+        found = await self._mark_ready(found, is_draft=is_draft)
         self.folder.proposal |= {"isComplete": True, "revision": found.revision or ""}
         self.folder.save()
         return found
@@ -200,15 +197,18 @@ class Proposal:
     async def finish_interrupted(self, *, is_draft: bool) -> ChangeRequest | None:
         """Complete an interrupted proposal whose change request already has all changes. Unless `is_draft`, mark the draft
         as ready for review. Return the change request, or None if there is none. Raises ApiError."""
-        request = self._request
         is_interrupted = self._is_known and not self.folder.proposal.get("isComplete")
-        if request is None or request.status != "draft" or not is_interrupted or is_draft or self.into is not None:
+        if self._request is None or not is_interrupted:
+            return self._request
+        return await self._mark_ready(self._request, is_draft=is_draft)
+
+    async def _mark_ready(self, request: ChangeRequest, *, is_draft: bool) -> ChangeRequest:
+        """Mark the draft as ready for review, unless it must stay a draft (`is_draft`) or was there before (`into`)."""
+        if request.status != "draft" or is_draft or self.into is not None:
             return request
         at = request.ref(self._space)
         sent = await toggle_draft(self.live, at, request)
-        if sent.kind == "done":
-            request = await self.live.send(change_requests.Get(at=at))
-        return request
+        return await self.live.send(change_requests.Get(at=at)) if sent.kind == "done" else request
 
     async def _create(self) -> ChangeRequest:
         self.folder.proposal = {"creating": self.subject, "earlierDrafts": [each.id for each in await self._drafts()]}

@@ -192,7 +192,11 @@ class ProposalPlanner:
                 plan.unsupported.append(f"{SUMMARY} {entry.kind} “{entry.title}”")
             elif old_entry is not None and old_entry.link_title != entry.link_title:
                 plan.unsupported.append(f"{SUMMARY} short title of “{entry.title}”")
-            elif entry.kind == "document" and old_entry is None and not self._exists(entry):
+            elif (
+                entry.kind == "document"
+                and old_entry is None
+                and (entry.path is None or entry.path.as_posix() not in self.local.data)
+            ):
                 plan.notes.append(f"{_path_of(entry)} does not exist, so it is not proposed.")
                 left_out.add(name)
             elif name.startswith(NEW_PAGE) and not is_utf8(self.local.data.get(name.removeprefix(NEW_PAGE), b"")):
@@ -214,9 +218,6 @@ class ProposalPlanner:
                 kept.add(name)
         local_entries = without_entries(self.local.entries, missing | left_out)
         return with_missing_entries(local_entries, self.baseline.entries, kept)
-
-    def _exists(self, entry: Entry) -> bool:
-        return entry.path is not None and entry.path.as_posix() in self.local.data
 
     def _without_unknown_pages(self, entries: Entries) -> Entries:
         """Return the entries without documents that are no pages of the space, such as list items without a link."""
@@ -319,7 +320,6 @@ class ProposalPlanner:
             plan.edits[file.id] = change
 
     def _versions(self, file: TrackedFile, path: str) -> tuple[FileVersion, FileVersion]:
-        """Return the file of a page as it was in the baseline, and as it is now."""
         old, new = self.folder.base_text(file.base_sha256), self.local.text(path)
         titles = [PageFile(old).title, PageFile(new).title]
         entries = [
@@ -427,7 +427,6 @@ def _target_path(url: str, path: str) -> str:
 
 
 def _url_by_id(kind: str, target_id: str, url: str) -> str:
-    """Return the URL of a page or file by its ID, with the anchor of `url`."""
     _, sign, anchor = url.partition("#")
     return f"/{kind}/{target_id}{sign}{anchor}"
 

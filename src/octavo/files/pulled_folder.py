@@ -285,7 +285,6 @@ def _umask() -> int:
 
 
 def _parse_tracked_file(path: str, stored: Mapping[str, Any]) -> TrackedFile:
-    """Return a file as `state.json` has it. Raises ValueError or LookupError."""
     kind = stored["kind"]
     if why_unsafe(path) or kind not in KINDS:
         raise ValueError(f"it names a file that Octavo does not write: {path!r}")

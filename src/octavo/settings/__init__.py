@@ -16,23 +16,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from octavo.lazy_import import has_extra, missing_extra_phrase
 from octavo.settings import table
 from octavo.settings.file import FILE, LONGEST_NAME, InvalidValueError, SettingsFile, did_you_mean, quoted
-from octavo.settings.table import INBOX_REASONS, InboxFilter, Setting
+from octavo.settings.table import InboxFilter, Setting
 
 if TYPE_CHECKING:
     from octavo.settings.programs import CustomCommand, Hook, Linter
-
-__all__ = [
-    "FILE",
-    "INBOX_REASONS",
-    "LONGEST_NAME",
-    "InboxFilter",
-    "SetValue",
-    "Settings",
-    "did_you_mean",
-    "in_words",
-    "read",
-    "read_each",
-]
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -253,7 +240,6 @@ class _Values:
 
 
 def _has_light_background(environ: Mapping[str, str]) -> bool:
-    """Return whether the background in COLORFGBG is white or light gray."""
     return environ.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15")
 
 

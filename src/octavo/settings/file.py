@@ -14,7 +14,7 @@ from typing import Any
 from octavo.untrusted_input import parse_toml, read_toml_text
 
 FILE = "config.toml"
-_MOST_LINES = 300
+_MAX_LINES = 300
 """Maximum number of lines of a file with syntax errors. A longer file is not used at all."""
 
 
@@ -53,7 +53,7 @@ class SettingsFile:
         try:
             return parse_toml(self.text)
         except ValueError as error:
-            if len(lines) > _MOST_LINES:
+            if len(lines) > _MAX_LINES:
                 self.problems.append(f"Could not read {self.path}: {error}. Octavo is using the default settings.")
                 return {}
         refused: list[tuple[int, str]] = []
@@ -92,7 +92,7 @@ def with_value(text: str, name: str, value: str) -> str:
         first, end = found
         lines[first:end] = [f"{name} = {value}{_comment_of(lines[first:end])}"]
     else:
-        first = _line_after_settings(lines)
+        first = _index_of_new_setting(lines)
         # An empty line separates the setting from the table that follows, or from the comment above that table.
         lines[first:first] = [f"{name} = {value}", *([""] if first < len(lines) and lines[first].strip() else [])]
     return _join_checked(lines, text, {**parse_toml(text), **parse_toml(f"{name} = {value}")})
@@ -149,8 +149,7 @@ def _comment_of(lines: list[str]) -> str:
     return ""
 
 
-def _line_after_settings(lines: list[str]) -> int:
-    """Return the index at which to insert a new setting outside all tables."""
+def _index_of_new_setting(lines: list[str]) -> int:
     end_of_settings = 0
     for first, end, _ in _statements(lines):
         if _is_header(lines[first]):
@@ -186,7 +185,7 @@ def _statements(
             continue
         parsed, why, is_header = None, "", _is_header(lines[start])
         may_continue = not is_header and any(mark in lines[start] for mark in ("[", '"""', "'''"))
-        for end in range(start + 1, (min(len(lines), start + _MOST_LINES) if may_continue else start + 1) + 1):
+        for end in range(start + 1, (min(len(lines), start + _MAX_LINES) if may_continue else start + 1) + 1):
             try:
                 parsed = parse_toml("\n".join(lines[start:end]))
                 break

@@ -35,7 +35,7 @@ MASKS = ("tags", "code", "front-matter")
 LINTER_PLACEHOLDERS = ("{file}", "{path}", "{folder}", "{output}")
 """Placeholders in the command of a linter, as in a hook."""
 _MAX_LINTERS = 20
-_MAX_ARGUMENTS, _MAX_LENGTH = 50, 1000
+_MAX_ARGUMENTS, _MAX_ARGUMENT_LENGTH = 50, 1000
 _MASKED_BY_DEFAULT = ("vale", "lines", "checkstyle")
 """Formats of linters for prose. Without the setting `mask`, these linters get spaces in place of tags. Other linters would
 report these spaces."""
@@ -289,7 +289,7 @@ def _is_command(value: object) -> TypeGuard[list[str]]:
 
 
 def _is_line(value: object) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= _MAX_LENGTH and value.isprintable()
+    return isinstance(value, str) and 0 < len(value) <= _MAX_ARGUMENT_LENGTH and value.isprintable()
 
 
 def _is_allowed(variable: str) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, get_args
 
 from octavo.help import text_of
 from octavo.lazy_import import lazy
@@ -31,7 +31,7 @@ THEMES = (
 """All themes, as the theme picker lists them."""
 UNDO_SECONDS = 5.0
 LONGEST_UNDO = 30.0
-INBOX_REASONS = (
+InboxReason = Literal[
     "not sent",
     "review requested",
     "changed since review",
@@ -42,8 +42,9 @@ INBOX_REASONS = (
     "on my change requests",
     "mentioned",
     "unsent draft",
-)
-"""Reasons why an item is in the inbox, as in `data/inbox.py`."""
+]
+"""The reasons why an inbox row needs the user, the most urgent first."""
+INBOX_REASONS: tuple[InboxReason, ...] = get_args(InboxReason)
 _FORMER_REASONS = {
     "review asked": "review requested",
     "changes asked": "changes requested",
@@ -51,11 +52,11 @@ _FORMER_REASONS = {
     "left unsent": "unsent draft",
 }
 """Current names of reasons, by the names that they had in earlier releases."""
-_MOST_FILTERS = 20
+_MAX_FILTERS = 20
 """Maximum number of inbox filters."""
-_IN_FILTER = ("reasons", "space", "words")
-_LONGEST_TEXT = 1000
-_MOST_REPLIES = 50
+_FILTER_FIELDS = ("reasons", "space", "words")
+_MAX_TEXT = 1000
+_MAX_REPLIES = 50
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 _REORDERED_BY = ("auto", "terminal", "octavo")
 _NOTIFICATIONS = ("off", "auto", "osc9", "osc777", "osc99")
@@ -122,7 +123,7 @@ def _switch(value: Any, ignore: Ignore) -> bool:
     raise InvalidValueError(f"must be true or false, not {quoted(value)}")
 
 
-def _word_of(words: tuple[str, ...]) -> Callable[[Any, Ignore], str]:
+def _choice_of(words: tuple[str, ...]) -> Callable[[Any, Ignore], str]:
     """Return the validator of a setting whose value must be one of `words`."""
 
     def validate(value: Any, ignore: Ignore) -> str:
@@ -146,7 +147,7 @@ def _seconds(value: Any, ignore: Ignore) -> float:
 
 def _command(value: Any, ignore: Ignore) -> tuple[str, ...]:
     command: tuple[str, ...] = ()
-    if isinstance(value, str) and len(value) <= _LONGEST_TEXT:
+    if isinstance(value, str) and len(value) <= _MAX_TEXT:
         with suppress(ValueError):
             command = tuple(shlex.split(value))
     if not command:
@@ -155,11 +156,11 @@ def _command(value: Any, ignore: Ignore) -> tuple[str, ...]:
 
 
 def _replies(value: Any, ignore: Ignore) -> tuple[str, ...]:
-    if not isinstance(value, list) or len(value) > _MOST_REPLIES:
-        raise InvalidValueError(f"must be a list of at most {_MOST_REPLIES} replies")
-    if all(isinstance(each, str) and len(each.strip()) > 0 and len(each) <= _LONGEST_TEXT for each in value):
+    if not isinstance(value, list) or len(value) > _MAX_REPLIES:
+        raise InvalidValueError(f"must be a list of at most {_MAX_REPLIES} replies")
+    if all(isinstance(each, str) and len(each.strip()) > 0 and len(each) <= _MAX_TEXT for each in value):
         return tuple(dict.fromkeys(each.strip() for each in value))
-    raise InvalidValueError(f"must be a list of replies, each 1 to {_LONGEST_TEXT} characters long")
+    raise InvalidValueError(f"must be a list of replies, each 1 to {_MAX_TEXT} characters long")
 
 
 def _certificates(value: Any, ignore: Ignore) -> Path:
@@ -184,11 +185,11 @@ def _inbox(value: Any, ignore: Ignore) -> tuple[InboxFilter, ...]:
         raise InvalidValueError('must contain one section for each filter, such as [inbox."API"]')
     filters: list[InboxFilter] = []
     for name, section in value.items():
-        problems = list(_problems_in(section))
+        problems = list(_filter_problems(section))
         if not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
             problems = [("", f"must have a name of 1 to {LONGEST_NAME} printable characters"), *problems]
-        if not problems and len(filters) == _MOST_FILTERS:
-            problems = [("", f"exceeds the limit of {_MOST_FILTERS} filters")]
+        if not problems and len(filters) == _MAX_FILTERS:
+            problems = [("", f"exceeds the limit of {_MAX_FILTERS} filters")]
         for part, why in problems:
             ignore(why, *filter(None, (name, part)), result="Octavo ignores the filter.")
         if not problems:
@@ -197,7 +198,7 @@ def _inbox(value: Any, ignore: Ignore) -> tuple[InboxFilter, ...]:
     return tuple(filters)
 
 
-def _problems_in(section: object) -> Iterator[tuple[str, str]]:
+def _filter_problems(section: object) -> Iterator[tuple[str, str]]:
     """Yield the name of each invalid condition of an inbox filter, and why. The name is empty for the whole filter."""
     condition_names = "reasons, space, and words"
     if not isinstance(section, dict):
@@ -205,10 +206,10 @@ def _problems_in(section: object) -> Iterator[tuple[str, str]]:
         return
     if not section:
         yield "", f"is empty. Add at least one condition: {condition_names}"
-    for unknown in section.keys() - set(_IN_FILTER):
+    for unknown in section.keys() - set(_FILTER_FIELDS):
         yield (
             unknown,
-            f"is not a filter condition.{did_you_mean(unknown, _IN_FILTER)} The conditions are {condition_names}",
+            f"is not a filter condition.{did_you_mean(unknown, _FILTER_FIELDS)} The conditions are {condition_names}",
         )
     reasons = section.get("reasons", [])
     for each in reasons if isinstance(reasons, list) else [reasons]:
@@ -222,7 +223,7 @@ def _problems_in(section: object) -> Iterator[tuple[str, str]]:
             yield "reasons", f"{has}.{meant} The valid reasons are {', '.join(INBOX_REASONS)}"
     for name in ("space", "words"):
         value = section.get(name, "")
-        if not (isinstance(value, str) and value.isprintable() and len(value) <= _LONGEST_TEXT):
+        if not (isinstance(value, str) and value.isprintable() and len(value) <= _MAX_TEXT):
             yield name, f"must be one line of text, not {quoted(value)}"
 
 
@@ -237,7 +238,7 @@ def _keys(value: Any, ignore: Ignore) -> Mapping[str, str]:
     ids = command_ids() if value else []
     for given_id, keys in value.items():
         command_id = _FORMER_COMMAND_IDS.get(str(given_id), str(given_id))
-        why = _why_not(command_id, keys, ids)
+        why = _why_not_assignable(command_id, keys, ids)
         if why:
             ignore(why, given_id)
         elif command_id == given_id or command_id not in value:
@@ -245,7 +246,7 @@ def _keys(value: Any, ignore: Ignore) -> Mapping[str, str]:
     return chosen
 
 
-def _why_not(command_id: str, keys: object, ids: Collection[str]) -> str:
+def _why_not_assignable(command_id: str, keys: object, ids: Collection[str]) -> str:
     """Return why `keys` cannot be assigned to a command. Empty if they can be."""
     if command_id not in ids:
         meant = did_you_mean(command_id[:LONGEST_NAME], ids)
@@ -275,7 +276,7 @@ RIGHT_TO_LEFT = Setting(
     "text",
     "auto",
     "Which program reorders Hebrew and Arabic; octavo needs the extra octavo[bidi]",
-    _word_of(_REORDERED_BY),
+    _choice_of(_REORDERED_BY),
     '"auto"',
     _REORDERED_BY,
 )
@@ -315,7 +316,7 @@ NOTIFY = Setting(
     "text",
     "off",
     "Desktop notifications while the terminal has no focus, by the escape sequence of your terminal; auto for known terminals",
-    _word_of(_NOTIFICATIONS),
+    _choice_of(_NOTIFICATIONS),
     '"auto"',
     _NOTIFICATIONS,
 )

@@ -12,8 +12,9 @@ import pytest
 from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.data.inbox import DraftRef, InboxRow, ThreadRef
 from octavo.server.demo.library import TODAY
-from octavo.settings import FILE, InboxFilter
 from octavo.settings import read as read_settings
+from octavo.settings.file import FILE
+from octavo.settings.table import InboxFilter
 from octavo.tui.inbox.row_views import (
     REASON_TABS,
     RowFilter,

@@ -16,8 +16,8 @@ from octavo.cli.output import Column, Output, add_output_options, declare_fields
 from octavo.cli.standard_streams import USAGE, Failure, is_terminal, tell, write_out
 from octavo.lazy_import import lazy, load
 from octavo.private_files import write_private
-from octavo.settings import Settings, SetValue, did_you_mean, in_words, read_each
-from octavo.settings.file import FILE, InvalidValueError, quoted, toml_of, with_value, without_value
+from octavo.settings import Settings, SetValue, in_words, read_each
+from octavo.settings.file import FILE, InvalidValueError, did_you_mean, quoted, toml_of, with_value, without_value
 from octavo.settings.table import BY_NAME, TABLE, Setting
 from octavo.untrusted_input import read_toml_text
 

@@ -38,7 +38,7 @@ from octavo.files.local_changes import STATUS_WORDS, LocalFiles
 from octavo.files.proposal import Proposal, ProposalFailed
 from octavo.files.proposal_plan import MERGE_FIRST, ProposalPlan
 from octavo.files.pulled_folder import CONFLICTS, STATE_FOLDER, PulledFolder, SpaceReader, TrackedFile
-from octavo.settings import did_you_mean
+from octavo.settings.file import did_you_mean
 from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:

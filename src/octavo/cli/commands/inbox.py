@@ -17,11 +17,13 @@ from octavo.cli.output import Column, Output, Row, add_limit_options, add_output
 from octavo.cli.refs import Ref, References
 from octavo.cli.standard_streams import USAGE, Failure, tell
 from octavo.data.drafts import unsent_draft
-from octavo.data.inbox import DraftRef, InboxRow, Reason, ThreadRef, WriteRef, matches
+from octavo.data.inbox import DraftRef, InboxRow, ThreadRef, WriteRef, matches
 from octavo.data.inbox_loader import InboxLoader
 from octavo.data.inbox_marks import InboxMarks
 from octavo.data.polling import Poller
-from octavo.settings import InboxFilter, did_you_mean, read
+from octavo.settings import read
+from octavo.settings.file import did_you_mean
+from octavo.settings.table import InboxFilter, InboxReason
 
 if TYPE_CHECKING:
     from octavo.api.comments import Comment
@@ -33,7 +35,7 @@ FIELDS = declare_fields(
     "unread boolean, url string?",
     extra="page object?, thread string?, why string",
 )
-REASON_NAMES = MappingProxyType[Reason, str](
+REASON_NAMES = MappingProxyType[InboxReason, str](
     {
         "not sent": "unsent",
         "review requested": "review-requested",

@@ -282,7 +282,6 @@ async def _search_for_edit(send: Send, attempt: Attempt[content.Edit]) -> Alread
 
 
 async def _is_made_by(send: Send, op: content.Edit, before: Revision | None, after: Revision) -> bool:
-    """Return True if the differences between `before` and `after` include every change of `op`."""
     old_pages, new_pages = _pages(before), _pages(after)
     for change in op.changes:
         match change:

@@ -206,7 +206,6 @@ class OutboxDelivery:
         await self._entries.step(entry.id, lost)
 
     async def _search(self, entry: OutboxEntry) -> AlreadyDone | None:
-        """Search the server for the result of `entry`. None if the server does not have the result. Raises ApiError."""
         other_ids, me = created_ids(self._entries.state), await self._account.load_user_id()
         attempt = Attempt(entry.op, entry.basis, entry.baseline, entry.newest_at, me, other_ids)
         return await kind_of(entry.op).search(self._send, attempt)

@@ -656,7 +656,6 @@ def _with_blockers(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEnt
 
 
 def _require_state(entry: OutboxEntry, *states: EntryState) -> OutboxEntry:
-    """Return `entry` if it is in one of `states`. Otherwise raise WrongState."""
     if entry.state not in states:
         raise WrongState(f"{entry.action} is {entry.state}")
     return entry

@@ -60,7 +60,7 @@ def apply_entries(op: Operation[Any], value: Any, entries: Sequence[OutboxEntry]
     ]
     items = tuple(item for part in item_groups for item in part)
     if len(items) != len(value.items) or not all(map(is_, items, value.items)):
-        value = _change_count(value.model_copy(update={"items": items}), len(items) - len(value.items))
+        value = _with_items(value, items)
     applied = {entry.id for entries_of_item in by_index.values() for entry in entries_of_item}
     return put(value, (entry for entry in visible if entry.id not in applied)), len(unconfirmed_ids)
 
@@ -108,7 +108,7 @@ def _entries_by_index(
             case _:
                 key = entry.at
                 if _open_count_change(entry) and key not in indexes:
-                    indexes[key] = [index for index, item in enumerate(items) if _has_threads_at(item, key)]
+                    indexes[key] = [index for index, item in enumerate(items) if _is_referred_by(item, key)]
         for index in indexes.get(key, ()):
             by_index.setdefault(index, []).append(entry)
     return by_index
@@ -124,7 +124,7 @@ def _apply_to_threads(read: comments.List, page: ListPage[Comment], entry: Outbo
                 return page
             thread = _new_thread(op, entry, me)
             if read.order == "desc":
-                return _change_count(page.with_item_first(thread), 1)
+                return _with_items(page, (thread, *page.items))
             return page if page.next else _append_item(page, thread)
         case comments.Delete():
             return _remove_item(page, op.comment_id)
@@ -166,12 +166,12 @@ def _apply_to_reply(read: comments.GetReply, reply: Reply, entry: OutboxEntry, m
     return reply
 
 
-def _apply_to_counter(read: Operation[Any], holder: Any, entry: OutboxEntry, me: User) -> Any:
+def _apply_to_counter(read: Operation[Any], counted: Any, entry: OutboxEntry, me: User) -> Any:
     """Return a space or change request with the number of open threads that it has after `entry`."""
     change = _open_count_change(entry)
-    if change == 0 or not _has_threads_at(holder, entry.at):
-        return holder
-    return holder.model_copy(update={"comments": max(0, holder.comments + change)})
+    if change == 0 or not _is_referred_by(counted, entry.at):
+        return counted
+    return counted.model_copy(update={"comments": max(0, counted.comments + change)})
 
 
 def _apply_to_counters(read: Operation[Any], page: ListPage[Any], entry: OutboxEntry, me: User) -> ListPage[Any]:
@@ -212,12 +212,11 @@ def _open_count_change(entry: OutboxEntry) -> int:
             return 0
 
 
-def _has_threads_at(holder: Any, at: Discussion) -> bool:
-    """Return whether `holder` is the space or change request that `at` refers to."""
+def _is_referred_by(counted: Any, at: Discussion) -> bool:
     change_request = at.change_request_id if isinstance(at, ChangeRequestRef) else None
-    if holder.object == "space":
-        return change_request is None and bool(holder.id == at.space_id)
-    return change_request in (holder.id, str(holder.number)) and holder.space in (None, at.space_id)
+    if counted.object == "space":
+        return change_request is None and bool(counted.id == at.space_id)
+    return change_request in (counted.id, str(counted.number)) and counted.space in (None, at.space_id)
 
 
 def _matches_filter(read: comments.List, op: comments.Create, me: User) -> bool:
@@ -325,16 +324,19 @@ def _remove_reaction(reactions: tuple[Reaction, ...], emoji: str, me: User) -> t
 def _with_item(page: ListPage[C], item_id: str, change: Callable[[C], C]) -> ListPage[C]:
     """Return the page with one item changed. If nothing changes, return the same object."""
     items = tuple(change(item) if item.id == item_id else item for item in page.items)
-    return page if all(map(is_, items, page.items)) else page.model_copy(update={"items": items})
+    return page if all(map(is_, items, page.items)) else _with_items(page, items)
 
 
 def _remove_item(page: ListPage[C], item_id: str) -> ListPage[C]:
-    return _change_count(page.without_item(item_id), -1) if any(item.id == item_id for item in page.items) else page
+    items = tuple(item for item in page.items if item.id != item_id)
+    return page if len(items) == len(page.items) else _with_items(page, items)
 
 
 def _append_item(page: ListPage[C], item: C) -> ListPage[C]:
-    return _change_count(page.model_copy(update={"items": (*page.items, item)}), 1)
+    return _with_items(page, (*page.items, item))
 
 
-def _change_count(page: ListPage[C], change: int) -> ListPage[C]:
-    return page if page.count is None else page.model_copy(update={"count": max(0, page.count + change)})
+def _with_items(page: ListPage[C], items: tuple[Any, ...]) -> ListPage[C]:
+    added = len(items) - len(page.items)
+    count = None if page.count is None else max(0, page.count + added)
+    return page.model_copy(update={"items": items, "count": count})

@@ -283,8 +283,6 @@ async def _replace_in_one_edit(
 
 
 async def _replaced_texts(live: Live, head: RevisionRef, changes: Mapping[str, TextEdit]) -> TermOutcome:
-    """Apply `changes` to the pages of a revision. Return the texts that change, and the pages that cannot be changed,
-    each with the reason. Raises ApiError."""
     written: dict[str, WrittenText] = {}
     refused: dict[str, str] = {}
     sources = await gather_bounded(partial(page_source, live, head), changes, _PAGES_AT_ONCE)

@@ -10,11 +10,12 @@ from typing import Any
 
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.operation import ChangeRequestRef
-from octavo.data.inbox import InboxRow, Reason, ThreadRef
+from octavo.data.inbox import InboxRow, ThreadRef
 from octavo.data.space_names import space_name
 from octavo.settings.programs import HookEvent
+from octavo.settings.table import InboxReason
 
-_EVENTS: Mapping[Reason, HookEvent] = MappingProxyType(
+_EVENTS: Mapping[InboxReason, HookEvent] = MappingProxyType(
     {
         "review requested": "review-requested",
         "changes requested": "changes-requested",
@@ -24,7 +25,7 @@ _EVENTS: Mapping[Reason, HookEvent] = MappingProxyType(
     }
 )
 """The event that a new row causes in addition to `inbox-row`, by the reason of the row."""
-_UNSENT_REASONS: tuple[Reason, ...] = ("not sent", "unsent draft")
+_UNSENT_REASONS: tuple[InboxReason, ...] = ("not sent", "unsent draft")
 """Reasons of the rows for texts that the user has not sent."""
 
 

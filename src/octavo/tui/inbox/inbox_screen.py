@@ -18,7 +18,7 @@ from octavo.data.inbox import InboxRow, ThreadRef, matches
 from octavo.data.inbox_loader import InboxSnapshot
 from octavo.data.inbox_marks import MarkedRows
 from octavo.local_time import localize
-from octavo.settings import FILE
+from octavo.settings.file import FILE
 from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
 from octavo.tui.comments.thread_filters import Thread
 from octavo.tui.comments.thread_view import ThreadView

@@ -22,11 +22,12 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.folding import fold
 from octavo.api.operation import ChangeRequestRef, SpaceRef
-from octavo.data.inbox import HEADINGS, REASONS, DraftRef, InboxRow, Reason, ThreadRef, WriteRef
+from octavo.data.inbox import HEADINGS, DraftRef, InboxRow, ThreadRef, WriteRef
 from octavo.data.inbox_marks import Mark, MarkedRows
 from octavo.data.live import Snapshot
 from octavo.local_time import localize
-from octavo.settings import LONGEST_NAME
+from octavo.settings.file import LONGEST_NAME
+from octavo.settings.table import INBOX_REASONS, InboxReason
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.core.shell import shell_of, stop_subscriptions, subscriptions_of
 from octavo.tui.inbox.row_commands import snooze_end_label
@@ -37,7 +38,7 @@ from octavo.tui.widgets.short_texts import fit, long_age, plural, safe, short_ag
 from octavo.tui.widgets.text_widgets import ChangingText
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
-REASON_TABS: Mapping[str, tuple[str, tuple[Reason, ...]]] = MappingProxyType(
+REASON_TABS: Mapping[str, tuple[str, tuple[InboxReason, ...]]] = MappingProxyType(
     {
         "review": ("Review", ("review requested", "changed since review")),
         "mine": ("My changes", ("approved", "changes requested", "outdated")),
@@ -46,7 +47,7 @@ REASON_TABS: Mapping[str, tuple[str, tuple[Reason, ...]]] = MappingProxyType(
     }
 )
 """Title and reasons of each tab that filters by reason."""
-SHORT_REASONS: Mapping[Reason, str] = MappingProxyType(
+SHORT_REASONS: Mapping[InboxReason, str] = MappingProxyType(
     {
         "not sent": "not sent",
         "review requested": "review",
@@ -60,7 +61,7 @@ SHORT_REASONS: Mapping[Reason, str] = MappingProxyType(
         "unsent draft": "unsent",
     }
 )
-REASON_SIGNS: Mapping[Reason, tuple[str, str]] = MappingProxyType(
+REASON_SIGNS: Mapping[InboxReason, tuple[str, str]] = MappingProxyType(
     {
         "not sent": ("!", "$error"),
         "review requested": ("◐", "$primary"),
@@ -121,9 +122,11 @@ def headings(rows: Iterable[InboxRow], order: str, space_title: Callable[[str], 
     return {each: RowHeading(names[each], str(number), each) for each, number in counts.items()}
 
 
-def reason_filter(reason: Reason) -> RowFilter:
+def reason_filter(reason: InboxReason) -> RowFilter:
     """Return the filter for rows with a reason, even if it is not their main reason."""
-    return RowFilter("Reason", HEADINGS[reason].lower(), lambda row: reason in (row.reason, *row.other_reasons), reason)
+    return RowFilter(
+        "InboxReason", HEADINGS[reason].lower(), lambda row: reason in (row.reason, *row.other_reasons), reason
+    )
 
 
 def space_filter(space_id: str, title: str) -> RowFilter:
@@ -132,7 +135,7 @@ def space_filter(space_id: str, title: str) -> RowFilter:
 
 def all_filters(rows: Sequence[InboxRow], unread: frozenset[str], space_title: Callable[[str], str]) -> list[RowFilter]:
     """Return the filters for a list of rows. `unread` has the keys of the unread rows."""
-    filters = [reason_filter(reason) for reason in REASONS]
+    filters = [reason_filter(reason) for reason in INBOX_REASONS]
     filters += [
         RowFilter("Kind", "change requests", lambda row: isinstance(row.target, ChangeRequestRef)),
         RowFilter("Kind", "threads", lambda row: isinstance(row.target, ThreadRef)),
@@ -144,7 +147,7 @@ def all_filters(rows: Sequence[InboxRow], unread: frozenset[str], space_title: C
 
 
 def tab_settings(
-    filters: Sequence[RowFilter], query: str, reasons: Sequence[Reason], taken_names: Collection[str]
+    filters: Sequence[RowFilter], query: str, reasons: Sequence[InboxReason], taken_names: Collection[str]
 ) -> tuple[str, list[str]]:
     """Return the settings for a tab with these filters as TOML, and the names of the filters that settings cannot have.
     If settings can have no filter, the TOML text is empty.
@@ -153,9 +156,9 @@ def tab_settings(
     other tabs.
     """
     filters_by_kind = {active.kind: active for active in filters}
-    reason_names = [filters_by_kind["Reason"].value] if "Reason" in filters_by_kind else list(reasons)
+    reason_names = [filters_by_kind["InboxReason"].value] if "InboxReason" in filters_by_kind else list(reasons)
     space = filters_by_kind["Space"].value if "Space" in filters_by_kind else ""
-    unsupported = [active.name for active in filters if active.kind not in ("Reason", "Space")]
+    unsupported = [active.name for active in filters if active.kind not in ("InboxReason", "Space")]
     lines = [
         f"reasons = [{', '.join(map(_quote_toml, reason_names))}]" if reason_names else "",
         f"space = {_quote_toml(space)}" if space else "",
