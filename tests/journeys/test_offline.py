@@ -120,6 +120,18 @@ async def test_offline_space_is_complete_and_its_writes_are_sent_once(stage: Sta
 
 
 @pytest.mark.before_release
+async def test_empty_tab_of_the_cached_inbox_is_no_error_offline(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        await run.see("17 of 17")
+        await run.quit()
+    async with stage.play(over=unused_port, start="inbox") as run:
+        await run.see("Offline. Last updated")
+        await run.press("[", "[")
+        await run.see("No snoozed items.")
+        assert "Could not load" not in run.text
+
+
+@pytest.mark.before_release
 @pytest.mark.parametrize(
     ("view", "words", "size"), [("inbox", "17 of 17", (120, 36)), ("comments", "Open 72", (80, 24))]
 )

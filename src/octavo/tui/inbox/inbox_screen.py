@@ -289,7 +289,8 @@ class InboxScreen(ListView[InboxRow]):
         if self.pending_selection is not None:
             self._select_pending()
         snapshot = self.snapshot
-        failed = [each for each in snapshot.failed if not (each.is_unreached and tab_rows)]
+        is_cached = bool(tab_rows) or snapshot.is_known
+        failed = [each for each in snapshot.failed if not (each.is_unreached and is_cached)]
         if failed:
             more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
             label = failed[0].label
