@@ -96,7 +96,7 @@ ROW = "const client = await ServiceClientFactory.init<Indexer>({ network: Networ
     [
         (
             "tables._COLUMN_LIMITS",
-            (_Limits(8, 9, 9, 1),),
+            (_Limits(8, 9, 9, True),),
             f"| Name | Text |\n|-|-|\n| IssuingCountryCode | {ROW} |\n",
             "a word of 18",
         ),

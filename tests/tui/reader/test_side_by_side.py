@@ -38,7 +38,7 @@ Right words.
 def cursor_bars(pane: PageView) -> list[tuple[int, int]]:
     """Return the row and the column of each part of the cursor bar."""
     rows = screen(pane).split("\n")
-    return [(number, row.index("▌")) for number, row in enumerate(rows) if "▌" in row]
+    return [(number, row.rindex("▌")) for number, row in enumerate(rows) if "▌" in row]
 
 
 async def test_card_is_selectable_opens_and_takes_comments() -> None:
@@ -85,3 +85,15 @@ async def test_blocks_of_columns_are_selected_column_by_column() -> None:
         app.pane.navigation.restore(left)
         await pilot.pause()
         assert {cell for _, cell in cursor_bars(app.pane)} == cells[3]
+
+
+async def test_blocks_of_columns_in_hint_are_selected_one_by_one() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(90, 24)) as pilot:
+        app.pane.show(parse(f'{{% hint style="info" %}}\n{COLUMNS}{{% endhint %}}\n'), key="p")
+        read = []
+        for _ in range(4):
+            await pilot.press("right_parenthesis", "y")
+            read.append(app.clipboard.split()[:2])
+        assert read == [["Left", "first."], ["Left", "second,"], ["Right"], ["Right", "words."]]
+        assert (4, 44) in cursor_bars(app.pane)

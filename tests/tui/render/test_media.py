@@ -92,7 +92,7 @@ def test_legacy_api_method_names_each_group_once() -> None:
         + "\n{% endapi-method %}"
     )
     one = ["id  string", "Which"]
-    assert expected == ["GET  /a", "Find one", "HEADERS", *one, *one, "ANSWERS", "200"]
+    assert expected == ["GET  /a", "Find one", "HEADERS", *one, *one, "RESPONSES", "200"]
 
 
 SUN = "\u2600\ufe0f"
@@ -221,3 +221,8 @@ def test_image_with_a_data_url_is_called_an_image() -> None:
         text = "\n".join(line.text for line in lay_out(parse(markdown).blocks, 60, Styles.plain()))
         assert "▣ image" in text.replace("\u00a0", " ")
         assert not any(part in text for part in ("base64", "svg", "AAAA", "8="))
+
+
+def test_image_in_text_has_decoded_name() -> None:
+    lines = lay_out(parse("See ![](assets/two%20boats.png?alt=media) here.").blocks, 60, Styles.plain())
+    assert lines[0].text.replace("\u00a0", " ") == "See ▣ two boats.png here."

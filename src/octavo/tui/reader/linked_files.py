@@ -22,7 +22,7 @@ from octavo.documents import links
 from octavo.documents.openapi import Specification
 from octavo.tui.core.session import Session
 from octavo.tui.render.deferred import AsyncCache, ThumbnailQuery
-from octavo.tui.render.embeds import file_name
+from octavo.tui.render.layout_context import file_name
 from octavo.tui.terminal.display import ScaledPicture
 from octavo.tui.terminal.limited_programs import run_bounded
 from octavo.untrusted_input import parse_json

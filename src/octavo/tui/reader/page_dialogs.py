@@ -35,8 +35,9 @@ from octavo.tui.reader.page_view import ExcerptSettings, PageView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.viewport import explain, host_of
 from octavo.tui.render.deferred import DeferredContent, LinkTargets
-from octavo.tui.render.embeds import ImageReference, file_name, page_images, render_half_blocks
+from octavo.tui.render.embeds import ImageReference, page_images, render_half_blocks
 from octavo.tui.render.layout import LinkFollowed
+from octavo.tui.render.layout_context import file_name
 from octavo.tui.render.styled_lines import ClickableSpan
 from octavo.tui.render.tables import document_of_row
 from octavo.tui.terminal import display

@@ -65,7 +65,7 @@ _LONGEST_WORD = 3000
 a word."""
 _JOINERS = "\u200d\ufe0e\ufe0f"
 _CELL_GROUP_SIZE = 6
-"""Slices of cards or images have a multiple of this number, so that rows of 1, 2 or 3 are whole."""
+"""The number of cards or images in a slice is a multiple of this, so that rows of 1, 2 or 3 of them are whole."""
 _LINE_BREAK = re.compile(r"\\\\(?:\[[^\]]*\])?")
 LONGEST_DIAGRAM = 6000
 """Maximum number of characters of a diagram source that is drawn."""
@@ -125,7 +125,7 @@ def child_above(block: Block) -> Block | None:
 
 
 def is_long(block: Block, limit: float = SLICE_COST) -> bool:
-    """Return True if a block is split into slices: it costs more than twice the `limit`."""
+    """Return True if `split_block` splits a block: its kind can be split, and it costs more than twice `limit`."""
     return block.kind in _SPLITTERS and layout_cost(block, 2 * limit) > 2 * limit and not _is_drawable(block)
 
 
@@ -150,7 +150,7 @@ def text_cost(runs: Sequence[Run]) -> int:
 
 def split_block(block: Block, limit: float = SLICE_COST) -> Iterator[Block]:
     """Yield slices of a block that cost about `limit` each, or the block itself if it is not long. A slice is a block
-    with some of the children, rows or words, and is made when it is yielded."""
+    with some of the children, rows or words of the whole block."""
     if not is_long(block, limit):
         yield block
         return
@@ -180,7 +180,7 @@ def _with_bounds(piece: Block, *, is_first: bool, is_last: bool) -> Block:
 
 
 def _slice_of(block: Block, children: Iterable[Block], start: int, *, is_continuation: bool = False) -> Block:
-    """Return a slice with some children of a block. With `is_continuation`, it starts inside its first child."""
+    """Return a slice with some children of a block. With `is_continuation`, the slice starts inside its first child."""
     above = block.children[start - 1] if start and not is_continuation else None
     return block._replace(children=tuple(children), attrs={**block.attrs, "slice": SliceBounds(block, start, above)})
 
@@ -260,7 +260,7 @@ def _split_long_cells(piece: Block, limit: float) -> Iterator[Block]:
 
 
 def shorten_row(row: Block, limit: float = SLICE_COST) -> Block:
-    """Return a row, card, image or field with at most one slice of text in each cell."""
+    """Return a row, card, image or field in which each long text ends after its first part."""
     every = row.children or (row,)
     if not any(_is_long_cell(cell, limit) for cell in every):
         return row
@@ -287,8 +287,8 @@ def _split_paragraph(block: Block, limit: float) -> Iterator[Block]:
 
 
 def _split_captioned(block: Block, limit: float) -> Iterator[Block]:
-    """Yield slices of a block that has text and children. Of a long text, the first part is a slice of its own, and the
-    others follow as paragraphs."""
+    """Yield slices of a block that has text and children. The first part of a long text is a slice, and its other parts
+    follow as paragraphs."""
     if text_cost(block.runs) > 2 * limit:
         first, *rest = _split_runs(block.runs, limit)
         yield _slice_of(block._replace(runs=first), (), 0)
@@ -436,7 +436,7 @@ _SPLITTERS: dict[str, Callable[[Block, float], Iterator[Block]]] = {
 
 T = TypeVar("T")
 _MOST_SOURCE_LINES = 60
-"""Maximum number of source lines in a box. Each slice of a long block may have a box of its own."""
+"""Maximum number of source lines in the box of a block, or of a slice, that cannot be rendered."""
 _LONGEST_SOURCE = 20_000
 _log = logging.getLogger(__name__)
 

@@ -237,8 +237,8 @@ def _split_table(entry: ChangedBlock | MovedBlock, table: TableChange) -> Iterat
 
 
 def _versions_of(row: Entry) -> tuple[Block | None, Block | None]:
-    """Return the old and the new row of a change in a table. None for a row that was added or removed. A row that moved
-    is removed at its old position, and added at its new one."""
+    """Return the old and the new version of a row of a changed table. At a position where the row was added or removed,
+    one version is None. A row that moved is removed at its old position, and added at its new one."""
     match row:
         case ChangedBlock(old=old, new=new):
             return old, new
@@ -275,7 +275,7 @@ def _split_words(words: Sequence[TextPart]) -> Iterator[tuple[TextPart, ...]]:
 
 
 def _split_equal_part(word: TextPart) -> Iterator[TextPart]:
-    """Yield a long part that is equal in both versions in pieces. Any other part stays whole."""
+    """Yield the pieces of a long part that is equal in both versions. Any other part is yielded whole."""
     if word.op != "equal" or len(word.run.text) <= SLICE_COST or word.old is not None:
         yield word
         return
@@ -284,8 +284,8 @@ def _split_equal_part(word: TextPart) -> Iterator[TextPart]:
 
 
 def changes_with_context(lines: Sequence[LineChange]) -> Iterator[LineChange]:
-    """Yield the changed lines and the unchanged lines near them. A line with an `omitted` number stands for that many
-    lines."""
+    """Yield the changed lines and the unchanged lines near them. A `LineChange` whose `omitted` is not 0 stands for that
+    many lines."""
     last_unchanged: deque[LineChange] = deque()
     """The last unchanged lines. They are yielded if a change follows."""
     omitted, unchanged_count = 0, CONTEXT_LINES
@@ -355,8 +355,8 @@ _CLIPPED_LINES = 3
 _PROSE_KINDS = frozenset({"paragraph", "heading", "item", "task", "list", "quote"})
 """Kinds of blocks of which a few lines are enough as context of a change."""
 _UNNAMED_KINDS = UNMARKED_CONTAINERS | {"document", "column", "figure", "footnotes"}
-_KIND_NAMES = {"expandable": "expandable section", "openapi": "interface", "quote": "quotation"}
-_KIND_NAMES |= {"api-method": "operation", "api-parameter": "parameter", "api-response": "answer"}
+_KIND_NAMES = {"expandable": "expandable section", "openapi": "OpenAPI block", "quote": "quotation"}
+_KIND_NAMES |= {"api-method": "operation", "api-parameter": "parameter", "api-response": "response"}
 _NAME_ATTRIBUTES = {"api-method": ("summary", "path"), "api-parameter": ("name",), "api-response": ("status",)}
 _NAME_ATTRIBUTES |= {"api-section": ("name",)}
 _CHILD_NAMES = {"list": "item", "table": "row", "stepper": "step", "tabs": "tab", "updates": "update"}
@@ -385,9 +385,9 @@ class UnchangedRange(NamedTuple):
     old_ancestors: tuple[Block, ...]
     container: Block | None
     starts: Sequence[int]
-    """Positions at which the section changes: of the first block for each item in `section_paths`."""
+    """Position of the first block in each section of `section_paths`."""
     section_paths: Sequence[tuple[str, ...]]
-    """Names of the sections and containers around the blocks."""
+    """For each section, the names of the sections and containers around its blocks, outermost first."""
 
     def unit_at(self, position: int) -> PlacedUnit:
         """Return the block at `position` as a unit of the diff."""

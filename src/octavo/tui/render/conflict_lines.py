@@ -99,8 +99,8 @@ def prepare_conflicts(
     `titles` has the titles of the pages that main moved text to, by id. The text around the conflicts is parsed as a
     whole, because a part of a table or of code cannot be parsed alone.
     """
-    around, lines = _main_text(page)
-    compared = compare(safe_text(around if main is None else main), safe_text(around))
+    text_with_main, lines = _text_with_main(page)
+    compared = compare(safe_text(text_with_main if main is None else main), safe_text(text_with_main))
     headings = [(block.lines[0], plain_text(block.runs)) for block in compared.new.blocks if block.kind == "heading"]
     located_views: list[tuple[int, ConflictView]] = []
     seen = Counter[str]()
@@ -132,10 +132,10 @@ def prepare_conflicts(
     return tuple(_in_order(compared, located_views))
 
 
-def prepare_page_conflict(question: PageConflict, text: str) -> tuple[PageConflict | UnconflictedText, ...]:
+def prepare_page_conflict(conflict: PageConflict, text: str) -> tuple[PageConflict | UnconflictedText, ...]:
     """Return a conflict about a whole page and the text of that page, sanitized for display."""
     units = tuple(block_units(parse_safely(text)))
-    return (question, *([UnconflictedText(units, "Text of the page")] if units else []))
+    return (conflict, *([UnconflictedText(units, "Text of the page")] if units else []))
 
 
 def parse_safely(text: str) -> Document:
@@ -143,7 +143,7 @@ def parse_safely(text: str) -> Document:
     return parse(safe_text(text))
 
 
-def _main_text(page: MergedPage) -> tuple[str, list[int]]:
+def _text_with_main(page: MergedPage) -> tuple[str, list[int]]:
     """Return the page with the text of main in all conflicts, and the line at which each conflict begins."""
     text, line = "", 0
     line_of: dict[Conflict, int] = {}
@@ -193,8 +193,8 @@ def _unconflicted_text(units: Sequence[DiffUnit]) -> Iterator[UnconflictedText]:
 
 
 def _first_line(unit: DiffUnit) -> int | None:
-    """Return the line of the new text at which a unit begins. None for removed text, and for a slice that continues a
-    long block."""
+    """Return the line of the new text at which a unit begins. None for removed text, and for a later slice of a long
+    block."""
     if unit.slice_number > 1:
         return None
     match unit.entry:
@@ -291,24 +291,24 @@ def render_conflict(
 
 
 def render_page_conflict(
-    context: LayoutContext, question: PageConflict, decision: ConflictDecision, numbering: tuple[int, int], width: int
+    context: LayoutContext, conflict: PageConflict, decision: ConflictDecision, numbering: tuple[int, int], width: int
 ) -> list[Line]:
     """Render a conflict about a whole page: its description, its result, and the effect of each choice."""
     styles, choice = context.styles, decision.choice
-    lines = [*wrap_text(question.description, styles.text, width), Line([])]
-    if all(question.effects):
+    lines = [*wrap_text(conflict.description, styles.text, width), Line([])]
+    if all(conflict.effects):
         result = _not_resolved(styles, decision, [], width)
         if choice is not None:
-            result = wrap_text(question.effects[choice.kind == "request"], styles.text, width)
+            result = wrap_text(conflict.effects[choice.kind == "request"], styles.text, width)
         lines += [_label(styles, "Result"), *result]
-        for number, answer in enumerate(question.effects):
+        for number, effect in enumerate(conflict.effects):
             is_taken = choice is not None and choice.kind == SIDES[number]
             lines += [
                 Line([]),
                 _side_label(styles, decision.name(number), "mt"[number], is_taken),
-                *wrap_text(answer, styles.text, width),
+                *wrap_text(effect, styles.text, width),
             ]
-    return _frame(styles, question, decision, _conflict_number(numbering), question.title, lines, width)
+    return _frame(styles, conflict, decision, _conflict_number(numbering), conflict.title, lines, width)
 
 
 def _conflict_number(numbering: tuple[int, int]) -> str:
@@ -438,8 +438,8 @@ def _shorten(lines: list[Line], source: str, styles: Styles, width: int) -> list
 
 
 def _against_base(piece: Piece) -> Piece:
-    """Return a piece, but with “from the base” after a number of unchanged lines: a side of a conflict is compared with
-    the base, not with main."""
+    """Return a decoration such as `3 unchanged lines` as `3 lines unchanged from the base`, because a side is compared
+    with the base, not with main. Return any other piece as it is."""
     return (
         piece._replace(text=_UNCHANGED_COUNT.sub(r"\1 \2 unchanged from the base", piece.text))
         if piece.is_decoration
@@ -448,9 +448,10 @@ def _against_base(piece: Piece) -> Piece:
 
 
 def _result(context: LayoutContext, conflict: ConflictView, decision: ConflictDecision, width: int) -> list[Line]:
-    """Return the lines of the text that will be saved, with its differences from main marked. Without a choice, return
-    the keys to choose with, and below them the suggested merge if there is one. While the comparison of a new edit is
-    running, return an ellipsis."""
+    """Return the lines of the text that will be saved, with its differences from main marked.
+
+    Without a choice, return the keys of the choices and the suggested merge, if there is one. Return an ellipsis while a
+    new edit is being compared."""
     styles, choice = context.styles, decision.choice
     lines: list[Line] = []
     edit = [("e", "edit")] if conflict.kind != FIELDS else []

@@ -1,4 +1,4 @@
-"""Content of a page that is loaded after the first paint: its caches, and the queries that are their keys. Also the
+"""Content of a page that is loaded after the first paint: the caches, and the queries that are their keys. Also the
 titles of link targets, and syntax highlighting of code."""
 
 from __future__ import annotations
@@ -96,9 +96,9 @@ class AsyncCache(Generic[K, V]):
         """Number of results that were loaded until now."""
         self._lock = asyncio.Lock()
         self.missing: list[K] = []
-        """Keys without a result, since the last `DeferredContent.take_missing`."""
+        """Keys that `get` did not find since the last `DeferredContent.take_missing`."""
         self.original: AsyncCache[K, V] | None = None
-        """Cache that this one is a copy of. It loads the missing keys."""
+        """Cache of which this cache is a copy. The original loads the missing keys. None if this is no copy."""
 
     @property
     def has_requests(self) -> bool:
@@ -427,7 +427,7 @@ class LinkContext:
         return {page.id: page for page in self.tree.walk()}
 
     @cached_property
-    def known_places(self) -> links.SpaceIndex:
+    def space_index(self) -> links.SpaceIndex:
         """Index for resolving links: the pages by path and id, the space, and the URLs of the app."""
         pages = links.ids_by_path(
             (page.id, page.path, page.git.path if page.git is not None else None) for page in self.pages.values()
@@ -468,7 +468,7 @@ class LinkTargets:
     def resolve(self, href: str) -> links.Target:
         """Return the target of `href` as seen from the page. The result is cached."""
         if href not in self._resolved:
-            self._resolved[href] = links.resolve(href, self.context.page_path(self.page_id), self.context.known_places)
+            self._resolved[href] = links.resolve(href, self.context.page_path(self.page_id), self.context.space_index)
         return self._resolved[href]
 
     def title_of(self, href: str) -> LinkTitle | None:

@@ -1,5 +1,5 @@
-"""Renders Mermaid diagrams, which a child process with limits draws as text. Until then, and if drawing fails, their
-source is shown."""
+"""Renders Mermaid diagrams, which a child process with limits draws as text. The source of a diagram is shown while it
+is being drawn, and if drawing fails."""
 
 from __future__ import annotations
 
@@ -216,8 +216,8 @@ def normalize_diagram(text: str) -> tuple[str, str]:
 
 
 def _shorten_arrow(regex_match: re.Match[str]) -> str:
-    """Return an arrow with minimal length. A label stays as it is, but that of an arrow has no line breaks. A longer arrow can leave a rank without a box, on
-    which the drawing program fails."""
+    """Return an arrow with minimal length, because the drawing program may fail on longer arrows. Return a label as it
+    is, but the label of an arrow (`|…|`) without line breaks."""
     arrow = regex_match["arrow"]
     if arrow is None:
         return regex_match[0].replace(r"\n", " ") if regex_match[0][0] == "|" else regex_match[0]
@@ -246,7 +246,7 @@ class _SequenceDiagram:
         self._declared_names: set[str] = set()
         """Ids of the participants that were declared so far, as `_id` returns them."""
         self._frames: list[bool] = []
-        """Whether each open frame is drawn. A frame that only colors the background is not."""
+        """For each open frame, True if it is drawn. A frame that only colors the background is not drawn."""
 
     def normalize(self, text: str) -> Iterator[str]:
         """Yield the rewritten lines of a sequence diagram."""

@@ -132,9 +132,9 @@ class _Container:
         return (*self.names, self.heading) if self.heading else self.names
 
 
-def _count_threads(lines: Sequence[ThreadSummary]) -> int:
+def _count_threads(rows: Sequence[ThreadSummary]) -> int:
     """Return how many rows are threads. Drafts and findings do not count."""
-    return sum(each.is_posted for each in lines)
+    return sum(each.is_posted for each in rows)
 
 
 class _UnitBuilder:

@@ -76,7 +76,7 @@ def join_sides(parts: Iterable[SidePair], side_widths: SideWidths, styles: Style
 
 def merge_replacements(parts: Iterable[SidePair], side_widths: SideWidths) -> list[SidePair]:
     """Merge consecutive changes, so that all removed lines are above all added lines. In a split diff, removed lines
-    are not merged into a pair with added lines, whose lines stay side by side."""
+    below added lines begin a new pair."""
     pairs: list[SidePair] = []
     for pair in parts:
         last = pairs[-1] if pairs else None
@@ -150,18 +150,14 @@ _ATTRIBUTE_NAMES = {
 """Names that users see instead of the names of attributes."""
 
 
-def add_gutter(lines: Iterable[Line], sign: str, number: int | None, styles: Styles, width: int) -> list[Line]:
-    """Return lines with a line number and a sign before them, on the background of the sign."""
-    return add_gutter_on(lines, sign, number, styles, width, sign_background(sign, styles))
-
-
-def add_gutter_on(
-    lines: Iterable[Line], sign: str, number: int | None, styles: Styles, width: int, background: Style
+def add_gutter(
+    lines: Iterable[Line], sign: str, number: int | None, styles: Styles, width: int, unchanged: Style = PLAIN
 ) -> list[Line]:
     """Return lines with a line number and a sign before them, on a background as wide as the side.
 
-    Signs: `+`, `-`, `~` for a change in place, `>` for a move, and a space. The background also replaces the background
-    of boxes and table rows."""
+    Signs: `+`, `-`, `~` for a change in place, `>` for a move, and a space. The background for `+` and `-` also replaces
+    the background of boxes and table rows. `unchanged` is the background for the other signs."""
+    background = {"+": styles.add_line, "-": styles.remove_line}.get(sign) or unchanged
     glyph = {"-": styles.glyphs.minus, " ": styles.glyphs.down, ">": styles.glyphs.into}.get(sign, sign)
     sign_styles = {"+": styles.success, "-": styles.error, "~": styles.warning, ">": styles.warning}
     sign_style = sign_styles.get(sign, styles.line) + Style(bold=sign != " ")
@@ -186,11 +182,6 @@ def add_gutter_on(
 
 def _is_box_background(piece: Piece, styles: Styles) -> bool:
     return piece.style.bgcolor is not None and piece.style.bgcolor == styles.surface.bgcolor
-
-
-def sign_background(sign: str, styles: Styles) -> Style:
-    """Return the background of lines with a sign."""
-    return {"+": styles.add_line, "-": styles.remove_line}.get(sign, PLAIN)
 
 
 def note_lines(text: str, styles: Styles, width: int, sign: str = "~") -> list[Line]:

@@ -18,12 +18,10 @@ from octavo.tui.render.diff_sides import (
     SidePair,
     SideWidths,
     add_gutter,
-    add_gutter_on,
     hang_indent,
     merge_replacements,
     note_sides,
     render_setting_changes,
-    sign_background,
 )
 from octavo.tui.render.layout_context import LayoutContext, render_each_run
 from octavo.tui.render.styled_lines import (
@@ -59,11 +57,11 @@ def render_word_changes(
             wrap(pieces, side_widths.text_width - cells(prefix)) if any(piece.text.strip() for piece in pieces) else []
         )
         sides.append(hang_indent([Line(row, block) for row in rows], prefix, styles))
-    text = list(changed_run_attributes(parts.words))
+    settings = list(changed_run_attributes(parts.words))
     old_text, new_text = ([line.text.rstrip() for line in side] for side in sides)
     is_same = old_text == new_text
     if is_same and "words" in parts.kinds:
-        text.append(invisible_change(parts.words))
+        settings.append(invisible_change(parts.words))
     is_same = is_same or "words" not in parts.kinds
     signs = ("-", "+") if not is_same else ("~", "~") if parts.kinds else (" ", " ")
     numbered = [
@@ -74,7 +72,7 @@ def render_word_changes(
     ]
     return [
         SidePair(numbered[0], numbered[1], is_same=is_same),
-        *render_setting_changes(text, "", styles, side_widths, new),
+        *render_setting_changes(settings, "", styles, side_widths, new),
     ]
 
 
@@ -178,19 +176,19 @@ def _render_line(
         row = tokens[position][number] if number < len(tokens[position]) else []
         pieces = _pieces(row if "".join(part for _, part in row) == text else [("", text)], words, styles)
         block = blocks[position]
-        background = sign_background(sign, styles) or (styles.panel if block is not None else PLAIN)
         first = block.text_line + 1 if block is not None else 1
         rows = (
             wrap(pieces, side_widths.text_width) if block is None else wrap_code(pieces, side_widths.text_width, styles)
         )
         lines = [Line(part, block) for part in rows]
-        return add_gutter_on(lines, sign, first + number, styles, side_widths.side, background)
+        unchanged = styles.panel if block is not None else PLAIN
+        return add_gutter(lines, sign, first + number, styles, side_widths.side, unchanged)
 
     if line.op == "equal":
         return [SidePair(side(" ", 0), side(" ", 1), is_same=True)]
     if line.op == "change" and _displayed_text(line.old) == _displayed_text(line.new):
-        text = render_setting_changes([invisible_change(line.words)], "", styles, side_widths, blocks[1])
-        return [SidePair(side("~", 0), side("~", 1), is_same=True), *text]
+        settings = render_setting_changes([invisible_change(line.words)], "", styles, side_widths, blocks[1])
+        return [SidePair(side("~", 0), side("~", 1), is_same=True), *settings]
     part = SidePair()
     if line.op in ("delete", "change"):
         part.old = side("-", 0)

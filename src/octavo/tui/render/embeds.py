@@ -8,18 +8,17 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from rich.color import Color, ColorType
 from rich.color_triplet import ColorTriplet
 from rich.style import Style
 
 from octavo.api.folding import fold
-from octavo.api.safety import safe_line
 from octavo.documents.blocks import Block, Run, TableColumn, plain_text
 from octavo.tui.render.block_slices import has_end, has_start, whole_block
 from octavo.tui.render.deferred import LinkDestination, ThumbnailQuery, link_destination
-from octavo.tui.render.layout_context import LayoutContext, render_runs
+from octavo.tui.render.layout_context import LayoutContext, file_name, render_runs
 from octavo.tui.render.styled_lines import (
     Clickable,
     Line,
@@ -40,15 +39,6 @@ from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.render.tables import cell_pieces, visible_columns
 from octavo.tui.terminal.display import ScaledPicture
 from octavo.tui.widgets.short_texts import as_clause
-
-
-def file_name(address: str) -> str:
-    """Return the decoded last part of a URL or path. Empty for a `data:` URL."""
-    if address[:5].lower() == "data:":
-        return ""
-    path = address.split("?")[0].split("#")[0].rstrip("/")
-    # Split again after decoding: for an uploaded file, the last part of the URL is a path with escaped slashes.
-    return flatten_emoji(safe_line(unquote(path.rsplit("/", 1)[-1]).rsplit("/", 1)[-1]) or address)
 
 
 def host_of(address: str) -> str:
@@ -183,13 +173,13 @@ def render_include(context: LayoutContext, block: Block, width: int) -> list[Lin
     is_elsewhere = target.startswith(("https://", "/s/"))
     clickable = Clickable("link", target) if is_elsewhere or ".gitbook/includes/" in target else None
     title = "another space" if is_elsewhere else file_name(target)
-    kept = [Piece(title, styles.link if clickable else styles.muted, clickable, True)]
+    name = [Piece(title, styles.link if clickable else styles.muted, clickable, True)]
     if not block.children:
         text = "Reusable content from "
         left = [Piece(f"{styles.glyphs.diamond} ", styles.muted, None, True), Piece(text, styles.text, None, True)]
-        return render_bar(context, [*left, *kept], [], width)
+        return render_bar(context, [*left, *name], [], width)
     rail = [Piece(styles.glyphs.rail + " ", styles.muted, None, True)]
-    head = [Line(part) for part in wrap([Piece("reusable content: ", styles.muted, None, True), *kept], width - 2)]
+    head = [Line(part) for part in wrap([Piece("reusable content: ", styles.muted, None, True), *name], width - 2)]
     body = context.flow_children(block, width - 2, is_open=True)
     return indent([*head, *body] if has_start(block) else body, rail, rail)
 
@@ -207,8 +197,7 @@ def render_integration(context: LayoutContext, block: Block, width: int) -> list
         result += render_bar(context, left, [Piece("integration", styles.muted, None, True)], width)
         result += _render_arguments(arguments, styles, width)
     if url and link_destination(url) is LinkDestination.OUTSIDE and has_start(block):
-        spot = Clickable("link", url)
-        rows = [Line(part) for part in wrap([Piece(url, styles.link, spot)], width - 3)]
+        rows = [Line(part) for part in wrap([Piece(url, styles.link, Clickable("link", url))], width - 3)]
         result += indent(rows, blank := [Piece("   ", PLAIN, None, True)], blank)
     if block.text:
         rows = [Line(part) for row in block.text.split("\n") for part in wrap([Piece(row, styles.text)], width - 4)]
@@ -278,9 +267,11 @@ def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]
 def _card_text(
     card: Block, columns: list[tuple[int, TableColumn]], has_titles: bool, width: int, context: LayoutContext
 ) -> tuple[list[list[Piece]], range]:
-    """Return the lines of a card, and the range of the lines that are its title: the first cell with text, or for an empty
-    card the title of its target. With `has_titles`, each cell is below the title of its column. A cell that has only icons or
-    emoji, and no such title above it, is joined with the next cell."""
+    """Return the lines of a card, and the range of the lines that are its title.
+
+    The title is the first cell with text, or the title of the link target if the card is empty. With `has_titles`, the
+    title of its column is above each cell. A cell of icons or emoji without a column title is joined with the next
+    cell."""
     styles = context.styles
     lines: list[list[Piece]] = []
     icons: list[Piece] = []

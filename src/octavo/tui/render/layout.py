@@ -217,7 +217,7 @@ class ThreadMarks:
 
 
 def _begins_in(part: Block, path: Sequence[Block]) -> bool:
-    """Return True if the last block of a path begins in a slice of the first."""
+    """Return True if the last block of `path` begins in `part`, a slice of the first block of `path`."""
     if whole_block(part).key != path[0].key:
         return False  # The slice is the rest of a long row of a table: its whole block is the row, not the table.
     for block in path[1:]:

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import unquote
 
 from rich.style import Style
 
 from octavo.api.folding import fold
+from octavo.api.safety import safe_line
 from octavo.documents.blocks import Block, Run
-from octavo.documents.html import file_name
 from octavo.lazy_import import lazy
 from octavo.tui.render.block_slices import child_above
 from octavo.tui.render.deferred import LinkDestination, link_destination
@@ -53,6 +54,15 @@ def label_with_icon(name: object, label: str, styles: Styles) -> str:
     """Return a label with its icon before it, if it has an icon."""
     sign = icon_text(str(name), label, styles) if name else ""
     return f"{sign} {flatten_emoji(label)}" if sign else flatten_emoji(label)
+
+
+def file_name(address: str) -> str:
+    """Return the decoded last part of a URL or path. Empty for a `data:` URL."""
+    if address[:5].lower() == "data:":
+        return ""
+    path = address.split("?")[0].split("#")[0].rstrip("/")
+    # Split again after decoding: for an uploaded file, the last part of the URL is a path with escaped slashes.
+    return flatten_emoji(safe_line(unquote(path.rsplit("/", 1)[-1]).rsplit("/", 1)[-1]) or address)
 
 
 def render_runs(
@@ -451,11 +461,8 @@ class LayoutContext:
             lines = self.render_block(self, block, width)
             if not lines:
                 continue
-            all_lines += (
-                []
-                if previous is None
-                else [Line([]) for _ in range(0 if is_tight else blank_lines_between(previous, block))]
-            )
+            if previous is not None and not is_tight:
+                all_lines += [Line([]) for _ in range(blank_lines_between(previous, block))]
             all_lines += lines
             previous = block
         self.depth -= 1

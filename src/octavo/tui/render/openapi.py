@@ -14,8 +14,7 @@ from octavo.documents.openapi_schemas import SchemaField
 from octavo.documents.source_reader import parse
 from octavo.tui.render.block_slices import child_above, has_end, has_start
 from octavo.tui.render.deferred import DeferredContent, OperationLayout, OperationQuery
-from octavo.tui.render.embeds import file_name
-from octavo.tui.render.layout_context import LayoutContext
+from octavo.tui.render.layout_context import LayoutContext, file_name
 from octavo.tui.render.styled_lines import (
     Clickable,
     Line,
@@ -65,7 +64,7 @@ def render_openapi(context: LayoutContext, block: Block, width: int) -> list[Lin
         and above.kind == block.kind
         and _loaded_specification(context.deferred, above)[1] == problem
     ):
-        problem = ""  # the block above shows this problem
+        problem = ""  # The block above shows this problem.
     query = operation_query(specification, block) if specification is not None else None
     operation, is_known = _known_operation(context.deferred, query)
     is_whole = variant in ("schemas", "file")
@@ -124,13 +123,13 @@ def render_operation_details(
         more = Line([Piece("The rest of this block is too long to show.", context.styles.muted, None, True)])
         lines = [*lines[:_MOST_LINES], more]
     for line in lines:
-        line.block = None  # every line belongs to the block, so that it can be commented on
+        line.block = None  # The caller sets the OpenAPI block, so that it can be commented on.
     return lines
 
 
 def _known_operation(deferred: DeferredContent | None, query: OperationQuery | None) -> tuple[Operation | None, bool]:
-    """Return the operation of a query, and True once it is known. The operation is None if it does not exist, or if it
-    is not loaded yet."""
+    """Return the operation of a query, and False while it is not loaded yet. The operation is None if it is not loaded,
+    or if it does not exist."""
     if query is None or query.variant in ("schemas", "file"):
         return None, True
     cache = deferred.operations if deferred is not None else None
@@ -165,8 +164,8 @@ def curl_command(deferred: DeferredContent, block: Block) -> str:
 
 
 def _loaded_specification(deferred: DeferredContent | None, block: Block) -> tuple[Specification | None, str]:
-    """Return the specification that a block refers to and "". If there is none, return None and the reason. The reason
-    is empty if no specifications are loaded here."""
+    """Return the specification that a block refers to. If there is none, return None and the reason. The reason is empty
+    if the pane does not load specifications."""
     spec, source = str(block.attrs.get("spec") or ""), str(block.attrs.get("src") or "")
     name = spec or source
     if not name:
@@ -419,8 +418,8 @@ def render_operation_part(context: LayoutContext, block: Block, width: int) -> l
 
 
 def render_operation_parts(context: LayoutContext, block: Block, width: int, shown_group: str = "") -> list[Line]:
-    """Render sections, parameters and responses, with a heading above each group. `shown_group` needs none, because the
-    caller shows its name."""
+    """Render sections, parameters and responses, with a heading above each group. The group `shown_group` gets no
+    heading, because the caller shows its name."""
     styles, is_continued = context.styles, not has_start(block)
     lines: list[Line] = []
     above = (child_above(block) or block.children[0]) if is_continued else None
@@ -456,7 +455,7 @@ def _group_name(child: Block) -> str:
         case "api-parameter":
             return f"{child.attrs.get('in') or ''} parameters".strip()
         case "api-response":
-            return "answers"
+            return "responses"
     return ""
 
 
@@ -472,7 +471,7 @@ def _render_parameter(context: LayoutContext, block: Block, width: int) -> list[
 
 def _render_page_response(context: LayoutContext, block: Block, width: int) -> list[Line]:
     styles, attrs = context.styles, block.attrs
-    head = [_status_piece(str(attrs.get("status") or "answer"), styles)]
+    head = [_status_piece(str(attrs.get("status") or "response"), styles)]
     if attrs.get("description"):
         head += [
             Piece("  ", PLAIN, None, True),

@@ -85,7 +85,7 @@ _LONGEST_CACHED = 60
 
 @dataclass(slots=True)
 class Line:
-    """A line of styled text, and the block that the user comments on from this line."""
+    """A line of styled text. `block` is the block that is selected when the user clicks the line."""
 
     pieces: list[Piece]
     block: Block | None = None
@@ -100,8 +100,12 @@ class Line:
     def width(self) -> int:
         return width_of(self.pieces)
 
+    def with_pieces(self, pieces: list[Piece], offset: int = 0) -> Line:
+        """Return the line with other pieces, in which its text is `offset` cells further to the right."""
+        return Line(pieces, self.block)
+
     def prepend(self, prefix: list[Piece]) -> Line:
-        return Line(prefix + self.pieces, self.block)
+        return self.with_pieces(prefix + self.pieces, width_of(prefix))
 
 
 class ClickableSpan(NamedTuple):
@@ -224,8 +228,9 @@ def pad(pieces: list[Piece], width: int, style: Style = PLAIN, align: str | None
 
 
 def searched_texts(line: Line) -> Iterator[tuple[int, str, int | None]]:
-    """Yield the texts of a line that a search finds, each with its first cell. The third value is None, or for a text
-    that is scrolled out of view, its distance from the edge of the visible text as in `HiddenPieces`."""
+    """Yield the texts of a line that a search finds: the first cell, the text and the distance. The distance is None for
+    visible text. For text that is scrolled out of view, it is the distance to the visible text, as in
+    `HiddenPieces`."""
     cell = 0
     for piece in line.pieces:
         if piece.hidden is not None:
@@ -268,7 +273,7 @@ def squeeze(line: Line, width: int) -> Line:
     overflow = width_of(line.pieces) - width
     if overflow <= 0:
         return line
-    pieces = list(line.pieces)
+    pieces, cut_left = list(line.pieces), 0
     for end in (0, -1):
         while overflow > 0 and pieces and pieces[end].is_decoration:
             piece_width = cells(pieces[end].text)
@@ -277,9 +282,10 @@ def squeeze(line: Line, width: int) -> Line:
                 if end == 0
                 else crop([pieces[end]], 0, max(0, piece_width - overflow))
             )
+            cut_left += min(overflow, piece_width) if end == 0 else 0
             overflow -= min(overflow, piece_width)
             pieces[end : end + 1 or None] = kept
-    return Line(pieces if overflow <= 0 else truncate(pieces, width), line.block)
+    return line.with_pieces(pieces if overflow <= 0 else truncate(pieces, width), -cut_left)
 
 
 def box(
@@ -320,9 +326,7 @@ def box(
     result = [edged(glyphs.top_left, glyphs.top_right, title, right)] if edges[0] else []
     for line in lines:
         body = pad(with_background(background, line.pieces) if background else line.pieces, inner, background)
-        framed = line.prepend([side, gap])
-        framed.pieces = [side, gap, *body, gap, side]
-        result.append(framed)
+        result.append(line.with_pieces([side, gap, *body, gap, side], 2))
     return [*result, edged(glyphs.bottom_left, glyphs.bottom_right, (), foot)] if edges[1] else result
 
 
@@ -378,9 +382,8 @@ class SplitLine(Line):
 
     block_cells: tuple[BlockCells, ...] = ()
 
-    def prepend(self, prefix: list[Piece]) -> Line:
-        """Return the line with a prefix, and with the ranges of its blocks moved to the right."""
-        return SplitLine(prefix + self.pieces, self.block, None, tuple(shift_cells(self.block_cells, width_of(prefix))))
+    def with_pieces(self, pieces: list[Piece], offset: int = 0) -> Line:
+        return SplitLine(pieces, self.block, None, tuple(shift_cells(self.block_cells, offset)))
 
 
 def shift_cells(parts: Iterable[BlockCells], offset: int) -> list[BlockCells]:

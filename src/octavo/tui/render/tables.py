@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from heapq import nlargest
 from itertools import accumulate, zip_longest
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.style import Style
 
@@ -66,6 +66,16 @@ scroll."""
 _ANY_LENGTH, _LONG_LABEL = 2000, 32
 
 
+class _LongestWords(NamedTuple):
+    """Widths in cells of the longest words of a column."""
+
+    part: int
+    """Width of the longest part of a word that stays whole."""
+    word: int
+    label: int
+    """Width of the longest word that is not a URL."""
+
+
 class _Limits(NamedTuple):
     """Limits for the columns of a table that is too wide."""
 
@@ -75,25 +85,25 @@ class _Limits(NamedTuple):
     """A wider column shrinks to its longest word, or to this width if the word is longer."""
     prose: int
     """Width of all other columns with which the table must fit. If it does not, the next limits are tried."""
-    longest_word_index: Literal[1, 2]
-    """Index in the result of `_longest_words`: 1 if URLs count as words, 2 if not."""
+    counts_urls: bool
+    """True if a URL counts as a word."""
 
 
 _COLUMN_LIMITS = (
-    _Limits(16, _ANY_LENGTH, 48, 1),
-    _Limits(16, _ANY_LENGTH, 40, 1),
-    _Limits(16, _ANY_LENGTH, 32, 1),
-    _Limits(16, _ANY_LENGTH, 24, 1),
-    _Limits(12, _ANY_LENGTH, 24, 1),
-    _Limits(12, _ANY_LENGTH, 24, 2),
-    _Limits(12, 32, 16, 1),
-    _Limits(12, 32, 16, 2),
-    _Limits(8, 32, 16, 1),
-    _Limits(8, 32, 16, 2),
-    _Limits(12, 24, 16, 1),
-    _Limits(8, 24, 16, 1),
-    _Limits(12, 18, 16, 1),
-    _Limits(8, 14, 16, 1),
+    _Limits(16, _ANY_LENGTH, 48, True),
+    _Limits(16, _ANY_LENGTH, 40, True),
+    _Limits(16, _ANY_LENGTH, 32, True),
+    _Limits(16, _ANY_LENGTH, 24, True),
+    _Limits(12, _ANY_LENGTH, 24, True),
+    _Limits(12, _ANY_LENGTH, 24, False),
+    _Limits(12, 32, 16, True),
+    _Limits(12, 32, 16, False),
+    _Limits(8, 32, 16, True),
+    _Limits(8, 32, 16, False),
+    _Limits(12, 24, 16, True),
+    _Limits(8, 24, 16, True),
+    _Limits(12, 18, 16, True),
+    _Limits(8, 14, 16, True),
 )
 """Limits that are tried in turn until the table fits. Those with `_ANY_LENGTH` that ignore URLs are tried only if a
 word is longer than `_LONG_LABEL`."""
@@ -152,21 +162,21 @@ def fit_columns(
     if _excess(natural, available_width) <= 0:
         return TableGrid(head, body, aligns, natural)
     longest_of = list(map(_longest_words, texts, natural))
-    least = [longest[0] for longest in longest_of]
+    least = [longest.part for longest in longest_of]
     hinted = [
         max(low, min(wide, hint)) if hint else wide
         for low, wide, hint in zip_longest(least, natural, hints[: len(least)], fillvalue=0)
     ]
     text_sizes = [sum(column) for column in sizes]
     widths = _share_widths(natural, hinted, text_sizes, available_width)
-    has_long_words = any(word > _LONG_LABEL for _, word, _ in longest_of)
+    has_long_words = any(longest.word > _LONG_LABEL for longest in longest_of)
     for limits in _COLUMN_LIMITS:
-        if limits.longest_word_index == 2 and limits.longest == _ANY_LENGTH and not has_long_words:
+        if not limits.counts_urls and limits.longest == _ANY_LENGTH and not has_long_words:
             continue
         kept = [
             wide
             if wide <= limits.unshrunk
-            else min(max(longest[0], longest[limits.longest_word_index]), limits.longest)
+            else min(max(longest.part, longest.word if limits.counts_urls else longest.label), limits.longest)
             for wide, longest in zip(widths, longest_of, strict=True)
         ]
         narrow = [max(low, min(wide, limits.prose)) for wide, low in zip(widths, kept, strict=True)]
@@ -177,11 +187,11 @@ def fit_columns(
     widths = _share_widths(widths, kept, text_sizes, available_width)
     if _excess(widths, available_width) > 0:
         # Break long words if the table then needs no scrolling.
-        words = [word if word <= _NARROW_COLUMN + 2 else _NARROW_COLUMN for _, word, _ in longest_of]
+        words = [each.word if each.word <= _NARROW_COLUMN + 2 else _NARROW_COLUMN for each in longest_of]
         least_widths = [min(width, word) for width, word in zip(widths, words, strict=True)]
         tight = _share_widths(widths, least_widths, text_sizes, available_width)
         widths = tight if _excess(tight, available_width) <= 0 else widths
-    broken = {index: word for index, (_, word, _) in enumerate(longest_of) if word > widths[index]}
+    broken = {index: each.word for index, each in enumerate(longest_of) if each.word > widths[index]}
     if broken and _excess(widths, available_width) <= 0:
         least = _widths_around_words(every, widths, broken, available_width)
         most = [least[index] if index in broken else wide for index, wide in enumerate(natural)]
@@ -229,14 +239,13 @@ def _natural_width(text: str) -> int:
 def _readable_width(texts: Sequence[str], natural: int) -> int:
     """Return the width of a column that does not have to shrink: its natural width, but at most `_WIDEST_COLUMN` or the
     width of its longest word."""
-    return natural if natural <= _WIDEST_COLUMN else max(_WIDEST_COLUMN, _longest_words(texts, natural)[1])
+    return natural if natural <= _WIDEST_COLUMN else max(_WIDEST_COLUMN, _longest_words(texts, natural).word)
 
 
-def _longest_words(texts: Sequence[str], natural: int) -> tuple[int, int, int]:
-    """Return three widths in cells: of the longest part that stays whole, of the longest word, and of the longest word
-    that is not a URL."""
+def _longest_words(texts: Sequence[str], natural: int) -> _LongestWords:
+    """Return the widths of the longest words of a column with the width `natural`."""
     if natural <= _NARROW_COLUMN:
-        return natural, natural, natural
+        return _LongestWords(natural, natural, natural)
     part = _NARROW_COLUMN if natural > _SHORT_COLUMN else _NARROWEST_COLUMN
     word = label = longest_known = _NARROWEST_COLUMN
     for text in texts:
@@ -253,7 +262,7 @@ def _longest_words(texts: Sequence[str], natural: int) -> tuple[int, int, int]:
                         part, min(cells(last), _LONG_WORD), *[min(cells(piece) + 1, _LONG_WORD) for piece in signed]
                     )
                 longest_known = min(label, word, part)
-    return min(natural, part), min(natural, word), min(natural, label)
+    return _LongestWords(min(natural, part), min(natural, word), min(natural, label))
 
 
 def _share_widths(

@@ -128,7 +128,8 @@ def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
         if from_right or _starts_right_to_left(item):
             for index, line in enumerate(body):
                 side = [Piece(f" {mark}" + " " * margin, style, None, True)] if not index else hanging
-                lines.append(Line([*pad(line.pieces, width - mark_width, PLAIN, "right"), *side], line.block))
+                padded = pad(line.pieces, width - mark_width, PLAIN, "right")
+                lines.append(line.with_pieces([*padded, *side], width_of(padded) - line.width))
             continue
         lines += indent(body, [Piece(" " * margin + mark + " ", style, None, True)], hanging)
     context.list_depth = level
@@ -279,13 +280,10 @@ def render_hint(context: LayoutContext, block: Block, width: int) -> list[Line]:
     was_tinted, context.has_background = context.has_background, True
     body = context.flow(children, inner_width, above=child_above(block))
     context.has_background = was_tinted
-    if was_tinted:  # the outer hint adds the background
-        return [line.prepend(bar) for line in [*head, *body]]
-    lines = []
-    for line in [*head, *body]:
-        lines.append(
-            Line([*bar, *pad(with_background(styles.surface, line.pieces), width - 2, styles.surface)], line.block)
-        )
+    lines = [line.prepend(bar) for line in [*head, *body]]
+    if not was_tinted:  # Otherwise, the outer hint adds the background.
+        for line in lines:
+            line.pieces = pad(with_background(styles.surface, line.pieces), width, styles.surface)
     return lines
 
 

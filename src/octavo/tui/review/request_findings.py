@@ -232,7 +232,7 @@ async def _find_on_added_words(
 ) -> tuple[AddedFinding, ...]:
     """Return the findings on the words that are in `new` but not in `before`. Adds the pages that it loads to
     `loaded_pages`."""
-    check = ReferenceCheck(context.known_places, loaded_pages)
+    check = ReferenceCheck(context.space_index, loaded_pages)
 
     def find() -> tuple[tuple[AddedFinding, ...], frozenset[str]]:
         """Return the findings, and the IDs of the pages that must be loaded for their headings."""
