@@ -35,6 +35,14 @@ def test_first_screen_adds_no_steps_of_parsing() -> None:
     assert len(list(load.steps())) == 2 * 30, "one step to parse each block, and one to split it into units"
 
 
+def test_page_of_one_long_block_is_shown_before_it_is_laid_out() -> None:
+    load = PageParse("Many words. " * 20_000, ("", ""), "p", "", Folds(), needs_first_screen=True)
+    first_screens = (load.first_screen for _ in load.steps())
+    shown = next(filter(None, first_screens))
+    assert load.whole_page is None
+    assert [each.kind for each in shown.document.blocks] == ["paragraph"]
+
+
 @pytest.mark.before_release
 async def test_late_first_screen_is_shown_when_parsed() -> None:
     app = PaneApp(HeldPage())

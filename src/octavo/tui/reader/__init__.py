@@ -38,7 +38,7 @@ How a page of 1 MB gets on screen:
 2. `load` begins the work in the background thread (`terminal/polite_thread.py`): `PageParse.steps` parses the Markdown
    block by block and splits the blocks into units. After a key is read, the thread pauses until a frame is written, but
    at most 0.1 seconds. A page below 6,000 characters is parsed in `load`, without the thread.
-3. After 24 blocks, the first screen is ready. It has more blocks if a position is restored.
+3. After 24 blocks or at the end of the page, the first screen is ready. It has more blocks if a position is restored.
 4. `load` blocks the event loop for at most 20 ms, until the first screen is ready:
    - If it is ready, `load` shows it (`PageLoader._show`).
    - If not, `LinePainter.keep_frame` keeps the old frame for at most 60 ms, and `PageLoader._show_first_screen` shows the

@@ -81,15 +81,21 @@ class PageParse:
                 self._restore_key, first_count = "", max(first_count, len(parse.blocks) + FIRST_BLOCKS)
             is_enough = not self._restore_key and len(parse.blocks) >= first_count
             if is_enough and self.first_screen is None and self.needs_first_screen:
-                self.first_screen = yield from self._split(parse)
-                expect_frame()  # Parsing would slow down the painting of the first screen.
-                self.has_first.set()
+                self._set_first_screen((yield from self._split(parse)))
             yield
         page = yield from self._split(parse)
+        if self.first_screen is None and self.needs_first_screen:
+            self._set_first_screen(page)  # The page has few blocks, of which one may be long.
+            yield
         page = page._replace(anchors=anchors_above(page.document))
         if self.layout is not None:
             page = page._replace(laid=(yield from lay_out_units(self.layout, page.units, range(len(page.units)))))
         self.whole_page = page
+        self.has_first.set()
+
+    def _set_first_screen(self, page: ParsedPage) -> None:
+        self.first_screen = page
+        expect_frame()  # The next steps would slow down the painting of the first screen.
         self.has_first.set()
 
     def _split(self, parse: IncrementalParse) -> Generator[None, None, ParsedPage]:
