@@ -20,7 +20,8 @@ _CONTAINER_SIMILARITY = 0.5
 """Similarity of two containers with the same title, and of two without title if one is empty."""
 
 _MIN_HEADING_SIMILARITY = 0.6
-"""Minimum similarity of two headings without a common word. Short texts have many letters in common by chance."""
+"""Minimum similarity of two headings without a common word, because short texts have many letters in common by chance.
+Also the similarity of two headings if one begins with all words of the other."""
 
 _MIN_ROW_SIMILARITY = 0.5
 """Minimum similarity of two rows without an equal cell."""
@@ -266,7 +267,10 @@ def similarity(old: Node, new: Node) -> float:
     if old_kind == new_kind == "heading" and score < _MIN_HEADING_SIMILARITY:
         title, other = fold(old_text), fold(new_text)  # ignore case, for changes such as “Api” to “API”
         score = max(score, text_similarity(title, other, at_least=0.8))
-        if score < _MIN_HEADING_SIMILARITY and set(title.split()).isdisjoint(other.split()):
+        shorter, longer = sorted((title.split(), other.split()), key=len)
+        if longer[: len(shorter)] == shorter:
+            score = max(score, _MIN_HEADING_SIMILARITY)
+        elif score < _MIN_HEADING_SIMILARITY and set(shorter).isdisjoint(longer):
             return 0.0
     if old.children and new.children:
         before, after = ({child.number for child in node.children if child.text} for node in (old, new))
