@@ -77,20 +77,35 @@ def _join_across_edges(run: list[DiffStep], compare: CompareNodes) -> list[DiffS
     first, last = positions[0], positions[-1] + 1
     old = [step.old for step in run[first:last] if step.old]
     new = [step.new for step in run[first:last] if step.new]
-    old_ids, new_ids = ({each.number for node in nodes for each in node.walk()} for nodes in (old, new))
-    old_parts = list(_flatten_containers(old, lambda node: node.number in new_ids))
-    new_parts = list(_flatten_containers(new, lambda node: node.number in old_ids))
+    old_counts, new_counts = (Counter(each.number for node in nodes for each in node.walk()) for nodes in (old, new))
+    old_parts, new_parts = (
+        # If one side has a container more often, any of them may be the one whose content moved out.
+        list(_flatten_containers(nodes, lambda node: old_counts[node.number] == new_counts[node.number]))
+        for nodes in (old, new)
+    )
     if len(old_parts) * len(new_parts) > _MAX_PAIRS:
         return None
     pairs = [part for pair in _pair_parts(old_parts, new_parts) for part in _split_container_pair(pair)]
     paired_nodes = [one.node for one, other in pairs if one is not None and other is not None]
     if sum(len(leaf.text) for node in paired_nodes for leaf in node.leaves() if leaf.text in crossing) < _MIN_LENGTH:
         return None  # The text that moved into or out of a container is not in these pairs.
-    step = _restructured_step(pairs, compare, _same_containers(pairs))
-    if step.note and len(old) == len(new) == 1:
-        # the two versions were not paired, because their sizes differ too much
-        step = compare(old[0], new[0])
-    return [*_join_between_edits(run[:first], compare), step, *_join_between_edits(run[last:], compare)]
+    before_pairs, pairs, after_pairs = _split_edges(pairs)
+    return [
+        *_join_between_edits(run[:first], compare),
+        *_steps_of(before_pairs, compare),
+        _compare_single_block(_restructured_step(pairs, compare, _same_containers(pairs)), compare),
+        *_steps_of(after_pairs, compare),
+        *_join_between_edits(run[last:], compare),
+    ]
+
+
+def _compare_single_block(step: DiffStep, compare: CompareNodes) -> DiffStep:
+    """Return the comparison of two blocks of one kind that were not paired because their sizes differ too much. Return
+    any other step as it is."""
+    kinds = [[node.kind for node in nodes] for nodes in (step.old_nodes, step.new_nodes)]
+    if step.note and len(kinds[0]) == 1 and kinds[0] == kinds[1]:
+        return compare(step.old_nodes[0], step.new_nodes[0])
+    return step
 
 
 def _split_container_pair(pair: _Pair) -> list[_Pair]:
@@ -164,7 +179,8 @@ def _join_rearranged(run: list[DiffStep], compare: CompareNodes) -> list[DiffSte
     if length < max(_MIN_LENGTH, _MIN_SHARE_KEPT * whole):
         return run
     before_pairs, pairs, after_pairs = _split_edges(pairs)
-    return [*_steps_of(before_pairs, compare), _restructured_step(pairs, compare), *_steps_of(after_pairs, compare)]
+    step = _compare_single_block(_restructured_step(pairs, compare), compare)
+    return [*_steps_of(before_pairs, compare), step, *_steps_of(after_pairs, compare)]
 
 
 def _containers(nodes: Sequence[Node]) -> Mapping[str, list[Node]]:
