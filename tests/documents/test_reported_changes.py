@@ -47,6 +47,10 @@ Run it as {other} owner of this harbour, {when}.
 {{% endtab %}}
 {{% endtabs %}}
 """
+WAIT, LAMPS = "The boats wait at the gate until the water rises", "The lamps are lit at the wall and burn all night"
+REPEATED_ITEM = (
+    f"* Rules:\n  * {WAIT}\n  * {LAMPS}\n  * {WAIT}\n\n    ![map](map.png)\n\n  * {SENTENCE}\n\n    ![all](all.png)\n"
+)
 CONTAINERS = {
     "hint": '{% hint style="info" %}\nINSIDE\n{% endhint %}',
     "expandable": "<details>\n\n<summary>More</summary>\n\nINSIDE\n\n</details>",
@@ -449,6 +453,22 @@ CHANGES = {
     "sections with subsections in another order": (
         "# Page\n\n" + typed("Boat", "", "colors", "flags") + typed("Pier", "", "berths", "lamps"),
         "# The page\n\n" + typed("Pier", "global ", "berths", "lamps") + typed("Boat", "global ", "colors", "flags"),
+    ),
+    "an item less its list": (
+        "* The formal way into the harbour\n  * You have been here for half a year, and know all of its lamps\n* Last\n",
+        "* The winter way into the harbour\n* Last\n",
+    ),
+    "images taken out of the second of two equal items": (REPEATED_ITEM, REPEATED_ITEM.replace("    ![", "![")),
+    "images put into the second of two equal items": (REPEATED_ITEM.replace("    ![", "!["), REPEATED_ITEM),
+    "a heading moved past its changed section": (
+        f"## Tides\n\n{WAIT}, says the office of tides. Its parts are as follows:\n\n* Spring:\n  * {LAMPS} in spring.\n"
+        "* Neap:\n  * The water comes up to the wall in the harbour.\n\n### More\n",
+        f"## All\n\n### Seas\n\n{WAIT}, says the office of seas. Its parts are as follows:\n\n* Spring:\n  * {LAMPS} in spring.\n"
+        "  * The water comes up to the wall in the harbour.\n\n#### Tides\n\nThe office knows them.\n\n#### More\n",
+    ),
+    "a heading less its end": (
+        "## Version 2 (live since the first day of May)\n\nOld.\n",
+        "## Version 3\n\nAll is new.\n\n## Version 2\n\nOld.\n",
     ),
     "front matter": ("---\ntitle: A\n---\n\nx", "---\ntitle: B\nhidden: true\n---\n\nx"),
 }
@@ -986,6 +1006,64 @@ EXPECTED_LINES = {
         "  [+global ]flags → String",
         "> 9 paragraph ENABLED",
         "> 10 divider",
+    ],
+    "an item less its list": [
+        "~ list",
+        "  ~ item",
+        "    ~ paragraph",
+        "      The [-formal][+winter] way into the harbour",
+        "    - list You have been here for half a year, and know all of its lamps",
+        "  = 1",
+    ],
+    "images taken out of the second of two equal items": [
+        "= 1",
+        "% figure unwrapped from an item",
+        "= 1",
+        "+ around list",
+        "  + around item",
+        "    = 1",
+        "% figure unwrapped from an item",
+        "= 1",
+    ],
+    "images put into the second of two equal items": [
+        "~ list",
+        "  ~ item",
+        "    = 1",
+        "    ~ list",
+        "      = 2",
+        "      ~ item",
+        "        = 1",
+        "        % figure wrapped in an item",
+        "        = 1",
+        "      + around item",
+        "        = 1",
+        "        % figure wrapped in an item",
+        "        = 1",
+    ],
+    "a heading moved past its changed section": [
+        "+ heading All",
+        "+ heading Seas",
+        "< 1 heading Tides",
+        "~ paragraph",
+        "  The boats wait at the gate until the water rises, says the office of [-tides][+seas]. Its parts are as follows:",
+        "~ list",
+        "  % item ×2 → item",
+        "    ~ item",
+        "      = 1",
+        "      ~ list",
+        "        = 1",
+        "        - paragraph Neap:",
+        "        = 1",
+        "> 1 heading Tides, level: 2 → 4",
+        "+ paragraph The office knows them.",
+        "~ heading, level: 3 → 4",
+    ],
+    "a heading less its end": [
+        "+ heading Version 3",
+        "+ paragraph All is new.",
+        "~ heading",
+        "  Version 2[- (live since the first day of May)]",
+        "= 1",
     ],
     "front matter": ["page title: A → B", "page hidden: none → yes", "= 1"],
 }

@@ -206,6 +206,18 @@ def test_moved_operation_is_named_by_method_and_path(tag: str, name: str) -> Non
     assert lines == [f"→ moved to line 5: {name}"]
 
 
+@pytest.mark.parametrize("split", [False, True])
+def test_items_of_a_split_list_keep_their_old_numbers(split: bool) -> None:
+    ways = ["Open the gate of the harbour", "Light the lamps at the wall", "Wait for the tide at the steps"]
+    before = "".join(f"{number}. {way}\n" for number, way in enumerate(ways, 1))
+    after = f"* {ways[0]}\n\n![gate](gate.png)\n\n* {ways[1]} tonight\n* {ways[2]}\n"
+    found = rows(before, after, width=160, split=split)
+    assert "−  2. Light" in row("−", found)
+    if split:
+        assert "│  1. Open" in row("Open", found)
+        assert "│  3. Wait" in row("Wait", found)
+
+
 def test_shifted_list_item_has_the_number_of_its_side() -> None:
     before = "1. one\n2. two has some words\n"
     found = rows(before, "1. zero\n2. one\n3. two has more words\n")

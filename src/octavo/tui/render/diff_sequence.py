@@ -137,6 +137,21 @@ def _count_threads(rows: Sequence[ThreadSummary]) -> int:
     return sum(each.is_posted for each in rows)
 
 
+def _old_block(unit: DiffUnit) -> Block | None:
+    """Return the block of the old version that a unit shows. None if it shows none."""
+    match unit.entry:
+        case RemovedBlock(block=block) | ChangedBlock(old=block) | MovedBlock(old=block):
+            return block
+    return unit.removed[0] if unit.removed else unit.old
+
+
+def _paths(blocks: Sequence[Block], ancestors: tuple[Block, ...]) -> Iterator[tuple[int, tuple[Block, ...]]]:
+    """Yield the `id()` of each block, at any depth, and the containers around it. `ancestors` contain `blocks`."""
+    for block in blocks:
+        yield id(block), ancestors
+        yield from _paths(block.children, (*ancestors, block)) if block.children else ()
+
+
 class _UnitBuilder:
     """Makes the units of one diff."""
 
@@ -157,6 +172,9 @@ class _UnitBuilder:
         self._shown_keys: set[str] = set()
         self._placed_units: list[PlacedUnit | UnchangedRange] = []
         self._containers = [_Container()]
+        self._old_paths: dict[int, tuple[Block, ...]] = {}
+        """By `id()` of each old block in rearranged containers: the old containers around it. They may differ from the
+        old versions of the containers around its new version."""
         self.units = DiffUnits()
         self.units.thread_count = self._thread_total
 
@@ -230,15 +248,17 @@ class _UnitBuilder:
 
     def _add(self, unit: DiffUnit, *, is_unchanged: bool = False, has_thread: bool = False) -> None:
         inner = self._containers[-1]
-        if (
-            unit.kind in ("block", "entry", "exchange")
-            and (inner.ancestors or inner.old_ancestors)
-            and not is_unchanged
-        ):
-            unit = unit._replace(ancestors=inner.ancestors, old_ancestors=inner.old_ancestors)
+        if unit.kind in ("block", "entry", "exchange") and not is_unchanged:
+            old_ancestors = self._old_ancestors(_old_block(unit))
+            if inner.ancestors or old_ancestors:
+                unit = unit._replace(ancestors=inner.ancestors, old_ancestors=old_ancestors)
         is_heading = unit.block is not None and unit.block.kind == "heading"
         path = inner.names if is_heading else inner.section_path
         self._placed_units.append(PlacedUnit(unit, path, inner.named_block, is_unchanged, has_thread))
+
+    def _old_ancestors(self, block: Block | None) -> tuple[Block, ...]:
+        """Return the containers around a block in the old version, outermost first."""
+        return self._old_paths.get(id(block), self._containers[-1].old_ancestors)
 
     def _add_note(self, text: str, change: int = -1, kinds: frozenset[ChangeKind] = NONE) -> None:
         block = Block("note", key=f"note {len(self._placed_units)}")
@@ -307,7 +327,10 @@ class _UnitBuilder:
                     if entry.is_replaced:
                         self._add_replaced_section(entry)
                     else:
+                        outer_paths = self._old_paths
+                        self._old_paths = outer_paths | dict(_paths(entry.old, self._containers[-1].old_ancestors))
                         self._add_entries(entry.entries)
+                        self._old_paths = outer_paths
                     self._add_block_threads((*entry.new, *entry.old))
                 case AddedBlock(entries=within) | RemovedBlock(entries=within) if within:
                     self._add_container_change(entry)
@@ -388,18 +411,26 @@ class _UnitBuilder:
             has_threads = [each.key in self._threads for each in new.walk()]
             if not any(has_threads):
                 continue
-            self._add_unchanged_range(olds[start:index], news[start:index])
+            self._add_unchanged_ranges(olds[start:index], news[start:index])
             start = index + 1
             if any(has_threads[1:]) and new.kind in _EXPANDABLE_KINDS and len(old.children) == len(new.children):
                 with self._enter(old, new):
                     self._add_unchanged(old.children, new.children)
                     self._add_threads(new.key, new)
                 continue
-            level = self._containers[-1]
-            unit = DiffUnit("block", new, old, None, level.ancestors, level.old_ancestors)
+            unit = DiffUnit("block", new, old, None, self._containers[-1].ancestors, self._old_ancestors(old))
             self._add(unit, is_unchanged=True, has_thread=True)
             self._add_block_threads((new,))
             self._note_heading(new)
+        self._add_unchanged_ranges(olds[start:], news[start:])
+
+    def _add_unchanged_ranges(self, olds: Sequence[Block], news: Sequence[Block]) -> None:
+        """Add one range for the blocks of each old container."""
+        start = 0
+        for end in range(1, len(olds)) if self._old_paths else ():
+            if self._old_ancestors(olds[end]) is not self._old_ancestors(olds[start]):
+                self._add_unchanged_range(olds[start:end], news[start:end])
+                start = end
         self._add_unchanged_range(olds[start:], news[start:])
 
     def _add_unchanged_range(self, olds: Sequence[Block], news: Sequence[Block]) -> None:
@@ -413,7 +444,7 @@ class _UnitBuilder:
         if news:
             self._placed_units.append(
                 UnchangedRange(
-                    olds, news, level.ancestors, level.old_ancestors, level.named_block, starts, section_paths
+                    olds, news, level.ancestors, self._old_ancestors(olds[0]), level.named_block, starts, section_paths
                 )
             )
 
