@@ -24,7 +24,7 @@ async def test_tour_follows_the_user_over_two_runs_and_ends(stage: Stage) -> Non
     async with stage.play(start="inbox") as run:
         await run.see("Tour 1/5  Press 3 to list the change requests.", "f6 leave tour")
         await run.press("j", "3")
-        await run.see("Tour 2/5  In that list, press enter to open a change request.")
+        await run.see("Tour 2/5  In the list, press enter to open a change request.")
         await run.press("enter")
         await run.see("Tour 3/5  In a change request, press t to see the next thread.")
     async with stage.play(start="changes") as run:

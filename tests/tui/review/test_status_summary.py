@@ -37,11 +37,31 @@ def test_status_has_reviews_by_revision() -> None:
     )
 
 
+def sign_texts(*reviews: Review) -> list[str]:
+    counts = {"open_threads": 0, "conflicts": 0, "unresolved": 0, "pending": 0, "proposed": 0}
+    return [text for text, _ in status_signs(OUTDATED_REQUEST, reviews, **counts, is_on_main=False)]
+
+
+@pytest.mark.parametrize(
+    ("reviews", "text"),
+    [
+        ([review(ADA, "approved"), review(TOM, "approved", "r1")], "  ✓ 2 approved (1 outdated)"),
+        ([review(ADA, "approved", "r1"), review(TOM, "approved", "r1")], "  ✓ 2 approved (outdated)"),
+        ([review(TOM, "changes-requested")], "  ✗ Tom Weaver requested changes"),
+        ([review(TOM, "changes-requested", "r1")], "  ✗ Tom Weaver requested changes (outdated)"),
+        (
+            [review(ADA, "changes-requested"), review(TOM, "changes-requested", "r1")],
+            "  ✗ 2 reviewers requested changes (1 outdated)",
+        ),
+    ],
+)
+def test_signs_say_how_many_reviews_are_outdated(reviews: list[Review], text: str) -> None:
+    assert text in sign_texts(*reviews)
+
+
 def test_approval_without_a_revision_is_not_outdated() -> None:
     approval = Review(id="r", reviewer=ADA, status="approved")
-    counts = {"open_threads": 0, "conflicts": 0, "unresolved": 0, "pending": 0, "proposed": 0}
-    texts = [text for text, _ in status_signs(OUTDATED_REQUEST, [approval], **counts, is_on_main=False)]
-    assert "  ✓ 1 approved" in texts
+    assert "  ✓ 1 approved" in sign_texts(approval)
     assert request_status(OUTDATED_REQUEST, 0, [approval], [], [], "ada").approved == ("Ada Lovelace",)
 
 

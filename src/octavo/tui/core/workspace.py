@@ -54,7 +54,7 @@ class TourStep(NamedTuple):
 
 STEPS = (
     TourStep(("view.changes",), "3", "list the change requests"),
-    TourStep(("list.open",), "enter", "open a change request", "In that list, "),
+    TourStep(("list.open",), "enter", "open a change request", "In the list, "),
     TourStep(("diff.next_thread",), "t", "see the next thread", "In a change request, "),
     TourStep(("comment.block", "diff.comment"), "c", "comment or reply", "In a change request, "),
     TourStep(("app.palette",), ":", "find any command by name"),

@@ -205,11 +205,11 @@ def status_signs(
     approved = [review for review in reviews if not review.outdated and review.status == "approved"]
     rejections = [review for review in reviews if not review.outdated and review.status != "approved"]
     if approved:
-        is_outdated = all(review.revision not in (None, change_request.revision) for review in approved)
-        note = f"  ✓ {len(approved)} approved{' (outdated)' if is_outdated else ''}"
-        signs.append((note, "$warning" if is_outdated else "$success"))
+        note = _outdated_note(change_request, approved)
+        signs.append((f"  ✓ {len(approved)} approved{note}", "$warning" if note else "$success"))
     if rejections:
-        signs.append((f"  ✗ {rejections[0].reviewer.name} requested changes", "$error"))
+        reviewer = rejections[0].reviewer.name if len(rejections) == 1 else f"{len(rejections)} reviewers"
+        signs.append((f"  ✗ {reviewer} requested changes{_outdated_note(change_request, rejections)}", "$error"))
     if open_threads:
         signs.append((f"  ● {plural(open_threads, 'open thread')}", "$octavo-note"))
     if pending:
@@ -225,6 +225,14 @@ def status_signs(
     if conflicts:
         signs.append((f"  ⚠ {plural(conflicts, 'possible conflict')}", "$warning"))
     return signs
+
+
+def _outdated_note(change_request: ChangeRequest, reviews: Sequence[Review]) -> str:
+    """Return ` (outdated)` if all these reviews are of earlier revisions, ` (1 outdated)` if one is, or an empty text."""
+    outdated = sum(review.revision not in (None, change_request.revision) for review in reviews)
+    if outdated == len(reviews):
+        return " (outdated)"
+    return f" ({outdated} outdated)" if outdated else ""
 
 
 def reviewer_list(
