@@ -49,18 +49,19 @@ def test_details_of_a_comment_show_all_fields() -> None:
 
 
 @pytest.mark.parametrize(
-    ("thing", "kind"),
+    ("thing", "kind", "more"),
     [
-        (Page(id="x", title="T"), "page"),
-        (Space(id="x", title="T"), "space"),
-        (ChangeRequest(id="x", subject="T"), "change request"),
-        (Organization(id="x", title="T"), "organization"),
+        (Page(id="x", title="T"), "page", []),
+        (Space(id="x", title="T"), "space", []),
+        (ChangeRequest(id="x", subject="T"), "change request", []),
+        (Organization(id="x", title="T"), "organization", [("invite links", "no"), ("blocked", "no")]),
     ],
 )
-def test_fields_without_a_value_are_omitted(thing: Model, kind: str) -> None:
+def test_fields_without_a_value_are_omitted(thing: Model, kind: str, more: list[tuple[str, str]]) -> None:
     shown, facts = item_details(thing)
     assert shown == kind
-    assert [value for _, value in facts] == ["x", "T"]
+    assert [value for _, value in facts[:2]] == ["x", "T"]
+    assert facts[2:] == more
 
 
 def test_nested_fields_have_short_labels_unless_two_are_equal() -> None:

@@ -24,7 +24,7 @@ from octavo.tui.render.conflict_lines import ConflictView, prepare_conflicts
 from octavo.tui.render.diff_lines import render_diff_unit
 from octavo.tui.render.diff_sequence import build_diff, build_source_diff
 from octavo.tui.render.diff_sides import SideWidths
-from octavo.tui.render.diff_units import ContextSize, DiffUnit, may_contain
+from octavo.tui.render.diff_units import ContextSize, DiffUnit
 from octavo.tui.render.layout import render_block, render_unit, split_into_units
 from octavo.tui.render.layout_context import Folds, LayoutContext, path_to_block
 from octavo.tui.render.painting import BlockTextFinder
@@ -313,24 +313,6 @@ def test_long_unchanged_line_next_to_change_is_sliced() -> None:
     for made in (build_diff(compared.diff, ContextSize(), {}), build_source_diff(compared.hunks)):
         setting, room = LayoutContext(PLAIN_STYLES, Folds(), render_block), SideWidths.for_width(90, split=False)
         assert max(len(render_diff_unit(setting, unit, room)) for unit in made.complete().units) <= MOST_LINES
-
-
-@pytest.mark.parametrize("name", ["codes", "footnotes", "loose list", "hint"])
-def test_units_at_line_returns_few_units(name: str) -> None:
-    page = HUGE[name](4)
-    lines = page.split("\n")
-    lines = [line + " x" if at % 31 == 3 and line[-1:].isalpha() else line for at, line in enumerate(lines)]
-    compared = compare("\n".join([*lines[20:], *lines[:20]]), page)
-    every = ContextSize()
-    every.step = len(ContextSize.STEPS) - 1
-    made = build_diff(compared.diff, every, {}).complete()
-    assert len(made.units) > 10
-    for block in (*compared.old.blocks, *compared.new.blocks):
-        near = made.units_at_line(block.lines[0])
-        assert {at for at, unit in enumerate(made.units) if any(may_contain(top, block) for top in unit.blocks)} <= set(
-            near
-        )
-        assert len(near) < 12 or name != "codes"
 
 
 class _CountingName(str):

@@ -63,13 +63,9 @@ def test_discarded_texts_are_requested_again() -> None:
     assert counting.requested == ["Ada", "Ben"] * 2
 
 
-def test_texts_are_prepared_in_slices_and_once_each() -> None:
+def test_texts_are_read_once_before_and_while_typing() -> None:
     counting = CountingFilter(*numbers(1000))
-    before, slices = 0, 0
-    while not counting.words.prepare(0.0):
-        assert 0 < len(counting.requested) - before <= 200
-        before, slices = len(counting.requested), slices + 1
-    assert slices == 5
+    counting.words.folded_texts()
     assert len(counting.requested) == 1000
     counting.found("mem")
     assert len(counting.requested) == 1000

@@ -16,7 +16,6 @@ from octavo.api.comments import Comment
 from octavo.api.content import Page
 from octavo.api.labels import field_label, label
 from octavo.api.operation import Model, Urls
-from octavo.api.organizations import Organization
 from octavo.api.spaces import Space
 from octavo.api.text import KnownValues
 from octavo.api.users import User
@@ -40,12 +39,8 @@ def item_details(item: Model) -> tuple[str, list[tuple[str, str]]]:
             return "comment", _as_text(_comment_details(item))
         case Page():
             return "page", _as_text(_page_details(item))
-        case Space():
-            return "space", _as_text(_space_details(item))
         case ChangeRequest():
             return "change request", _as_text(_change_request_details(item))
-        case Organization():
-            return "organization", _as_text(_organization_details(item))
     kind = str(getattr(item, "object", "")).removeprefix("site-") or type(item).__name__
     return kind.replace("-", " ").lower(), field_details(item)
 
@@ -193,20 +188,6 @@ def _page_details(page: Page) -> Iterator[tuple[str, object]]:
     yield "published link", page.urls.published
 
 
-def _space_details(space: Space) -> Iterator[tuple[str, object]]:
-    yield "ID", space.id
-    yield "title", space.title
-    yield "visibility", label(space.visibility)
-    yield "edit mode", label(space.edit_mode or "")
-    yield "language", label(space.language or "")
-    yield "revision", space.revision
-    yield "created", space.created_at
-    yield "last changed", space.updated_at
-    yield "your permissions", _permission_names(space.permissions)
-    yield "link", space.urls.app
-    yield "published link", space.urls.published
-
-
 def _change_request_details(change_request: ChangeRequest) -> Iterator[tuple[str, object]]:
     yield "ID", change_request.id
     yield "number", change_request.number
@@ -221,15 +202,6 @@ def _change_request_details(change_request: ChangeRequest) -> Iterator[tuple[str
     yield "last update from main", change_request.revision_merged_ancestor
     yield "merged revision", change_request.revision_merged
     yield "link", change_request.urls.app
-
-
-def _organization_details(organization: Organization) -> Iterator[tuple[str, object]]:
-    yield "ID", organization.id
-    yield "title", organization.title
-    yield "plan", organization.plan
-    yield "created", organization.created_at
-    yield "your permissions", _permission_names(organization.permissions)
-    yield "link", organization.urls.app
 
 
 def show_info(view: View) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from textual.content import Content
@@ -267,23 +267,18 @@ def unsent_mark(texts: Iterable[UnsentText], *, tight: bool = False) -> Content:
     without `texts`."""
     all_texts = tuple(texts)
     pending, unsaved = sum(bool(each.entry_id) for each in all_texts), sum(each.is_late for each in all_texts)
-    return _mark_content(len(all_texts) - pending - unsaved, pending, unsaved, tight) if all_texts else Content("")
+    drafts, note, error = len(all_texts) - pending - unsaved, "$octavo-note", "$error"
+    parts = [("!", "not saved yet" if unsaved == 1 else f"{unsaved} not saved yet", error)] * bool(unsaved)
+    parts += [("✎", "draft" if drafts == 1 else f"{drafts} drafts", note)] * bool(drafts)
+    parts += [("◌", "pending" if pending == 1 else f"{pending} pending", note)] * bool(pending)
+    marks = [Content.styled(sign if tight else f"{sign} {label}", style) for sign, label, style in parts]
+    return Content("" if tight else " ").join(marks)
 
 
 def with_unsent_mark(texts: Iterable[UnsentText], label: str) -> Content:
     """Return `label` for the right end of a row, preceded by the mark of its unsent texts."""
     right, unsent = Content.styled(label, "$octavo-muted"), unsent_mark(texts)
     return Content.assemble(unsent, "  ", right) if unsent else right
-
-
-@lru_cache(100)
-def _mark_content(drafts: int, pending: int, unsaved: int, tight: bool) -> Content:
-    note, error = "$octavo-note", "$error"
-    parts = [("!", "not saved yet" if unsaved == 1 else f"{unsaved} not saved yet", error)] * bool(unsaved)
-    parts += [("✎", "draft" if drafts == 1 else f"{drafts} drafts", note)] * bool(drafts)
-    parts += [("◌", "pending" if pending == 1 else f"{pending} pending", note)] * bool(pending)
-    marks = [Content.styled(sign if tight else f"{sign} {label}", style) for sign, label, style in parts]
-    return Content("" if tight else " ").join(marks)
 
 
 _COUNT_FACT = "count of the inbox"

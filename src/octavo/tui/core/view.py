@@ -148,7 +148,7 @@ class TopBar(_Bar):
     def _left_part(self, title_length: int, tab_texts: _TabTexts, *, is_tight: bool) -> Content:
         """Return the organization and the tabs. The title of the organization has at most `title_length` letters. With
         `is_tight`, only the current tab has gaps around it."""
-        is_after_current = False
+        is_after_current, counts = False, self.shell.workspace.attention_counts
         left = Content.assemble(" ", ("◆", "$primary"), " ")
         title = self.shell.workspace.organization.title if self.shell.workspace.organization else "Octavo"
         self._spans = []
@@ -158,7 +158,7 @@ class TopBar(_Bar):
             label = Content.assemble(
                 (key, "$primary"), f" {name_of_view}" if tab_texts != "current name" or view == self._view else ""
             )
-            if (count := self.shell.workspace.attention_counts.get(view)) and tab_texts == "names and counts":
+            if (count := counts.get(view)) and tab_texts == "names and counts":
                 label = label + Content(f" {count}")
             is_current = view == self._view
             label = Content.assemble(" " if is_current or is_after_current or not is_tight else "", label, " ")

@@ -197,9 +197,6 @@ class Workspace:
         """The open and draft change requests of the organization, by status."""
         self._summary_counts: dict[str, int] = {}
         """Number of open comments that are summaries of reviews, by id of the change request."""
-        self._cached_counts: tuple[Snapshot[ListPage[Space]], dict[str, int]] | None = None
-        """The spaces for which the counts of the views were computed, and these counts. The top bar needs the counts
-        often, and an organization can have thousands of spaces."""
         self._first_downloads: set[str] = set()
         """Ids of the spaces that are being downloaded for the first time."""
         self._counted_organization: Organization | None = None
@@ -359,17 +356,14 @@ class Workspace:
     def attention_counts(self) -> dict[str, int]:
         """Number of items that need attention in each view. The number of open threads is missing until the summaries of
         reviews are counted."""
-        if self._cached_counts is None or self._cached_counts[0] is not self.spaces:
-            items = self.spaces.value.items if self.spaces.value else ()
-            counts = {"changes": sum(space.change_requests_open for space in items)}
-            undecided = [each for items in self._change_requests.values() for each in items]
-            if len(self._change_requests) == len(UNDECIDED) and all(
-                not each.comments or each.id in self._summary_counts for each in undecided
-            ):
-                threads = sum(space.comments for space in items) + sum(map(self.open_thread_count, undecided))
-                counts["comments"] = threads
-            self._cached_counts = self.spaces, counts
-        return {"inbox": self.inbox.count, **self._cached_counts[1]}
+        items = self.spaces.value.items if self.spaces.value else ()
+        counts = {"inbox": self.inbox.count, "changes": sum(space.change_requests_open for space in items)}
+        undecided = [each for items in self._change_requests.values() for each in items]
+        if len(self._change_requests) == len(UNDECIDED) and all(
+            not each.comments or each.id in self._summary_counts for each in undecided
+        ):
+            counts["comments"] = sum(space.comments for space in items) + sum(map(self.open_thread_count, undecided))
+        return counts
 
     def pending_entry(self, message_id: str) -> OutboxEntry | None:
         """Return the outbox entry of a pending comment by the id of the comment, or None."""
@@ -481,7 +475,6 @@ class Workspace:
             )
 
     def _publish_frame(self) -> None:
-        self._cached_counts = None
         self.frame_changed.publish(None)
 
     def _show_me(self, snapshot: Snapshot[User]) -> None:

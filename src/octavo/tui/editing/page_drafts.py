@@ -162,14 +162,7 @@ def _orphaned_files(app: Shell, space: str, page: str) -> list[tuple[Path, PageD
     for path in sorted(editor_folder(app).glob(f"page.{_page_digest(app.session, space, page)}.*.md")):
         if _is_orphaned(path):
             _, _, request_id, revision, number, *_ = path.name.split(".")
-            files.append(
-                (
-                    path,
-                    PageDraftKey(
-                        space, page, revision, "" if request_id == _NO_CHANGE_REQUEST else request_id, int(number)
-                    ),
-                )
-            )
+            files.append((path, parse_draft_key(f"page {space} {page} {request_id} {revision} {number}")))
     return files
 
 

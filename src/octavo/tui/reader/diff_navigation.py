@@ -261,12 +261,9 @@ class DiffNavigation:
                 contains_by_id[id(top)] = top.has(block.key)
             return contains_by_id[id(top)]
 
-        units, scope = self.contents.shown_diff.units, self.scope
         is_page_block = block.kind and block.kind not in NOT_BLOCKS  # Rows such as notes have no source lines.
-        for unit in self.contents.shown_diff.units_at_line(block.lines[0]) if is_page_block else scope:
-            if unit not in scope:
-                continue
-            each = units[unit]
+        for unit in self.scope:
+            each = self.contents.shown_diff.units[unit]
             if is_page_block:
                 is_here = any(may_contain(top, block) and contains(top) for top in each.blocks)
             else:

@@ -109,10 +109,13 @@ class MultiPageContents(DiffContents):
 
     def join(self) -> None:
         """Join the units of all sections for the next layout."""
-        starts, joined, nothing = [], DiffUnits(), DiffUnits()
+        starts, joined = [], DiffUnits()
         for section in self.sections:
             starts.append(len(joined.units))
-            joined.append(section.rows(is_first=not joined.units), nothing if section.is_folded else section.diff)
+            joined.units += [
+                *section.rows(is_first=not joined.units),
+                *(() if section.is_folded else section.diff.units),
+            ]
         joined.hidden = sum((each.diff.hidden for each in self.sections), start=joined.hidden)
         self.built_diff, self.built_starts = joined, (*starts, len(joined.units))
         self._built_sections = self.sections

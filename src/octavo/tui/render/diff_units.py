@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from array import array
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -26,8 +25,8 @@ from octavo.documents.diff_model import (
 from octavo.tui.render.block_slices import is_long, whole_block
 from octavo.tui.render.threads import ThreadSummary
 
-_SCATTERED_KIND, _LAST_LINE = "footnotes", 1 << 30
-"""Kind of block whose children may be on any lines of the page, and a line number beyond every page."""
+_SCATTERED_KIND = "footnotes"
+"""Kind of block whose children may be on any lines of the page."""
 
 
 @dataclass(frozen=True)
@@ -125,36 +124,12 @@ class DiffUnits:
         self.units: list[DiffUnit] = []
         self.remaining: Iterator[DiffUnit] = iter(())
         """Units that are not made yet."""
-        self._first_lines, self._end_lines = array("l"), array("l")
-        """Line of either version at which each unit begins, and the line after its last. `units_at_line` searches
-        them."""
 
     def build(self) -> Iterator[DiffUnit]:
         """Make the remaining units, and yield each of them."""
         for unit in self.remaining:
-            wholes = [whole_block(block) for block in unit.blocks]
-            may_be_anywhere = any(block.kind == _SCATTERED_KIND for block in wholes)
-            self._first_lines.append(0 if may_be_anywhere else min([block.lines[0] for block in wholes], default=0))
-            self._end_lines.append(
-                _LAST_LINE if may_be_anywhere else max([block.lines[1] for block in wholes], default=0)
-            )
             self.units.append(unit)
             yield unit
-
-    def append(self, rows: Sequence[DiffUnit], changes: DiffUnits) -> None:
-        """Append `rows`, which belong to no source line, and the units that `changes` has made so far."""
-        no_lines = array("l", bytes(array("l").itemsize * len(rows)))
-        self.units += [*rows, *changes.units]
-        self._first_lines += no_lines + changes._first_lines
-        self._end_lines += no_lines + changes._end_lines
-
-    def units_at_line(self, line: int) -> list[int]:
-        """Return the indexes of the units that may show a line of either version."""
-        return [
-            index
-            for index, (first, end) in enumerate(zip(self._first_lines, self._end_lines, strict=True))
-            if first <= line < end
-        ]
 
     def complete(self) -> DiffUnits:
         """Make all remaining units, which may take long. Return this object."""

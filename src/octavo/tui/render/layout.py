@@ -178,8 +178,6 @@ class ThreadMarks:
     def __init__(self, blocks: Iterable[Block] = (), counts: Mapping[str, int] | None = None) -> None:
         self.counts = {key: count for key, count in (counts or {}).items() if key and count}
         self._paths: list[tuple[Block, ...]] = []
-        self.top_keys: set[str] = set()
-        """Keys of the top-level blocks that contain a block with threads."""
         if self.counts:
             for block in blocks:
                 self._visit(block, ())
@@ -188,7 +186,6 @@ class ThreadMarks:
         path = (*above, block)
         if block.key in self.counts:
             self._paths.append(path)
-            self.top_keys.add(path[0].key)
         for child in block.children:
             self._visit(child, path)
 
@@ -197,7 +194,8 @@ class ThreadMarks:
 
     def has_threads(self, top: Block, part: Block | None) -> bool:
         """Return whether a block with threads begins in a top-level block, or in its slice `part`."""
-        return top.key in self.top_keys and (part is None or any(_begins_in(part, path) for path in self._paths))
+        paths = (path for path in self._paths if path[0].key == top.key)
+        return any(part is None or _begins_in(part, path) for path in paths)
 
     def paths_at(self, keys: set[str], top: Block, part: Block | None) -> dict[str, list[tuple[Block, ...]]]:
         """Return the paths to blocks with threads that begin in a top-level block, or in its slice `part`, by the key of

@@ -6,13 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from time import perf_counter
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from textual.app import App
 from textual.content import Content
 from textual.style import Style
-from textual.widget import Widget
 
 from octavo.api.folding import FoldedText, fold
 from octavo.tui.widgets.commands import Command, Commands
@@ -20,11 +18,6 @@ from octavo.tui.widgets.line_list import STILL_LOADING, LineList
 from octavo.tui.widgets.short_texts import AnyText, fit, highlight, safe, spread
 
 T = TypeVar("T")
-
-_BATCH_SIZE = 200
-"""Number of items prepared before the time is checked."""
-_STEP_SECONDS, _PAUSE_SECONDS = 0.008, 0.001
-"""Seconds in which texts are prepared before a pause, and seconds of the pause, in which key presses are handled."""
 
 
 class SearchTexts(Generic[T]):
@@ -35,7 +28,7 @@ class SearchTexts(Generic[T]):
         self._text_of = text_of
         self._items: Sequence[T] = ()
         self._texts: list[str | None] = []
-        """Folded texts by index. None where the text is not prepared yet. The end may be missing."""
+        """Folded texts by index. None where the text is not read yet. The end may be missing."""
 
     def set_items(self, items: Sequence[T]) -> None:
         """Replace the items, and keep the texts of items that stay."""
@@ -48,36 +41,23 @@ class SearchTexts(Generic[T]):
         """Discard all texts because they may have changed. The caller must apply an active filter again."""
         self._texts.clear()
 
-    def prepare(self, seconds: float) -> bool:
-        """Prepare missing texts for about `seconds`. Return whether all are prepared."""
-        deadline = perf_counter() + seconds
-        for start in range(0, len(self._items), _BATCH_SIZE):
-            if self._prepare_at(range(start, min(start + _BATCH_SIZE, len(self._items)))) and perf_counter() > deadline:
-                return False
-        return True
-
-    def prepare_between_keys(self, widget: Widget) -> None:
-        """Prepare missing texts in short steps with pauses, so that key presses are not delayed."""
-        if not self.prepare(_STEP_SECONDS):
-            widget.set_timer(_PAUSE_SECONDS, lambda: self.prepare_between_keys(widget))
-
     def matching(self, words: tuple[str, ...]) -> Sequence[int]:
         """Return the indexes of the items that contain every word."""
         indexes: Sequence[int] = range(len(self._items))
-        self._prepare_at(indexes)
-        texts = self._texts
+        texts = self.folded_texts()
         for word in words:
-            indexes = [index for index in indexes if word in (texts[index] or "")]
+            indexes = [index for index in indexes if word in texts[index]]
         return indexes
 
-    def _prepare_at(self, indexes: Sequence[int]) -> bool:
-        """Prepare the texts at these indexes. Return False if none was missing."""
-        texts = self._texts
-        texts += [None] * (len(self._items) - len(texts))
-        missing = [index for index in indexes if texts[index] is None]
-        for index in missing:
-            texts[index] = fold(self._text_of(self._items[index]))
-        return bool(missing)
+    def folded_texts(self) -> list[str]:
+        """Return the texts of all items. Texts that are missing are read now."""
+        missing = [None] * (len(self._items) - len(self._texts))
+        texts = [
+            fold(self._text_of(item)) if text is None else text
+            for item, text in zip(self._items, [*self._texts, *missing], strict=True)
+        ]
+        self._texts = [*texts]
+        return texts
 
 
 class FuzzyMatch(NamedTuple):
@@ -480,7 +460,7 @@ class RowList(LineList, Generic[T]):
 
     async def open_filter(self) -> None:
         await super().open_filter()
-        self.search_texts.prepare_between_keys(self)
+        self.search_texts.folded_texts()  # Read now, so that the first letter is as fast as the others.
 
     def clear_filter(self) -> None:
         if self.query_text:

@@ -28,6 +28,7 @@ from octavo.api.folding import fold
 from octavo.api.safety import safe_address, safe_line, safe_text
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.long_text import LongText, WrappedRows
+from octavo.tui.widgets.short_texts import plural
 from octavo.tui.widgets.text_widgets import ChangingText, ScrollWidget
 
 MAX_INPUT_LENGTH = 20_000
@@ -319,7 +320,7 @@ class SecretLengthLabel(Widget):
         if (refusal := self._source.disabled_reason) is not None:
             return Content.styled(refusal, "$warning")
         count = len(extract_token(self._source.value))
-        return Content(f"{count} character{'' if count == 1 else 's'}" if count else "")
+        return Content(plural(count, "character") if count else "")
 
 
 def _keep(app: App[Any], line: FilterInput) -> None:
