@@ -54,7 +54,7 @@ def test_details_of_a_comment_show_all_fields() -> None:
         (Page(id="x", title="T"), "page", []),
         (Space(id="x", title="T"), "space", []),
         (ChangeRequest(id="x", subject="T"), "change request", []),
-        (Organization(id="x", title="T"), "organization", [("invite links", "no"), ("blocked", "no")]),
+        (Organization(id="x", title="T"), "organization", [("invite links", "no")]),
     ],
 )
 def test_fields_without_a_value_are_omitted(thing: Model, kind: str, more: list[tuple[str, str]]) -> None:
