@@ -418,7 +418,7 @@ def test_website_without_the_page_is_broken_and_other_statuses_are_not() -> None
         gone = [f"{web.origin}/gone", web.put("/left", "x", status=410), web.move("/loop", "/loop")]
         slow = web.make_endless("/slow")
         fetcher = Fetcher(allows_private=True, time_limit=1.0)
-        assert broken_urls([*urls, *gone, slow], fetcher) == {
+        assert broken_urls([*urls, *gone, slow], fetcher, []) == {
             gone[0]: "the website responded with status 404",
             gone[1]: "the website responded with status 410",
             gone[2]: "the URL redirects more than 5 times",

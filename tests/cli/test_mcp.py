@@ -15,9 +15,9 @@ import pytest
 
 from octavo.api.content import ListChanges
 from octavo.cli import review_export
-from octavo.cli.commands.mcp import MISSING
 from octavo.cli.mcp_tools import MAX_RESULT, TOOLS, Toolbox, safe_text
 from octavo.documents.page_trees import changed_pages
+from octavo.lazy_import import missing_extra_phrase
 from tests.cli.command_process import CommandLine
 from tests.cli.command_server import RunningCommand
 from tests.cli.small_server import KEY
@@ -292,7 +292,8 @@ def test_missing_library_is_named(tmp_path: Path) -> None:
         "util.find_spec = lambda name, *rest: None if name == 'mcp' else found(name, *rest)\n"
     )
     ran = line.run("mcp", "--demo", environ={"PYTHONPATH": f"{hidden}:{line.environ.get('PYTHONPATH', '')}"})
-    assert (ran.code, ran.out, ran.err) == (1, "", f"octavo: {MISSING}\n")
+    message = f"Could not start the MCP server: {missing_extra_phrase('mcp')}"
+    assert (ran.code, ran.out, ran.err) == (1, "", f"octavo: {message}\n")
 
 
 def test_tools_match_the_table() -> None:

@@ -44,13 +44,14 @@ def home_of(settings: Settings) -> signing_in.Home:
 
 
 def resolve_access(settings: Settings, options: argparse.Namespace) -> Access:
-    """Return the account that the options or the environment select. Raises ValueError with a message for the user."""
+    """Return the account that the options or the environment select. Raises ValueError, whose message is for the user."""
     saved = home_of(settings).read()
     return profiles.resolve(saved, os.environ, profile=options.profile, base_url=options.base_url)
 
 
 def read_account_and_key(settings: Settings, options: argparse.Namespace) -> tuple[Access, SecretStr]:
-    """Return the account and its API key. Raises Failure, with code 4 if the key is missing or cannot be read."""
+    """Return the selected account and its API key. Raises Failure, with exit code 4 if the key is missing or cannot be
+    read."""
     try:
         access = resolve_access(settings, options)
         key = signing_in.token_of(home_of(settings).with_longer_timeout(tell), access)

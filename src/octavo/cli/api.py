@@ -1,5 +1,5 @@
-"""`octavo api`: sends one request and prints the response. The command line has an operation with its values, or a method
-with a path. The values come from arguments, files and standard input:
+"""`octavo api`: sends one request and prints the response. The command line names an operation, or a method and a path. The
+values of the request come from arguments, files and standard input:
 
 key=TEXT     text                      key[inner]=TEXT   a field of an object
 key:=JSON    a JSON value              key[]=TEXT        an item of a list
@@ -137,10 +137,11 @@ def title_of(file: str) -> str:
     return "standard input" if file == "-" else safety.safe_line(file)
 
 
-def read_json(file: str, files: Files) -> Any:
-    """Return the JSON value of a file. Raises Failure."""
+def read_json(file: str, files: Files) -> tuple[Any, bytes]:
+    """Return the JSON value of a file, and the content of the file. Raises Failure."""
+    content = files.read(file)
     try:
-        return checked_json(files.read(file))
+        return checked_json(content), content
     except ValueError as error:
         raise Failure(f"Could not send {title_of(file)}: {error}.", USAGE) from None
 
@@ -157,7 +158,7 @@ def checked_json(content: bytes) -> Any:
 
 def _json_value(name: str, text: str, files: Files) -> Any:
     if text.startswith("@"):
-        return read_json(text[1:], files)
+        return read_json(text[1:], files)[0]
     try:
         return checked_json(text.encode("utf-8", "surrogateescape"))
     except ValueError as error:
@@ -179,8 +180,8 @@ def _text_value(name: str, text: str, files: Files) -> str:
 
 
 def _put(fields: dict[str, Any], path: Sequence[str], value: Any) -> None:
-    """Set the value at `path`. If a value is already set there, or if the last part of `path` is empty, add the value
-    to a list."""
+    """Set the field at `path`, such as `["body", "markdown"]`. The values of a repeated path, and of a path that ends
+    with an empty name, become a list."""
     *outer, last = path
     is_item = last == "" and bool(outer)
     if is_item:
@@ -267,8 +268,8 @@ def _not_run(spec: Spec, cause: str) -> Failure:
 
 
 def _route(spec: Spec, fields: dict[str, Any]) -> Route:
-    """Return the route whose path parameters are all in `fields`. If there are several, return the one with the most
-    parameters. Raises Failure if there is none."""
+    """Return the route with the most path parameters, of the routes whose path parameters are all in `fields`. Raises
+    Failure if there is none."""
     matching = [route for route in routes(spec) if _in_path(route) <= fields.keys()]
     if matching:
         return max(matching, key=lambda route: len(_in_path(route)))
@@ -277,13 +278,12 @@ def _route(spec: Spec, fields: dict[str, Any]) -> Route:
 
 
 def _with_body(spec: Spec, fields: dict[str, Any], body_file: str, files: Files) -> dict[str, Any]:
-    """Return `fields` together with the fields of the JSON object in `body_file`. Raises Failure."""
     body_names = body_fields(spec)
     if not body_names:
         raise _not_run(spec, "it has no body. Leave out --input.")
     if both := sorted(fields.keys() & body_names):
         raise _not_run(spec, f"{both[0]} belongs to the body. Use either --input or {both[0]}=VALUE.")
-    body = read_json(body_file, files)
+    body, _ = read_json(body_file, files)
     if not isinstance(body, dict):
         raise _not_run(spec, f"{title_of(body_file)} must contain a JSON object.")
     if unknown := sorted(body.keys() - body_names):
@@ -303,20 +303,11 @@ def _path_request(
     if body_file:
         if method in READS:
             raise Failure(f"{method} has no body. Leave out --input.", USAGE)
-        content = _json_content(body_file, files)
+        _, content = read_json(body_file, files)
     elif values.fields:
         content = json.dumps(values.fields, ensure_ascii=False).encode("utf-8", "surrogatepass")
     sent = outgoing_json(method, encode_target(path, values.query), content)
     return RawRequest(sent, f"{VERSION}/…"), sent.is_read
-
-
-def _json_content(file: str, files: Files) -> bytes:
-    content = files.read(file)
-    try:
-        checked_json(content)
-    except ValueError as error:
-        raise Failure(f"Could not send {title_of(file)}: {error}.", USAGE) from None
-    return content
 
 
 def encode_target(path: str, query: list[tuple[str, str]]) -> str:
@@ -335,8 +326,8 @@ def encode_target(path: str, query: list[tuple[str, str]]) -> str:
 
 
 def _choice_hint(error: ValidationError, fields: dict[str, Any]) -> str:
-    """Return a sentence that suggests the allowed value most similar to a wrong value. Empty for other errors, or if no
-    value is similar."""
+    """Return a sentence such as ` Did you mean open?` for a value that is not one of the allowed values. Empty for other
+    errors, or if no allowed value is similar."""
     details = error.errors(include_url=False)
     first = details[0]
     value = fields.get(str(first["loc"][-1])) if first["loc"] else None
@@ -347,7 +338,6 @@ def _choice_hint(error: ValidationError, fields: dict[str, Any]) -> str:
 
 
 def _has_unread_stdin(body_file: str) -> bool:
-    """Return whether standard input is a pipe or a file that the command does not read."""
     if body_file or sys.stdin is None:
         return False
     try:
@@ -391,7 +381,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _dry_run(settings: Settings, options: argparse.Namespace, request: RawRequest) -> int:
-    """Print the request without sending it. This needs no API key."""
     try:
         access = resolve_access(settings, options)
     except (ApiError, ValueError) as error:
@@ -474,15 +463,13 @@ class _Printer:
 
 
 def _head(response: RawResponse) -> str:
-    """Return the status and the headers of a response as text."""
     phrase = {each.value: each.phrase for each in HTTPStatus}.get(response.status, "")
     headers = (safe_line(f"{name}: {value}") for name, value in sorted(response.headers.items()))
     return "\n".join([f"HTTP {response.status} {phrase}".rstrip(), *headers, "", ""])
 
 
 def _printable_value(value: Any) -> Any:
-    """Return the value to print. For a terminal, its text is sanitized, so that it cannot control the terminal. In a
-    pipe or file, it is unchanged."""
+    """Return a value, for a terminal with sanitized text. In a pipe or file, the text is unchanged."""
     return safe_json(value) if is_terminal(sys.stdout) else value
 
 

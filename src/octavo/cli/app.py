@@ -64,8 +64,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _show_picture(settings: Settings, choice: SessionChoice, *, fresh: bool) -> FirstPicture | None:
-    """Show the saved picture of the first screen of the session, and return it. With `fresh`, delete the saved picture
-    instead. None if the app opens another screen first."""
+    """Show the picture of the first screen that was saved in an earlier run, and return it. With `fresh`, delete the
+    picture instead. None if the app begins with the sign-in screen or with a REF."""
     if not choice.session_name or choice.ref:
         return None
     settings_text = (

@@ -31,15 +31,15 @@ PEOPLE_BY_ROLE = {
     "reader": "elin-brandt",
     "guest": "hiroshi-dahlgren",
 }
-"""Id of the person with each role in the demo, from the highest role to the lowest. `server/demo/history.py` has the
-people. A guest has no access except where it is granted."""
+"""Id of the person in the demo whose role you take with `--as`, from the highest role to the lowest. The people are in
+`server/demo/history.py`. A guest can only open spaces to which guests were given access."""
 DEFAULT_ROLE = "creator"
 """Role in the demo without `--as`. A creator can review and merge, but not administer."""
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of the command line. If `only` names a command, the other commands have no global options. Those
-    in `COMMANDS` also have no arguments, because declaring them would load their modules."""
+    """Return the parser of the command line. If `only` names a command, the other commands get no global options, and
+    those in `COMMANDS` get no arguments at all, because their modules would have to be loaded."""
     top = Parser(
         prog="octavo",
         description="Read, review, and merge documentation in the terminal. Without a command, Octavo opens the app.",
@@ -68,7 +68,6 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
 
 
 def _add_other_commands(commands: Commands[argparse.ArgumentParser]) -> None:
-    """Add the commands that are not in `COMMANDS`."""
     demo = add_command(commands, "demo", "open the demo documentation without an account or network")
     demo.add_argument("--reset", action="store_true", help="delete your changes in the demo and start over")
     demo.add_argument(
@@ -335,8 +334,8 @@ class _JoinWithCommas(argparse.Action):
 
 
 def add_global_options(to: argparse.ArgumentParser, *, again: bool = False) -> None:
-    """Add the options that every command accepts. `again=True` is for the parser of a command: options after its name
-    override those before it."""
+    """Add the options that every command accepts. `again=True` is for the parser of a command, so that options after the
+    name of the command override options before it."""
     group = to.add_argument_group(GLOBAL_OPTIONS)
     default, unset = (argparse.SUPPRESS, argparse.SUPPRESS) if again else (None, False)
     account = "the name of the account to use (as shown by `octavo auth status`)"

@@ -54,15 +54,21 @@ _MISSING = (404, 410)
 """HTTP statuses of missing pages. Other errors are ignored: websites send them to programs even if the page exists."""
 
 
-def broken_urls(urls: Sequence[str], fetcher: Fetcher) -> dict[str, str]:
-    """Return the URLs that do not work, each with the reason. URLs of private networks are not requested."""
+def broken_urls(urls: Collection[str], fetcher: Fetcher, incomplete_notes: list[str]) -> dict[str, str]:
+    """Return the URLs that do not work, each with the reason. URLs of private networks are not requested.
+
+    Only the first `MAX_URLS` URLs are checked. If there are more, a sentence is added to `incomplete_notes`.
+    """
+    if len(urls) > MAX_URLS:
+        incomplete_notes.append(f"Only {MAX_URLS:,} of {len(urls):,} links to websites were checked.")
+    checked = list(urls)[:MAX_URLS]
     with ThreadPoolExecutor(_PARALLEL) as pool:
-        reasons = pool.map(lambda url: _why_broken(url, fetcher), urls)
-        return {url: reason for url, reason in zip(urls, reasons, strict=True) if reason}
+        reasons = pool.map(lambda url: _why_broken(url, fetcher), checked)
+        return {url: reason for url, reason in zip(checked, reasons, strict=True) if reason}
 
 
 def _why_broken(url: str, fetcher: Fetcher) -> str:
-    """Return why a URL does not work. Empty if the URL works, or if that is unknown."""
+    """Return why a URL does not work. Empty if it works, or if nobody can know, as for a URL on a private network."""
     try:
         status = fetcher.status(url)
     except PrivateAddressFailure:
@@ -70,14 +76,6 @@ def _why_broken(url: str, fetcher: Fetcher) -> str:
     except FetchFailure as failure:
         return safe_line(str(failure))
     return f"the website responded with status {status}" if status in _MISSING else ""
-
-
-def _broken_urls_among_first(urls: Collection[str], incomplete_notes: list[str]) -> dict[str, str]:
-    """Return the result of `broken_urls` for the first `MAX_URLS` URLs. If there are more, add a sentence to
-    `incomplete_notes`."""
-    if len(urls) > MAX_URLS:
-        incomplete_notes.append(f"Only {MAX_URLS:,} of {len(urls):,} links to websites were checked.")
-    return broken_urls(list(urls)[:MAX_URLS], Fetcher())
 
 
 _MAX_FILES = 200_000
@@ -89,7 +87,7 @@ _REPOSITORY_PAGES = frozenset({"license", "contributing", "code_of_conduct", "se
 
 @dataclass(frozen=True)
 class CheckReport:
-    """The findings in a folder, a space or a change request. Paths are relative to the checked folder or to the root of
+    """The findings in a folder, a space or a change request. Paths are relative to the checked folder, or to the root of
     the space."""
 
     findings: tuple[Finding, ...]
@@ -105,8 +103,8 @@ def check_folder(
 ) -> CheckReport:
     """Return the findings in a folder. Raises OSError if the folder cannot be opened.
 
-    `on_file` is called for each file in the order of paths, with all findings except those on links to websites. These
-    links are checked only with `follows_urls`, at the end.
+    `on_file` is called with the findings of each file, in the order of paths. With `follows_urls`, links to websites are
+    checked too, after all files, and `on_file` does not get their findings.
     """
     folder = read_folder(path)
     root = os.path.relpath(folder.root, folder.top)
@@ -129,7 +127,7 @@ def check_folder(
     incomplete_notes = [f"{problem.path} {problem.message}" for problem in folder.problems]
     if follows_urls:
         urls = dict.fromkeys(url for page in checked.all_pages for url in checked.reference_check.external_urls(page))
-        broken = _broken_urls_among_first(urls, incomplete_notes)
+        broken = broken_urls(urls, Fetcher(), incomplete_notes)
         for page in checked.all_pages:
             found += with_paths_from_top(checked.reference_check.external_findings(page, broken))
     texts = {path_from_top(each): text for each, text in checked.texts.items()}
@@ -167,7 +165,6 @@ class _FolderReader:
         )
 
     def _text(self, path: Path) -> str:
-        """Return the text of a file. Empty if the file cannot be read."""
         if path not in self._texts:
             self._texts[path] = self._folder.text(path) or ""
         return self._texts[path]
@@ -176,8 +173,6 @@ class _FolderReader:
         return LazyPages({_posix(path): self._text(path) for path in paths})
 
     def _find_includes(self, pages: Sequence[Path]) -> dict[Path, None]:
-        """Return the files of reusable content: the files in the folder `INCLUDES`, and the files that pages
-        include."""
         includes = dict.fromkeys(
             path for path in files_below(self._folder, INCLUDES) if path.suffix == ".md" and self._folder.has_file(path)
         )
@@ -192,8 +187,8 @@ class _FolderReader:
         return includes
 
     def _belongs_in_summary(self, path: Path) -> bool:
-        """Return whether an unlisted page should be in the summary. Files about the repository, such as its license,
-        should not. Nor should pages in a folder with its own summary or configuration."""
+        """Return whether a page that `SUMMARY.md` does not list should be in it. Files about the repository, such as its
+        license, and pages in a folder with its own summary or configuration do not belong there."""
         folders = path.parts[:-1]
         if not folders and path.stem.lower() in _REPOSITORY_PAGES:
             return False
@@ -222,7 +217,7 @@ class _FolderReader:
 
 
 def _repeated_paths(folder: Folder) -> Iterator[tuple[str, str]]:
-    """Yield pairs of files: a page, and an earlier sibling that has the same path in the space."""
+    """Yield the files of two sibling pages that get the same path in the space: the later page, and the earlier one."""
     listed = [entry for entry in folder.entries if not {child.path for child in entry.children} & {*folder.unlisted}]
     for siblings in [listed, *(entry.children for entry in walk_entries(listed))]:
         seen: dict[str, Entry] = {}
@@ -235,8 +230,8 @@ def _repeated_paths(folder: Folder) -> Iterator[tuple[str, str]]:
 
 
 def _tree_paths(folder: Folder, entries: Iterable[Entry], parent: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the path of each page and group in the space, and the path of its file. Without a file, the first path is
-    yielded twice. Pages whose file is missing are left out."""
+    """Yield the path of each page and group in the space, and the path of its file. A group has no file, so its own path
+    is yielded twice. Pages whose file is missing are left out."""
     for entry in entries:
         if entry.kind != "link":
             path = posixpath.join(parent, _slug(entry))
@@ -283,9 +278,7 @@ class ContentOptions:
 
 
 @dataclass(frozen=True)
-class _Loaded:
-    """A page to check."""
-
+class _PageToCheck:
     page: Page
     text: str
     added: AddedRanges | None
@@ -338,8 +331,8 @@ async def _load(live: Live, target: Target) -> tuple[ContentRef, list[tuple[str,
 
 
 async def _load_pages(live: Live, at: ContentRef, ids: Sequence[str]) -> list[tuple[str, str, str]]:
-    """Return the id, an empty old text and the text of each page. Only the first `MAX_PAGES` pages are loaded, and the
-    text of the others is empty. Raises ApiError."""
+    """Return the id, an empty old text and the text of each page. The text is empty too for pages after the first
+    `MAX_PAGES`, which are not loaded. Raises ApiError."""
 
     async def load(page_id: str) -> tuple[str, str, str]:
         return page_id, "", page_markdown(await find_page(live, get_page_source(at, page_id)))
@@ -347,21 +340,21 @@ async def _load_pages(live: Live, at: ContentRef, ids: Sequence[str]) -> list[tu
     return [*await gather_bounded(load, ids[:MAX_PAGES], PARALLEL), *((each, "", "") for each in ids[MAX_PAGES:])]
 
 
-def _read_all(pages: dict[str, Page], texts: Iterable[tuple[str, str, str]], *, is_change: bool) -> list[_Loaded]:
+def _read_all(pages: dict[str, Page], texts: Iterable[tuple[str, str, str]], *, is_change: bool) -> list[_PageToCheck]:
     loaded = []
     for page_id, before, after in list(texts)[:MAX_PAGES]:
         page = pages.get(page_id)
         if page is not None:
             added = added_ranges(before, after) if is_change else None
-            loaded.append(_Loaded(page, after, added, read_page(page_path(page), after, link_base(page))))
+            loaded.append(_PageToCheck(page, after, added, read_page(page_path(page), after, link_base(page))))
     return loaded
 
 
 async def _build_reference_check(
-    live: Live, at: ContentRef, revision: Revision, target: Target, loaded: Sequence[_Loaded]
+    live: Live, at: ContentRef, revision: Revision, target: Target, loaded: Sequence[_PageToCheck]
 ) -> ReferenceCheck:
-    """Return the check of links and other references. Loads up to `_MAX_LINKED_PAGES` other pages to whose headings the
-    checked pages link. Raises ApiError."""
+    """Return the check of links and other references. Loads up to `_MAX_LINKED_PAGES` other pages, because the checked
+    pages link to their headings. Raises ApiError."""
     checked = {each.page.id: each.checked for each in loaded}
     check = ReferenceCheck(_index(revision, target), checked)
     wanted = {page for each in loaded for page in check.linked_pages(each.checked)} - set(checked)
@@ -373,19 +366,18 @@ async def _build_reference_check(
 
 
 def _index(revision: Revision, target: Target) -> links.SpaceIndex:
-    """Return the pages and files that links in a revision can lead to."""
     parts = urlsplit(target.space.urls.app or "")
     origins = (f"{parts.scheme}://{parts.netloc}",) if parts.netloc else ()
     return page_trees.link_targets(revision, target.space.id, origins)
 
 
 def _findings(
-    check: ReferenceCheck, loaded: Sequence[_Loaded], options: ContentOptions, incomplete_notes: list[str]
+    check: ReferenceCheck, loaded: Sequence[_PageToCheck], options: ContentOptions, incomplete_notes: list[str]
 ) -> list[Finding]:
     broken: dict[str, str] = {}
     if options.follows_urls:
         urls = dict.fromkeys(url for each in loaded for url in check.external_urls(each.checked))
-        broken = _broken_urls_among_first(urls, incomplete_notes)
+        broken = broken_urls(urls, Fetcher(), incomplete_notes)
     found = []
     for each in loaded:
         findings = [*each.checked.findings, *check.findings(each.checked)]
@@ -396,7 +388,7 @@ def _findings(
     return found
 
 
-def _linted_page(loaded: _Loaded) -> LintedPage:
+def _linted_page(loaded: _PageToCheck) -> LintedPage:
     page = loaded.page
     return LintedPage(page.path or page.id, page_path(page), parse(loaded.text), loaded.text, loaded.added)
 

@@ -39,7 +39,9 @@ def run(argv: Sequence[str]) -> int:
         if not is_app:  # The app does this after it has shown its first picture.
             install_thread_and_log_hooks()
             if options.debug:
-                _print_log()
+                from octavo.cli.event_log import LOG  # lazy: only for --debug
+
+                LOG.echo = tell
         if options.command in COMMANDS:
             return load_command(options.command).run(options)
         return int(import_module(f"octavo.cli.{options.module}").run(options))
@@ -54,8 +56,8 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _decode(argument: str) -> str:
-    """Decode an argument that Python did not decode, because the locale is not UTF-8. The name of an existing file is
-    not changed. Raises Failure if the argument is not UTF-8."""
+    """Decode an argument that Python did not decode, because the locale is not UTF-8. Return the name of an existing file
+    unchanged. Raises Failure if the argument is not UTF-8."""
     try:
         argument.encode()
     except UnicodeEncodeError:
@@ -68,14 +70,7 @@ def _decode(argument: str) -> str:
     return argument
 
 
-def _print_log() -> None:
-    from octavo.cli.event_log import LOG  # lazy: only for --debug
-
-    LOG.echo = tell
-
-
 def _wants_json(argv: Sequence[str]) -> bool:
-    """Return whether errors are printed as JSON, because an option asks for JSON output."""
     return any(each.partition("=")[0] in ("--json", "--ndjson", "--jq", "-q") for each in argv)
 
 
@@ -91,7 +86,7 @@ def _command_in(argv: Sequence[str]) -> str:
 
 
 def _parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
-    """Parse `argv`. Values of `api` may also follow an option, where argparse does not accept them."""
+    """Parse `argv`. The values of `octavo api` may also follow an option, which argparse alone would not accept."""
     name = _command_in(argv)
     if _REF_ALONE.fullmatch(name):
         argv = ["open", *argv]

@@ -1,5 +1,5 @@
-"""Finds what a change request changes: the compared versions, the changed pages, and their texts before and after. Remembers
-which revision a command showed last, so that a review is for the revision that the user read."""
+"""Finds what a change request changes: the compared versions, the changed pages, and their texts before and after. Stores
+which revision a command showed last, so that `octavo review` can refuse a review of a later revision."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from octavo.tui.core.session import Session
 
 PARALLEL = 6
-"""Maximum number of pages that are loaded at the same time."""
+"""Maximum number of requests that a command sends at the same time."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class ComparedVersions:
     """The two versions that are compared."""
 
     old: ContentRef | None
-    """Version before the changes. None if the server does not send the base of the change request."""
+    """The version before the changes. None if the server does not send the base revision of the change request."""
     new: ContentRef
 
 
@@ -154,17 +154,22 @@ async def load_texts(live: Live, versions: ComparedVersions, items: Sequence[Cha
     async def load(item: ChangedPage) -> PageTexts:
         if not item.is_document or item.page is None:
             return PageTexts(item)
-        before = (
-            await find_page(live, get_page_source(versions.old, item.page.id)) if versions.old is not None else None
-        )
-        after = await find_page(live, get_page_source(versions.new, item.page.id))
-        return PageTexts(item, page_markdown(before), page_markdown(after))
+        return PageTexts(item, *await load_markdown(live, versions, item.page.id))
 
     return await gather_bounded(load, items, PARALLEL)
 
 
+async def load_markdown(live: Live, versions: ComparedVersions, page_id: str) -> tuple[str, str]:
+    """Return the Markdown of a page in the old and the new version. Empty in a version without the page. Raises
+    ApiError."""
+    old = await find_page(live, get_page_source(versions.old, page_id)) if versions.old is not None else None
+    new = await find_page(live, get_page_source(versions.new, page_id))
+    return page_markdown(old), page_markdown(new)
+
+
 async def load_revision(live: Live, at: ContentRef) -> Revision:
-    """Return the content of a reference. A revision comes from the cache, because it never changes. Raises ApiError."""
+    """Return the content of a space, change request or revision. A revision may come from the cache, because it never
+    changes. Raises ApiError."""
     op = content.Get(at=at)
     found: Revision = await (live.cached_or_fetch(op) if isinstance(at, RevisionRef) else live.fetch(op))
     return found
@@ -177,7 +182,7 @@ def remember_viewed(session: Session, change_request: ChangeRequest) -> None:
 
 
 def viewed_revision(session: Session, change_request: ChangeRequest) -> str | None:
-    """Return the revision that a command showed last. None if no command showed the change request."""
+    """Return the revision of a change request that a command showed last. None if no command showed it."""
     fact = session.state.get_fact(_fact_name(change_request))
     return fact if isinstance(fact, str) else None
 

@@ -23,8 +23,8 @@ _SAFE_REF = re.compile(r"[\w-]+(/\d+)?")
 
 
 def print_refs(words: Sequence[str]) -> int:
-    """Print the cached REFs that begin with the last word, for the command `octavo __complete`. They are REFs of the
-    demo with `--demo`, else of the account. Sends no request, and does not import the operations."""
+    """Print the cached REFs that begin with the last word, for the command `octavo __complete`. With `--demo`, they are
+    those of the demo, else those of the account. Sends no request, and does not import the operations."""
     prefix = words[-1] if words and not words[-1].startswith("-") else ""
     settings = read(os.environ)
     refs = (each for each in _refs(settings, _namespace(settings, words)) if each.startswith(prefix))
@@ -120,8 +120,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def script(shell: str) -> str:
-    """Return the completion script for a shell. The script contains the names of commands, options and help topics. Only
-    to complete a REF, it starts Octavo, which reads the cache."""
+    """Return the completion script for a shell. The script itself contains the names of commands, options and help
+    topics. To complete a REF, it runs `octavo __complete`, which reads the cache."""
     import shtab  # lazy: not for REFs
 
     top = build_parser()
@@ -147,7 +147,6 @@ def _function_of(command: argparse.ArgumentParser, action: argparse.Action) -> s
 
 
 def _parameter_names() -> dict[str, list[str]]:
-    """Return the parameters of each operation by its name, path parameters first."""
     from octavo.api.operation import load  # lazy: not for REFs
     from octavo.api.wire import body_fields, query_fields, routes
 
@@ -232,7 +231,7 @@ function _octavo_refs
 end""",
 }
 
-_BASH_END = """# After a name and its sign comes the value, without a blank.
+_BASH_END = """# No blank after a completed KEY=, because its value follows.
 _octavo() {
   _shtab_octavo "$@"
   [[ ${#COMPREPLY[@]} -gt 0 && "${COMPREPLY[0]}" == *= ]] && compopt -o nospace 2>/dev/null

@@ -7,8 +7,8 @@ async def work(session: Session) -> None:
 
 return run_connected(options, work, action="load the change requests")
 
-A write is on disk before it is sent, so that a crash loses nothing. If its response is lost, Octavo sends the write
-again only if the write sets a state (`data/writes/`).
+A write is on disk before it is sent, so that a crash loses nothing. If no response arrives, Octavo sends the write again
+only if a second write would change nothing, as when it resolves a thread (`data/writes/`).
 
     text = read_text(options, "comment")
     sent = await send(session, [NewWrite(op, "comment")], options)      # raises Failure if it was not confirmed
@@ -198,8 +198,8 @@ def read_file(name: str) -> str:
 
 
 def read_text(options: argparse.Namespace, action: str) -> str:
-    """Return the text of `-m` or `-F`. Without these options, let the user write the text in the editor. The caller must
-    call `delete_editor_file` when the text is stored. Raises Failure if there is no text."""
+    """Return the text of `-m` or `-F`, or the text that the user writes in the editor. When the text is stored, the caller
+    must call `delete_editor_file`. Raises Failure if there is no text."""
     text = text_option(options)
     if text is None:
         if not is_terminal(sys.stdin, sys.stdout):
@@ -212,8 +212,8 @@ def read_text(options: argparse.Namespace, action: str) -> str:
 
 
 def _read_from_editor(options: argparse.Namespace) -> str:
-    """Return the text that the user writes in the configured editor. Its file stays, and `options.editor_file` is its
-    path. Raises Failure."""
+    """Return the text that the user writes in the configured editor. The text stays in the file `options.editor_file`.
+    Raises Failure."""
     command = read(os.environ).editor or ("vi",)
     environment = {name: value for name, value in os.environ.items() if name != "OCTAVO_API_KEY"}
     handle, name = tempfile.mkstemp(suffix=".md", prefix="octavo-")
@@ -257,8 +257,8 @@ async def send(session: Session, writes: Sequence[NewWrite], options: argparse.N
 
 
 async def add_and_send(session: Session, add: Adding, action: str, options: argparse.Namespace) -> list[OutboxEntry]:
-    """Add writes to the outbox with `add`, wait until they are done, and return their entries. Raises Failure if a write
-    is refused or not confirmed in time. A write that is not confirmed stays in the outbox."""
+    """Add writes to the outbox with `add`, wait until the server has confirmed them, and return their entries. Raises
+    Failure if a write is refused or not confirmed in time. A write that is not confirmed stays in the outbox."""
     done: dict[str, OutboxEntry] = {}
     changed = asyncio.Event()
 
@@ -295,7 +295,6 @@ def _is_settled(session: Session, ids: Sequence[str], done: Mapping[str, OutboxE
 
 
 def _raise_for(entry: OutboxEntry, action: str) -> None:
-    """Raise Failure for a write that is not done."""
     kind = "reply" if entry.facts.thread and entry.facts.creates else "review" if entry.facts.is_review else action
     match entry.state:
         case "failed":
@@ -314,10 +313,10 @@ def _code_of(entry: OutboxEntry) -> int:
 
 
 async def tell_if_done_once(session: Session, options: argparse.Namespace) -> bool:
-    """Return True if a command with the `--once` key of the options added writes in the last 7 days, and tell the user.
+    """Return True and tell the user, if a command with the same `--once` key added writes in the last 7 days.
 
-    If some of them are still in the outbox, first wait until they are done. Raises Failure if one of them is refused or
-    not confirmed in time, and NotSaved.
+    First wait until the server has confirmed those writes that are still in the outbox. Raises Failure if one of these
+    is refused or not confirmed in time, and NotSaved.
     """
     if options.once is None:
         return False
@@ -342,5 +341,5 @@ async def tell_if_done_once(session: Session, options: argparse.Namespace) -> bo
 
 
 def once_key(key: str | None) -> str:
-    """Return the draft key of the writes that a command with this `--once` key adds. Empty without a key."""
+    """Return the value of `NewWrite.draft_key` for the writes of a command with this `--once` key. Empty without a key."""
     return "" if key is None else ONCE + key

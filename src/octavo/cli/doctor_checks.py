@@ -39,7 +39,7 @@ from octavo.settings import Settings, in_words, read_each
 Status = Literal["ok", "warning", "error"]
 REQUEST_SECONDS = 10.0
 SMALL_OFFSET, LARGE_OFFSET = 30, 300
-"""Clock errors in seconds from which the check warns, and from which it fails."""
+"""Difference between the clocks of this computer and the server, in seconds: smallest for a warning, and for an error."""
 SMALLEST_FREE = 100_000_000
 """Bytes of free disk space below which a check warns."""
 _PROBE = b"\0" * 65_536
@@ -117,8 +117,7 @@ def _extras() -> Check:
 
 
 def _read_key(home: signing_in.Home, access: Access) -> tuple[SecretStr | None, list[Check]]:
-    """Return the API key, and the checks of the keyring and the API key. The API key is None if it is missing or cannot
-    be read."""
+    """Return the API key, or None if it is missing or cannot be read, and the checks of the keyring and the API key."""
     try:
         key = signing_in.token_of(home, access)
     except StoreUnavailable as error:
@@ -179,7 +178,6 @@ def _server_facts(origin: str, version: str, client: Client) -> str:
 
 
 def _clock(client: Client) -> list[Check]:
-    """Return a check of this computer's clock. Empty if no response had a date."""
     offset = client.clock_offset
     if offset is None:
         return []
@@ -265,7 +263,6 @@ def _sizes(folders: dict[str, Path]) -> Check:
 
 
 def _files(folder: Path) -> Iterator[str]:
-    """Yield the paths of all files in a folder, without those in unreadable folders."""
     for parent, _, names in os.walk(folder):
         for name in names:
             yield os.path.join(parent, name)
@@ -325,7 +322,7 @@ def failed_check(name: str, message: str, fix: str = "", *, status: Status = "er
 
 
 def _lower_first_letter(text: str) -> str:
-    """Return a sentence that starts in lower case. Words in capitals and `Octavo` are not changed."""
+    """Return a text that starts in lower case, unless its first word is in capitals or is `Octavo`."""
     is_word = text[:1].isupper() and text[1:2].islower() and not text.startswith("Octavo")
     return text[:1].lower() + text[1:] if is_word else text
 

@@ -1,7 +1,7 @@
 """The event log: requests and writes with their times, but without tokens, titles and texts.
 
-The log is a file with one JSON object per line. A full file is renamed to `octavo.log.1`, and replaces the older file
-with this name.
+The log is the file `octavo.log` with one JSON object per line. When it is full, it is renamed to `octavo.log.1`, and
+replaces an older file with that name.
 """
 
 from __future__ import annotations
@@ -146,8 +146,8 @@ def _start_new_file(path: Path) -> None:
 
 
 def read_log(folder: Path, *, wait: Callable[[], object] | None = None) -> Iterator[LogEntry]:
-    """Yield the entries of the log, oldest first, without unreadable lines. With `wait`, the iterator never ends: it
-    calls `wait`, yields the entries added since, and repeats. Raises OSError."""
+    """Yield the entries of the log, oldest first, without unreadable lines. With `wait`, the iterator never ends: when
+    there are no more entries, it calls `wait` and looks for new ones. Raises OSError."""
     path = folder / FILE
     with _open(path) as file:  # opened before the older file, so that no file is missed if it is renamed meanwhile
         with suppress(FileNotFoundError), path.with_name(f"{FILE}.1").open("rb") as older:
@@ -161,7 +161,7 @@ def read_log(folder: Path, *, wait: Callable[[], object] | None = None) -> Itera
 
 
 def _open(path: Path) -> AbstractContextManager[BinaryIO | None]:
-    """Open a file. The value of the `with` block is None if there is no file."""
+    """Return a context manager that opens a file. It yields None if there is no file."""
     try:
         return path.open("rb")
     except FileNotFoundError:
@@ -181,7 +181,7 @@ def _entries_of_file(file: BinaryIO | None, path: Path, wait: Callable[[], objec
 
 
 def _inode(path: Path) -> int:
-    """Zero if there is no file."""
+    """Return the inode of a file. 0 if there is no file."""
     try:
         return path.stat().st_ino
     except FileNotFoundError:
@@ -193,7 +193,7 @@ def _entries(data: bytes) -> Iterator[LogEntry]:
 
 
 def _parse_entry(text: bytes) -> LogEntry | None:
-    """None if the line is unreadable."""
+    """Return the entry in a line of the log. None if the line is unreadable."""
     try:
         found = parse_json(text)
         time, level, event = datetime.fromisoformat(found["time"]), found["level"], found["event"]

@@ -125,7 +125,7 @@ def _roff_lines(block: Block) -> Iterator[str]:
 
 
 def _item(item: Block) -> Iterator[str]:
-    """Yield the lines of a list item. The first line is the text beside the mark."""
+    """Yield the lines of a list item. The first line is shown beside the number or bullet."""
     first, *others = item.children or (item,)
     yield _line_of_text(_text(first.runs))
     if others:
@@ -136,8 +136,8 @@ def _item(item: Block) -> Iterator[str]:
 
 
 def _table(block: Block) -> Iterator[str]:
-    """Yield a paragraph for each row: the first cell, then the other cells. With more than two columns, the other cells
-    have the titles of their columns."""
+    """Yield a paragraph for each row, which starts with the first cell. With more than two columns, each other cell
+    follows the title of its column, as in `Meaning: archived`."""
     titles = [_text(each.title) for each in block.attrs.get("columns", ())]
     for row in block.children:
         cells = [_text(each.runs) for each in row.children]

@@ -14,16 +14,17 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment, Message, Reply
 from octavo.api.content import ListChanges, Page
 from octavo.api.errors import ApiError, NotFound, RateLimited, Unauthorized
-from octavo.api.operation import ChangeRequestRef, ContentRef, Discussion
+from octavo.api.operation import ChangeRequestRef, Discussion
 from octavo.api.safety import safe_line
 from octavo.api.spaces import Space
 from octavo.api.text import is_id
 from octavo.api.users import User
 from octavo.cli.access import read_settings
+from octavo.cli.comparisons import PARALLEL
 from octavo.cli.output import declare_fields
 from octavo.cli.refs import Ref, References, Target, parse_ref, short_name
 from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure
-from octavo.data.loaders import all_items, get_page_to_read
+from octavo.data.loaders import all_items
 from octavo.data.queries import (
     PAGE_LIMIT,
     UNDECIDED,
@@ -58,8 +59,8 @@ _CHECK_NAMES = {
     "merge rules": "merge-rules",
     "merged text": "merged-text",
 }
-"""Names of merge checks in JSON and for `octavo merge --allow`, by their labels in the app. The name of any other check
-is its label with `-` for spaces."""
+"""Names of merge checks in JSON and for `octavo merge --allow`, by label of the check in the app. The name of any other
+check is its label, with hyphens for spaces."""
 
 
 async def change_row(
@@ -103,8 +104,8 @@ async def change_row(
 
 
 def check_rows(checks: Checks) -> list[dict[str, str]]:
-    """Return the rows of merge checks, with the names that `octavo merge --allow` takes. A check without a label has
-    the name of the check before it."""
+    """Return the rows of merge checks, with the names that `octavo merge --allow` takes. A check without a label belongs
+    to the check before it, and has the same name."""
     rows: list[dict[str, str]] = []
     for fact in checks.facts:
         label = fact.label or (rows[-1]["name"] if rows else "status")
@@ -161,12 +162,6 @@ SPACE_FIELDS = declare_fields(
 USER_FIELDS = declare_fields("id string, ref string, name string, email string?, url string?")
 
 
-async def load_page(live: Live, at: ContentRef, page_id: str) -> Page:
-    """Return a page with its text, as readers see it. Raises ApiError."""
-    page: Page = await live.fetch(get_page_to_read(at, page_id))
-    return page
-
-
 def page_row(target: Target, page: Page, revision: str | None) -> dict[str, Any]:
     """Return the row of a page, without `threads` and `outline`. The page must be loaded with its text."""
     return {
@@ -212,8 +207,6 @@ THREAD_FIELDS = declare_fields(
     "author string, at time?, text string, suggestion string?, outdated boolean, url string?",
     extra="replies object[], reactions object[]",
 )
-PARALLEL = 6
-"""Maximum number of requests at the same time in a search for a thread by its id."""
 MAX_DISCUSSIONS = 300
 """Maximum number of spaces and change requests in a search for a thread by its id."""
 
@@ -317,8 +310,8 @@ async def _find_by_id(references: References, thread_id: str) -> FoundThread:
 
 
 async def _find_discussions(references: References) -> dict[Discussion, ChangeRequest | None]:
-    """Return the places to search for a thread: spaces and undecided change requests, only of the chosen space if there
-    is one. The value of a place is its change request, or None for a space."""
+    """Return the spaces, with None as value, and the open and draft change requests to search for a thread. If the user
+    chose a space, return only this space and its change requests."""
     chosen = await references.chosen_space()
     spaces = [chosen] if chosen is not None else [each for each in await references.spaces() if each.comments]
     found: dict[Discussion, ChangeRequest | None] = {each.ref: None for each in spaces}
@@ -356,12 +349,13 @@ def thread_row(thread: FoundThread, replies: Sequence[Reply] = ()) -> dict[str, 
         "suggestion": suggestions[0].text if suggestions else None,
         "outdated": bool(page is not None and page.outdated),
         "url": comment.urls.app or target.url or None,
-        "replies": [_message(each) for each in replies],
+        "replies": [message_row(each) for each in replies],
         "reactions": [{"emoji": each.emoji, "count": each.count} for each in comment.reactions],
     }
 
 
-def _message(message: Message) -> Mapping[str, Any]:
+def message_row(message: Message) -> dict[str, Any]:
+    """Return the row of a comment or reply in its thread."""
     return {"id": message.id, "author": message.posted_by.name, "at": message.posted_at, "text": message.body.text}
 
 

@@ -1,4 +1,4 @@
-"""A client and a platform that are created at the first request, after the first screen is painted."""
+"""A client and an embedded platform that are created at the first request, after the first screen is painted."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable, Callable
 from contextlib import aclosing
 from copy import copy
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
@@ -29,39 +30,34 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+@dataclass(eq=False)
 class LazyPlatform:
     """An ASGI application that builds a platform in a thread at the first request."""
 
-    def __init__(
-        self,
-        build: Callable[[], Platform],
-        *,
-        folder: PlatformFolder,
-        latency: float = 0.0,
-        fail: float = 0.0,
-        on_close: Callable[[], None] = lambda: None,
-    ) -> None:
-        """`latency` is in seconds. `fail` is the share of failing requests, from 0 to 1. `on_close` is called after the
-        platform is closed."""
-        self._on_close = on_close
-        self._build, self._folder = build, folder
-        self._latency, self._fail = latency, fail
-        self._platform: Platform | None = None
-        self._build_task: asyncio.Future[Platform] | None = None
+    build: Callable[[], Platform]
+    folder: PlatformFolder
+    latency: float = 0.0
+    """Seconds to wait before each response."""
+    fail: float = 0.0
+    """Share of requests that fail, from 0 to 1."""
+    on_close: Callable[[], None] = lambda: None
+    """Called after the platform is closed."""
+    _platform: Platform | None = None
+    _build_task: asyncio.Future[Platform] | None = None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         try:
             platform = await self.platform()
         except OSError as error:
-            raise LocalFailure(self._folder.why_not_opened(error)) from error
+            raise LocalFailure(self.folder.why_not_opened(error)) from error
         await platform(scope, receive, send)
 
     async def platform(self) -> Platform:
         """Return the platform. The first call builds it. If the build failed, each call raises its error."""
         if self._build_task is None:
-            self._build_task = asyncio.ensure_future(run_in_thread(self._build))
+            self._build_task = asyncio.ensure_future(run_in_thread(self.build))
         platform: Platform = await asyncio.shield(self._build_task)
-        platform.delay, platform.fail = self._latency, self._fail
+        platform.delay, platform.fail = self.latency, self.fail
         self._platform = platform
         return platform
 
@@ -70,8 +66,8 @@ class LazyPlatform:
         if self._platform is not None:
             self._platform.close()
             self._platform.world.store.close()
-        self._on_close()
-        self._on_close = lambda: None
+        self.on_close()
+        self.on_close = lambda: None
 
 
 class LazyClient:
@@ -88,22 +84,22 @@ class LazyClient:
         read_only: str = "",
         record_user: Callable[[str], None] | None = None,
     ) -> None:
-        """Send requests to the server at `origin`, which is `platform` if this is given. `read_only` is the message for
-        a refused write, or empty to allow writes.
+        """Send requests to the server at `origin`, or to `platform` if it is given. `read_only` is the message for a
+        refused write, or empty to allow writes.
 
-        `key` returns the API key, or raises StoreUnavailable or Unauthorized. Its argument is a function that it calls
-        with a sentence while it waits, for example for the keyring. `record_user` is called with the id of the user
-        after each response to `users.Me`. `key` and `record_user` run in a thread.
+        `key` returns the API key, or raises StoreUnavailable or Unauthorized. While it waits, for example for the
+        keyring, it reports this with a sentence to the function that it gets as argument. `record_user` is called with
+        the id of the user after each response to `users.Me`. `key` and `record_user` run in a thread.
         """
         self.read_only = read_only
         self._record_user = record_user
         self._origin, self._key, self._ca_file, self._platform = origin, key, ca_file, platform
         self._client: Client | None = None
         self._key_task: asyncio.Task[SecretStr] | None = None
-        """The task of the last attempt to read the key. All requests wait for it. None before the first attempt."""
+        """Task that reads the API key, for which all requests wait. None before the first attempt to read the key."""
         self._reading_started_at = 0.0
         self._key_activity: Activity | None = None
-        """Log entry of the last attempt to read the key, if it is slow or has failed."""
+        """Entry for the log of requests about the last attempt to read the key. None if it was fast and successful."""
         self._open = asyncio.Event()
 
     def open(self) -> None:

@@ -24,12 +24,13 @@ from octavo.cli.checking import ContentOptions, check_content, choose_rules
 from octavo.cli.commands.changes import ChangeList
 from octavo.cli.commands.inbox import InboxList
 from octavo.cli.commands.search import Search
-from octavo.cli.item_rows import load_page, page_row
+from octavo.cli.item_rows import page_row
 from octavo.cli.output import json_value
 from octavo.cli.refs import References, Target
 from octavo.cli.review_export import ExportOptions, change_request_ref, export_review, page_paths, proposed_row
 from octavo.cli.review_import import NoteImport, parse_note
 from octavo.cli.standard_streams import Failure
+from octavo.data.loaders import get_page_to_read
 from octavo.data.state_db import NotSaved
 from octavo.documents.checks.findings import sorted_findings
 from octavo.tui.core.session import Session
@@ -123,7 +124,8 @@ class Toolbox:
         self._calls.append(now)
 
     def options(self, command: str, *arguments: str) -> argparse.Namespace:
-        """Return the parsed arguments of a command. The command adds its rows to `sink` and does not print them."""
+        """Return the parsed arguments of a command, with a list `sink`. The command adds its rows to this list, and prints
+        nothing."""
         options = build_parser(command).parse_args([command, *arguments, "--json"])
         options.sink = []
         return options
@@ -157,8 +159,8 @@ class Toolbox:
         return not self._spaces or space_id in self._spaces
 
     async def chosen_spaces(self, name: str) -> tuple[str, ...]:
-        """Return the id of the space called `name`. Without a name, return the ids of the spaces that the tools may read,
-        or nothing if they may read all. Raises ToolError."""
+        """Return the id of the space called `name`. Without a name, return the ids of the only spaces that the tools may
+        read, or nothing if they may read all spaces. Raises ToolError."""
         if not name:
             return self._spaces
         try:
@@ -276,7 +278,7 @@ async def _get_page(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
     target = await toolbox.target(str(arguments["ref"]))
     if target.page is None:
         raise ToolError("The REF names no page. Write SPACE:PAGE or SPACE/NUMBER:PAGE.")
-    page = await load_page(toolbox.session.live, target.at, target.page.id)
+    page = await toolbox.session.live.fetch(get_page_to_read(target.at, target.page.id))
     row = page_row(
         target, page, target.change_request.revision if target.change_request is not None else target.space.revision
     )
@@ -335,8 +337,8 @@ def _limit(arguments: Arguments) -> int:
 
 
 def _limit_items(row: dict[str, Any], name: str, *, key: str = "ref") -> dict[str, Any]:
-    """Return a result with the first items of the list `name` that fit. `next` is the field `key` of the first item that
-    does not fit."""
+    """Return a result with as many items of the list `name` as fit into `MAX_RESULT`. If some do not fit, `next` has the
+    field `key` of the first of them."""
     left = MAX_RESULT - _RESERVED - _length({**row, name: []})
     kept: list[Any] = []
     for item in row[name]:
@@ -348,8 +350,8 @@ def _limit_items(row: dict[str, Any], name: str, *, key: str = "ref") -> dict[st
 
 
 def _limit_blocks(row: dict[str, Any], offset: int) -> dict[str, Any]:
-    """Return a change request with the blocks that fit, from block `offset` of the first page on. If some do not fit,
-    `next` is the path of the page and `nextOffset` the number of the block where the next call begins."""
+    """Return a change request with as many blocks as fit into `MAX_RESULT`, beginning with block `offset` of the first
+    page. If some do not fit, `next` and `nextOffset` have the page and the block where the next call begins."""
     left = MAX_RESULT - _RESERVED - _length({**row, "pages": []})
     kept: list[dict[str, Any]] = []
     for page in row["pages"]:

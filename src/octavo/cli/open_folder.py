@@ -1,4 +1,4 @@
-"""Loads a folder that is open in the app, and later the changes in its files."""
+"""Loads the files of a folder that is open in the app, and loads them again when they change."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _index_folder = lazy("octavo.cli.platforms:index_folder")
 _fingerprint = lazy("octavo.documents.folders.folder:fingerprint")
 
 WAIT_FACTOR = 30
-"""Pause between two checks of all files, as a multiple of the duration of a check. So the checks use about 3 % of one
-processor."""
+"""Pause between two checks for changed files, as a multiple of the duration of a check. With this pause, the checks use
+about 3 % of one processor."""
 RETRY_SECONDS = 60.0
 """Seconds before Octavo loads changed files again after a failure."""
 MAX_TITLES = 100
@@ -107,7 +107,7 @@ class OpenFolder:
             self._index_thread.join()
 
     def close(self) -> None:
-        """Stop indexing. The other pages are indexed when the folder is opened again."""
+        """Stop indexing. Pages that are not indexed yet are indexed when the folder is opened again."""
         self._is_closed = True
         if self._index_thread is not None:
             self._index_thread.join(STOP_SECONDS)

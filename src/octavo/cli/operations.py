@@ -61,7 +61,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _find_operations(words: list[str]) -> list[Spec]:
-    """Return the operations whose name or summary contains all words."""
     folded = [fold(word) for word in words]
     return [spec for spec in load().values() if all(word in fold(f"{spec.name} {spec.summary}") for word in folded)]
 
@@ -96,8 +95,8 @@ def parameters(route: Route, openapi: Json | None = None) -> list[Json]:
 
 
 def _describe_value(schema: Json, schemas: Json, *, needed: bool) -> Json:
-    """Return a short description of a value: type, required, nullable, fields and limits. `schemas` are the named schemas
-    to which `schema` can refer."""
+    """Return a short description of a value: type, required, nullable, fields and limits. `schemas` has the schemas to
+    which `schema` can refer by name."""
     shapes = list(_shapes(schema, schemas))
     description: Json = {"type": _type(schema, schemas), "required": needed}
     if {"type": "null"} in shapes:

@@ -71,7 +71,7 @@ class Field:
 
 
 def declare_fields(text: str, extra: str = "") -> tuple[Field, ...]:
-    """Return the fields in a text such as `ref string, updatedAt time?`, and then those in `extra`, which are extra."""
+    """Return the fields in a text such as `ref string, updatedAt time?`, and then the extra fields in the text `extra`."""
     fields: list[Field] = []
     for names, is_extra in ((text, False), (extra, True)):
         for each in filter(None, names.split(", ")):
@@ -144,8 +144,8 @@ class Output:
     def __init__(
         self, options: argparse.Namespace, fields: Sequence[Field], columns: Sequence[Column], *, empty: str = ""
     ) -> None:
-        """On a terminal, `empty` is printed to standard error if there are no rows. If `options.sink` is a list, rows are
-        added to it and not printed. Raises Failure for unknown fields and for a wrong jq expression."""
+        """On a terminal, `empty` is printed to standard error if there are no rows. If `options.sink` is a list, each row is
+        added to this list and not printed. Raises Failure for unknown fields and for a wrong jq expression."""
         self.mode = _mode_of(options)
         self.total: int | None = None
         """Number of all rows, for the notice about rows over the limit. None if it is unknown."""
@@ -379,7 +379,7 @@ def _first_line(error: Exception) -> str:
 
 
 def _cell_text(column: Column, row: Row) -> str:
-    """Return the text of a cell on one line, with complete times."""
+    """Return the text of a cell on one line. A time is not shortened to an age such as `2h ago`."""
     value = row.get(column.name) if column.text is None else column.text(row)
     if isinstance(value, (list, tuple)):
         value = ", ".join(map(str, value))
@@ -411,8 +411,8 @@ def _table(columns: Sequence[Column], rows: Sequence[Row], style: Style) -> str:
 
 
 def _fitting_widths(widths: Sequence[int], limit: int) -> list[int]:
-    """Return the widths of the columns that fit on the terminal. The last of them may be narrower. Columns that do not
-    fit are left out."""
+    """Return the widths of the columns that fit on a terminal with `limit` columns. The last fitting column may be
+    narrower than in `widths`. Columns that do not fit are left out."""
     fitting: list[int] = []
     for width in widths:
         left = limit - sum(fitting) - len(_GAP) * len(fitting)

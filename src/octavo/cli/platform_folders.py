@@ -73,7 +73,7 @@ class PlatformFolder:
         try:
             return lock_file(self._lock, shared=True) or (lambda: None)
         except OSError:
-            # Ignore a disk without locks: only a reset needs a lock, and `lock_exclusively` reports the error.
+            # On a disk without locks, go on: only `octavo demo --reset` needs a lock, and `lock_exclusively` fails there.
             return lambda: None
 
     def lock_exclusively(self) -> Callable[[], None] | None:
@@ -103,7 +103,8 @@ def demo_folder(settings: Settings, *, large: bool = False, role: str = "") -> P
 
 
 def folder_of_pages(settings: Settings, folder: Path) -> PlatformFolder:
-    """Return the platform folder of an opened folder of pages. Each folder has its own platform, with its own comments."""
+    """Return the platform folder for a folder of pages. Each folder of pages has its own platform, with its own
+    comments."""
     name = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
     path = settings.data_folder / "folders" / name
     return PlatformFolder(path, start_over=f"To start over, delete {path}. Your comments on this folder will be lost.")

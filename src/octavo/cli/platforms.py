@@ -62,7 +62,7 @@ def open_folder_platform(
     """Open a folder of pages as a space, and load the files that are new or changed. Raises OSError.
 
     Adds to `problems` a sentence for each file that was not loaded completely. Calls `on_progress` with the number of files
-    read so far and the number of all files. The search does not find the pages until `OpenFolder` has indexed them.
+    read so far and the number of all files. With `on_progress`, search finds the pages only after `index_folder`.
     """
     with _open_for_build(folder) as store:
         world = add_local_user(World(store), name)

@@ -37,15 +37,6 @@ def find_pulled_folder() -> PulledFolder:
         return PulledFolder.find(Path.cwd())
 
 
-def has_pulled_folder() -> bool:
-    """Return whether the working directory is in a pulled folder."""
-    try:
-        PulledFolder.find(Path.cwd())
-    except (NotPulled, OSError):
-        return False
-    return True
-
-
 def origin_of(session: Session) -> str:
     """Return the origin that pulled folders store: the URL of the server, or for example `octavo:demo`."""
     return session.account.origin if session.account is not None else f"octavo:{session.kind}"

@@ -197,8 +197,8 @@ class References:
         raise Failure(f"Could not find the space {safe_line(name[:60])}.{hint}", NOT_FOUND)
 
     async def default_space(self) -> Space | None:
-        """Return `chosen_space`. Without one, return the space that was used last, and tell the user. This is only done
-        on a terminal. None if there is no such space. Raises ApiError or Failure."""
+        """Return `chosen_space`. If there is none, and only on a terminal, return the space that was used last, and tell
+        the user. Else None. Raises ApiError or Failure."""
         name = self._default or _space_of_folder()
         if name:
             return await self.space(name)
@@ -231,7 +231,8 @@ class References:
         return await self._resolve_in_space(space, ref)
 
     async def _resolve_in_space(self, space: Space, ref: Ref, change: str = "") -> Target:
-        """Return the target of `ref` in a space. `change` is the id of a change request whose number is unknown."""
+        """Return the target of `ref` in a space. `change` is the id of the change request, if its number is unknown. Raises
+        ApiError or Failure."""
         name = short_name(space, await self.spaces())
         change_request = None
         if ref.number is not None or change:
@@ -337,13 +338,12 @@ class References:
 
 
 def _names_of_user(user: User) -> set[str]:
-    """Return the id, name, first name and email of a user, folded for comparison."""
     names = [user.id, user.display_name, user.email or "", *user.display_name.split()[:1]]
     return {fold(each) for each in names if each}
 
 
 def _find_spaces(name: str, spaces: Sequence[Space]) -> list[Space]:
-    """Return the space with the id `name`, or else all spaces with this title or short name."""
+    """Return the space with the id `name`. If there is none, return all spaces with the title or short name `name`."""
     if own := [each for each in spaces if each.id == name]:
         return own
     wanted = fold(name)

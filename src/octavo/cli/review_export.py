@@ -1,8 +1,8 @@
 """Exports a change request as one JSON object: its pages by block, with the text before and after, and its threads.
-Also finds the block of a note that a program wrote, even if the page was edited since.
+Also finds the block that a note of a program is about, even if the page was edited after the program read it.
 
 A note has the key of its block, or a quote from the block. The key is from the version of the page that the program
-read, which may be older than both versions in the export.
+read. This version may be older than both versions in the export.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from octavo.cli.comparisons import (
     load_texts,
     select_page,
 )
-from octavo.cli.item_rows import FoundThread, load_replies, load_threads
+from octavo.cli.item_rows import FoundThread, load_replies, load_threads, message_row
 from octavo.cli.output import declare_fields
 from octavo.cli.refs import References, Target
 from octavo.cli.standard_streams import USAGE, Failure
@@ -45,8 +45,8 @@ from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import block_source, find_suggestions
 
 Placed = Literal["exact", "words", "likely"]
-"""How a block was found: by its key, by the words of the quote, or as the most similar block or the block that replaced
-it."""
+"""How a block was found. `exact`: by its key. `words`: by the quote. `likely`: it is the most similar block, or the block
+that replaced the block with the key."""
 Side = Literal["after", "before"]
 
 _MIN_QUOTE = 4
@@ -81,8 +81,8 @@ class BlockFinder:
     def find(self, key: str, quote: str, *, side: Side = "after", read: Document | None = None) -> NotePlace | str:
         """Return the block of a note. If there is none, return the reason as the end of a sentence.
 
-        `side` is the version that the note is about. `read` is a third version, if the program read neither the old nor
-        the new one.
+        `side` is the version that the note is about. `read` is the version that the program read, if it is neither the
+        old nor the new version.
         """
         sides: tuple[tuple[Side, _Version], ...] = (("after", self._after), ("before", self._before))
         if side == "before":
@@ -215,7 +215,7 @@ async def export_review(
             _load_changed_pages(references, versions, chosen), _load_threads(references, target)
         )
         row |= export_texts(pages, threads, options)
-        row["files"] = [_file_row(each) for each in chosen if each.page is None]
+        row["files"] = [{"name": each.title, "change": PageTexts(each).change} for each in chosen if each.page is None]
     if "findings" in wanted:
         row["findings"] = await _findings(references, target, options.page)
     return row
@@ -241,10 +241,6 @@ async def _findings(references: References, target: Target, page: str) -> list[d
     report = await check_content(references.live, target, ContentOptions(target.change_request is not None))
     rules = choose_rules((), ())
     return [each.as_json() for each in sorted_findings(report.findings) if rules.applies(each)]
-
-
-def _file_row(item: ChangedPage) -> dict[str, Any]:
-    return {"name": item.title, "change": PageTexts(item).change}
 
 
 def change_request_ref(target: Target) -> ChangeRequestRef:
@@ -295,8 +291,6 @@ def _change(target: Target) -> dict[str, Any] | None:
 
 @dataclass(frozen=True)
 class _Page:
-    """A changed page with both versions parsed."""
-
     texts: PageTexts
     before: Document
     after: Document
@@ -332,7 +326,7 @@ class _PlacedThreads:
         self.by_block: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
         """Thread ids by page id and block key."""
         self._places: dict[str, tuple[str | None, str]] = {}
-        """By thread id: the key of the block, and how it was found (`NotePlace.placed`). `(None, "page")` without a block."""
+        """By thread id: the key of the block, and how it was found (see `Placed`). `(None, "page")` without a block."""
         by_page = {each.id: BlockFinder(each.before, each.after, each.texts.path) for each in pages}
         for thread, _ in threads:
             page, node = thread.comment.target.page, thread.comment.target.node
@@ -362,13 +356,7 @@ class _PlacedThreads:
 
 def _message_row(message: Any) -> dict[str, Any]:
     suggestions = find_suggestions(message.body.text)
-    return {
-        "id": message.id,
-        "author": message.posted_by.name,
-        "at": message.posted_at,
-        "text": message.body.text,
-        "suggestion": suggestions[0].text if suggestions else None,
-    }
+    return {**message_row(message), "suggestion": suggestions[0].text if suggestions else None}
 
 
 def _page_row(page: _Page, placed: _PlacedThreads, *, changed_only: bool) -> dict[str, Any]:
@@ -411,8 +399,8 @@ def _source(document: Document, block: Block | None) -> str | None:
 
 
 def _limit_pages(pages: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
-    """Return the pages that fit into `MAX_SIZE`, and True if pages or blocks were left out. Of a first page that is too
-    long, keep the blocks that fit."""
+    """Return the pages that fit into `MAX_SIZE`, and True if pages or blocks were left out. If not even the first page
+    fits, return this page with the blocks that fit."""
     kept: list[dict[str, Any]] = []
     left = MAX_SIZE
     for page in pages:

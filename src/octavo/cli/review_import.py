@@ -6,13 +6,13 @@ Nothing is sent: a person accepts each note in the app. Start at `NoteImport`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from octavo.api.content import ListPages, Page, PageTree
 from octavo.api.safety import safe_line
-from octavo.cli.comparisons import ComparedVersions, find_versions
+from octavo.cli.comparisons import ComparedVersions, find_versions, load_markdown
 from octavo.cli.refs import Target
 from octavo.cli.review_export import BlockFinder, NotePlace, change_request_ref
 from octavo.cli.standard_streams import USAGE, Failure
@@ -87,9 +87,9 @@ class NoteImport:
         self._versions: ComparedVersions | None = None
         self._tree: PageTree | None = None
         self._finders: dict[str, BlockFinder] = {}
-        """By page id."""
+        """The finder of each page, by page id."""
         self._read_versions: dict[tuple[str, str], Document | None] = {}
-        """By page id and revision."""
+        """The pages in the versions that programs read, by page id and revision."""
 
     async def place(self, notes: Sequence[Note]) -> tuple[PlacedNote, ...]:
         """Return the notes with their places. Raises ApiError or Failure."""
@@ -138,16 +138,12 @@ class NoteImport:
         return self._finders[page.id]
 
     async def _load_versions(self, page: Page) -> tuple[Document, Document]:
-        """Return the old and the new version of a page. Raises ApiError or Failure."""
         versions = self._versions = self._versions or await find_versions(self._live, self._target, "base")
-        before = (
-            await find_page(self._live, get_page_source(versions.old, page.id)) if versions.old is not None else None
-        )
-        after = await find_page(self._live, get_page_source(versions.new, page.id))
-        return parse(page_markdown(before)), parse(page_markdown(after))
+        before, after = await load_markdown(self._live, versions, page.id)
+        return parse(before), parse(after)
 
     async def _load_version_of_note(self, note: Note, page: Page) -> Document | None:
-        """Return the version of the page that the program read. None if it is the current version, or is unknown."""
+        """Return the page as the program of a note read it. None if that is the current version, or is unknown."""
         change = self._target.change_request
         if not note.revision or change is None or note.revision == change.revision:
             return None
@@ -175,8 +171,8 @@ def _new_note(note: Note, page: Page, place: NotePlace) -> NewNote:
 
 
 def _body(note: Note, place: NotePlace) -> str:
-    """Return the text of the comment for a note. For a block that was deleted or is only similar, the text begins with the
-    quote. The suggestion is then an ordinary code block, so that nobody applies it to the wrong block."""
+    """Return the text of the comment for a note. If the block was deleted or may be another block, the text begins with the
+    quote, and the suggestion is an ordinary code block, so that nobody applies it to the wrong block."""
     is_sure = place.placed != "likely" and place.side == "after"
     parts = [note.text]
     if not is_sure and note.quote:
@@ -353,16 +349,13 @@ async def notes_of_reports(
 
 
 def page_of_file(path: str, tree: PageTree) -> Page | None:
-    """Return the page whose file a linter names, or None. `path` ends with the path of the page in the space, or of its
-    file in a pulled folder. More folders may come before, as in `build/docs/page`."""
+    """Return the page whose file a linter names. None if there is none. `path` may have more folders before the path of the
+    page or of its file in a pulled folder, as in `build/docs/page`."""
     parts = path.replace("\\", "/").strip("/").split("/")
-    pages = {name: page for page in tree.walk() if page.type == "document" for name in _file_names(page)}
+    documents = [page for page in tree.walk() if page.type == "document"]
+    pages = {name: page for page in documents for name in (page_path(page), page.path) if name}
     ends = ("/".join(parts[start:]) for start in range(len(parts)))
     return next((pages[end] for end in ends if end in pages), None)
-
-
-def _file_names(page: Page) -> Iterable[str]:
-    return filter(None, (page_path(page), page.path))
 
 
 def _location_label(report: Report) -> str:

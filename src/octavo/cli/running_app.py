@@ -60,7 +60,6 @@ def run_app(
 
 
 def _run(app: Octavo) -> None:
-    """Run an app until it ends."""
     runner = asyncio.Runner()
     runner.run(app.run_async())
     if app.open_next is not None:
@@ -72,8 +71,8 @@ def _run(app: Octavo) -> None:
 def _open_session(
     settings: Settings, options: argparse.Namespace, choice: SessionChoice, problems: list[str]
 ) -> Session | None:
-    """Return the first session. None for the sign-in screen. Raises ValueError with a message, and OSError if the
-    folder or the data cannot be read. For `problems`, see `sessions.open_folder`."""
+    """Return the first session. None to begin with the sign-in screen. Raises ValueError with a message, and OSError if
+    the folder or the data cannot be read. For `problems`, see `sessions.open_folder`."""
     read_only = why_read_only(options)
     if choice.is_demo:
         return sessions.open_demo(

@@ -60,7 +60,7 @@ _is_built = lazy("octavo.cli.platforms:is_built")
 STORED_IN_KEYRING = "Octavo stores the API key in the system keyring"
 SENT_TO_SERVER_ONLY = "Octavo does not send the API key to any other server."
 SETTLE_LOCAL, SETTLE_REMOTE = 2.0, 30.0
-"""Seconds after which a request without a response no longer takes effect: on this machine, and on other servers."""
+"""Seconds after which a request without a response can no longer change anything: on this machine, on other servers."""
 
 
 def embedded_client(folder: PlatformFolder, platform: LazyPlatform, *, read_only: str = "") -> LazyClient:
@@ -125,7 +125,6 @@ def _build_large_demo(folder: PlatformFolder) -> None:
 
 
 def _reset(settings: Settings, folder: PlatformFolder, *, large: bool) -> None:
-    """Delete all changes in the demo. Raises OSError, or ValueError if the demo is open in another process."""
     unlock = folder.lock_exclusively()
     if unlock is None:
         raise ValueError(
@@ -221,7 +220,7 @@ def _home_of(settings: Settings) -> Home:
 
 
 def settle_seconds(origin: str) -> float:
-    """Return the seconds after which a request without a response no longer takes effect on a server."""
+    """Return the seconds after which a request without a response can no longer change anything on a server."""
     _, host, _ = split_origin(origin)
     return SETTLE_LOCAL if is_loopback(host) else SETTLE_REMOTE
 
@@ -256,8 +255,8 @@ class LocalRemains(NamedTuple):
 def sign_out(settings: Settings, namespace: str, *others: str, drafts: bool) -> LocalRemains:
     """Delete the cached data of an account, and return the numbers of drafts and changes that remain. Raises NotSaved.
 
-    With `drafts`, also delete drafts and other local data. Queued changes always remain. `others` are more names under
-    which data of the account is stored.
+    With `drafts`, also delete drafts and other local data. Queued changes always remain. `others` are earlier namespaces
+    of the account.
     """
     remaining_drafts = 0
     waiting: list[OutboxEntry] = []
@@ -305,8 +304,7 @@ def sign_in_methods(settings: Settings, origin: str, reason: str = "", read_only
 
 @dataclass(frozen=True)
 class _SignIn:
-    """The ways to open a session from the sign-in screen. The client is imported lazily: the demo does not need
-    httpx."""
+    """The actions of the sign-in screen. The client is imported lazily: the demo does not need httpx."""
 
     settings: Settings
     origin: str
@@ -428,7 +426,7 @@ def _build_session(
     settle: float,
     earlier_names: Sequence[str] = (),
 ) -> Session:
-    """Build a session. It takes over the changes and drafts that are stored under `earlier_names` of the account."""
+    """Build a session. It takes over the changes and drafts that are stored under `earlier_names` of its account."""
     state = StateDb(settings.state_folder, namespace)
     for name in earlier_names:
         state.adopt_namespace(name)

@@ -1,5 +1,5 @@
-"""Writes to standard output and standard error, even if they are closed or full. Defines failures and exit codes. Tracebacks
-contain no API keys and no escape sequences.
+"""Writes to standard output and standard error, also if they are closed or full. Defines failures and exit codes. Removes
+API keys and escape sequences from tracebacks.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _safe_text = lazy("octavo.api.safety:safe_text")  # lazy: the API, which the hel
 
 
 FAILED, USAGE, NOT_FOUND, NOT_SIGNED_IN, NOT_ALLOWED, BLOCKED, UNKNOWN = 1, 2, 3, 4, 5, 6, 7
-"""The exit codes of failures. `octavo help exit-codes` explains them. UNKNOWN: the server may have made a change."""
+"""The exit codes of failures, as in `octavo help exit-codes`. UNKNOWN means that the server may have made a change."""
 ERROR_NAMES = {
     FAILED: "failed",
     USAGE: "usage",

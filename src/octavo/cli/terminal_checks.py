@@ -126,7 +126,8 @@ def _ask(question: str, end: re.Pattern[bytes]) -> bytes:
 
 
 def _graphics(environ: Mapping[str, str], answer: bytes | None) -> Check:
-    """Check whether the terminal shows pictures. `answer` is None if the terminal was not asked."""
+    """Check whether the terminal shows pictures. `answer` is its response to `_KITTY_QUESTION`, or None if it was not
+    asked."""
     if environ.get("TMUX") or environ.get("STY"):
         return Check("Graphics", "ok", "none, because tmux and screen do not pass pictures on")
     if answer is None:
@@ -181,7 +182,6 @@ def symbols() -> list[str]:
 
 
 def _tmux() -> Iterator[Check]:
-    """Yield a warning if tmux waits long after the escape key."""
     milliseconds = _tmux_option("escape-time")
     if milliseconds.isdecimal() and int(milliseconds) > _LONGEST_ESCAPE_TIME:
         fix = "add to ~/.tmux.conf: set -sg escape-time 10"

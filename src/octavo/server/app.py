@@ -183,32 +183,29 @@ class Platform:
 
     async def _operation(self, request: Request) -> Response:
         async with AsyncExitStack() as lock_stack:
-            return await self._respond(request, lock_stack)
-
-    async def _respond(self, request: Request, lock_stack: AsyncExitStack) -> Response:
-        world = await self._authenticate(request)
-        if request.method == "OPTIONS":
-            return Response(status_code=204, headers={"allow": ", ".join(_allowed_methods(request))})
-        body = await self._body(request, lock_stack)
-        await self._simulate_failure()
-        op = _decode(request, body)
-        if op is None:
-            return Response(status_code=204, headers=_request_id())
-        if self.read_only and not SPECS[type(op)].is_read:
-            raise Refusal(403, self.read_only)
-        if refusals := self._refusals[type(op)]:
-            raise refusals.popleft()
-        result = await self._in_thread(lambda: run_operation(op, world))
-        afterwards = None
-        if isinstance(result, BackgroundWork):
-            if result.early_response is None:
-                result = await self._run(result)
-            else:
-                afterwards, result = BackgroundTask(self._run, result), result.early_response
-        if result is None:
-            return Response(status_code=204, headers=_request_id())
-        content = b"" if request.method == "HEAD" else _json(result)
-        return Response(content, SPECS[type(op)].success, _request_id(), "application/json", afterwards)
+            world = await self._authenticate(request)
+            if request.method == "OPTIONS":
+                return Response(status_code=204, headers={"allow": ", ".join(_allowed_methods(request))})
+            body = await self._body(request, lock_stack)
+            await self._simulate_failure()
+            op = _decode(request, body)
+            if op is None:
+                return Response(status_code=204, headers=_request_id())
+            if self.read_only and not SPECS[type(op)].is_read:
+                raise Refusal(403, self.read_only)
+            if refusals := self._refusals[type(op)]:
+                raise refusals.popleft()
+            result = await self._in_thread(lambda: run_operation(op, world))
+            afterwards = None
+            if isinstance(result, BackgroundWork):
+                if result.early_response is None:
+                    result = await self._run(result)
+                else:
+                    afterwards, result = BackgroundTask(self._run, result), result.early_response
+            if result is None:
+                return Response(status_code=204, headers=_request_id())
+            content = b"" if request.method == "HEAD" else _json(result)
+            return Response(content, SPECS[type(op)].success, _request_id(), "application/json", afterwards)
 
     async def _run(self, work: BackgroundWork[Any]) -> Any:
         """Run background work in another thread, then finish it in the handler thread. Return its result."""

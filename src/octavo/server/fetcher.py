@@ -89,7 +89,6 @@ class Fetcher:
 
     @contextmanager
     def _follow(self, url: str) -> Iterator[tuple[str, SplitResult, HTTPResponse]]:
-        """Follow the redirects from a URL, and yield the final URL, its parts and its response. Raises FetchFailure."""
         deadline = time.monotonic() + self.time_limit
         for _ in range(REDIRECT_LIMIT + 1):
             parts = _parts(url)

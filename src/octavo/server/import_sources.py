@@ -383,7 +383,6 @@ def _safe_path(name: str) -> str | None:
 
 
 def _without_top_folder(files: dict[str, bytes]) -> dict[str, bytes]:
-    """Return the files without the folders that contain all of them."""
     top = posixpath.commonpath([posixpath.dirname(path) for path in files]) if files else ""
     return {path.removeprefix(f"{top}/"): content for path, content in files.items()}
 
@@ -517,8 +516,7 @@ class _Converter(MarkdownConverter):
     def convert_td(self, el: Tag, text: str, parent_tags: set[str]) -> str:
         return str(super().convert_td(el, _PIPE.sub(r"\|", text), parent_tags))  # type: ignore[misc]  # not in its stubs
 
-    def convert_th(self, el: Tag, text: str, parent_tags: set[str]) -> str:
-        return str(super().convert_th(el, _PIPE.sub(r"\|", text), parent_tags))  # type: ignore[misc]  # not in its stubs
+    convert_th = convert_td
 
 
 class _Soup(BeautifulSoup):
@@ -542,7 +540,6 @@ def _main_part(soup: BeautifulSoup) -> Tag:
 
 
 def _ids_around(tags: Iterable[Tag]) -> set[int]:
-    """Return the `id()` of each element that contains one of `tags`."""
     found: set[int] = set()
     for tag in tags:
         found.update(takewhile(lambda each: each not in found, map(id, tag.parents)))

@@ -46,7 +46,6 @@ from octavo.server.handlers.spaces import (
     add_next,
     add_revision,
     get_current,
-    get_revision,
     page_text,
     set_current,
     with_text,
@@ -63,18 +62,12 @@ _BOOLEAN_FIELDS = ("hidden", "noIndex", "noRobotsIndex")
 
 @dataclass(frozen=True)
 class LoadedFolder:
-    """Result of loading a folder: its space, and the numbers of pages that changed."""
+    """Result of loading a folder: its space, and the current revision of the space after the load."""
 
     space_id: str
     revision_id: str
     has_changed: bool = False
-    """True if the load added a revision."""
-    created: int = 0
-    edited: int = 0
-    deleted: int = 0
-    moved: int = 0
-    conflicts: int = 0
-    """Number of conflicts between the folder and the space."""
+    """True if the load added the revision."""
     problems: tuple[Problem, ...] = ()
     """Files that could not be loaded completely."""
 
@@ -110,11 +103,12 @@ def load(
             space = spaces.create_space(world, organization, title=name)
         world.store.set_setting(_setting_name(folder_read), space["id"])
         base = opened.base_of_merge(world, before, after) if opened is not None else before
-        revision, conflicts = _merge_changes(
+        added = _merge_changes(
             world, space, base, after, was_loaded=last_load is not None, index_later=on_progress is not None
         )
         world.store.put(f"/spaces/{space['id']}/folder", {"id": "folder", **after})
-    return _summarize(world, space, revision, conflicts, folder_read)
+    revision = added or get_current(world, space["id"])
+    return LoadedFolder(space["id"], revision["id"], added is not None, tuple(folder_read.problems))
 
 
 def read_content(world: World, folder: Path) -> Json:
@@ -135,7 +129,6 @@ def _setting_name(folder: Folder) -> str:
 
 
 def _find_space(world: World, folder: Folder, space_id: str | None) -> Json | None:
-    """Return the space of a folder. None if the folder was never loaded, or its space is deleted."""
     if space_id is not None:
         return world.store.get(f"/spaces/{space_id}")
     saved_id = world.store.setting(_setting_name(folder))
@@ -145,43 +138,22 @@ def _find_space(world: World, folder: Folder, space_id: str | None) -> Json | No
 
 def _merge_changes(
     world: World, space: Json, before: Json, after: Json, *, was_loaded: bool, index_later: bool
-) -> tuple[Json | None, int]:
-    """Merge the changes in a folder into its space. Return the new revision, or None if nothing changed, and the number
-    of conflicts."""
+) -> Json | None:
+    """Merge the changes in a folder into its space, and return the new revision. None if nothing changed."""
     if not space["revision"]:
         revision = add_revision(world, space["id"], after, type="edits", parents=[])
-        set_current(world, space["id"], revision, index_later=index_later)
-        return revision, 0
-    if was_loaded and not revision_differences(before, after, _blob):
-        return None, 0
-    main = get_current(world, space["id"])
-    outcome = revision_merge.merge_revisions(before, main, after, FOLDER_SIDE, world.store.text, world.store.put_blob)
-    content_fields = {**outcome.content, "pages": page_trees.with_paths(outcome.content["pages"])}
-    if not revision_differences(main, {**main, **content_fields}, _blob):
-        return None, 0
-    revision = add_next(world, main, **content_fields)
+    elif was_loaded and not revision_differences(before, after, _blob):
+        return None
+    else:
+        main = get_current(world, space["id"])
+        store = world.store
+        merged = revision_merge.merge_revisions(before, main, after, FOLDER_SIDE, store.text, store.put_blob).content
+        content_fields = {**merged, "pages": page_trees.with_paths(merged["pages"])}
+        if not revision_differences(main, {**main, **content_fields}, _blob):
+            return None
+        revision = add_next(world, main, **content_fields)
     set_current(world, space["id"], revision, index_later=index_later)
-    return revision, len(outcome.conflicts)
-
-
-def _summarize(world: World, space: Json, revision: Json | None, conflicts: int, folder: Folder) -> LoadedFolder:
-    problems = tuple(folder.problems)
-    if revision is None:
-        return LoadedFolder(space["id"], get_current(world, space["id"])["id"], problems=problems)
-    parents = revision["parents"]
-    before = get_revision(world, space["id"], parents[0]) if parents else EMPTY_REVISION
-    counts = Counter(change["type"] for change in revision_differences(before, revision, _blob))
-    return LoadedFolder(
-        space["id"],
-        revision["id"],
-        has_changed=True,
-        created=counts["page_created"],
-        edited=counts["page_edited"],
-        deleted=counts["page_deleted"],
-        moved=counts["page_moved"],
-        conflicts=conflicts,
-        problems=problems,
-    )
+    return revision
 
 
 def _blob(file: Json) -> str:
@@ -317,11 +289,9 @@ class _FolderReader:
         return f'{{% hint style="warning" %}}\n{page_trees.escape(f"{name} {why}")}\n{{% endhint %}}\n'
 
     def _earlier_page(self, path: Path) -> Json | None:
-        """Return the page that a file had at the last load. None if it had none."""
         return page_trees.find(self.last_load["pages"], self.last_load["keys"].get(f"page:{path}") or "")
 
     def _earlier_reusable(self, path: Path) -> Json | None:
-        """Return the reusable content that a file had at the last load. None if it had none."""
         item_id = self.last_load["keys"].get(f"shared:{path}")
         return next((item for item in self.last_load["reusableContents"] if item["id"] == item_id), None)
 
@@ -454,7 +424,6 @@ class _FolderReader:
         return {"ref": self._reference(address, page), "yPos": _number(matter.get("coverY"))}
 
     def _reference(self, address: str, start: Path) -> Json:
-        """Return a reference to the page, heading, file or URL that a link page or a cover refers to."""
         if EXTERNAL_URL.match(address):
             return {"kind": "url", "url": address}
         path = self.folder.resolve(address, start)
@@ -466,7 +435,6 @@ class _FolderReader:
         return {"kind": "url", "url": address}
 
     def _files(self) -> list[Json]:
-        """Return all files in the assets folder and all files that pages, covers and links refer to."""
         file_paths = dict.fromkeys(files_below(self.folder, ASSETS))
         seen: set[tuple[str, Path]] = set()
         for path, (matter, body) in (*self._bodies.items(), *self._included.items()):
@@ -516,7 +484,6 @@ _DERIVED_FIELDS = {"pages", "path", "slug", "createdAt", "updatedAt"}
 
 
 def _number(value: Any) -> float:
-    """Return a number from front matter. 0 if it is not a finite number."""
     try:
         number = float(value)
     except (TypeError, ValueError):

@@ -217,7 +217,6 @@ def _parse_conditions(text: str) -> list[str | _If]:
 
 
 def _code_ranges(text: str) -> list[tuple[int, int]]:
-    """Return the start and end of each code block and code span, in order."""
     fences = [fence.span() for fence in FENCED.finditer(text)]
     outside = FENCED.sub(lambda fence: "\n" * len(fence[0]), text)
     return sorted([*fences, *(span.span() for span in CODE_SPAN.finditer(outside))])

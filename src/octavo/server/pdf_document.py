@@ -86,7 +86,6 @@ def _register_typefaces() -> None:
 
 @cache
 def _typeface_of(letter: str, preferred: str) -> str | None:
-    """Return the typeface for a character. None if no typeface contains it."""
     point = ord(letter)
     if preferred == MONO and point < 0x100 and letter.isprintable():
         return MONO
@@ -209,7 +208,6 @@ class PdfBook:
             yield from (render or self._any_block)(block)
 
     def _indented(self, blocks: tuple[Block, ...], indent: float = _INDENT) -> Iterator[Flowable]:
-        """Yield flowables for nested blocks, indented by `indent` points."""
         indent = indent if self._depth < INDENT_LIMIT else 0
         self._depth, self._width = self._depth + 1, self._width - indent
         yield Indenter(left=indent)
@@ -327,7 +325,6 @@ class PdfBook:
         yield from self._blocks(block.children) if block.runs or not title else self._indented(block.children)
 
     def _markup(self, runs: tuple[Run, ...], limit: int = _TEXT_LENGTH) -> str:
-        """Return runs as paragraph markup, with the text of the page escaped."""
         parts = []
         for run in runs:
             text = "<br/>" if run.kind == "break" else typeset(run.text[:limit], mono=run.kind in ("code", "math"))
@@ -411,8 +408,6 @@ def _load_image(data: bytes, available_width: float) -> Flowable | None:
 
 
 class _Bookmark(Flowable):
-    """Anchor for links to a page, with its entry in the outline."""
-
     def __init__(self, name: str, title: str, depth: int) -> None:
         super().__init__()
         self.entry = (name, title, depth)
@@ -428,8 +423,6 @@ class _Bookmark(Flowable):
 
 
 class _DocumentTemplate(BaseDocTemplate):
-    """Sheets with the title and the page number in the footer."""
-
     def __init__(self, buffer: BytesIO, title: str) -> None:
         super().__init__(buffer, pagesize=A4, title=title, author="", creator="Octavo", invariant=1)
         frame = Frame(20 * mm, 20 * mm, WIDTH, A4[1] - 40 * mm, 0, 0, 0, 0)

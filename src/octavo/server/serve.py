@@ -139,8 +139,6 @@ Phase = Literal["head", "body", "response", "end", "idle", "handled"]
 
 
 class _Connection(H11Protocol):
-    """HTTP connection with time limits for headers, bodies and responses."""
-
     _phase: Phase = "handled"
     phase_start = 0.0
     """When the current phase began, in seconds of the event loop's clock."""

@@ -260,7 +260,6 @@ class Store:
         return Counter(dict(self._rows(query, collection)))
 
     def _document(self, body: str) -> Json:
-        """Parse a document. Inside `cached_reads`, each document is parsed once."""
         rows = self._cached.get((body,)) if self._cached is not None else None
         if rows is None:
             rows = [json.loads(body)]
@@ -269,7 +268,6 @@ class Store:
         return {**rows[0]}
 
     def _rows(self, query: str, *values: str) -> list[Any]:
-        """Return the rows of a query. Inside `cached_reads`, each query runs once."""
         rows = self._cached.get((query, *values)) if self._cached is not None else None
         if rows is None:
             rows = self._db.execute(query, values).fetchall()

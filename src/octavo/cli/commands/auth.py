@@ -192,7 +192,6 @@ def _require_stored(signed: SignedIn) -> None:
 
 
 def _read_key(options: argparse.Namespace, host: str) -> SecretStr:
-    """Return the API key that was piped in or typed. Raises ValueError."""
     return parse_token(_ask_for_api_key(host, options.action) if not options.with_token else _read_piped_key())
 
 
@@ -262,7 +261,7 @@ def _logout(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def _code_without_profile(home: signing_in.Home) -> int:
-    """Return the exit code of a command that has not found its profile."""
+    """Return the exit code for a profile that was not found."""
     saved = home.read()
     return FAILED if saved.problem else NOT_FOUND if saved.entries else NOT_SIGNED_IN
 

@@ -14,6 +14,7 @@ from octavo.api.errors import Conflict
 from octavo.api.operation import OrganizationRef, read_pages
 from octavo.cli.access import read_settings
 from octavo.cli.commands import Command
+from octavo.cli.comparisons import PARALLEL
 from octavo.cli.connection import check_allowed, failure_of, prepare, run_connected
 from octavo.cli.item_rows import CHANGE_FIELDS, change_row, check_rows
 from octavo.cli.output import (
@@ -52,8 +53,6 @@ _change_line = lazy("octavo.tui.review.merge_checks:change_line")
 
 
 STATUSES: tuple[Status, ...] = ("draft", "open", "archived", "merged")
-PARALLEL = 6
-"""Maximum number of change requests whose fields are loaded at the same time."""
 _BATCH = 30
 """Number of change requests whose rows are loaded together and then printed."""
 _COLORS = {
@@ -228,8 +227,8 @@ def _run_merge(options: argparse.Namespace) -> int:
         if len(targets) == 1 and options.ndjson is None:
             row = await merge_one(session, options, targets[0])
             print_object(options, MERGE_FIELDS, row, lambda: "" if row["printed"] else _sentence(row))
-            return _exit_code(row)
-        codes = []
+            return BLOCKED if row["blocked"] else 0
+        code = 0
         with Output(options, MERGE_FIELDS, ()) as output:
             for target in targets:
                 row = await merge_one(session, options, target)
@@ -237,14 +236,10 @@ def _run_merge(options: argparse.Namespace) -> int:
                     output.add(row)
                 elif not row["printed"]:
                     write_out(_sentence(row))
-                codes.append(_exit_code(row))
-        return max(codes, default=0)
+                code = BLOCKED if row["blocked"] else code
+        return code
 
     return run_connected(options, work, action="merge")
-
-
-def _exit_code(row: dict[str, Any]) -> int:
-    return BLOCKED if row["blocked"] else 0
 
 
 async def merge_one(session: Session, options: argparse.Namespace, target: Target) -> dict[str, Any]:
@@ -303,7 +298,7 @@ def _check_sent(sent: SendResult[MergeResult], verb: str, name: str) -> None:
 
 
 def _why_not_merged(checks: Checks, allowed: Sequence[str], name: str) -> str:
-    """Return why the change request is not merged, as the end of a sentence. Empty if nothing prevents it."""
+    """Return why a change request cannot be merged, as the end of a sentence. Empty if nothing prevents the merge."""
     if blocked := _why_blocked(checks):
         return f"{blocked[:1].lower()}{blocked[1:]}"
     if checks.conflicts and "conflicts" not in allowed:

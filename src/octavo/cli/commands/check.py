@@ -44,11 +44,12 @@ _GITHUB_COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 _COLORS = {"error": "31", "warning": "33", "info": "36"}
 
 
-def text_lines(findings: Sequence[Finding], *, colors: bool) -> str:
+def text_lines(findings: Sequence[Finding], texts: Mapping[str, str]) -> str:
+    has_colors = is_terminal(sys.stdout) and not os.environ.get("NO_COLOR")
     lines = []
     for each in findings:
         place, severity = f"{safe_address(each.path)}:{each.place.line}:{each.place.column}:", f"{each.severity}:"
-        if colors:
+        if has_colors:
             place, severity = f"\x1b[1m{place}\x1b[m", f"\x1b[{_COLORS[each.severity]}m{severity}\x1b[m"
         lines.append(f"{place} {severity} {each.message} ({_rule_name(each)})\n")
     return "".join(lines)
@@ -182,13 +183,8 @@ def _compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def terminal_lines(findings: Sequence[Finding], texts: Mapping[str, str]) -> str:
-    has_colors = is_terminal(sys.stdout) and not os.environ.get("NO_COLOR")
-    return text_lines(findings, colors=has_colors)
-
-
 FORMATS: Mapping[str, Callable[[Sequence[Finding], Mapping[str, str]], str]] = {
-    "text": terminal_lines,
+    "text": text_lines,
     "json": json_text,
     "ndjson": ndjson_lines,
     "sarif": sarif_text,
@@ -308,8 +304,8 @@ def _reported(findings: Collection[Finding], rules: RuleChoice, prefix: str) -> 
 def _finish(
     options: argparse.Namespace, rules: RuleChoice, report: CheckReport, prefix: str, *, is_printed: bool = False
 ) -> int:
-    """Print the findings that the rules report, and return the exit code. `is_printed` means that the findings are
-    printed already."""
+    """Print the findings that the rules report, unless `is_printed` says that they are printed already. Return the exit
+    code."""
     tell(*report.incomplete_notes)
     findings = _reported(report.findings, rules, prefix)
     if not is_printed:

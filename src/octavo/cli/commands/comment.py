@@ -158,7 +158,6 @@ async def write_comment(session: Session, options: argparse.Namespace) -> None:
 
 
 def _check_reply_options(options: argparse.Namespace, thread: FoundThread) -> None:
-    """Raise Failure if an option does not apply to a reply."""
     for name in ("block", "quote", "line", "suggest", "pending"):
         if getattr(options, name):
             raise Failure(
@@ -187,7 +186,6 @@ async def _write_reply(
 
 
 def _comment_text(options: argparse.Namespace, place: _Place) -> str:
-    """Return the text of the comment, including its suggestion. Raises Failure."""
     if options.suggest is None:
         return read_text(options, "comment")
     if place.node is None:
@@ -198,7 +196,6 @@ def _comment_text(options: argparse.Namespace, place: _Place) -> str:
 
 
 async def _find_place(references: References, target: Target, options: argparse.Namespace) -> _Place:
-    """Return the page and the block that the options name. Raises ApiError or Failure."""
     page = target.page
     if options.page:
         page = await references.page(target, options.page)

@@ -86,7 +86,6 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _setting(name: str) -> Setting[Any]:
-    """Return the setting with this name. Raises Failure if there is none."""
     if name in BY_NAME:
         return BY_NAME[name]
     hint = did_you_mean(name[:40], BY_NAME) or " For a list, run: octavo config list"
@@ -139,7 +138,6 @@ def _refuse_section(setting: Setting[Any]) -> None:
 
 
 def _validate(setting: Setting[Any], values: Sequence[str]) -> bool | float | str | list[str]:
-    """Return the value to write. Raises Failure if it is not valid."""
     _refuse_section(setting)
     is_list = setting.kind == "list of texts"
     if len(values) > 1 and not is_list:
@@ -181,7 +179,7 @@ def _check(settings: Settings) -> int:
 
 
 def _key_problems(settings: Settings) -> list[str]:
-    """Return a sentence for each key in the settings that Octavo ignores, because another command uses it."""
+    """Return a sentence for each key in the settings that is ignored, because another command already uses the key."""
     if not settings.keys and not settings.commands:
         return []
     app = load("octavo.tui.app.octavo:Octavo")
@@ -228,7 +226,6 @@ def _edit(settings: Settings, path: Path) -> int:
 
 
 def _template() -> str:
-    """Return the text of a new settings file: a comment for each setting."""
     lines = ["# Settings of Octavo. For examples, run: octavo help settings"]
     for each in TABLE:
         lines += ["", f"# {each.about}.", f"# {each.name} = {each.example}" if each.example else f"# [{each.name}]"]

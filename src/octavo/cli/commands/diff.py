@@ -15,7 +15,7 @@ from octavo.cli.commands import Command
 from octavo.cli.comparisons import PageTexts, changed_items, find_versions, load_texts, remember_viewed, select_page
 from octavo.cli.connection import run_connected
 from octavo.cli.output import Field, Style, add_output_options, print_object, print_text, wanted_fields
-from octavo.cli.pulled_folders import file_failures, find_pulled_folder, has_pulled_folder, path_in
+from octavo.cli.pulled_folders import file_failures, find_pulled_folder, path_in
 from octavo.cli.refs import References, Target, revision_id
 from octavo.cli.review_export import ExportOptions, export_review, export_texts
 from octavo.cli.standard_streams import USAGE, Failure, tell, write_out
@@ -37,13 +37,14 @@ _CHANGES = {"A": "page_created", "D": "page_deleted", "R": "page_moved", "?": "p
 
 
 def folder_texts(argument: str | None) -> list[PageTexts] | None:
-    """Return the changed text files of the pulled folder, or only the file that `argument` names. None if `argument`
-    names no file there, and may be a REF. Raises Failure."""
-    if not has_pulled_folder():
+    """Return the changed text files of the pulled folder, or only the file that `argument` names. None if there is no such
+    file or no pulled folder, so that `argument` may be a REF. Raises Failure."""
+    try:
+        folder = find_pulled_folder()
+    except Failure:
         if argument is None:
-            raise Failure("Not a pulled folder. Write a REF, or run: octavo pull SPACE DIR", USAGE)
+            raise Failure("Not a pulled folder. Write a REF, or run: octavo pull SPACE DIR", USAGE) from None
         return None
-    folder = find_pulled_folder()
     with file_failures("read the folder"):
         local = LocalFiles.read(folder)
         changes = [each for each in local.changes() if each.kind != "file"]
@@ -144,7 +145,6 @@ def run(options: argparse.Namespace) -> int:
 async def _print_json(
     options: argparse.Namespace, references: References, target: Target, wanted: AbstractSet[str]
 ) -> bool:
-    """Print the changes as JSON, and return whether there are any. Raises ApiError or Failure."""
     choices = ExportOptions(options.page or "", changed_only=True, against=options.against)
     row = await export_review(references, target, choices, {*wanted, "pages"})
     if row["truncated"]:
@@ -154,7 +154,6 @@ async def _print_json(
 
 
 async def _print_diff(options: argparse.Namespace, references: References, target: Target) -> bool:
-    """Print the changes as text, and return whether there are any. Raises ApiError or Failure."""
     versions = await find_versions(references.live, target, options.against)
     items = await changed_items(references.live, target, versions)
     items = await select_page(references, target, items, options.page or "")

@@ -7,9 +7,9 @@ import argparse
 import os
 import re
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from octavo.cli.commands import Command
@@ -19,7 +19,7 @@ from octavo.cli.output import Column, Output, Style, add_output_options, declare
 from octavo.cli.standard_streams import FAILED, USAGE, Failure, write_out
 from octavo.cli.terminal_checks import terminal_checks
 from octavo.redaction import redact
-from octavo.settings import Settings, in_words, read
+from octavo.settings import in_words, read
 
 DOCTOR_FIELDS = declare_fields("name string, status string, text string, fix string?")
 _COLUMNS = (Column("status"), Column("name"), Column("text"), Column("fix"))
@@ -38,7 +38,12 @@ def _run_doctor(options: argparse.Namespace) -> int:
     checks: list[Check] = []
     style = Style(options)
     with Output(options, DOCTOR_FIELDS, _COLUMNS) as output:
-        for check in _all_checks(settings, options):
+        all_checks = (
+            terminal_checks(settings, os.environ),
+            storage_checks(settings),
+            account_checks(settings, options),
+        )
+        for check in chain.from_iterable(all_checks):
             checks.append(check)
             if output.mode == "table" and style.is_terminal:
                 write_out(_check_line(check, style, ascii_only=settings.ascii))
@@ -50,12 +55,6 @@ def _run_doctor(options: argparse.Namespace) -> int:
         except OSError as error:
             raise Failure(f"Could not write the file for a bug report: {in_words(error, is_own=False)}") from error
     return FAILED if any(each.status == "error" for each in checks) else 0
-
-
-def _all_checks(settings: Settings, options: argparse.Namespace) -> Iterator[Check]:
-    yield from terminal_checks(settings, os.environ)
-    yield from storage_checks(settings)
-    yield from account_checks(settings, options)
 
 
 def _fields(check: Check) -> dict[str, str | None]:

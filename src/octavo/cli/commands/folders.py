@@ -17,7 +17,7 @@ from octavo.cli import platforms
 from octavo.cli.access import read_settings
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
-from octavo.cli.output import Column, Output, Row, add_output_options, declare_fields, print_object
+from octavo.cli.output import Column, Output, add_output_options, declare_fields, print_object
 from octavo.cli.platform_folders import folder_of_pages
 from octavo.cli.pulled_folders import (
     check_origin,
@@ -172,19 +172,10 @@ def _run_status(options: argparse.Namespace) -> int:
     folder = find_pulled_folder()
     with file_failures("read the folder"):
         changes = LocalFiles.read(folder).changes()
-    rows: list[Row] = [
-        {
-            "status": each.status,
-            "path": each.path,
-            "before": each.before or None,
-            "kind": each.kind,
-            "meaning": STATUS_WORDS[each.status],
-        }
-        for each in changes
-    ]
     with Output(options, STATUS_FIELDS, STATUS_COLUMNS, empty="No changes since the last pull.") as output:
-        for row in rows:
-            output.add(row)
+        for each in changes:
+            row = {"status": each.status, "path": each.path, "before": each.before or None, "kind": each.kind}
+            output.add({**row, "meaning": STATUS_WORDS[each.status]})
     return 0
 
 
@@ -237,7 +228,7 @@ def _restore(folder: PulledFolder, file: TrackedFile, data: bytes) -> None:
 
 
 def _restore_from_server(options: argparse.Namespace, folder: PulledFolder, files: list[TrackedFile]) -> int:
-    """Restore files that are not text. They are downloaded, because a pulled folder stores no copy of them."""
+    """Download and restore files that are not text, because a pulled folder stores no copies of these."""
 
     async def work(session: Session) -> None:
         check_origin(session, folder)
@@ -383,7 +374,6 @@ async def _propose(session: Session, references: References, folder: PulledFolde
 
 
 def _check_plan(options: argparse.Namespace, plan: ProposalPlan, change_request: ChangeRequest | None) -> None:
-    """Raise Failure if a plan cannot be sent."""
     if plan.blocked:
         tell_first([f"{each}." for each in plan.blocked])
         conflicts = plural(len(plan.blocked), "conflict")

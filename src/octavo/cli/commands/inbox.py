@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from octavo.api.change_requests import ChangeRequest
@@ -35,20 +34,18 @@ FIELDS = declare_fields(
     "unread boolean, url string?",
     extra="page object?, thread string?, why string",
 )
-REASON_NAMES = MappingProxyType[InboxReason, str](
-    {
-        "not sent": "unsent",
-        "review requested": "review-requested",
-        "changed since review": "changed-since-review",
-        "approved": "approved",
-        "changes requested": "changes-requested",
-        "outdated": "outdated",
-        "new replies": "new-replies",
-        "on my change requests": "on-my-work",
-        "mentioned": "mentioned",
-        "unsent draft": "draft",
-    }
-)
+REASON_NAMES: dict[InboxReason, str] = {
+    "not sent": "unsent",
+    "review requested": "review-requested",
+    "changed since review": "changed-since-review",
+    "approved": "approved",
+    "changes requested": "changes-requested",
+    "outdated": "outdated",
+    "new replies": "new-replies",
+    "on my change requests": "on-my-work",
+    "mentioned": "mentioned",
+    "unsent draft": "draft",
+}
 _LABELS = {
     **{name: name.replace("-", " ") for name in REASON_NAMES.values()},
     "unsent": "not sent",
@@ -187,8 +184,8 @@ class InboxList:
         }
 
     async def _ref_of(self, row: InboxRow, at: Discussion | None, request: ChangeRequest | None) -> str:
-        """Return the REF of a row. For an unsent write, return its id in `octavo outbox`. Empty if the row belongs to no
-        space."""
+        """Return the REF of a row, or the id in `octavo outbox` of a write that is not sent. Empty if the row belongs to
+        no space."""
         if isinstance(row.target, WriteRef):
             return row.target.entry_id
         if at is None:
@@ -210,14 +207,12 @@ async def _wait_loaded(loader: InboxLoader, changed: asyncio.Event) -> None:
 
 
 def _check_complete(loader: InboxLoader) -> None:
-    """Raise Failure if a part of the inbox could not be loaded."""
     if failed := loader.snapshot().failed:
         parts = "; ".join(f"{each.label} ({each.cause.rstrip('.')})" for each in failed[:3])
         raise Failure(f"Could not load the whole inbox: {parts}. Run it again, or: octavo doctor")
 
 
 def _filter_named(name: str) -> InboxFilter:
-    """Return the filter `[inbox.NAME]` of config.toml. Raises Failure if there is none."""
     filters = {each.name: each for each in read(os.environ).inbox_filters}
     if name not in filters:
         listed = f" The filters are {', '.join(filters)}." if filters else " config.toml has no [inbox.NAME]."

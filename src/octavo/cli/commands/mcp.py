@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
 from octavo.cli.refs import References
-from octavo.cli.standard_streams import FAILED, Failure
-from octavo.lazy_import import lazy
+from octavo.cli.standard_streams import Failure
+from octavo.lazy_import import has_extra, lazy, missing_extra_phrase
 
 if TYPE_CHECKING:
     from octavo.tui.core.session import Session
@@ -22,20 +21,15 @@ _serve = lazy("octavo.cli.mcp_server:serve")
 _toolbox = lazy("octavo.cli.mcp_tools:Toolbox")
 
 
-MISSING = "Could not start the MCP server: needs octavo[mcp]. Run: pipx inject octavo mcp"
-
-
 def declare(command: argparse.ArgumentParser) -> None:
     """Add no arguments: the account and the spaces are global options."""
 
 
 def run(options: argparse.Namespace) -> int:
-    if find_spec("mcp") is None:
-        raise Failure(MISSING, FAILED)
+    if not has_extra("mcp"):
+        raise Failure(f"Could not start the MCP server: {missing_extra_phrase('mcp')}")
     if sys.stdin is None or sys.stdout is None:
-        raise Failure(
-            "Could not serve the tools: standard input or output is closed. An agent must start octavo mcp.", FAILED
-        )
+        raise Failure("Could not serve the tools: standard input or output is closed. An agent must start octavo mcp.")
     names = [each.strip() for each in (options.space or os.environ.get("OCTAVO_SPACE", "")).split(",") if each.strip()]
     options.space = None
     # The variable may list several spaces, but `References` and programs that Octavo starts expect one name.

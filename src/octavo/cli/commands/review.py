@@ -92,7 +92,6 @@ async def _review(session: Session, options: argparse.Namespace, verb: str) -> N
 async def _check_revision(
     session: Session, target: Target, change_request: ChangeRequest, options: argparse.Namespace, action: str
 ) -> None:
-    """Raise Failure if the change request was edited since you viewed it."""
     viewed = options.revision or viewed_revision(session, change_request)
     if not viewed or viewed == change_request.revision or not change_request.revision:
         return

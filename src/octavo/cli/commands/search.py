@@ -18,6 +18,7 @@ from octavo.api.operation import ChangeRequestRef, Discussion, OrganizationRef, 
 from octavo.api.safety import safe_line
 from octavo.api.search import MAX_QUERY
 from octavo.cli.commands import Command
+from octavo.cli.comparisons import PARALLEL
 from octavo.cli.connection import run_connected
 from octavo.cli.output import Column, Output, Row, add_limit_options, add_output_options, declare_fields
 from octavo.cli.refs import Ref, References, short_name
@@ -39,7 +40,6 @@ FIELDS = declare_fields(
     "ref string, kind string, title string, space object, path string?, snippet string, score number, url string?"
 )
 COLUMNS = (Column("ref", link="url"), Column("title"), Column("snippet", is_cut=True))
-PARALLEL = 6
 _KINDS: dict[str, tuple[HitKind, ...]] = {"pages": ("page",), "comments": ("thread",), "changes": ("change request",)}
 _STATUSES: tuple[Status, ...] = ("open", "draft", "merged", "archived")
 _LONGEST_SNIPPET = 160
@@ -189,8 +189,8 @@ class Search:
                 return self._row(space, "change-request", hit.title, hit.snippet, number=hit.number)
 
     async def _change_request_number(self, at: Discussion) -> int | None:
-        """Return the number of the change request of a thread. None for a thread on main, and with `--offline` if the
-        change request is not cached."""
+        """Return the number of a thread's change request. None for a thread on main content. Also None with `--offline`, if
+        the change request is not cached."""
         if not isinstance(at, ChangeRequestRef):
             return None
         change_request = await self._live.cached(Get(at=at))
@@ -242,7 +242,6 @@ class Search:
 
 
 def _nearest_word(word: str, known_words: set[str]) -> str:
-    """Return the known word that is most similar, or the word itself if none is similar."""
     return next(iter(get_close_matches(word, known_words, n=1, cutoff=0.7)), word)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from octavo.api.content import ListChanges
+from octavo.api.content import ListChanges, Page
 from octavo.api.errors import NotFound
 from octavo.api.operation import ContentRef, RevisionRef
 from octavo.api.safety import safe_line
@@ -30,6 +30,7 @@ from octavo.cli.output import (
 )
 from octavo.cli.refs import References, Target, revision_id
 from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure, write_out
+from octavo.data.loaders import get_page_to_read
 from octavo.documents.page_trees import changed_pages
 from octavo.documents.source_reader import parse
 from octavo.lazy_import import lazy
@@ -134,9 +135,9 @@ class _ItemPrinter:
         else:
             print_object(options, KINDS["page"], row, lambda: self._page_text(row))
 
-    async def _load_page(self, at: ContentRef, page_id: str) -> Any:
+    async def _load_page(self, at: ContentRef, page_id: str) -> Page:
         try:
-            return await item_rows.load_page(self._live, at, page_id)
+            return await self._live.fetch(get_page_to_read(at, page_id))
         except NotFound:
             if self._options.revision:
                 message = f"Could not find the page in revision {safe_line(self._options.revision[:60])}."
@@ -148,7 +149,6 @@ class _ItemPrinter:
         return self._render_markdown(title + row["markdown"])
 
     def _render_markdown(self, markdown: str) -> str:
-        """Return Markdown formatted as in the app."""
         text: str = _document_as_text(
             parse(markdown), self._width, colors=self._style.has_colors, has_escapes=self._style.has_escapes
         )

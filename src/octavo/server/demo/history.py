@@ -108,13 +108,6 @@ _CHANGE_LIMIT = 50
 """Maximum number of changes in one edit."""
 
 
-def start_change(change: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation[Any]]:
-    """Yield the operations that create a draft change request, with its description if it has one."""
-    yield change_requests.Create(at=SpaceRef(space_id=at.space_id), subject=change["subject"])
-    if "about" in change:
-        yield change_requests.Update(at=at, description=to_json_document(change["about"]))
-
-
 def _edit(step: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation[Any]]:
     """Yield the operation that makes all edits of a step in one revision. Edits of a page are applied in order."""
     changes: list[content.ContentEdit] = []
@@ -154,8 +147,6 @@ def _move(edit: Any, at: ChangeRequestRef, world: World) -> content.UpdatePage:
 
 
 def _rename(step: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation[Any]]:
-    """Yield the operations that replace a name in the texts and descriptions of the pages in a folder."""
-
     def renamed(block_text: str) -> str:
         return block_text.replace(step["find"], step["put"])
 
@@ -170,16 +161,6 @@ def _rename(step: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation
         yield content.Edit(at=at, changes=tuple(changes[start : start + _CHANGE_LIMIT]), compat=False)
 
 
-def _status(
-    status: Literal["open", "archived"], step: Any, at: ChangeRequestRef, world: World
-) -> Iterator[Operation[Any]]:
-    yield change_requests.Update(at=at, status=status)
-
-
-def _request_review(step: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation[Any]]:
-    yield reviews.Request(at=at, users=tuple(step["whom"]))
-
-
 def _review(
     status: Literal["approved", "changes-requested"], step: Any, at: ChangeRequestRef, world: World
 ) -> Iterator[Operation[Any]]:
@@ -187,23 +168,19 @@ def _review(
     yield reviews.Submit(at=at, status=status, comment=body) if body else reviews.Submit(at=at, status=status)
 
 
-def _merge(step: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation[Any]]:
-    yield change_requests.Merge(at=at)
-
-
 STEPS: dict[str, StepOperations] = {
     "edit": _edit,
     "rename": _rename,
-    "open": partial(_status, "open"),
-    "archive": partial(_status, "archived"),
-    "ask": _request_review,
+    "open": lambda step, at, world: [change_requests.Update(at=at, status="open")],
+    "archive": lambda step, at, world: [change_requests.Update(at=at, status="archived")],
+    "ask": lambda step, at, world: [reviews.Request(at=at, users=tuple(step["whom"]))],
     "approve": partial(_review, "approved"),
     "refuse": partial(_review, "changes-requested"),
-    "merge": _merge,
+    "merge": lambda step, at, world: [change_requests.Merge(at=at)],
 }
 
 
-def post_thread(thread: Any, at: Discussion, world: World) -> Iterator[Operation[Any]]:
+def _post_thread(thread: Any, at: Discussion, world: World) -> Iterator[Operation[Any]]:
     """Yield the operation that creates a thread on the space, a page or a block. `thread["block"]` has words of the
     block."""
     target: dict[str, Any] = {}
@@ -215,22 +192,13 @@ def post_thread(thread: Any, at: Discussion, world: World) -> Iterator[Operation
     yield comments.Create(at=at, body=Markdown(markdown=thread["text"]), **target)
 
 
-def post_reply(reply: Any, at: Discussion, thread: str, world: World) -> Iterator[Operation[Any]]:
-    yield comments.CreateReply(at=at, comment_id=thread, body=Markdown(markdown=reply["text"]))
-
-
-def resolve_thread(at: Discussion, thread: str, world: World) -> Iterator[Operation[Any]]:
-    yield comments.Update(at=at, comment_id=thread, resolved=True)
-
-
-def react(at: Discussion, thread: str, reply: str | None, emoji: str, world: World) -> Iterator[Operation[Any]]:
-    """Yield the operation that adds a reaction to a thread or reply. The API expects hexadecimal code points, such as
+def _react(at: Discussion, thread: str, reply: str | None, emoji: str) -> Operation[Any]:
+    """Return the operation that adds a reaction to a thread or reply. The API expects hexadecimal code points, such as
     `1f44d`."""
     added = ("-".join(f"{ord(letter):x}" for letter in emoji),)
     if reply is None:
-        yield comments.Update(at=at, comment_id=thread, added_reactions=added)
-    else:
-        yield comments.UpdateReply(at=at, comment_id=thread, comment_reply_id=reply, added_reactions=added)
+        return comments.Update(at=at, comment_id=thread, added_reactions=added)
+    return comments.UpdateReply(at=at, comment_id=thread, comment_reply_id=reply, added_reactions=added)
 
 
 _FOLDER = Path(__file__).parent
@@ -270,7 +238,12 @@ def _read_files(kind: str) -> Iterator[Any]:
 
 def _change_actions(change: Any) -> Iterator[PastAction]:
     at = ChangeRequestRef(space_id=change["space"], change_request_id=change["id"])
-    yield PastAction(_parse_age(change["ago"]), change["by"], change["id"], partial(start_change, change, at))
+    started: list[Operation[Any]] = [
+        change_requests.Create(at=SpaceRef(space_id=at.space_id), subject=change["subject"])
+    ]
+    if "about" in change:
+        started.append(change_requests.Update(at=at, description=to_json_document(change["about"])))
+    yield PastAction(_parse_age(change["ago"]), change["by"], change["id"], lambda _: started)
     for step in change["step"]:
         operations = partial(STEPS[step["do"]], step, at)
         yield PastAction(
@@ -282,27 +255,28 @@ def _thread_actions(thread: Any, name: str) -> Iterator[PastAction]:
     at: Discussion = SpaceRef(space_id=thread["space"])
     if "change" in thread:
         at = ChangeRequestRef(space_id=thread["space"], change_request_id=thread["change"])
-    yield PastAction(_parse_age(thread["ago"]), thread["by"], name, partial(post_thread, thread, at))
-    yield from _reaction_actions(thread, partial(react, at, name, None))
+    yield PastAction(_parse_age(thread["ago"]), thread["by"], name, partial(_post_thread, thread, at))
+    yield from _reaction_actions(thread, partial(_react, at, name, None))
     for number, reply in enumerate(thread.get("replies", ()), 1):
-        operations = partial(post_reply, reply, at, name)
-        yield PastAction(_parse_age(reply["ago"]), reply["by"], f"{name}-{number}", operations)
-        yield from _reaction_actions(reply, partial(react, at, name, f"{name}-{number}"))
+        create = comments.CreateReply(at=at, comment_id=name, body=Markdown(markdown=reply["text"]))
+        yield PastAction(_parse_age(reply["ago"]), reply["by"], f"{name}-{number}", _always(create))
+        yield from _reaction_actions(reply, partial(_react, at, name, f"{name}-{number}"))
     if "resolved" in thread:
-        operations = partial(resolve_thread, at, name)
-        yield PastAction(_parse_age(thread["resolved"]["ago"]), thread["resolved"]["by"], name, operations)
+        resolve = comments.Update(at=at, comment_id=name, resolved=True)
+        yield PastAction(_parse_age(thread["resolved"]["ago"]), thread["resolved"]["by"], name, _always(resolve))
 
 
-def _reaction_actions(
-    message: Any, add_reaction: Callable[[str, World], Iterable[Operation[Any]]]
-) -> Iterator[PastAction]:
+def _reaction_actions(message: Any, add_reaction: Callable[[str], Operation[Any]]) -> Iterator[PastAction]:
     minutes = 0
     for emoji, people in message.get("reactions", {}).items():
         for person in people:
             minutes += 1
-            yield PastAction(
-                _parse_age(message["ago"]) - timedelta(minutes=minutes), person, "", partial(add_reaction, emoji)
-            )
+            age = _parse_age(message["ago"]) - timedelta(minutes=minutes)
+            yield PastAction(age, person, "", _always(add_reaction(emoji)))
+
+
+def _always(*operations: Operation[Any]) -> Callable[[World], Iterable[Operation[Any]]]:
+    return lambda _: operations
 
 
 def _parse_age(text: str) -> timedelta:

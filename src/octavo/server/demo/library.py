@@ -86,7 +86,6 @@ def fill(world: World, clock: DemoClock, ids: DemoIds, today: datetime, share: f
 
 
 def _titles() -> list[tuple[str, str]]:
-    """Return the name of the station and the kind of book, such as `Log book`, of each space."""
     titles = [(station.name, kind) for kind in _word_lists()["books"] for station in register.stations()]
     return titles[: LEAST_SPACES - 4]
 
@@ -228,7 +227,6 @@ class _Proposal:
         run_operation(content.Edit(at=self.at, changes=edits, compat=False), world)
 
     def _new_text(self, text: str, month: str) -> str:
-        """Return a page with an added paragraph and another last sentence."""
         added, closing = (_sentence(self.chance, kind, self.space.place, month) for kind in ("addition", "closing"))
         begin, head, rest = text.partition("## What was done")
         return f"{begin}{added}\n\n{head}{rest.rstrip().rpartition(chr(10))[0]}\n{closing}\n"

@@ -178,7 +178,6 @@ def _station_facts(station: Station) -> dict[str, Any]:
 
 
 def _log() -> str:
-    """Return the log of all stations, latest entry first, with exactly LOG_LINES lines."""
     lines = _LOG_HEAD.split("\n")
     month, is_plain_text = "", False
     for entry in _log_entries():

@@ -73,7 +73,6 @@ def _update(op: permissions.UpdateUser | permissions.UpdateTeam, world: World) -
 
 
 def _save_role(world: World, path: str, grantee: Json, new_role: str | None) -> None:
-    """Save a role in a space or collection, or remove it if `new_role` is None."""
     if new_role is None:
         world.store.delete(path)
     else:
@@ -160,8 +159,7 @@ def _add_member(world: World, path: str, role: str | None, *, sso: bool) -> bool
 
 
 @presents(invites.InviteLink)
-def present_link(world: World, link: Json) -> Json:
-    """Return an invite link as the caller sees it."""
+def _present_link(world: World, link: Json) -> Json:
     facts = omit(link, "organization")
     return {"object": "invite", **facts, "redundant": _is_redundant(world, link)}
 
@@ -183,7 +181,6 @@ def _role_rank(link: Json) -> int:
 
 
 def _target_kind(link: Json) -> str | None:
-    """Return the kind of a link's target, `space` or `collection`. None for a link to the organization."""
     return next((kind for kind in _TARGET_KINDS if link.get(kind)), None)
 
 
@@ -243,5 +240,5 @@ _FIELD_SETS = ({"role"}, {"level", "space"}, {"level", "collection"})
 def _list_links(op: invites.ListLinks, world: World) -> Json:
     all_links = world.store.items(path_of(op))
     return paginate(
-        op, [pair for pair in all_links if _can_administer(world, pair[1])], lambda link: present_link(world, link)
+        op, [pair for pair in all_links if _can_administer(world, pair[1])], lambda link: _present_link(world, link)
     )

@@ -240,7 +240,7 @@ def _matches_filters(op: comments.List, comment: Json) -> bool:
 @handle.register
 def _create(op: comments.Create, world: World) -> Json:
     _require_commenter(op.at, world)
-    comment = post(world, op.at, body_markdown(op.body), page=op.page, node=op.node, cell=op.table_cell)
+    comment = post(world, op.at, _body_markdown(op.body), page=op.page, node=op.node, cell=op.table_cell)
     return Threads(world, op.at).comment(comment)
 
 
@@ -284,7 +284,7 @@ def _create_reply(op: comments.CreateReply, world: World) -> Json:
     _require_commenter(op.at, world)
     threads = Threads(world, op.at)
     world.store.get(f"{threads.path}/{op.comment_id}")
-    reply = _new_message(world, body_markdown(op.body))
+    reply = _new_message(world, _body_markdown(op.body))
     world.store.put(f"{path_of(op)}/{reply['id']}", reply)
     return threads.reply(op.comment_id, reply, op.format)
 
@@ -328,7 +328,7 @@ def _new_message(world: World, markdown: str) -> Json:
     return {"id": world.new_id(), "body": {"markdown": markdown}, **posted, "reactions": []}
 
 
-def body_markdown(body: Markdown) -> str:
+def _body_markdown(body: Markdown) -> str:
     """Return a comment body as Markdown, the format it is stored in."""
     if body.document is None:
         return body.markdown
@@ -342,9 +342,8 @@ def _refuse_empty(markdown: str) -> None:
 
 
 def _apply_edits(op: comments.Update | comments.UpdateReply, world: World, threads: Threads) -> Json:
-    """Return the comment or reply of `op` with its new text and reactions. The result is not saved yet."""
     document = world.store.get(path_of(op))
-    if op.body is not None and (text := body_markdown(op.body)) != document["body"]["markdown"]:
+    if op.body is not None and (text := _body_markdown(op.body)) != document["body"]["markdown"]:
         if not threads.may_edit(document):
             raise Refusal(403, "Only the author can edit this comment.")
         _refuse_empty(text)
@@ -368,7 +367,7 @@ def _apply_reactions(op: comments.Update | comments.UpdateReply, world: World, b
     return [{"emoji": emoji, "users": users} for emoji, users in reactions.items() if users]
 
 
-def present_review(world: World, at: ChangeRequestRef, document: Json, format: Format | None = None) -> Json:
+def _present_review(world: World, at: ChangeRequestRef, document: Json, format: Format | None = None) -> Json:
     """Return a review with its comment, if the comment still exists."""
     review = {"object": "change-request-review", **document, "reviewer": present_user(world, document["reviewer"])}
     if "requestedBy" in document:
@@ -378,8 +377,7 @@ def present_review(world: World, at: ChangeRequestRef, document: Json, format: F
     return review
 
 
-def present_requested_reviewer(world: World, document: Json) -> Json:
-    """Return a requested reviewer as an API resource."""
+def _present_requested_reviewer(world: World, document: Json) -> Json:
     return {
         "object": "change-request-requested-reviewer",
         "kind": "user",
@@ -394,7 +392,7 @@ def present_requested_reviewer(world: World, document: Json) -> Json:
 def _list_reviews(op: reviews.List, world: World) -> Json:
     stored = world.store.items(f"{change_request_path(op.at)}/reviews", newest_first=True)
     matching = [pair for pair in stored if op.outdated in (None, pair[1]["outdated"])]
-    return paginate(op, matching, lambda document: present_review(world, op.at, document, op.format), descending=True)
+    return paginate(op, matching, lambda document: _present_review(world, op.at, document, op.format), descending=True)
 
 
 @handle.register
@@ -418,10 +416,10 @@ def _submit(op: reviews.Submit, world: World) -> Json:
         review["requestedBy"] = request["requestedBy"]
         world.store.delete(requested)
     if op.comment is not None:
-        review["comment"] = post(world, op.at, body_markdown(op.comment), review=review["id"])["id"]
+        review["comment"] = post(world, op.at, _body_markdown(op.comment), review=review["id"])["id"]
     world.store.put(f"{path}/reviews/{review['id']}", review)
     world.store.update(path, updatedAt=now)
-    return present_review(world, op.at, review)
+    return _present_review(world, op.at, review)
 
 
 def _mark_reviews_outdated(world: World, path: str, user: str) -> None:
@@ -433,7 +431,7 @@ def _mark_reviews_outdated(world: World, path: str, user: str) -> None:
 @handle.register
 def _list_requested_reviewers(op: reviews.ListRequested, world: World) -> Json:
     stored = world.store.items(f"{change_request_path(op.at)}/requested-reviewers")
-    return paginate(op, stored, lambda document: present_requested_reviewer(world, document))
+    return paginate(op, stored, lambda document: _present_requested_reviewer(world, document))
 
 
 @handle.register
@@ -454,7 +452,6 @@ def _request_reviewers(op: reviews.Request, world: World) -> Json:
 
 
 def _refuse_reviewer(world: World, space: Json, user: str) -> None:
-    """Raise Refusal if a user has no role in the space that allows reviews."""
     current_role = role(world, space, user)
     if current_role is None:
         raise Refusal(404, f"No one with the ID “{user}” has access to “{space['title']}”. Give them a role first.")
@@ -469,7 +466,7 @@ def _refuse_reviewer(world: World, space: Json, user: str) -> None:
 def _request_review(world: World, path: str, revision: str, user: str) -> Json:
     _mark_reviews_outdated(world, path, user)
     request: Json = {"id": user, "requestedBy": world.caller, "createdAt": world.timestamp(), "revision": revision}
-    return present_requested_reviewer(world, world.store.put(f"{path}/requested-reviewers/{user}", request))
+    return _present_requested_reviewer(world, world.store.put(f"{path}/requested-reviewers/{user}", request))
 
 
 @handle.register

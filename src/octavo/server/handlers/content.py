@@ -69,8 +69,7 @@ def file_url(world: World, file: Json) -> str:
     return world.url(f"/~/files/{file['blob']}/{quote(file['name'], safe='')}")
 
 
-def present_revision(world: World, revision: Json, at: ContentRef, *, metadata: bool = True) -> Json:
-    """Return a revision with its page tree and files."""
+def _present_revision(world: World, revision: Json, at: ContentRef, *, metadata: bool = True) -> Json:
     app = app_url(world, at)
     result: Json = {
         "object": "revision",
@@ -115,7 +114,6 @@ def app_url(world: World, at: ContentRef) -> str:
 
 
 def _link_url(target: Any) -> str | None:
-    """Return the URL of a link page. None if it links to a resource."""
     is_address = isinstance(target, dict) and target.get("kind") == "url"
     return target.get("url") if is_address else None
 
@@ -130,7 +128,7 @@ def present_reusable(item: Json, *, metadata: bool = True) -> Json:
 
 @handle.register
 def _get(op: content.Get, world: World) -> Json:
-    return present_revision(world, spaces.get_at(world, op.at), op.at, metadata=op.metadata)
+    return _present_revision(world, spaces.get_at(world, op.at), op.at, metadata=op.metadata)
 
 
 @handle.register
@@ -158,7 +156,7 @@ def _with_body(world: World, revision: Json, page: Json, op: content.GetPage | c
     result = present_page(page, app_url(world, op.at), metadata=op.metadata)
     if page["type"] != "document":
         return result
-    return result | content_body(requested_text(world, revision, page, op), op.format)
+    return result | content_body(_requested_text(world, revision, page, op), op.format)
 
 
 @handle.register
@@ -200,7 +198,7 @@ def _list_changes(op: content.ListChanges, world: World) -> Json:
     return response
 
 
-def requested_text(world: World, revision: Json, page: Json, op: GetPage | GetPageByPath) -> str:
+def _requested_text(world: World, revision: Json, page: Json, op: GetPage | GetPageByPath) -> str:
     """Return the text of a page in the form that `op` requests: with or without expanded includes, evaluated expressions
     and links by ID."""
     text = spaces.page_text(world, page)

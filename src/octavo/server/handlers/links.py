@@ -138,7 +138,7 @@ class LinkSurvey:
         for reference in (cover.get("ref"), cover.get("refDark")):
             if isinstance(reference, dict):
                 yield "reference", self._reference_target(reference, page), LinkLocation(page["id"])
-        for usage in text_links(self._world, page).usages:
+        for usage in _text_links(self._world, page).usages:
             target = self._usage_target(usage, page)
             if usage.kind == "spec" and target.status == "broken" and self._is_folder:
                 continue  # A folder does not have the specifications of its organization.
@@ -184,7 +184,6 @@ class LinkSurvey:
         return target or LinkTarget("broken", "url", href)
 
     def _reference_target(self, reference: Json, page: Json) -> LinkTarget:
-        """Return the target of a reference in the page tree, such as a link page."""
         kind, space_id = reference.get("kind"), self._space["id"]
         name = str(reference.get(_ID_FIELDS.get(str(kind), "")) or "")
         space = str(reference.get("space") or space_id)
@@ -218,7 +217,7 @@ class LinkSurvey:
 
     def _page_target(self, space: str, name: str, anchor: str, status: str) -> LinkTarget | None:
         page = self.pages.get(name)
-        if page is None or not has_anchor(self._world, self._revision, page, anchor):
+        if page is None or not _has_anchor(self._world, self._revision, page, anchor):
             return None
         return LinkTarget(status, "page", name, space, anchor)
 
@@ -232,7 +231,7 @@ class LinkSurvey:
             return LinkTarget(status, "space", space)
         revision = get_current(self._world, space)
         page = page_trees.find_by_path(revision["pages"], page_ref) or page_trees.find(revision["pages"], page_ref)
-        if page is None or not has_anchor(self._world, revision, page, anchor):
+        if page is None or not _has_anchor(self._world, revision, page, anchor):
             return None
         return LinkTarget(status, "page", page["id"], space, anchor)
 
@@ -273,25 +272,25 @@ _ID_FIELDS = {
 """Name of the ID field for each kind of reference."""
 
 
-def has_anchor(world: World, revision: Json, page: Json, anchor: str) -> bool:
+def _has_anchor(world: World, revision: Json, page: Json, anchor: str) -> bool:
     """Return False if neither a page nor its included content has this anchor. True for an empty anchor, for pages that
     are not documents, and if the anchors of the page are not all known."""
     if not anchor or page["type"] != "document":
         return True
-    parts, remaining, seen = [text_links(world, page).anchors], [page], set[str]()
+    parts, remaining, seen = [_text_links(world, page).anchors], [page], set[str]()
     while remaining and len(seen) < _INCLUDE_LIMIT:
         part = remaining.pop()
         folder = posixpath.dirname(page_trees.source_path(part))
-        for usage in text_links(world, part).usages:
+        for usage in _text_links(world, part).usages:
             item = find_reusable(revision, usage.target, folder) if usage.kind == "include" else None
             if item is not None and item["id"] not in seen:
                 seen.add(item["id"])
                 remaining.append(item)
-                parts.append(text_links(world, item).anchors)
+                parts.append(_text_links(world, item).anchors)
     return not is_missing(anchor, parts)
 
 
-def text_links(world: World, page: Json) -> TextLinks:
+def _text_links(world: World, page: Json) -> TextLinks:
     """Return the links of a page or a piece of reusable content."""
     name = page.get("text")
     if not name:

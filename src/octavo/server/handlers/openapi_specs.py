@@ -41,8 +41,7 @@ def present_spec(world: World, document: Json) -> Json:
 
 
 @presents(openapi.Version)
-def present_spec_version(world: World, document: Json) -> Json:
-    """Return a version of a specification as the caller sees it."""
+def _present_spec_version(world: World, document: Json) -> Json:
     path = f"/orgs/{document['organization']}/openapi/{document['slug']}/versions/{document['id']}"
     return {
         "object": "openapi-spec-version",
@@ -144,7 +143,7 @@ def _finish_processing(world: World, path: str, attempt: str, outcome: Processed
 
 @handle.register
 def _get_latest_version(op: openapi.GetLatestVersion, world: World) -> Json:
-    return present_spec_version(world, _latest_version(op, world))
+    return _present_spec_version(world, _latest_version(op, world))
 
 
 @handle.register

@@ -173,7 +173,6 @@ def _delete_member(op: organizations.DeleteMember, world: World) -> None:
 
 
 def _refuse_last_administrator(world: World, op: organizations.UpdateMember | organizations.DeleteMember) -> None:
-    """Raise Refusal if the operation would leave the organization without an active admin."""
     everybody = list(world.store.all(f"/orgs/{op.at.organization_id}/members"))
     active_admins = {member["id"] for member in everybody if member["role"] == "admin" and not member.get("disabled")}
     if active_admins == {op.user_id}:
@@ -420,7 +419,7 @@ guards(sso.ListProviders, sso.GetProvider, sso.CreateProvider, sso.UpdateProvide
 
 
 @presents(sso.SamlProvider)
-def present_provider(world: World, document: Json) -> Json:
+def _present_provider(world: World, document: Json) -> Json:
     """Return a SAML provider, with its default team and with the URLs that an admin enters in its settings."""
     organization, identifier = document["organization"], document["id"]
     entity = world.url(f"/~/saml/{identifier}")
@@ -452,7 +451,7 @@ def _fill_in_provider(op: sso.CreateProvider | sso.UpdateProvider, world: World,
 @handle.register
 def _list_logins(op: sso.ListLogins, world: World) -> Json:
     providers = world.store.all(f"/orgs/{op.at.organization_id}/saml")
-    presented = [present_provider(world, provider) for provider in providers if provider["status"] == "active"]
+    presented = [_present_provider(world, provider) for provider in providers if provider["status"] == "active"]
     return {
         "items": [
             {**{n: each[n] for n in ("id", "label")}, "startURL": each["service"]["startURL"]} for each in presented
@@ -466,8 +465,7 @@ guards(translations.Create, translations.Update, translations.Delete)(organizati
 
 
 @presents(translations.TranslationSettings)
-def present_translation(world: World, document: Json) -> Json:
-    """Return translation settings as the caller sees them."""
+def _present_translation(world: World, document: Json) -> Json:
     organization = document["organization"]
     location = world.url(f"/v1/orgs/{organization}/translations/{document['id']}")
     return {
@@ -489,7 +487,6 @@ def _fill_in_translation(op: translations.Create | translations.Update, world: W
 
 
 def _refuse_hidden_space(op: translations.Create, world: World, space_id: str) -> None:
-    """Raise Refusal unless the space belongs to the organization and the caller can see it."""
     space = world.store.find(f"/spaces/{space_id}")
     if space is None or space["organization"] != op.at.organization_id or not can_see(world, space):
         raise Refusal(400, "source.space must be a space of this organization that you have access to.")

@@ -145,8 +145,7 @@ def _public_fields(document: Json) -> Json:
 @presents(structure.SiteSpace)
 @presents(structure.SiteSection)
 @presents(structure.SectionGroup)
-def present_part(world: World, document: Json) -> Json:
-    """Return a site space, section or group as the caller sees it."""
+def _present_part(world: World, document: Json) -> Json:
     return SiteView(world, site_tree.load_site_of(world, document)).part(document)
 
 
@@ -259,7 +258,6 @@ def _update_site_space(op: structure.UpdateSiteSpace, world: World, tree: SiteTr
 
 
 def _require_space_not_on_site(world: World, tree: SiteTree, space_id: str) -> Json:
-    """Return a space that the caller may add to a site. Raises Refusal if the space is already on the site."""
     space = require_addable_space(world, tree.site["organization"], space_id)
     if tree.has_space(space_id):
         raise Refusal(409, f"“{space['title']}” is already on “{tree.site['title']}”. Choose another space.")
@@ -403,7 +401,7 @@ def _move(world: World, tree: SiteTree, item: structure.Pointer, position: struc
     siblings = [(part.path, part.document) for part in tree.parts_in(item.type, parent)]
     is_before = bool(position and position.before)
     save_next_to(world, siblings, (path, _with_parent(document, parent)), next_to, before=is_before)
-    return present_part(world, world.store.get(path))
+    return _present_part(world, world.store.get(path))
 
 
 def _find_part(world: World, tree: SiteTree, pointer: structure.Pointer) -> tuple[str, Json]:

@@ -51,8 +51,7 @@ from octavo.server.rest import (
 from octavo.server.store import Json, MissingResource
 
 
-def site_permissions(world: World, organization: str) -> Json:
-    """Return the caller's permissions for the sites of an organization."""
+def _site_permissions(world: World, organization: str) -> Json:
     current_role = organization_role(world, organization)
     create, admin = allows(current_role, "create"), allows(current_role, "admin")
     return {
@@ -105,8 +104,7 @@ SAMPLE = "Write here what your readers look for first, and add pages for the res
 
 
 @presents(sites.Site)
-def present_site(world: World, document: Json) -> Json:
-    """Return a site as the caller sees it."""
+def _present_site(world: World, document: Json) -> Json:
     organization, identifier = document["organization"], document["id"]
     path = f"/orgs/{organization}/sites/{identifier}"
     tree = site_tree.load_site(world, path)
@@ -119,7 +117,7 @@ def present_site(world: World, document: Json) -> Json:
         "siteSpaces": len(tree.existing_site_spaces()),
         "features": [],
         "urls": {**urls, **site_tree.published_urls(tree, site_tree.site_url(world, tree))},
-        "permissions": site_permissions(world, organization),
+        "permissions": _site_permissions(world, organization),
     }
 
 
@@ -128,7 +126,7 @@ def _list_sites(op: sites.List, world: World) -> Json:
     matching = [
         (position, site) for position, site in world.store.items(path_of(op)) if _matches_filters(op, world, site)
     ]
-    return paginate(op, matching, lambda site: present_site(world, site))
+    return paginate(op, matching, lambda site: _present_site(world, site))
 
 
 def _matches_filters(op: sites.List, world: World, site: Json) -> bool:
@@ -223,7 +221,7 @@ def _publish(op: sites.Publish | sites.Unpublish, world: World) -> Json:
     tree = site_view(world, op.at).tree
     if publishes and not tree.existing_site_spaces():
         raise Refusal(409, f"“{tree.site['title']}” has no space to show. Add a space first.")
-    return present_site(world, world.store.update(tree.path, published=publishes))
+    return _present_site(world, world.store.update(tree.path, published=publishes))
 
 
 @handle.register
@@ -234,7 +232,7 @@ def _get_published(op: sites.GetPublished, world: World) -> Json:
     visible = view.site_spaces()
     return {
         "object": "published-content-site",
-        "site": present_site(world, view.tree.site),
+        "site": _present_site(world, view.tree.site),
         "structure": view.structure(),
         "customizations": {
             "site": _default_customization(),
@@ -252,7 +250,6 @@ _CUSTOMIZATION_FIELDS = (
 
 
 def _default_customization() -> Json:
-    """Return the customization of a site whose settings are all defaults."""
     return {name: {} for name in _CUSTOMIZATION_FIELDS}
 
 
@@ -262,8 +259,7 @@ _require_schema_admin = organization_guard("admin")
 
 
 @presents(adaptive_schema.AdaptiveSchema)
-def present_schema(world: World, document: Json) -> Json:
-    """Return an adaptive schema as it was saved."""
+def _present_schema(world: World, document: Json) -> Json:
     return {"object": "site-adaptive-schema", **document}
 
 
@@ -271,7 +267,7 @@ def present_schema(world: World, document: Json) -> Json:
 def _update_schema(op: adaptive_schema.Update, world: World) -> Json:
     _require_schema_admin(op, world)
     document = {**request_fields(op), "updatedAt": world.timestamp()}
-    return present_schema(world, world.store.put(path_of(op), document))
+    return _present_schema(world, world.store.put(path_of(op), document))
 
 
 @handle.register
@@ -321,7 +317,7 @@ guards(share_links.List, share_links.Create, share_links.Update, share_links.Del
 
 
 @presents(share_links.ShareLink)
-def present_share_link(world: World, document: Json) -> Json:
+def _present_share_link(world: World, document: Json) -> Json:
     """Return a share link, with its URL if the site is published."""
     tree = site_tree.load_site_of(world, document)
     urls = site_tree.published_urls(tree, site_tree.site_url(world, tree, document["key"]))
@@ -343,8 +339,7 @@ guards(mcp_servers.List, mcp_servers.Get, mcp_servers.Create, mcp_servers.Update
 
 
 @presents(mcp_servers.McpServer)
-def present_server(world: World, document: Json) -> Json:
-    """Return an MCP server as an API resource."""
+def _present_server(world: World, document: Json) -> Json:
     site = f"/v1/orgs/{document['organization']}/sites/{document['site']}"
     return {
         "object": "site-mcp-server",
@@ -365,8 +360,7 @@ guards(redirects.Create, redirects.Update, redirects.Delete)(organization_guard(
 
 
 @presents(redirects.Redirect)
-def present_redirect(world: World, document: Json) -> Json:
-    """Return a redirect as an API resource."""
+def _present_redirect(world: World, document: Json) -> Json:
     return {"object": "site-redirect", **document}
 
 
@@ -389,7 +383,7 @@ def _list_redirects(op: redirects.List, world: World) -> Json:
     words = fold(op.search or "")
     items = world.store.items(path_of(op))
     matching = ((place, each) for place, each in items if words in fold(each["source"]))
-    return paginate(op, matching, lambda each: present_redirect(world, each))
+    return paginate(op, matching, lambda each: _present_redirect(world, each))
 
 
 @handle.register
@@ -400,7 +394,7 @@ def _resolve_redirect(op: redirects.Resolve, world: World) -> Json:
     if redirect is None:
         raise Refusal(404, f"No redirect on this site starts at {source}.")
     return {
-        "redirect": present_redirect(world, redirect),
+        "redirect": _present_redirect(world, redirect),
         "target": _destination_url(world, site, redirect["destination"], op.share_key),
     }
 
@@ -420,7 +414,6 @@ def normalize_path(source: str) -> str:
 
 
 def _destination_url(world: World, site: str, destination: Json, share_key: str | None = None) -> str:
-    """Return the current URL of a redirect's destination. Raises MissingResource if it does not exist."""
     tree = site_tree.load_site(world, site)
     if destination["kind"] == "site-section":
         section = world.store.get(f"{site}/sections/{destination['siteSectionId']}")

@@ -105,7 +105,7 @@ def receive_file(world: World, organization: str, key: str, secret: str, data: b
         world.store.update(_upload_path(organization, key), blob=world.store.put_blob(data))
 
 
-def upload_key(world: World, url: str) -> str | None:
+def _upload_key(world: World, url: str) -> str | None:
     """Return the storage key in an upload URL. None for other URLs."""
     parts = url.removeprefix(world.url("/~/uploads/")).split("/")
     return parts[1] if url.startswith(world.url("/~/uploads/")) and len(parts) == 3 else None
@@ -137,8 +137,7 @@ guards(fonts.Create, fonts.Update, fonts.Delete)(organization_guard("create"))
 
 
 @presents(fonts.Font)
-def present_font(world: World, document: Json) -> Json:
-    """Return a font as the caller sees it, with its faces ordered by weight."""
+def _present_font(world: World, document: Json) -> Json:
     faces = sorted(document["faces"].items(), key=lambda face: int(face[0]))
     return {
         "id": document["id"],
@@ -205,9 +204,7 @@ def _create(op: imports.Create, world: World) -> BackgroundWork[Any]:
 
 
 def _fetch_function(op: imports.Create, world: World) -> Callable[[str], FetchedFile]:
-    """Return the function that downloads the URLs of an import. For an upload URL, it returns the uploaded file from the
-    store."""
-    if (key := upload_key(world, op.url)) is None:
+    if (key := _upload_key(world, op.url)) is None:
         return Fetcher(allows_private=world.allows_private_imports).fetch
     organization = world.store.get(f"/spaces/{op.at.space_id}")["organization"]
     upload = find_upload(world, organization, key, "import_file")
@@ -258,7 +255,6 @@ def _add_imported(op: imports.Create, world: World, imported: ImportedFiles) -> 
 
 
 def _load_files(world: World, imported: ImportedFiles) -> Json:
-    """Return the content fields of a revision with the imported pages and files, and with links by ID between them."""
     with TemporaryDirectory(prefix="octavo-import-") as folder:
         for path, data in imported.files.items():
             _write_file(Path(folder, path), data)
@@ -357,7 +353,6 @@ def pdf_maker(world: World, payload: str, signature: str) -> Callable[[], bytes]
 
 
 def _printed_text(world: World, page: Json, revision: Json) -> str:
-    """Return the text of a page with its included content, and with the values of its expressions."""
     text = expand_includes(world.store, page_text(world, page), page, revision)
     variables = {"space": revision["variables"], "page": page.get("variables") or {}}
     return evaluate_text(text, variables, fixed_only=True)
