@@ -100,4 +100,4 @@ def requested_threads(app: PaneApp[P]) -> list[str]:
 
 def links(app: PaneApp[P]) -> list[tuple[str, bool]]:
     """Return the followed links, each with True if the link was opened in the browser."""
-    return [(each.href, each.outside) for each in app.said if isinstance(each, LinkFollowed)]
+    return [(each.href, each.in_browser) for each in app.said if isinstance(each, LinkFollowed)]

@@ -152,7 +152,7 @@ async def test_links_open_in_browser_and_urls_are_copied() -> None:
         app.pane.show(parse("See [it](set-up.md).\n\nNothing here."), key="p")
         await pilot.pause()
         await pilot.press("o", "Y", "right_parenthesis", "o", "Y")
-        followed = [(each.href, each.outside, each.kind) for each in app.said if isinstance(each, LinkFollowed)]
+        followed = [(each.href, each.in_browser, each.kind) for each in app.said if isinstance(each, LinkFollowed)]
         assert followed == [("set-up.md", True, "link"), ("", True, "page")]
         assert [(each.href, each.kind) for each in app.said if isinstance(each, CopyUrlRequested)] == [
             ("set-up.md", "link"),

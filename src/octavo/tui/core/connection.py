@@ -71,7 +71,9 @@ class Subscriptions:
         refetch: bool = True,
         min_items: int = 0,
     ) -> None:
-        """Call `show` with the response to `op`, now and whenever it changes, until `slot` follows another operation.
+        """Call `show` with the response to `op`, now and whenever the response changes, until `slot` follows another
+        operation. With None, `slot` follows nothing.
+
         Without `refetch`, a response that another widget follows is not fetched again. A list is loaded until it has
         `min_items` items."""
         if slot in self._slots:
@@ -126,6 +128,7 @@ class Subscriptions:
         return self._slots[slot].op if slot in self._slots else None
 
     def operations(self) -> tuple[Operation[Any], ...]:
+        """Return the operations of all slots."""
         return tuple(each.op for each in self._slots.values())
 
     def awaited_responses(self) -> Iterator[LiveResponse]:

@@ -46,7 +46,7 @@ class BlockCursor(PanePart):
         self._bar_block: Block | None = None
         """Selected block in the frame that is being painted."""
         self._bar_ids: frozenset[int] = frozenset()
-        """Identities of the bar block and of all blocks in it. All have the bar at their left."""
+        """Identities of `_bar_block` and of all blocks in it. The bar is painted left of all their lines."""
         self._is_bar_shown = False
         self._spans: dict[int, tuple[list[Line], list[BlockSpan]]] = {}
 
@@ -101,7 +101,7 @@ class BlockCursor(PanePart):
                 yield from found if step > 0 else reversed(found)
 
     def selected_span(self) -> BlockSpan | None:
-        """Return the block of `current`. None if no block is selected, instead of the first visible block."""
+        """Return the selected block. None if no block is selected."""
         return self.current() if self.selected is not None else None
 
     def current(self) -> BlockSpan | None:
@@ -280,7 +280,8 @@ class Hints:
     clickables: Sequence[ClickableSpan]
     """Clickable spans in reading order. A link over several lines occurs several times."""
     typed: str = ""
-    outside: bool = False
+    in_browser: bool = False
+    """True if the link is opened in the browser."""
     by_label: dict[str, ClickableSpan] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -290,7 +291,7 @@ class Hints:
     def press(self, letter: str) -> ClickableSpan | bool:
         """Add a typed letter, and return the link whose label is now complete. If there is none, return whether the
         typed letters may still become a label."""
-        self.outside = self.outside or letter.isupper()
+        self.in_browser = self.in_browser or letter.isupper()
         self.typed += letter.lower()
         if (clickable := self.by_label.get(self.typed)) is not None:
             return clickable
@@ -337,8 +338,8 @@ class Hints:
 
 def _free_cells(line: Line, bullets: Sequence[str]) -> Iterator[bool]:
     """Yield True for each cell that a label may cover: a blank or the bullet of a list item."""
-    for text, _, clickable_style, is_decoration, _ in line.pieces:
-        if is_decoration and clickable_style is None and text.strip() in bullets:
+    for text, _, clickable, is_decoration, _ in line.pieces:
+        if is_decoration and clickable is None and text.strip() in bullets:
             yield from repeat(True, cells(text))
             continue
         for start, end, wide in split_graphemes(text)[0]:
@@ -436,18 +437,18 @@ class Clickables(PanePart):
             )
             for _, _, line in self.viewport.visible_rows
         ]
-        # Lines break at spaces and inside words: the block says which.
+        # A line may break at a space or inside a word. The text of the block says which.
         block = self.block_of(clickable)
         texts = _link_texts(block, clickable.target) if block is not None else ()
         shown = "".join("".join(rows).split())
         return next((text for text in texts if text.replace(" ", "") == shown), " ".join(" ".join(rows).split()))
 
-    def open_one(self, clickables: list[ClickableSpan], *, outside: bool = False) -> None:
+    def open_one(self, clickables: list[ClickableSpan], *, in_browser: bool = False) -> None:
         """Open the link if all spans belong to one link, else show hints at the links."""
         if len({id(clickable.clickable) for clickable in clickables}) == 1:
-            self._open(clickables[0], outside)
+            self._open(clickables[0], in_browser)
         else:
-            self.show_hints(clickables, outside=outside)
+            self.show_hints(clickables, in_browser=in_browser)
 
     # Link hints
 
@@ -458,12 +459,12 @@ class Clickables(PanePart):
         else:
             explain(self.viewport.widget, "No links on this part of the page.")
 
-    def show_hints(self, clickables: list[ClickableSpan], *, outside: bool = False) -> None:
+    def show_hints(self, clickables: list[ClickableSpan], *, in_browser: bool = False) -> None:
         """Show hints at some links. Lower-case letters open a link in Octavo, capital letters in the browser. With
-        `outside`, all letters open it in the browser."""
+        `in_browser`, all letters open it in the browser."""
         if not self.viewport.widget.has_focus:
             self.viewport.widget.focus()  # The letters of hints are typed in the pane.
-        self.hints = Hints(clickables, outside=outside)
+        self.hints = Hints(clickables, in_browser=in_browser)
         self.viewport.repaint()
 
     def end_hints(self) -> None:
@@ -480,7 +481,7 @@ class Clickables(PanePart):
         if not pressed or isinstance(pressed, ClickableSpan):
             self.end_hints()
         if isinstance(pressed, ClickableSpan):
-            self._open(pressed, hints.outside)
+            self._open(pressed, hints.in_browser)
         self.viewport.repaint()
         return True
 

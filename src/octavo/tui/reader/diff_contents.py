@@ -149,15 +149,15 @@ class DiffContents(Contents):
         self.source_changes = DiffUnits()
         """Changes of the Markdown source, while they are shown."""
         self.built_layout: DiffLayout = "changes"
-        """Layout of the units that were built last, or are being built. The visible units may have another one."""
-        self.deferred = deferred_content(diagrams=False)  # diagrams are compared as text
+        """Layout of the units that were built last, or are being built. The visible units may have another layout."""
+        self.deferred = deferred_content(diagrams=False)  # Diagrams are compared as text.
         self.layout: DiffLayout = "changes"
         self._prefers_split: bool | None = None
         """True if the user last chose the split layout. None before the first choice."""
 
     @property
     def page(self) -> PageSection:
-        """The page that commands act on. Without a comparison if none is shown."""
+        """The page that commands act on. It has no comparison if no page is shown."""
         return self._page
 
     def open(self, page: PageSection) -> None:
@@ -379,8 +379,8 @@ class DiffBuilder:
         self._on_shown: Callable[[], object] | None = None
 
     def build(self, on_shown: Callable[[], object] | None = None) -> None:
-        """Build all units, and call `on_shown` when they are shown. With None, keep the callback of an unfinished
-        build."""
+        """Build all units, and call `on_shown` when they are shown. Without `on_shown`, the callback of an unfinished
+        build is called."""
         self._on_shown = on_shown or self._on_shown
         self.stop()
         changes, size = self.contents.diff_to_build(), self.contents.size

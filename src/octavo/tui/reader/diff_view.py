@@ -325,7 +325,7 @@ class DiffView(Reader):
 
     # Links and messages
 
-    def open_clickable(self, clickable: ClickableSpan, outside: bool) -> None:
+    def open_clickable(self, clickable: ClickableSpan, in_browser: bool) -> None:
         rows = self.viewport.visible_rows
         if clickable.line < len(rows) and self.navigation.open_row(rows[clickable.line][0], clickable.target):
             return
@@ -341,7 +341,7 @@ class DiffView(Reader):
             self.find_bar.content_changed()
         elif clickable.kind in ("link", "image", "file"):
             text = self.clickables.link_text(clickable)
-            self.post_message(LinkFollowed(clickable.target, outside, clickable.kind, text))
+            self.post_message(LinkFollowed(clickable.target, in_browser, clickable.kind, text))
 
     def on_pane_moved(self) -> None:
         self.navigation.store_position()

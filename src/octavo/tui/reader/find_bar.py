@@ -21,7 +21,7 @@ from octavo.api.safety import safe_line
 from octavo.tui.core.external_links import COPIED_BYTES, is_too_long_to_copy
 from octavo.tui.reader.block_cursor import BlockCursor
 from octavo.tui.reader.reading_position import START, LinePosition, Lines
-from octavo.tui.reader.viewport import PanePart, Viewport, explain, host_of
+from octavo.tui.reader.viewport import PanePart, Viewport, app_of, explain
 from octavo.tui.render.block_slices import whole_block
 from octavo.tui.render.painting import (
     MOST_MATCHES,
@@ -504,7 +504,7 @@ class TextSelection(PanePart):
             text = self._collector.text
             self.viewport.widget.screen.action_copy_text()
             if not is_too_long_to_copy(text):
-                host_of(self.viewport.widget).say("Copied the selection.")
+                app_of(self.viewport.widget).say("Copied the selection.")
 
 
 def _highlight(strip: Strip, selection: Selection, y: int, style: Style) -> Strip:

@@ -58,7 +58,7 @@ _choose_path = lazy("octavo.tui.core.file_dialogs:save_file")
 _text_dialog = lazy("octavo.tui.reader.page_dialogs:TextDialog")
 
 
-_SPECIFICATIONS = 8
+_MOST_SPECIFICATIONS = 8
 """Maximum number of cached OpenAPI specifications. Each may take some megabytes."""
 
 
@@ -82,7 +82,7 @@ def set_link_targets(shown: ShownPage) -> None:
     if deferred.specifications is None or deferred.specifications_of != version:
         at = OrganizationRef(organization_id=space.organization)
         deferred.specifications = AsyncCache(
-            lambda query: _specification(shell.session, at, space.ref, query), capacity=_SPECIFICATIONS
+            lambda query: _specification(shell.session, at, space.ref, query), capacity=_MOST_SPECIFICATIONS
         )
         deferred.specifications_of = version
     if deferred.titles is None:
@@ -150,7 +150,7 @@ async def find_title(
     try:
         match target:
             case links.SpaceLink():
-                return await _space(live, target)
+                return await _title_of_space_link(live, target)
             case links.ChangeRequestLink(space=space, number=number):
                 at = ChangeRequestRef(space_id=space, change_request_id=str(number))
                 found = await live.cached_or_fetch(_get_change_request(at=at))
@@ -194,16 +194,17 @@ _KIND_NAMES: dict[type[object], str] = {
 }
 
 
-async def _space(live: Live, target: links.SpaceLink) -> LinkTitle:
+async def _title_of_space_link(live: Live, target: links.SpaceLink) -> LinkTitle:
     at = SpaceRef(space_id=target.space)
     space = await live.cached_or_fetch(spaces.Get(at=at))
-    where = space.title or "Untitled"
+    space_title = space.title or "Untitled"
     if target.page is None:
-        return LinkTitle(where, to_emoji(space.emoji), "space")
+        return LinkTitle(space_title, to_emoji(space.emoji), "space")
     page = (await live.cached_or_fetch(content.ListPages(at=at))).find_by_name(target.page)
     if page is None:
-        return LinkTitle(problem=f"There is no page {target.page} in {where}.")
-    return LinkTitle(page.title or "Untitled", to_emoji(page.emoji), f"{where} › {page.path}" if page.path else where)
+        return LinkTitle(problem=f"There is no page {target.page} in {space_title}.")
+    location = f"{space_title} › {page.path}" if page.path else space_title
+    return LinkTitle(page.title or "Untitled", to_emoji(page.emoji), location)
 
 
 @dataclass
@@ -232,7 +233,7 @@ def open_link_without_page(
             app.go(ToSearch(message.href))
         case "note":
             _show_note(app, view, message.href, follow)
-        case "image" if not message.outside:
+        case "image" if not message.in_browser:
             _show_image(app, view, message.href)
         case _:
             return False
@@ -241,7 +242,7 @@ def open_link_without_page(
 
 def _follow_target(shown: ShownPage, message: LinkFollowed) -> None:
     target, contents = _resolve(shown, message.href), shown.view.contents
-    if message.outside and not isinstance(target, links.BrokenLink | links.BlockedLink | links.ReusableContentLink):
+    if message.in_browser and not isinstance(target, links.BrokenLink | links.BlockedLink | links.ReusableContentLink):
         open_link(shown.shell, link_url(shown, message.href), "link", text=message.text)
         return
     match target:
@@ -257,10 +258,10 @@ def _follow_target(shown: ShownPage, message: LinkFollowed) -> None:
                 shown.shell, contents.deferred, shared, partial(follow_link, shown), f"Reusable content {path}"
             )
         case _:
-            open_target(shown.shell, target, href=message.href, text=message.text, at=_files_of(shown))
+            open_target(shown.shell, target, href=message.href, text=message.text, at=_space_ref(shown))
 
 
-def _files_of(shown: ShownPage) -> SpaceRef | None:
+def _space_ref(shown: ShownPage) -> SpaceRef | None:
     return shown.space.ref if shown.space is not None else None
 
 
@@ -343,7 +344,7 @@ def follow_link_page(shown: ShownPage, page: Page) -> PageTarget | None:
         case "space":
             shown.shell.go(ToPage(str(target.get("space"))))
         case "file":
-            open_target(shown.shell, links.FileLink(str(target.get("file")), page.title), at=_files_of(shown))
+            open_target(shown.shell, links.FileLink(str(target.get("file")), page.title), at=_space_ref(shown))
         case "collection":
             open_target(shown.shell, links.CollectionLink(str(target.get("collection"))))
         case _:

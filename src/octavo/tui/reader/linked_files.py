@@ -230,7 +230,7 @@ async def load_from_link(
             return Specification(error="The link does not point to an OpenAPI specification.")
     try:
         if isinstance(target, links.FileLink) and location is not None:
-            return await _file(session, location, target)
+            return await _specification_in_space(session, location, target)
         specifications = await all_items(session.live, openapi.List(at=at, limit=100), is_fresh=False)
     except (ApiError, ValueError) as error:
         return Specification(error=f"Could not load the OpenAPI specification {address}: {error}")
@@ -242,7 +242,7 @@ async def load_from_link(
     )
 
 
-async def _file(session: Session, location: ContentRef, target: links.FileLink) -> Specification:
+async def _specification_in_space(session: Session, location: ContentRef, target: links.FileLink) -> Specification:
     file = await file_of(session.live, location, target)
     if file is None or not file.download_url:
         return Specification(error=f"The OpenAPI file {target.name} was deleted.")

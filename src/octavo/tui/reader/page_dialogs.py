@@ -33,7 +33,7 @@ from octavo.tui.reader.linked_files import (
 )
 from octavo.tui.reader.page_view import ExcerptSettings, PageView
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.reader.viewport import explain, host_of
+from octavo.tui.reader.viewport import app_of, explain
 from octavo.tui.render.deferred import DeferredContent, LinkTargets
 from octavo.tui.render.embeds import ImageReference, page_images, render_half_blocks
 from octavo.tui.render.layout import LinkFollowed
@@ -110,7 +110,7 @@ class TableRowResult(NamedTuple):
     opened: ClickableSpan | None = None
     text: str = ""
     """Text of the link."""
-    outside: bool = False
+    in_browser: bool = False
     comment: bool = False
 
 
@@ -121,11 +121,11 @@ def open_row(page: PageView, table: Block, row: Block) -> None:
         """Select the row that the dialog showed last, then open the requested link or comment."""
         page.navigation.go_to_block(result.row.key, "near")
         if result.opened is not None:
-            page.links.open(result.opened, outside=result.outside, text=result.text)
+            page.links.open(result.opened, in_browser=result.in_browser, text=result.text)
         elif result.comment:
             page.post_message(Reader.CommentRequested(result.row))
 
-    host_of(page).ask(TableRowDialog(table, row, page), on_closed)
+    app_of(page).ask(TableRowDialog(table, row, page), on_closed)
 
 
 def _why_no_other_row(_: object, dialog: TableRowDialog) -> str | None:
@@ -187,9 +187,9 @@ class TableRowDialog(Dialog[TableRowResult | None]):
     def on_resize(self) -> None:
         self.call_after_refresh(_fit_height, self._view, 3)
 
-    def _close_with_clickable(self, clickable: ClickableSpan, outside: bool) -> None:
+    def _close_with_clickable(self, clickable: ClickableSpan, in_browser: bool) -> None:
         text = self._view.clickables.link_text(clickable)
-        self.dismiss(TableRowResult(self._row, clickable, text, outside))
+        self.dismiss(TableRowResult(self._row, clickable, text, in_browser))
 
     @on(Reader.ThreadRequested)
     def _explain_missing_link(self) -> None:

@@ -66,7 +66,7 @@ class PageParse:
         self._split_count = 0
         """Number of blocks that have been split into units."""
         self.first_screen: ParsedPage | None = None
-        """None until it is ready."""
+        """Beginning of the page. None until it is parsed."""
         self.whole_page: ParsedPage | None = None
         self.has_first = threading.Event()
         """Set once the first screen or the whole page is ready."""

@@ -77,7 +77,7 @@ class PageNavigation:
         self._waiting_moves = [*self.waiting_moves(), move]
         self._waiting_position = self.position()
 
-    def joins_waiting_moves(self, step: int, move: Callable[[], object]) -> bool:
+    def defer_after_waiting_moves(self, step: int, move: Callable[[], object]) -> bool:
         """Let a move down wait if earlier moves wait until the page is parsed, and return True. A move up cancels the
         moves that wait. Return False if the move can be made now."""
         if step < 0:
@@ -118,7 +118,7 @@ class PageNavigation:
 
     def go_to_heading(self, step: int) -> None:
         """Select the next heading, or the previous heading if `step` is negative."""
-        if self.joins_waiting_moves(step, lambda: self.go_to_heading(step)):
+        if self.defer_after_waiting_moves(step, lambda: self.go_to_heading(step)):
             return
         units = self.pane.viewport.virtual_lines.units
         found = self.cursor.find_next(

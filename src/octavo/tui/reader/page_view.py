@@ -53,22 +53,22 @@ class PageLinks:
     def __init__(self, pane: PageView) -> None:
         self.pane, self.contents, self.clickables = pane, pane.contents, pane.clickables
 
-    def open(self, clickable: ClickableSpan, *, outside: bool, text: str) -> None:
+    def open(self, clickable: ClickableSpan, *, in_browser: bool, text: str) -> None:
         """Expand a block, switch a tab or go to an anchor. Post `LinkFollowed` for other links, and for all links if
-        `outside`. `text` is the text of the link."""
+        `in_browser`. `text` is the text of the link."""
         target = clickable.target
         match clickable.kind:
             case "fold" | "tab":
                 self._toggle(clickable)
             case "select":
                 self._select_tab(target)
-            case "link" if self._destination(target) is LinkDestination.ANCHOR and not outside:
+            case "link" if self._destination(target) is LinkDestination.ANCHOR and not in_browser:
                 anchor = safe_address(unquote(target))
                 if not self.pane.navigation.go_to_anchor(anchor):
                     self.pane.navigation.report_missing(anchor)
             case _:
-                outside = outside or self._destination(target) in (LinkDestination.OUTSIDE, LinkDestination.MAIL)
-                self.pane.post_message(LinkFollowed(target, outside, clickable.kind, text))
+                in_browser = in_browser or self._destination(target) in (LinkDestination.OUTSIDE, LinkDestination.MAIL)
+                self.pane.post_message(LinkFollowed(target, in_browser, clickable.kind, text))
 
     def _destination(self, address: str) -> LinkDestination:
         return link_destination(address, self.contents.deferred.targets)
@@ -98,11 +98,11 @@ class PageLinks:
         self.pane.viewport.folds.choose_tab(found)
         self.pane.reset_lines()
 
-    def open_outside(self) -> None:
+    def open_in_browser(self) -> None:
         """Open the link of the selected block in the browser. If it has several links, show hints. If it has none, open
         the page."""
         if clickables := self._links_of_block():
-            self.clickables.open_one(clickables, outside=True)
+            self.clickables.open_one(clickables, in_browser=True)
         else:
             self.pane.post_message(LinkFollowed("", True, "page"))
 
@@ -127,7 +127,7 @@ LINK_ADDRESSES: Commands[PageLinks] = Commands(
         Command("yank_url", "Y", "Copy link", "Copy the link in the block, or a link to the page",
                 run=lambda _, links: links.copy_url(), shown=False),
         Command("open_browser", "o", "Open in browser", "Open the link or page in the browser",
-                run=lambda _, links: links.open_outside(), shown=False),
+                run=lambda _, links: links.open_in_browser(), shown=False),
     ),
     find=lambda view: view.links,
 )  # fmt: skip
@@ -195,7 +195,7 @@ class PageBlockCommands(BlockCommands):
             and span.block.kind == "card"
             and (links := [each for each in page.clickables.at_cursor() if each.target == target])
         ):
-            page.open_clickable(links[0], outside=False)
+            page.open_clickable(links[0], in_browser=False)
         elif (table := table_of(page.viewport, span)) is not None:
             page.post_message(PageView.TableRowRequested(page, table, span.block))
         else:
@@ -257,7 +257,7 @@ class PageView(Reader):
     def KEYBAR(self) -> tuple[str, ...]:
         first = self.with_thread_key(self.FIRST_COMMANDS) if self.excerpt is None else self.excerpt.first_commands
         if self.contents.shows_source:
-            first = ("page.source", *first)  # the key that switches back to the rendered page
+            first = ("page.source", *first)  # The key that switches back to the rendered page.
         return (*self.HIT_COMMANDS, *first) if self.find_bar.needle else first
 
     @property
@@ -365,7 +365,7 @@ class PageView(Reader):
         return super().is_waiting_for_lines or (self.loader.is_loading and not len(self.viewport.virtual_lines))
 
     def scroll_lines(self, lines: int) -> None:
-        if self.navigation.joins_waiting_moves(lines, lambda: self.scroll_lines(lines)):
+        if self.navigation.defer_after_waiting_moves(lines, lambda: self.scroll_lines(lines)):
             return
         missing = self.viewport.go_by(lines)
         if missing and not self.contents.is_fully_parsed:
@@ -378,7 +378,7 @@ class PageView(Reader):
             self.scroll_lines(round(self.app.scroll_sensitivity_y))
 
     def select_block(self, step: int) -> None:
-        if self.navigation.joins_waiting_moves(step, lambda: self.select_block(step)):
+        if self.navigation.defer_after_waiting_moves(step, lambda: self.select_block(step)):
             return
         if not self.cursor.move(step) and step > 0 and not self.contents.is_fully_parsed:
             self.navigation.repeat_when_parsed(lambda: self.select_block(step))
@@ -387,11 +387,11 @@ class PageView(Reader):
         super().reset_lines(position=position, laid=laid)
         self.navigation.restore_if_parsed()
 
-    def open_clickable(self, clickable: ClickableSpan, outside: bool) -> None:
+    def open_clickable(self, clickable: ClickableSpan, in_browser: bool) -> None:
         if self.excerpt is not None and self.excerpt.open_clickable is not None:
-            self.excerpt.open_clickable(clickable, outside)
+            self.excerpt.open_clickable(clickable, in_browser)
         else:
-            self.links.open(clickable, outside=outside, text=self.clickables.link_text(clickable))
+            self.links.open(clickable, in_browser=in_browser, text=self.clickables.link_text(clickable))
 
 
 def preview(text: str) -> PageView:

@@ -23,7 +23,7 @@ from octavo.tui.core.external_links import copy_text
 from octavo.tui.reader.block_cursor import BlockCursor, Clickables
 from octavo.tui.reader.find_bar import FindBar, TextSelection
 from octavo.tui.reader.reading_position import BlockSpan, LinePosition, rows_from
-from octavo.tui.reader.viewport import MARK_WIDTH, Viewport, host_of
+from octavo.tui.reader.viewport import MARK_WIDTH, Viewport, app_of
 from octavo.tui.render.block_slices import render_failed_block, run_guarded
 from octavo.tui.render.layout_context import NARROWEST
 from octavo.tui.render.painting import paint_line
@@ -300,8 +300,8 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
         self.clickables.hints = None
         self.find_bar.close()
 
-    def open_clickable(self, clickable: ClickableSpan, outside: bool) -> None:
-        """Open a link, a tab, or another clickable span. With `outside`, in the browser."""
+    def open_clickable(self, clickable: ClickableSpan, in_browser: bool) -> None:
+        """Open a link, a tab, or another clickable span, in the browser if `in_browser` is True."""
 
 
 class LinePainter:
@@ -493,7 +493,7 @@ class BlockCommands:
 
     def copy_as(self, text: str, content_kind: str) -> None:
         """Copy `text` to the clipboard. `content_kind` names it in the notification."""
-        copy_text(host_of(self.pane), text, f"Copied the {content_kind}.")
+        copy_text(app_of(self.pane), text, f"Copied the {content_kind}.")
 
     def comment(self) -> None:
         """Post `CommentRequested` for the block."""

@@ -100,7 +100,7 @@ class ConflictContents(Contents):
         return self._numbers[conflict.name]
 
     def index_of(self, conflict: ConflictView | PageConflict | None) -> int:
-        """Return the index of a conflict among those shown. -1 if it is not shown."""
+        """Return the index of a conflict in `conflicts`. -1 if the page does not have it."""
         return next((index for index, each in enumerate(self.conflicts) if each is conflict), -1)
 
     # Units
@@ -282,7 +282,7 @@ class ThreeWayView(Reader):
         return f"conflict {self.contents.number(selected)} of {self.contents.count}" if selected is not None else ""
 
     def show_loading(self, title: str, *, key: str) -> None:
-        """Show that the page `key` is loading. The earlier page stays visible until then, but keys wait for the new one."""
+        """Show that the page `key` is loading. The earlier page stays visible, but keys wait for the page `key`."""
         if key != self.target_key:
             self.waiting_commands = ()  # Drop the commands for another page.
         self._loading_key = key if key != self.key else ""

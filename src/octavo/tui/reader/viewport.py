@@ -227,14 +227,14 @@ class PanePart:
         """Continue a search or a copy for a number of seconds."""
 
 
-def host_of(pane: Widget) -> HostApp[Any]:
+def app_of(pane: Widget) -> HostApp[Any]:
     assert isinstance(pane.app, HostApp), "panes need an app with notifications"
     return pane.app
 
 
 def explain(pane: Widget, sentence: str) -> None:
     """Tell the user why an action is not possible."""
-    host_of(pane).explain(sentence)
+    app_of(pane).explain(sentence)
 
 
 class Viewport:

@@ -62,7 +62,7 @@ class LinkFollowed(Message):
 
     href: str
     """URL or path of a link, label of a note, or query of a button. Empty for the page itself."""
-    outside: bool
+    in_browser: bool
     """True if the target is opened in the browser, not in Octavo."""
     kind: str
     """One of link, image, file, note, ask, search and page."""

@@ -243,7 +243,7 @@ class PageDiff:
             return
         context = LinkContext(tree, self._comparison.head, app_origins(next(tree.walk(), None)))
         targets = LinkTargets(context, change.page.id)
-        if message.kind == "image" and not message.outside:
+        if message.kind == "image" and not message.in_browser:
             self._view.app.push_screen(ImageScreen((ImageReference(message.href),), targets))
             return
         match targets.resolve(message.href):

@@ -110,7 +110,7 @@ class KeyBar(Widget):
         self._spans: list[tuple[int, int, ActiveCommand]] = []
         self._shown: list[ActiveCommand] = []
         self._changed_commands: list[ActiveCommand] | None = None
-        """Commands to draw in place of the shown ones. None if nothing has changed."""
+        """Commands to draw next. None if they are the shown commands."""
         self._is_outdated = False
         """True if the bindings may have changed since the commands were read."""
 

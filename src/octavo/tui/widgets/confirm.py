@@ -162,7 +162,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
             yield ChangingText(classes="confirm--why")
             word_input = LineInput(id="typed")
             word_input.select_on_focus = (
-                False  # `on_key` writes the first letter. If it were selected, the second letter would replace it.
+                False  # `on_key` inserts the first letter. If this letter were selected, the second would replace it.
             )
             yield word_input
             with Horizontal(classes="confirm--buttons"):
@@ -208,7 +208,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         self._intro = self._intro if intro is None else intro
         self._after = self._after if after is None else after
         if not self._is_composed or not self._is_active:
-            return  # the widgets do not exist yet, or not any more
+            return  # The widgets do not exist yet, or were removed.
         self.query_one(FactList).facts = self._facts
         for name, words in (
             ("intro", self._intro),

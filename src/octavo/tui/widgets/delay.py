@@ -10,10 +10,10 @@ from textual.timer import Timer
 
 
 class Delay:
-    """A call that waits. At most one waits at a time."""
+    """A call that is made after a delay. At most one call waits at a time."""
 
     def __init__(self, pump: MessagePump) -> None:
-        """`pump` is the widget, screen or app that makes the call. After its removal, nothing is called."""
+        """`pump` is the widget, screen or app that makes the call. If the pump is removed, the call is dropped."""
         self._pump = pump
         self._timer: Timer | None = None
 
@@ -23,7 +23,7 @@ class Delay:
         return self._timer is not None
 
     def start(self, seconds: float, call: Callable[[], object]) -> None:
-        """Call `call` after `seconds`. It replaces a call that still waits."""
+        """Call `call` after `seconds`, instead of a call that still waits."""
 
         def run() -> object:
             self._timer = None

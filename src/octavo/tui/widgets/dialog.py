@@ -48,7 +48,7 @@ class DialogFrame(Vertical):
             self.border_subtitle = foot_text = safe(foot)
             self.foot, old_foot = foot_text.plain, self.foot
             if self.is_attached and self.foot != old_foot:
-                self.screen.refresh_bindings()  # the key bar omits the keys that the border names
+                self.screen.refresh_bindings()  # The key bar omits the keys that the border names.
 
 
 def prepare_screen(screen: Screen[Any], event: Event) -> bool:
@@ -105,7 +105,7 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
         """Repaint this dialog, and drop the rendered lines of the dialogs between the lowest screen and the top dialog.
 
-        They contain the screens below them. If one of those changes, Textual refreshes only the top dialog.
+        A dialog contains the screen below it. If that screen changes, Textual refreshes only the top dialog.
         """
         for screen in self.app.screen_stack[1:-1] if self.is_attached and repaint else ():
             if isinstance(screen, Dialog):

@@ -143,7 +143,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self.state = ListState(self, empty, hint)
         self.is_always_lit = False
         """True if the cursor is drawn as focused although another widget has the focus and forwards its keys."""
-        self.counts = Extent(self)
+        self.counts = ListExtent(self)
         self.query_text = ""
         """The current filter as typed."""
         self.cursor = 0
@@ -574,8 +574,8 @@ class ListState:
         return wrap_lines(lines, max(1, width) if self._list.outer_size.width else 0)
 
 
-class Extent:
-    """Numbers of loaded and available items, and their descriptions."""
+class ListExtent:
+    """Numbers of loaded and available items of a list, and texts about these numbers."""
 
     def __init__(self, widget: LineList) -> None:
         self._list = widget

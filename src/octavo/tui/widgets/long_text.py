@@ -49,7 +49,7 @@ class LongText(DocumentBase):
 
     def __init__(self, text: str) -> None:
         self._rows, self._separators = _split_rows(text)
-        self._separators.append("\n")  # ends the last row; not part of the text
+        self._separators.append("\n")  # Ends the last row. Not part of the text.
         self._text: str | None = text
         self.changes: list[tuple[int, int, int]] = []
         """Edits since the last wrapping: first row, number of old rows, number of new rows."""
@@ -83,7 +83,7 @@ class LongText(DocumentBase):
     def get_line(self, index: int) -> str:
         return self._rows[index]
 
-    def __getitem__(self, line_index: int | slice) -> str | list[str]:  # type: ignore[override]  # one method for both types of index
+    def __getitem__(self, line_index: int | slice) -> str | list[str]:  # type: ignore[override]  # One method for both types of index.
         return self._rows[line_index]
 
     def get_size(self, indent_width: int) -> Size:

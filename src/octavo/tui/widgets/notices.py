@@ -39,8 +39,7 @@ SEVERITIES: dict[Tone, Literal["information", "warning", "error"]] = {
 
 
 class Notice(NamedTuple):
-    """A sentence that is shown for `seconds`. With `undo`, this is also the time in which the user can undo the
-    action."""
+    """A sentence that is shown for `seconds`. With `undo`, the user can undo the action during these seconds."""
 
     number: int
     text: str
@@ -170,14 +169,14 @@ class Notices(Widget):
             self.call_after_refresh(self._place)  # Repeated after the layout: a dialog that opens has no size before.
 
     def on_resize(self) -> None:
-        self._place()  # other widgets may not have had a size before
+        self._place()  # Other widgets may not have had a size before.
 
     def _place(self) -> None:
         """Move the notices to the row where they hide least, preferring the lowest row. Repaint them if they
         changed."""
         if is_being_removed(self):
-            return  # the user left the screen before this refresh
-        if self.styles.dock == "none":  # otherwise the screen has rows of its own for notices
+            return  # The user left the screen before this refresh.
+        if self.styles.dock == "none":  # Otherwise, the screen has rows of its own for notices.
             for self._is_short in (False, True):
                 offset, covered_cells = self._best_offset()
                 if not covered_cells:

@@ -132,14 +132,14 @@ class TextEditor(TextArea):
         while start != end and not self.get_text_range(start, end):
             first, last = sorted((start, end))
             if last[0] >= self.document.line_count:
-                break  # the last line has no line end to delete
+                break  # The last line has no line end to delete.
             wider = (
                 (first, navigator.get_location_right(last))
                 if self.cursor_location == first
                 else (navigator.get_location_left(first), last)
             )
             if wider == (first, last):
-                break  # there is no letter beyond the range
+                break  # There is no letter beyond the range.
             start, end = wider
         return super().delete(start, end, maintain_selection_offset=maintain_selection_offset)
 
@@ -161,7 +161,7 @@ class TextEditor(TextArea):
 
 def _first_line(text: str) -> str:
     """Return the first line of pasted text, cleaned for a one-line input."""
-    lines = text.strip()[:MAX_INPUT_LENGTH].splitlines()  # splitting a whole megabyte would be slow
+    lines = text.strip()[:MAX_INPUT_LENGTH].splitlines()  # Splitting a whole megabyte would be slow.
     return safe_address(lines[0]) if lines else ""
 
 

@@ -302,8 +302,8 @@ def _luminance(color: Color) -> float:
 
 
 def _first_with_contrast(color: Callable[[float], Color], others: tuple[Color, ...], min_contrast: float) -> Color:
-    """Return the first color, in steps from 0 to 1, with `min_contrast` to all others. If no color has this contrast,
-    return the last color."""
+    """Return the first color with `min_contrast` to all `others`, of `color(0)`, `color(0.05)`, … `color(1)`. If no color
+    has this contrast, return `color(1)`."""
     steps = (color(step / 20) for step in range(21))
     last = color(1.0)
     return next((each for each in steps if min(contrast(each, other) for other in others) >= min_contrast), last)

@@ -178,7 +178,7 @@ TREE: Commands[Tree] = Commands(
 
 
 class CollapsedNodes:
-    """The collapsed nodes of a tree. They are stored by key, and so stay collapsed after a reload."""
+    """The collapsed nodes of a tree. A node that is loaded again under the same key stays collapsed."""
 
     def __init__(self, tree: Tree, depth: int | None) -> None:
         """Nodes at depth `depth` and deeper are collapsed at first. The top level has depth 0."""
