@@ -12,14 +12,15 @@ import html
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from octavo.api.content import Change, File, Page, PageReference, ParentChange, Revision
+from octavo.api.content import Change, File, Page, PageReference, ParentChange, ReusableContent, Revision
 from octavo.api.folding import fold
 from octavo.documents import links
+from octavo.documents.blocks import NO_ATTRS
 from octavo.documents.sequences import unmoved_items
 from octavo.lazy_import import lazy
 
@@ -315,7 +316,7 @@ class DuplicatePage:
 
 def find_duplicates(main: Iterable[Page], after: Iterable[Page] | Pages) -> list[DuplicatePage]:
     """Return the pages of `after` that have the title or slug of a sibling, without pairs that `main` has already."""
-    new_nodes, before = tree_nodes(after), tree_nodes(main)
+    new_nodes, before = page_nodes(after), page_nodes(main)
     old_names = {page["id"]: (page["title"], _wanted_slug(page)) for page in walk(before)}
     parents_before = parents(before)
     paths = {page["id"]: page.get("path", "") for page in walk(with_paths(new_nodes))}
@@ -342,24 +343,6 @@ def _are_duplicates(page: Json, other: Json) -> bool:
     return _wanted_slug(page) == _wanted_slug(other) or fold(page["title"]).strip() == fold(other["title"]).strip()
 
 
-def tree_nodes(pages: Iterable[Page] | Pages) -> Pages:
-    """Return a page tree as JSON nodes with the id, type, title and slug of each page. A page that the server repeats is
-    included once."""
-    seen: set[str] = set()
-
-    def to_nodes(siblings: Iterable[Page | Json]) -> Pages:
-        found = []
-        for page in siblings:
-            node = page if isinstance(page, dict) else {**vars(page), "title": page.title or ""}
-            if node["id"] not in seen:
-                seen.add(node["id"])
-                kept = {name: node[name] for name in ("id", "type", "title", "slug") if node.get(name) is not None}
-                found.append({**kept, "pages": to_nodes(node.get("pages") or ())})
-        return found
-
-    return to_nodes(pages)
-
-
 _COMMON = ("title", "emoji", "icon", "hidden", "noIndex", "noRobotsIndex")
 _ATTRIBUTES = {
     "document": (*_COMMON, "description", "slug", "document", "cover", "layout", "variables"),
@@ -373,7 +356,7 @@ _REUSABLE_ATTRIBUTES = ("title", "document")
 def changes_between(before: Revision, after: Revision) -> tuple[Change, ...]:
     """Return the changes from `before` to `after`. Texts are compared by their document ids."""
     found = revision_differences(
-        _revision_content(before), _revision_content(after), lambda file: str(file.get("downloadURL", ""))
+        revision_content(before), revision_content(after), lambda file: str(file.get("downloadURL", ""))
     )
     return tuple(Change.model_validate(each) for each in found)
 
@@ -476,71 +459,77 @@ def _page_reference(page: Json) -> Json:
 
 
 def _with_document(page: Json) -> Json:
-    return {**page, "document": document_id(page)}
+    """Return a page with the id of its text, and without flags that are False, because a missing flag means the same."""
+    return {**{name: value for name, value in page.items() if value is not False}, "document": document_id(page)}
 
 
 def _reusable(content: Json) -> Json:
     return {"id": content["id"], "title": content["title"], "document": document_id(content)}
 
 
-def _revision_content(revision: Revision) -> Json:
-    """Return a revision as JSON, in the form in which the embedded server stores it."""
+_UNCOMPARED_FIELDS = {"pages", "created_at", "updated_at", "document_id", "markdown", "document", "urls", "href"}
+"""Fields of a page that are not compared. They follow from other fields, from the time, or from the text."""
+
+
+def revision_content(
+    revision: Revision, text_field: Literal["document", "text"] = "document", texts: Mapping[str, str] = NO_ATTRS
+) -> Json:
+    """Return a revision as JSON, in the form in which the embedded server stores it.
+
+    The field `text_field` of a page has the text from `texts`, by page id, or else the id of the document.
+    """
     variables = revision.variables
     return {
-        "pages": _page_nodes(revision.pages, set()),
+        "pages": page_nodes(revision.pages, text_field, texts),
         "files": [_file_node(file) for file in revision.files],
         "reusableContents": [
-            {"id": content.id, "title": content.title, "document": content.document}
+            _set_by_server(content, {"document"}) | _set_fields({text_field: content.document})
             for content in revision.reusable_contents
         ],
         "variables": variables if isinstance(variables, dict) else {},
     }
 
 
-def _page_nodes(pages: tuple[Page, ...], seen: set[str]) -> Pages:
-    """Return pages as JSON, without pages that the server repeats."""
-    found: Pages = []
-    for page in pages:
-        if page.id not in seen:
-            seen.add(page.id)
-            below = _page_nodes(page.pages, seen)
-            found.append({**_page_node(page), "pages": below})
-    return found
+def page_nodes(
+    pages: Iterable[Page | Json],
+    text_field: Literal["document", "text"] = "document",
+    texts: Mapping[str, str] = NO_ATTRS,
+) -> Pages:
+    """Return a page tree as JSON, as `revision_content` does. A page that the server repeats is included once."""
+    seen: set[str] = set()
 
+    def to_nodes(siblings: Iterable[Page | Json]) -> Pages:
+        found = []
+        for page in siblings:
+            page_id = page["id"] if isinstance(page, dict) else page.id
+            if page_id in seen:
+                continue
+            seen.add(page_id)
+            if isinstance(page, dict):
+                found.append({**page, "pages": to_nodes(page.get("pages", ()))})
+            else:
+                text = texts.get(page_id, page.document_id)
+                node = _set_by_server(page, _UNCOMPARED_FIELDS) | _set_fields({text_field: text})
+                found.append({**node, "pages": to_nodes(page.pages)})
+        return found
 
-def _page_node(page: Page) -> Json:
-    """Return a page as JSON. False values count as missing."""
-    return {
-        "id": page.id,
-        "type": page.type,
-        "title": page.title,
-        "emoji": page.emoji,
-        "icon": page.icon,
-        "hidden": page.hidden or None,
-        "noIndex": page.no_index or None,
-        "noRobotsIndex": page.no_robots_index or None,
-        "description": page.description,
-        "slug": page.slug,
-        "path": page.path,
-        "document": page.document_id,
-        "target": page.target,
-        "layout": page.layout,
-        "cover": page.cover,
-        "variables": page.variables,
-    }
+    return to_nodes(pages)
 
 
 def _file_node(file: File) -> Json:
-    size = file.dimensions
-    return {
-        "id": file.id,
-        "name": file.name,
-        "contentType": file.content_type,
-        # The query can contain a signature that is new for each response.
-        "downloadURL": (file.download_url or "").partition("?")[0],
-        "size": file.size,
-        "dimensions": {"width": size.width, "height": size.height} if size is not None else None,
-    }
+    # The query of the download URL can contain a signature that is new for each response.
+    url = (file.download_url or "").partition("?")[0]
+    return {**_set_by_server(file, set()), "downloadURL": url}
+
+
+def _set_by_server(item: Page | File | ReusableContent, excluded: set[str]) -> Json:
+    """Return the fields of an item that the server set, as JSON, and its type and title."""
+    node = item.model_dump(mode="json", by_alias=True, exclude=excluded, exclude_unset=True, exclude_none=True)
+    return {**node, "type": getattr(item, "type", ""), "title": getattr(item, "title", "")}
+
+
+def _set_fields(fields: Mapping[str, str | None]) -> Json:
+    return {name: value for name, value in fields.items() if value}
 
 
 WHOLE = "whole"

@@ -146,7 +146,7 @@ class ProposalPlanner:
 
     def _plan_tree(self, plan: ProposalPlan) -> None:
         local_entries, base_entries = self._local_entries(plan), self._without_unknown_pages(self.baseline.entries)
-        head_nodes = page_trees.tree_nodes(self.head.pages)
+        head_nodes = page_trees.page_nodes(self.head.pages)
         edited_here = {
             name
             for name, file in self.baseline.pages.items()

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, TypeAlias
 
-from octavo.api.content import Change, File, Page, ReusableContent, Revision
+from octavo.api.content import Change, Revision
 from octavo.documents import page_trees
 from octavo.documents.merging import page_merge
 from octavo.documents.merging.merged_page import MAIN_LABEL, with_markers
-from octavo.documents.page_trees import Json, Pages, changes_between, leading_heading
+from octavo.documents.page_trees import Json, Pages, changes_between, leading_heading, revision_content
 from octavo.documents.sequences import unmoved_items
 
 
@@ -375,9 +375,6 @@ def _value_text(value: Any) -> str:
 RevisionTriple: TypeAlias = tuple[Revision, Revision, Revision]
 """The common base, main and the change request, in this order."""
 
-_IGNORED_FIELDS = {"pages", "path", "urls", "href", "created_at", "updated_at", "document_id", "markdown", "document"}
-"""Fields of a page that are not compared. They follow from other fields, from the time, or from the text."""
-
 
 @dataclass(frozen=True)
 class PredictedConflict:
@@ -433,7 +430,7 @@ def predict_merge(revisions: RevisionTriple, texts: Mapping[str, tuple[str, str,
     If a revision does not have a page, its text is ignored.
     """
     base, main, request = (
-        _revision_content(each, {name: versions[n] for name, versions in texts.items()})
+        revision_content(each, "text", {name: versions[n] for name, versions in texts.items()})
         for n, each in enumerate(revisions)
     )
     outcome = merge_revisions(base, main, request, "")
@@ -472,50 +469,3 @@ def _ids_and_names(revision: Revision) -> Iterator[tuple[str, str]]:
     yield from ((page.id, page.title or "Untitled") for page in revision.walk())
     yield from ((file.id, file.name) for file in revision.files)
     yield from ((item.id, item.title) for item in revision.reusable_contents)
-
-
-def _revision_content(revision: Revision, texts: Mapping[str, str]) -> Json:
-    variables = revision.variables
-    return {
-        "pages": _pages(revision.pages, texts, set()),
-        "files": [_file_fields(file) for file in revision.files],
-        "reusableContents": [_reusable_fields(content) for content in revision.reusable_contents],
-        "variables": variables if isinstance(variables, dict) else {},
-    }
-
-
-def _pages(pages: tuple[Page, ...], texts: Mapping[str, str], seen: set[str]) -> Pages:
-    """Return pages in the form that a merge needs. A page that the server repeats is included once."""
-    result = []
-    for page in pages:
-        if page.id not in seen:
-            seen.add(page.id)
-            text = texts.get(page.id, page.document_id)
-            result.append(
-                {**_fields(page, _IGNORED_FIELDS), **_text_field(text), "pages": _pages(page.pages, texts, seen)}
-            )
-    return result
-
-
-def _file_fields(file: File) -> Json:
-    # The query can contain a signature that is new for each response.
-    url = (file.download_url or "").partition("?")[0]
-    return {**_fields(file, {"download_url"}), "blob": url}
-
-
-def _reusable_fields(item: ReusableContent) -> Json:
-    # The text of reusable content is not loaded. So a new ID of its document counts as a change.
-    return {**_fields(item, {"document"}), **_text_field(item.document)}
-
-
-def _fields(item: Page | File | ReusableContent, excluded: set[str]) -> dict[str, Any]:
-    # Values are compared as JSON, because the merge shows conflicting values as text.
-    return item.model_dump(mode="json", exclude=excluded, exclude_unset=True, exclude_none=True) | {
-        "id": item.id,
-        "type": getattr(item, "type", ""),
-        "title": getattr(item, "title", ""),
-    }
-
-
-def _text_field(text: str | None) -> Json:
-    return {"text": text} if text else {}
