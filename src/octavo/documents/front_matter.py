@@ -10,7 +10,7 @@ _ENTRY = re.compile(r"(\s*)([\w$.-]+|\"[^\"]*\"|'[^']*')\s*:(?:\s+(.*)|)$")
 _ITEM_OR_PLAIN_KEY = re.compile(r"\s*(?:- |[^\s'\"#].*?:(?:\s|$))")
 _COMMENT = re.compile(r"(?<!\S)#.*")
 _ENCLOSED = re.compile(r"(\"(?:[^\"\\]|\\.)*+\"|'[^']*+(?:''[^']*+)*+'|\[[^\]]*\])(?:\s+#.*)?")
-"""A quoted text or a list, which may contain `#`. The rest is a comment."""
+"""A quoted text or a list, in which `#` begins no comment, and the comment after it."""
 _LIST_ITEM = re.compile(r"""\s*+(?:"(?:[^"\\]|\\.)*+"|'(?:[^']|'')*+')\s*+(?=,|\Z)|[^,]+""")
 _CONTINUED_LINE = re.compile(r"(?<!\\)((?:\\\\)*+)\\\n[ \t]*")
 """The end of a line in double quotes that a backslash joins to the next line."""

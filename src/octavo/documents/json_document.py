@@ -39,8 +39,8 @@ def read_document(document: Any) -> Document:
 
 
 class _Node:
-    """A JSON block that is being read. A part is returned only once, so `remaining_blocks` has the parts that no reader
-    knows."""
+    """A JSON block that is being read. Each `take_` method removes what it returns, so that `remaining_blocks` returns
+    the parts that no reader took."""
 
     def __init__(self, raw: dict[str, Any], depth: int, reader: _JsonReader) -> None:
         self.raw, self.depth = raw, depth
@@ -66,8 +66,7 @@ class _Node:
         return fragments
 
     def inline(self, nodes: list[dict[str, Any]]) -> DraftBlock:
-        """Return a paragraph with the text of a title or caption. `nodes` may be inline nodes or a paragraph around
-        them."""
+        """Return a paragraph with the text of a title or caption. `nodes` are inline nodes, or blocks around them."""
         if any(node.get("object") == "block" for node in nodes):
             nodes = [inner for node in nodes for inner in nodes_in(node.get("nodes")) or [node]]
         return DraftBlock("paragraph", runs=self.reader.inline.runs(nodes))
@@ -284,7 +283,7 @@ def _container_reader(kind: str, **names: str) -> Callable[[_Node], DraftBlock]:
 
 
 def _series_reader(kind: str, child: str, read: Callable[[_Node], DraftBlock]) -> Callable[[_Node], DraftBlock]:
-    """Return a reader for a block with children of the kind `child`, such as tabs. `read` reads such a child."""
+    """Return a reader for a block whose children have the type `child`, such as tabs. `read` reads one child."""
 
     def read_series(node: _Node) -> DraftBlock:
         draft = DraftBlock(kind, node.flags(full_width="fullWidth"))

@@ -84,7 +84,7 @@ def texts_in(node: Any) -> Iterator[str]:
 
 
 def reference_url(ref: Any) -> str:
-    """Return the URL of a JSON reference, as Markdown would write it. Empty if the reference has none."""
+    """Return the URL for a JSON reference, in the form that Markdown uses. Empty if the reference has no target."""
     if isinstance(ref, str):
         return clean_url(ref) or ""
     if not isinstance(ref, dict):
@@ -402,7 +402,7 @@ def _sort_key(record: dict[str, Any]) -> tuple[float, str]:
 
 
 def _reference(value: Any) -> list[Run]:
-    """Return the value of a cell, such as a reference, as runs."""
+    """Return the value of a cell as runs. A reference becomes a link whose text is its URL."""
     reference = as_object(value)
     ref = reference.get("ref") if isinstance(reference.get("ref"), dict) else reference
     if isinstance(ref, dict) and "kind" in ref and (link := reference_url(ref)):

@@ -54,7 +54,7 @@ class SpaceIndex:
     """Page ids by path, such as `guides/setup`."""
     page_ids: Collection[str] = frozenset()
     files: Mapping[str, str] | None = field(default_factory=lambda: _EMPTY)
-    """File ids by name and by id. None if the files are unknown. Then no file counts as missing."""
+    """File ids by name, path and id. None if the files are unknown, so that no file counts as missing."""
     space: str | None = None
     origins: Collection[str] = ()
     """Origins of the platform's app in addition to `APP_HOSTS`, such as `https://docs.example`."""
@@ -223,7 +223,7 @@ def space_index(
 ) -> SpaceIndex:
     """Return the index of the space with the id `space`. `pages` is as in `ids_by_path`. `files` has the id of each file,
     its Git path and its name. If two files share a name, the name leads to the first. A file outside the assets folder
-    is found by its path only."""
+    is not found by its name."""
     names: dict[str, str] = {}
     for file, path, name in files:
         for each in (file, path, name if path is None or ASSETS in path else None):
@@ -233,8 +233,11 @@ def space_index(
 
 
 def resolve(href: str, page_path: str, targets: SpaceIndex) -> Target:
-    """Return the target of `href` on the page at `page_path`: the path of the page's file, or else the path in the page
-    tree, with a slash at the end if the page has subpages."""
+    """Return the target of the link `href` on a page.
+
+    `page_path` is the path of the page's file. For a page without a file, it is the path in the page tree, with a slash
+    at the end if the page has subpages.
+    """
     href = _normalize(href)
     if not href:
         return BrokenLink(href, "The link has no destination.")
@@ -417,7 +420,8 @@ def _folders(page_path: str) -> list[str]:
 
 
 def _page_id(path: str, targets: SpaceIndex) -> str | None:
-    """Return the id of the page at `path`. The path as written comes first: `api.md` is a file, and `api/` a folder."""
+    """Return the id of the page at `path`. None if there is no such page. `api/` leads to the index page of the folder,
+    even if another page has the path `api`."""
     stem = path.strip("/").removesuffix(".md")
     folder = INDEX_NAME.sub("", stem)
     found = targets.page_id(path) or targets.page_id(stem) or targets.page_id(folder)

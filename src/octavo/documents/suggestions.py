@@ -21,7 +21,8 @@ _TICKS = re.compile(r"`+")
 
 
 class Suggestion(NamedTuple):
-    """A suggested text. `lines` are the first line of its fence in the comment, and the line after the fence."""
+    """A suggested text. `lines` is the range of its fence in the comment: the first line, and the line after the
+    fence."""
 
     text: str
     lines: tuple[int, int]
@@ -77,7 +78,7 @@ class AppliedSuggestion(NamedTuple):
 
 
 def apply_suggestion(page: str, key: str, original: str | None, suggested: str) -> AppliedSuggestion:
-    """Replace the block `key` of `page` by `suggested`. A block that was edited since the suggestion stays.
+    """Replace the block `key` of `page` by `suggested`. A block that was edited after the suggestion is not replaced.
 
     `original` is the source of the block when the suggestion was made. If it is None, nothing is replaced. A moved
     block is found by `original` if only one block has this source.
@@ -215,8 +216,7 @@ _MAX_BLOCKS = 4_000
 the keyboard."""
 
 _SEARCHED_AT_ONCE = 200_000
-"""Maximum number of characters that are searched for threads without a background thread: the length of the page, for
-each thread."""
+"""Maximum product of the length of a page and the number of threads for a search without a background thread."""
 
 WordChange = Literal["", "changed", "gone"]
 """Change of the words of a block since a comment on the block was written. Empty if there is no change."""
@@ -354,7 +354,7 @@ class ThreadAnchors:
 
 
 def quoted_text(thread: Comment) -> str:
-    """Return the beginning of the text that a thread quotes, in the form of `added_texts`. Empty if it quotes none."""
+    """Return the beginning of the text that a thread quotes, to look it up in `added_texts`. Empty if it quotes none."""
     return _normalize((thread.target.node.preview or "") if thread.target.node is not None else "")[:_QUOTE_LENGTH]
 
 
@@ -405,7 +405,8 @@ class TwoVersionAnchors:
         return "changed" if self.new_key(thread) else "gone"
 
     def new_key(self, thread: Comment) -> str:
-        """Return the key of the thread's block in the new version, also if its words changed. Empty if it is gone."""
+        """Return the key of the thread's block in the new version, even if the block was edited. Empty if the block was
+        deleted."""
         return next(iter(self._new.by_likely_block([thread])))
 
     def added_texts(self) -> frozenset[str]:

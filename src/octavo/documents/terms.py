@@ -78,8 +78,11 @@ class _Replacement(NamedTuple):
 
 
 def changed_terms(entries: Iterable[Entry], keys: Collection[str] | None = None) -> tuple[TermChange, ...]:
-    """Return the replaced terms in the order of the page, each once, and longer terms that include the word before or
-    after a replaced term. `keys` limits the result to changes of these blocks."""
+    """Return the terms that were replaced, in the order of the page, each once.
+
+    A change is also returned with the word before the term, and with the word after it, unless that is a common word.
+    `keys` limits the result to changes of the blocks with these keys.
+    """
     found: dict[tuple[str, str, bool], TermChange] = {}
     for parts, block in _texts(entries, keys, is_wanted=keys is None):
         lines = [parts.words] if isinstance(parts, TextChange) else [line.words for line in parts.lines]
@@ -240,7 +243,8 @@ def _has_digits(text: str, replacement: _Replacement) -> bool:
 
 def _extended_terms(text: str, replacement: _Replacement, first: int, last: int) -> list[_Replacement]:
     """Return the term with the word before it, and the term with the word after it. Common words are not added. If both
-    terms have digits, only a name is added before them, such as in `Limpet 3`. A number with a unit is not extended."""
+    terms have digits, the word before them is added only if it is a name, as in `Limpet 3`. A number with a unit is not
+    extended."""
     found = []
     is_number = _NUMBER.fullmatch(text, replacement.start, replacement.end) is not None
     is_name = _has_digits(text, replacement) and not is_number
@@ -259,8 +263,8 @@ def _extended_terms(text: str, replacement: _Replacement, first: int, last: int)
 
 
 def with_plural(change: TermChange) -> tuple[TermChange, ...]:
-    """Return the change, and the change of the plurals if both terms are regular English singulars. For plurals, also
-    return the change of the singulars. Code and numbers have no plural."""
+    """Return the change, and the same change of the plurals, such as `pages` to `files` for `page` to `file`. For
+    plurals, return the change of the singulars. Only for regular English words, and not for code and numbers."""
     if change.is_code or change.is_number:
         return (change,)
     for convert in (_plural, _singular):
@@ -318,7 +322,7 @@ _HEADING = re.compile(r"[ \t>]{0,20}#{1,6}[ \t]")
 
 
 class VisibleText(NamedTuple):
-    """Text that readers see. `starts` and `ends` are the range in the source of each character."""
+    """Text that readers see. The character at an index comes from `source[starts[index]:ends[index]]`."""
 
     text: str
     starts: list[int]
@@ -427,15 +431,16 @@ class TermMatch:
     """The source with the new term. None if formats inside the term make the replacement ambiguous, or if the
     replacement would change more than words."""
     before: str
+    """The end of the text before the range on its line."""
     after: str
-    """The source on the same line before and after the range, shortened."""
+    """The beginning of the text after the range on its line."""
 
 
 def find_matches(change: TermChange, source: str) -> tuple[TermMatch, ...]:
     """Return the places in the Markdown of a page that have the old term, in order, at most `MAX_MATCHES`.
 
-    Only whole words outside of URLs match. Code matches only terms that are code. A line break counts as a space. A
-    match has the capitals of the old term, or is in upper case. A regular plural matches too.
+    Only whole words outside of URLs match. Words in code match only a term that was code. A line break counts as a
+    space. A regular plural matches too. `_has_accepted_case` says which capitals match.
     """
     found: dict[tuple[int, int], TermMatch] = {}
     lines = [match.start() for match in re.finditer("\n", source)]

@@ -15,6 +15,7 @@ MAX_LENGTH = 1 << 20
 MAX_VALUES = 100_000
 MAX_DEPTH = 60
 _MAX_NESTING_HINT = 2000
+"""Maximum estimate of the nesting of a text for the fast reader, as in `_is_shallow`."""
 MAX_NUMBER_BITS = 1024
 """Maximum number of bits of an integer. Larger numbers are rejected, because Python cannot print very large ones."""
 _OTHER_LINE_ENDS = re.compile("[\r\x85\u2028\u2029]")
