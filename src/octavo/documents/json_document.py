@@ -278,8 +278,11 @@ def _expandable(node: _Node) -> DraftBlock:
     return DraftBlock("expandable", {"open": node.data.get("open") is True}, body, title.runs)
 
 
-def _container_reader(kind: str, **names: str) -> Callable[[_Node], DraftBlock]:
-    return lambda node: DraftBlock(kind, dict(node.text_attributes(**names)), node.blocks())
+def _container_reader(kind: str, *texts: str, flags: tuple[str, ...] = ()) -> Callable[[_Node], DraftBlock]:
+    """Return a reader for a block with children. `texts` and `flags` are attributes whose JSON fields have the same
+    names."""
+    names, flag_names = ({name: name for name in each} for each in (texts, flags))
+    return lambda node: DraftBlock(kind, {**node.text_attributes(**names), **node.flags(**flag_names)}, node.blocks())
 
 
 def _series_reader(kind: str, child: str, read: Callable[[_Node], DraftBlock]) -> Callable[[_Node], DraftBlock]:
@@ -377,20 +380,6 @@ def _unknown_block(node: _Node) -> DraftBlock:
     return DraftBlock("unknown", {"name": name, "arguments": arguments}, node.remaining_blocks())
 
 
-def _extension_reader(kind: str, *texts: str, flags: tuple[str, ...] = ()) -> Callable[[_Node], DraftBlock]:
-    """Return a reader for a type that only Octavo writes. Its attributes and JSON fields have the same names."""
-
-    def read(node: _Node) -> DraftBlock:
-        attrs = {name: node.text(name) for name in texts if name in node.data}
-        return DraftBlock(kind, {**attrs, **node.flags(**{name: name for name in flags})}, node.blocks())
-
-    return read
-
-
-def _condition(node: _Node) -> DraftBlock:
-    return DraftBlock("if", {"expression": node.text("expression")}, node.blocks())
-
-
 def _table(node: _Node) -> DraftBlock:
     return JsonTable(node.data, node.take_fragments(), node.reader.inline).to_draft_block()
 
@@ -412,18 +401,18 @@ _READERS: dict[str, Callable[[_Node], DraftBlock]] = {
     "math": lambda node: DraftBlock("math", text=node.text("formula").strip()),
     "expandable": _expandable,
     "tabs": _series_reader("tabs", "tabs-item", _tab),
-    "stepper": _series_reader("stepper", "stepper-step", _container_reader("step", icon="icon")),
+    "stepper": _series_reader("stepper", "stepper-step", _container_reader("step", "icon")),
     "columns": _series_reader("columns", "column", _column),
     "updates": _updates,
     "prompt": _prompt,
-    "if": _condition,
-    "else": _container_reader("else", expression="expression"),
-    "api-method": _extension_reader("api-method", "method", "path", "host", "summary"),
-    "api-section": _extension_reader("api-section", "name"),
-    "api-parameter": _extension_reader("api-parameter", "name", "type", "in", flags=("required",)),
-    "api-response": _extension_reader("api-response", "status", "description"),
-    "conflict": _extension_reader("conflict"),
-    "side": _extension_reader("side", "name"),
+    "if": _container_reader("if", "expression"),
+    "else": _container_reader("else", "expression"),
+    "api-method": _container_reader("api-method", "method", "path", "host", "summary"),
+    "api-section": _container_reader("api-section", "name"),
+    "api-parameter": _container_reader("api-parameter", "name", "type", "in", flags=("required",)),
+    "api-response": _container_reader("api-response", "status", "description"),
+    "conflict": _container_reader("conflict"),
+    "side": _container_reader("side", "name"),
     **dict.fromkeys(("swagger", "openapi-operation", "openapi-schemas", "openapi-webhook"), _openapi),
     "content-ref": lambda node: _add_caption(DraftBlock("content-ref", {"url": node.url()}), node),
     "reusable-content": lambda node: DraftBlock("include", {"target": node.url()}, node.blocks()),
