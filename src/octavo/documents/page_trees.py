@@ -506,11 +506,12 @@ def page_nodes(
                 continue
             seen.add(page_id)
             if isinstance(page, dict):
-                found.append({**page, "pages": to_nodes(page.get("pages", ()))})
+                node, children = page, page.get("pages", ())
             else:
-                text = texts.get(page_id, page.document_id)
+                text, children = texts.get(page_id, page.document_id), page.pages
                 node = _set_by_server(page, _UNCOMPARED_FIELDS) | _set_fields({text_field: text})
-                found.append({**node, "pages": to_nodes(page.pages)})
+            has_children = node["type"] in ("document", "group")
+            found.append({**node, "pages": to_nodes(children)} if has_children else node)
         return found
 
     return to_nodes(pages)

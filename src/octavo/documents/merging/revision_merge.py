@@ -240,18 +240,6 @@ def merge_revisions(
     return RevisionMerge(content, tuple(dict.fromkeys(merger.conflicts)), tuple(merger.suggestions))
 
 
-def has_same_content(one: Json, other: Json) -> bool:
-    """Return whether two revisions have the same content. A page without `pages` has no children."""
-    return bool(
-        {**one, "pages": _add_missing_page_lists(one["pages"])}
-        == {**other, "pages": _add_missing_page_lists(other["pages"])}
-    )
-
-
-def _add_missing_page_lists(pages: Pages) -> Pages:
-    return [{**page, "pages": _add_missing_page_lists(page.get("pages", []))} for page in pages]
-
-
 def _is_edited(before: Json, after: Json) -> bool:
     ignored = _OTHER_FIELDS - {"text"}
     return _without_fields(before, ignored) != _without_fields(after, ignored)
@@ -439,7 +427,7 @@ def predict_merge(revisions: RevisionTriple, texts: Mapping[str, tuple[str, str,
     suggestions = [
         PredictedConflict("words", each.page, names.get(each.page) or "", each.text) for each in outcome.suggestions
     ]
-    is_on_main = not conflicts and has_same_content(outcome.content, main)
+    is_on_main = not conflicts and outcome.content == main
     return MergePrediction(tuple(conflicts), tuple(suggestions), outcome.content["pages"], is_on_main)
 
 
