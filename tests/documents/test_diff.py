@@ -377,11 +377,11 @@ def test_image_with_another_address_counts_as_one_word_without_its_caption() -> 
 def test_page_with_another_text_is_rewritten() -> None:
     old = "\n\n".join(f"The tide turns at {number} and nobody waits for it." for number in range(9))
     new = "\n\n".join(f"Boats that are full leave quay {number}, whoever is late." for number in range(9))
-    assert diff_of(old, new).is_rewritten
-    assert not diff_of(old, f"{old}\n\n{new}").is_rewritten
-    assert not diff_of(f"{old}\n\n{new}", old).is_rewritten
-    assert not diff_of("", new).is_rewritten
-    assert not diff_of("One. Two.", "Three. Four.").is_rewritten
+    assert diff_of(old, new).size.is_rewritten
+    assert not diff_of(old, f"{old}\n\n{new}").size.is_rewritten
+    assert not diff_of(f"{old}\n\n{new}", old).size.is_rewritten
+    assert not diff_of("", new).size.is_rewritten
+    assert not diff_of("One. Two.", "Three. Four.").size.is_rewritten
 
 
 def test_items_of_a_long_list_are_paired_correctly() -> None:

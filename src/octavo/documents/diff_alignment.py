@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from octavo.api.folding import fold
@@ -478,8 +478,7 @@ def _moved_trees(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
         if (before[i].has_subsections or after[j].has_subsections)
         and text_similarity(before[i].text(), after[j].text()) >= MIN_SIMILARITY
     }
-    pair_values = [{pairs[i]: each.pair_value(after[pairs[i]])} if i in pairs else {} for i, each in enumerate(before)]
-    in_order = set(best_pairs(pair_values, len(after)))
+    in_order = _pairs_in_order(pairs, before, after)
     found: list[Pair] = []
     for i, j in pairs.items():
         if (i, j) in in_order:
@@ -491,23 +490,20 @@ def _moved_trees(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
 
 def _trees(nodes: Sequence[Node]) -> list[_Section]:
     """Split blocks at the headings of the highest level. A section includes its subsections."""
-    levels = {
-        index: int(node.block.attrs.get("level", 2)) for index, node in enumerate(nodes) if node.kind == "heading"
-    }
-    highest = min(levels.values(), default=0)
-    starts = [index for index, level in levels.items() if level == highest]
-    return [
-        _Section(("heading", fold(nodes[start].text)), nodes[start:end])
-        for start, end in zip(starts, [*starts[1:], len(nodes)], strict=False)
-    ]
+    return list(_heading_sections(nodes, min((_level(node) for node in nodes if node.kind == "heading"), default=0)))
 
 
 def _is_unique(section: _Section, others: Sequence[_Section]) -> bool:
     return sum(section.name == other.name for other in others) == 1
 
 
-def _heading_sections(nodes: Sequence[Node]) -> Iterator[_Section]:
-    starts = [index for index, node in enumerate(nodes) if node.kind == "heading"]
+def _level(heading: Node) -> int:
+    return int(heading.block.attrs.get("level", 2))
+
+
+def _heading_sections(nodes: Sequence[Node], lowest_level: int = 6) -> Iterator[_Section]:
+    """Split blocks at the headings up to `lowest_level`."""
+    starts = [index for index, node in enumerate(nodes) if node.kind == "heading" and _level(node) <= lowest_level]
     for start, end in zip(starts, [*starts[1:], len(nodes)], strict=False):
         yield _Section(("heading", fold(nodes[start].text)), nodes[start:end])
 
@@ -528,13 +524,14 @@ def _may_differ_in_order(old: Sequence[_Section], new: Sequence[_Section]) -> bo
 
 def _moved_pairs(old: Sequence[_Section], new: Sequence[_Section]) -> list[Pair]:
     pairs = _counterparts(old, new)
+    moved = pairs.items() - _pairs_in_order(pairs, old, new)
+    return [pair for i, j in pairs.items() if (i, j) in moved for pair in align(old[i].nodes, new[j].nodes)]
+
+
+def _pairs_in_order(pairs: Mapping[int, int], old: Sequence[_Section], new: Sequence[_Section]) -> set[tuple[int, int]]:
+    """Return the pairs of sections that did not move. `pairs` has the index of a new section by that of the old one."""
     pair_values = [{pairs[i]: each.pair_value(new[pairs[i]])} if i in pairs else {} for i, each in enumerate(old)]
-    in_order = set(best_pairs(pair_values, len(new)))
-    found: list[Pair] = []
-    for pair in pairs.items():
-        if pair not in in_order:
-            found += align(old[pair[0]].nodes, new[pair[1]].nodes)
-    return found
+    return set(best_pairs(pair_values, len(new)))
 
 
 def _counterparts(old: Sequence[_Section], new: Sequence[_Section]) -> dict[int, int]:

@@ -226,7 +226,8 @@ class ChangeSize:
 
     @property
     def is_rewritten(self) -> bool:
-        """Return whether most words of the page were removed, and most of the words are new. False for a short page."""
+        """Return whether the page changed so much that the old and new page should be shown separately: most words were
+        removed, and most words are new. False for a short page."""
         is_removed, is_added = self.removed > _REWRITTEN_SHARE * self.before, self.added > _REWRITTEN_SHARE * self.after
         return is_removed and is_added and min(self.before, self.after) >= _MIN_WORDS
 
@@ -241,11 +242,6 @@ class Diff:
     unseen_lines: int = 0
     """Number of differing source lines if the pages look the same. Otherwise 0."""
     size: ChangeSize = ChangeSize()
-
-    @property
-    def is_rewritten(self) -> bool:
-        """Return whether the page changed so much that the old and new page should be shown separately."""
-        return self.size.is_rewritten
 
     @property
     def is_empty(self) -> bool:

@@ -96,6 +96,15 @@ def leaf_node(block: Block) -> Node:
     return Node(block, [], -id(block), plain_text(block.runs))
 
 
+def container_node(block: Block, children: Sequence[Node]) -> Node:
+    """Return a node for a container that was made for the comparison. Its number is unique, as in `leaf_node`."""
+    block = block._replace(children=tuple(child.block for child in children))
+    titles = [plain_text(column.title) for column in block.attrs.get("columns", ())]
+    own = [str(block.attrs[name]) for name in ("title", "name", "summary", "path") if block.attrs.get(name)]
+    text = " ".join([*own, *filter(None, titles), *(child.text for child in children if child.text)])
+    return Node(block, list(children), -id(block), text)
+
+
 def _attributes_key(block: Block) -> Hashable:
     attributes = tuple((name, _freeze(value)) for name, value in sorted(compared_attributes(block).items()))
     columns = tuple(map(_column_key, block.attrs.get("columns", ())))

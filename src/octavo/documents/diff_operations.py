@@ -12,7 +12,7 @@ from typing import NamedTuple
 from octavo.api.folding import fold
 from octavo.documents.blocks import Block, Run, TableColumn, plain_text
 from octavo.documents.diff_alignment import Pair, align
-from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node, insert_in_order, leaf_node
+from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node, container_node, insert_in_order, leaf_node
 from octavo.documents.sequences import text_similarity
 
 _PARAMETER_LOCATIONS = {"path-parameters": "path", "query-parameters": "query", "headers": "header"}
@@ -53,7 +53,7 @@ def with_new_tags(operation: Node) -> Node:
         attrs["summary"] = summary
     children = (
         [
-            _container_node(
+            container_node(
                 Block("api-section", {"name": "description"}, lines=operation.block.lines), details.description
             )
         ]
@@ -62,9 +62,9 @@ def with_new_tags(operation: Node) -> Node:
     )
     for location, parameter in details.parameters:
         placed = {**parameter.block.attrs, **({"in": location} if location else {})}
-        children.append(_container_node(parameter.block._replace(attrs=placed), parameter.children))
-    children += [_container_node(block, content) for block, content in details.responses]
-    return _container_node(operation.block._replace(attrs=attrs), children)
+        children.append(container_node(parameter.block._replace(attrs=placed), parameter.children))
+    children += [container_node(block, content) for block, content in details.responses]
+    return container_node(operation.block._replace(attrs=attrs), children)
 
 
 def join_rewritten_operations(run: Sequence[DiffStep], compare: CompareNodes) -> list[DiffStep]:
@@ -203,10 +203,10 @@ def _expand_operation(details: _Operation, titles: Mapping[str, str], row_number
             {"columns": tuple(TableColumn((Run(title),)) for title in _COLUMNS)},
             lines=parameters[0].block.lines,
         )
-        blocks.append(_container_node(table, rows))
+        blocks.append(container_node(table, rows))
     if details.responses:
         tabs = [_tab(response, content, titles) for response, content in details.responses]
-        blocks.append(_container_node(Block("tabs", lines=details.responses[0][0].lines), tabs))
+        blocks.append(container_node(Block("tabs", lines=details.responses[0][0].lines), tabs))
     return blocks
 
 
@@ -220,7 +220,7 @@ def _row(parameter: Node) -> Node:
         description += [Run("\n", kind="break")] if description else []
         description += leaf.block.runs or (Run(leaf.text),)
     cells = [name, (Run(str(attrs.get("type") or "")),), tuple(description)]
-    return _container_node(
+    return container_node(
         Block("row", lines=lines), [leaf_node(Block("cell", runs=runs, lines=lines)) for runs in cells]
     )
 
@@ -228,7 +228,7 @@ def _row(parameter: Node) -> Node:
 def _tab(response: Block, content: Sequence[Node], titles: Mapping[str, str]) -> Node:
     status, description = (str(response.attrs.get(name) or "").strip() for name in ("status", "description"))
     title = f"{status}: {description.replace(' · ', ' ')}" if description else status
-    return _container_node(
+    return container_node(
         Block("tab", {"title": titles.get(_comparable_title(title), title)}, lines=response.lines), content
     )
 
@@ -241,15 +241,6 @@ def _tab_titles(node: Node) -> Iterator[str]:
 
 def _comparable_title(title: str) -> str:
     return " ".join(_WORD.findall(fold(title)))
-
-
-def _container_node(block: Block, children: Sequence[Node]) -> Node:
-    block = block._replace(children=tuple(child.block for child in children))
-    titles = [plain_text(column.title) for column in block.attrs.get("columns", ())]
-    own = [str(block.attrs[name]) for name in ("title", "name", "summary", "path") if block.attrs.get(name)]
-    return Node(
-        block, list(children), -id(block), " ".join([*own, *titles, *(child.text for child in children if child.text)])
-    )
 
 
 def _kinds_text(nodes: Iterable[Node]) -> str:

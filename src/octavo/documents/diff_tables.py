@@ -15,6 +15,7 @@ from octavo.documents.diff_nodes import (
     DiffStep,
     Node,
     changed_run_attributes,
+    container_node,
     insert_in_order,
     leaf_node,
     runs_key,
@@ -394,7 +395,7 @@ def compare_texts(node: Node, pairs: dict[int, Node], compare: CompareNodes) -> 
 
 def _with_cell_text(node: Node, pairs: dict[int, Node]) -> Node:
     if id(node) not in pairs and node.kind not in _TEXT_KINDS:
-        return _node_with_children(node.block, [_with_cell_text(child, pairs) for child in node.children])
+        return container_node(node.block, [_with_cell_text(child, pairs) for child in node.children])
     cell = pairs.get(id(node)) or leaf_node(Block(node.kind))
     block = node.block._replace(runs=cell.block.runs, lines=cell.block.lines, key=cell.block.key)
     return Node(block, [], -id(block), cell.text)
@@ -428,17 +429,12 @@ def _table_before(grid: Node, old_texts: dict[int, Node]) -> Node:
             id(cell) in old_texts and old_texts[id(cell)].block.attrs.get("url", "") == target for cell in row.children
         )
         rows.append(
-            _node_with_children(
+            container_node(
                 Block(row.kind, {"target": target} if has_target else {}, lines=row.block.lines, key=row.block.key),
                 cells,
             )
         )
-    return _node_with_children(Block(grid.kind, grid.block.attrs, lines=grid.block.lines, key=grid.block.key), rows)
-
-
-def _node_with_children(block: Block, children: Sequence[Node]) -> Node:
-    block = block._replace(children=tuple(child.block for child in children))
-    return Node(block, list(children), -id(block), " ".join(child.text for child in children if child.text))
+    return container_node(Block(grid.kind, grid.block.attrs, lines=grid.block.lines, key=grid.block.key), rows)
 
 
 def count_kinds(nodes: Iterable[Node]) -> str:

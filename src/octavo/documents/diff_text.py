@@ -336,28 +336,17 @@ class SourceHunk:
 def source_diff(old: str, new: str, context: int = 3) -> tuple[SourceHunk, ...]:
     """Return the changes of a text with up to `context` unchanged lines around each. Empty if the texts are equal."""
     lines = diff_lines(old, new)
-    keep = _lines_to_show(lines, context)
+    shown = {
+        near
+        for index, line in enumerate(lines)
+        if line.op != "equal"
+        for near in range(index - context, index + context + 1)
+    }
     hunks: list[SourceHunk] = []
-    index = 0
-    while index < len(lines):
-        start = index
-        while index < len(lines) and not keep[index]:
-            index += 1
-        skipped, start = index - start, index
-        while index < len(lines) and keep[index]:
-            index += 1
-        if index > start:
-            hunks.append(SourceHunk(skipped, lines[start:index]))
+    skipped = 0
+    for is_shown, group in groupby(range(len(lines)), shown.__contains__):
+        numbers = list(group)
+        if is_shown:
+            hunks.append(SourceHunk(skipped, lines[numbers[0] : numbers[-1] + 1]))
+        skipped = len(numbers)
     return tuple(hunks)
-
-
-def _lines_to_show(lines: Sequence[LineChange], context: int) -> list[bool]:
-    keep = [False] * len(lines)
-    for order in (range(len(lines)), range(len(lines) - 1, -1, -1)):
-        near = 0
-        for index in order:
-            if lines[index].op != "equal":
-                near = context + 1
-            keep[index] = keep[index] or near > 0
-            near = max(0, near - 1)
-    return keep

@@ -187,7 +187,7 @@ class DiffContents(Contents):
     def layouts(self) -> tuple[DiffLayout, ...]:
         """Layouts that are possible now, in the order of the `|` key."""
         compared = self.page.compared
-        is_rewritten = compared is not None and compared.diff.is_rewritten and not self.shows_source
+        is_rewritten = compared is not None and compared.diff.size.is_rewritten and not self.shows_source
         is_wide = self.pane.app.size.width >= SPLIT_FROM
         return (*(("new", "old") if is_rewritten else ()), "changes", *(("sides",) if is_wide else ()))
 
@@ -207,7 +207,7 @@ class DiffContents(Contents):
         """Choose the layout of an opened page: the new version of a rewritten page, else the layout that the user chose
         last. Before the first choice, the width of the terminal decides."""
         compared = self.page.compared
-        is_rewritten = compared is not None and compared.diff.is_rewritten
+        is_rewritten = compared is not None and compared.diff.size.is_rewritten
         self.layout = "new" if is_rewritten else "sides" if self._is_split else "changes"
 
     def choose_next_layout(self) -> None:
