@@ -85,6 +85,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -251,34 +252,25 @@ MAX_CONTAINER_DEPTH = 40
 """Maximum nesting of tags and HTML. Deeper containers become siblings."""
 
 
+@dataclass(slots=True, eq=False)
 class DraftBlock:
     """An unfinished block. Kinds that are not in the table at the top of this module, such as `group`, are replaced in
     `block_finalizer.py`."""
 
-    __slots__ = ("attrs", "children", "first", "is_exact", "key", "kind", "last", "runs", "text", "text_line")
-
-    def __init__(
-        self,
-        kind: str,
-        attrs: dict[str, Any] | None = None,
-        children: list[DraftBlock] | None = None,
-        runs: tuple[Run, ...] = (),
-        text: str = "",
-        first: int = 0,
-        last: int = 0,
-        key: str = "",
-        is_exact: bool = False,
-    ) -> None:
-        """`key` is the key from the platform, or empty. `is_exact` is True if the text contains no Markdown syntax and
-        is displayed unchanged."""
-        self.kind = kind
-        self.attrs = {} if attrs is None else attrs
-        self.children = [] if children is None else children
-        self.runs, self.text = runs, text
-        self.first, self.last = first, last
-        self.key, self.is_exact = key, is_exact
-        self.text_line = 0
-        """The line on which `text` begins, if it is not the first line of the block. Else 0."""
+    kind: str
+    attrs: dict[str, Any] = field(default_factory=dict)
+    children: list[DraftBlock] = field(default_factory=list)
+    runs: tuple[Run, ...] = ()
+    text: str = ""
+    first: int = 0
+    last: int = 0
+    """The first line in the source, and the line after the last one, both counted from 0."""
+    key: str = ""
+    """The key of the platform. Empty for Markdown."""
+    is_exact: bool = False
+    """True if the text contains no Markdown syntax and is displayed unchanged."""
+    text_line: int = 0
+    """The line on which `text` begins, if it is not the first line of the block. Else 0."""
 
 
 class BlockTree:

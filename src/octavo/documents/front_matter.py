@@ -6,6 +6,8 @@ import re
 from textwrap import dedent
 from typing import Any
 
+_OPENING_LINE = re.compile(r"---[^\S\n]*\n")
+_CLOSING_LINE = re.compile(r"^(?:---|\.\.\.)[^\S\n]*(?:\n|\Z)", re.MULTILINE)
 _ENTRY = re.compile(r"(\s*)([\w$.-]+|\"[^\"]*\"|'[^']*')\s*:(?:\s+(.*)|)$")
 _ITEM_OR_PLAIN_KEY = re.compile(r"\s*(?:- |[^\s'\"#].*?:(?:\s|$))")
 _COMMENT = re.compile(r"(?<!\S)#.*")
@@ -15,6 +17,7 @@ _LIST_ITEM = re.compile(r"""\s*+(?:"(?:[^"\\]|\\.)*+"|'(?:[^']|'')*+')\s*+(?=,|\
 _CONTINUED_LINE = re.compile(r"(?<!\\)((?:\\\\)*+)\\\n[ \t]*")
 """The end of a line in double quotes that a backslash joins to the next line."""
 _MAX_LENGTH = 65_536
+"""Maximum number of characters of front matter, with both lines of dashes."""
 MAX_DEPTH = 60
 """Maximum number of nested levels. Octavo itself uses at most three."""
 _BOOLEANS = {"true": True, "false": False}
@@ -49,36 +52,19 @@ class FrontMatterError(ValueError):
 
 def split_page(source: str) -> tuple[str, int]:
     """Return the front matter of a page, and the position where its body begins. "" and 0 if it has no front matter."""
-    if not source.startswith("---"):
+    opening = _OPENING_LINE.match(source)
+    closing = _CLOSING_LINE.search(source, opening.end(), _MAX_LENGTH) if opening is not None else None
+    if opening is None or closing is None:
         return "", 0
-    end = _end(source)
-    if end is None:
-        return "", 0
-    inner_end, after = end
-    first = source.index("\n") + 1
-    inner = source[first:inner_end]
+    inner = source[opening.end() : closing.start()]
     looks_like_yaml = all(not line.strip() or line[0] in " #-" or ":" in line for line in inner.split("\n"))
-    return (inner, after) if looks_like_yaml else ("", 0)
+    return (inner, closing.end()) if looks_like_yaml else ("", 0)
 
 
 def parse_page(source: str) -> tuple[dict[str, Any], str]:
     """Return the front matter of a page as a mapping, and the page without it. Raises FrontMatterError."""
     yaml, start = split_page(source)
     return parse(yaml), source[start:].lstrip("\n") if start else source
-
-
-def _end(source: str) -> tuple[int, int] | None:
-    """Return the position after the YAML, and the position after its closing line. None if there is no closing line."""
-    position = source.find("\n") + 1
-    if position == 0 or source[: position - 1].rstrip() != "---":
-        return None
-    while 0 < position < min(len(source), _MAX_LENGTH):
-        line_end = source.find("\n", position)
-        line_end = len(source) if line_end < 0 else line_end
-        if source[position:line_end].rstrip() in ("---", "..."):
-            return position, min(line_end + 1, len(source))
-        position = line_end + 1
-    return None
 
 
 def parse(yaml: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -53,20 +54,17 @@ _UNCODED = dict.fromkeys(map(ord, "\u200d\ufe0f"))
 _ICON_NAME = re.compile(r":?[\w-]*:?")
 
 
+@dataclass(slots=True)
 class _OpenElement:
     """An open element, with the run attributes that it sets."""
 
-    def __init__(
-        self,
-        name: str,
-        mark: str | None = None,
-        kind: str | None = None,
-        link: str | None = None,
-        attrs: Mapping[str, Any] = NO_ATTRS,
-    ) -> None:
-        self.name, self.mark, self.kind, self.link, self.attrs = name, mark, kind, link, attrs
-        self.number = 0
-        """Number of items opened so far, if the element is a list."""
+    name: str
+    mark: str | None = None
+    kind: str | None = None
+    link: str | None = None
+    attrs: Mapping[str, Any] = field(default_factory=lambda: NO_ATTRS)
+    number: int = 0
+    """Number of items opened so far, if the element is a list."""
 
 
 class RunBuilder:
@@ -348,14 +346,10 @@ def trim_runs(runs: list[Run]) -> tuple[Run, ...]:
         last -= 1
     trimmed = runs[first:last]
     if trimmed and trimmed[0].kind == "text":
-        trimmed[0] = _with_text(trimmed[0], trimmed[0].text.lstrip())
+        trimmed[0] = trimmed[0]._replace(text=trimmed[0].text.lstrip())
     if trimmed and trimmed[-1].kind == "text":
-        trimmed[-1] = _with_text(trimmed[-1], trimmed[-1].text.rstrip())
+        trimmed[-1] = trimmed[-1]._replace(text=trimmed[-1].text.rstrip())
     return tuple(trimmed)
-
-
-def _with_text(run: Run, text: str) -> Run:
-    return run if text == run.text else Run(text, run.marks, run.link, run.kind, run.attrs)
 
 
 def _is_blank(run: Run) -> bool:

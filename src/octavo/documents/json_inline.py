@@ -15,7 +15,7 @@ from octavo.documents.inline import trim_runs
 MAX_JSON_DEPTH = 40
 """Maximum nesting of JSON nodes. Deeper content is read as plain text."""
 
-_MARKS = {
+MARKS = {
     "bold": "bold",
     "italic": "italic",
     "code": "code",
@@ -26,6 +26,7 @@ _MARKS = {
     "underline": "underline",
     "mark": "mark",
 }
+"""Marks of runs by their names in JSON documents."""
 
 
 def nodes_in(value: Any) -> list[dict[str, Any]]:
@@ -169,7 +170,7 @@ class InlineReader:
 
 def _marks_of(data: dict[str, Any]) -> frozenset[str]:
     names = data.get("marks")
-    return frozenset(_MARKS[name] for name in map(as_text, names if isinstance(names, list) else ()) if name in _MARKS)
+    return frozenset(MARKS[name] for name in map(as_text, names if isinstance(names, list) else ()) if name in MARKS)
 
 
 def _fragment_nodes(node: dict[str, Any], name: str) -> Any:
@@ -181,7 +182,7 @@ def _leaf(leaf: dict[str, Any]) -> Iterator[Run]:
     attrs: dict[str, str] = {}
     for mark in nodes_in(leaf.get("marks")):
         name = as_text(mark.get("type"))
-        if mark_name := _MARKS.get(name):
+        if mark_name := MARKS.get(name):
             marks.add(mark_name)
         elif name == "color":
             data = as_object(mark.get("data"))

@@ -15,23 +15,14 @@ from typing import Any
 from octavo.api.bodies import Format
 from octavo.documents.anchors import slug
 from octavo.documents.blocks import NO_ATTRS, Block, DraftBlock, Run, TableColumn, plain_text
+from octavo.documents.json_inline import MARKS
 from octavo.documents.source_reader import parse
 
 Json = dict[str, Any]
 
 SCHEMA_VERSION = 9
 
-_MARKS = {
-    "bold": "bold",
-    "italic": "italic",
-    "strike": "strikethrough",
-    "code": "code",
-    "kbd": "keyboard",
-    "sub": "subscript",
-    "sup": "superscript",
-    "underline": "underline",
-    "mark": "mark",
-}
+_JSON_MARKS = {mark: json_name for json_name, mark in MARKS.items()}
 _LIST_TYPES = {True: "list-ordered", False: "list-unordered"}
 _ALIGNMENTS = {"left": "start", "center": "center", "right": "end"}
 _COVERS = {"target": "targetDefinition", "cover": "coverDefinition", "cover-dark": "coverDefinitionDark"}
@@ -300,7 +291,7 @@ class _Writer:
 
     def _node_of_run(self, run: Run) -> Json:
         attrs = run.attrs
-        marks = sorted(_MARKS[mark] for mark in run.marks if mark in _MARKS)
+        marks = sorted(_JSON_MARKS[mark] for mark in run.marks if mark in _JSON_MARKS)
         node: Json
         match run.kind:
             case "math":

@@ -31,7 +31,6 @@ _TAG_NAME = re.compile(r"\{%-?\s*([\w@./:-]+)")
 _CELL = re.compile(r"<(t[hd])\b", re.I)
 _ROW = re.compile(r"<(tr)\b", re.I)
 _BAR = re.compile(r"(?<!\\)(?:\\\\)*\|")
-_HEADING_LINE = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
 _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$")
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})([^\n]*)")
@@ -330,7 +329,7 @@ class _Reader:
             return self._tag(at, stop, depth)
         if found := _HTML.match(line):
             return self._html(at, stop, depth, found[1].lower())
-        if _HEADING_LINE.match(line):
+        if _HEADING.match(line):
             return SourceBlock("heading", self._text(at, at + 1)), at + 1
         if _RULE.match(line):
             return SourceBlock("literal", self._text(at, at + 1)), at + 1
@@ -357,7 +356,7 @@ class _Reader:
         """Return whether a line begins a block even without a blank line before it."""
         if marker := MARKER.match(line):
             return not marker[2][0].isdigit() or marker[2][:-1] == "1"
-        return bool(_HEADING_LINE.match(line) or _TAG.match(line) or _HTML.match(line) or _fence(line))
+        return bool(_HEADING.match(line) or _TAG.match(line) or _HTML.match(line) or _fence(line))
 
     def _literal(self, start: int, stop: int) -> SourceBlock:
         return SourceBlock("literal", self._text(start, stop))

@@ -140,10 +140,7 @@ class IncrementalParse:
         unfinished = builder.tree.finish(last).children
         if rest_start := _NOT_BLANK.search(body, stream.rest):
             first = body.count("\n", 0, rest_start.start())
-            end = len(source)
-            while source[end - 1] == "\n":
-                end -= 1
-            source_rest = source[_line_start(source, first) : end]
+            source_rest = source.split("\n", first)[first].rstrip("\n")
             diagnostics.append(
                 Diagnostic(first, "The rest of the page is too large to format, so it is shown as source.")
             )
@@ -172,14 +169,6 @@ def _as_source(source: str) -> Document:
     return Document(
         "", (block,), source, (Diagnostic(0, "This page is too large to format, so it is shown as source."),)
     )
-
-
-def _line_start(text: str, number: int) -> int:
-    """Return the position where a line begins. A list of all lines would take more memory than the text."""
-    start = 0
-    for _ in range(number):
-        start = text.index("\n", start) + 1
-    return start
 
 
 def _with_conflict_tags(body: str) -> str:

@@ -4,7 +4,6 @@ visible text of a page still has the old term. Pure."""
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import unescape
@@ -366,9 +365,9 @@ def visible_text(source: str) -> VisibleText:
                 put(" ", found.start(), found.end())
             case "tag" | "element":
                 put(BARRIER, found.start(), found.start())
-                for start, end in _text_attribute_spans(found[0]):
-                    copy(found.start() + start, found.start() + end)
-                    put(BARRIER, found.start() + end, found.start() + end)
+                for attribute in _TEXT_ATTRIBUTE.finditer(masked, *found.span()):
+                    copy(*attribute.span(2))
+                    put(BARRIER, attribute.end(2), attribute.end(2))
             case _:
                 put(BARRIER, found.start(), found.end())
     copy(position, len(source))
@@ -395,10 +394,6 @@ def _ends_block(masked: str, line_end: int) -> bool:
     """Return whether the line before a line break is a heading or a row of a table."""
     line = masked[masked.rfind("\n", 0, line_end) + 1 : line_end]
     return _HEADING.match(line) is not None or line.rstrip().endswith("|") or line.lstrip().startswith("|")
-
-
-def _text_attribute_spans(tag: str) -> Iterator[tuple[int, int]]:
-    return (found.span(2) for found in _TEXT_ATTRIBUTE.finditer(tag))
 
 
 MAX_MATCHES = 500
@@ -443,11 +438,10 @@ def find_matches(change: TermChange, source: str) -> tuple[TermMatch, ...]:
     space. A regular plural matches too. `_has_accepted_case` says which capitals match.
     """
     found: dict[tuple[int, int], TermMatch] = {}
-    lines = [match.start() for match in re.finditer("\n", source)]
     visible = _searchable_text(source) if change.is_code else visible_text(source)
     for form in with_plural(change):
         for start, end in islice(_spans(form, visible.text), MAX_MATCHES):
-            term_match = _match(form, source, visible, start, end, lines)
+            term_match = _match(form, source, visible, start, end)
             if term_match is not None:
                 found.setdefault((term_match.start, term_match.end), term_match)
     matches = sorted(found.values(), key=lambda term_match: term_match.start)[:MAX_MATCHES]
@@ -562,9 +556,7 @@ def _lower_start(term: str) -> str:
     return " ".join(word[:1].lower() + word[1:] for word in term.split())
 
 
-def _match(
-    change: TermChange, source: str, visible: VisibleText, start: int, end: int, lines: Sequence[int]
-) -> TermMatch | None:
+def _match(change: TermChange, source: str, visible: VisibleText, start: int, end: int) -> TermMatch | None:
     first, last = visible.starts[start], visible.ends[end - 1]
     if source[first:last].count("\n") > 3:
         return None
@@ -575,7 +567,7 @@ def _match(
     return TermMatch(
         first,
         last,
-        bisect_right(lines, first - 1) if first else 0,
+        source.count("\n", 0, first),
         source[first:last],
         _replacement(change, source, visible, (start, end), new),
         before.lstrip(),

@@ -215,7 +215,7 @@ class _Assembler:
         if isinstance(content, str):
             return [Fragment(content)]
         if self._labels is not None and self._is_marked(content):
-            main, request = (text_of(content, self._choose, side) for side in SIDES)
+            main, request = (side_of(content, side, self._choose) for side in SIDES)
             return [Fragment(with_markers(main, request, *self._labels))]
         if isinstance(content, Conflict):
             text = content.text(self._choose(content) or self._side)
@@ -273,15 +273,11 @@ def _renumber(items: list[list[Fragment]]) -> None:
         )
 
 
-def text_of(content: str | Conflict | MergedBlock, choose: _Choose, side: ChoiceKind) -> str | None:
-    """Return the text after the choices, with one side of unresolved conflicts. None if no text is left."""
+def side_of(content: str | Conflict | MergedBlock, side: ChoiceKind, choose: _Choose = lambda _: None) -> str | None:
+    """Return a part of a page with the text of one side in place of each conflict that `choose` leaves unresolved. None
+    if no text is left."""
     found = _Assembler(choose, side).fragments(content)
     return None if found is None else "".join(each.text for each in found)
-
-
-def side_of(content: str | Conflict | MergedBlock, side: ChoiceKind) -> str | None:
-    """Return a part of a page with the text of one side in place of each conflict. None if no text is left."""
-    return text_of(content, lambda _: None, side)
 
 
 def with_markers(main: str | None, request: str | None, main_label: str, request_label: str) -> str:
