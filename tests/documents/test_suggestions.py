@@ -68,6 +68,11 @@ def test_other_fences_are_no_suggestions(comment: str) -> None:
     assert find_suggestions(comment) == ()
 
 
+def test_suggestion_is_found_if_its_language_has_a_capital() -> None:
+    (found,) = find_suggestions("```Suggestion\none\n```")
+    assert found.text == "one"
+
+
 def test_several_suggestions_and_an_unclosed_one_are_read() -> None:
     found = find_suggestions("Better:\n\n```suggestion\none\n```\nor\n~~~ Suggestion\ntwo\n~~~\n```suggestion\nthree")
     assert [each.text for each in found] == ["one", "two", "three"]

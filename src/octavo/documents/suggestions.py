@@ -4,7 +4,7 @@ block of a thread on a page, also after edits."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Literal, NamedTuple
@@ -30,10 +30,8 @@ class Suggestion(NamedTuple):
 
 def find_suggestions(comment: str) -> tuple[Suggestion, ...]:
     """Return the suggestions in a comment. A suggestion inside another fence does not count."""
-    return tuple(_fences(comment.split("\n"))) if "suggestion" in comment else ()
-
-
-def _fences(lines: list[str]) -> Iterator[Suggestion]:
+    lines = comment.split("\n")
+    found: list[Suggestion] = []
     number = 0
     while number < len(lines):
         opening = _FENCE.match(lines[number])
@@ -46,8 +44,10 @@ def _fences(lines: list[str]) -> Iterator[Suggestion]:
         while number < len(lines) and not closing.match(lines[number]):
             number += 1
         if opening[2].lower() == "suggestion":
-            yield Suggestion("\n".join(lines[first + 1 : number]), (first, min(number + 1, len(lines))))
+            text = "\n".join(lines[first + 1 : number])
+            found.append(Suggestion(text, (first, min(number + 1, len(lines)))))
         number += 1
+    return tuple(found)
 
 
 def fence(text: str, language: str = "") -> str:
