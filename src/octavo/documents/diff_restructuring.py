@@ -57,8 +57,8 @@ def join_restructured(steps: list[DiffStep], compare: CompareNodes) -> list[Diff
 
 
 def _join_across_edges(run: list[DiffStep], compare: CompareNodes) -> list[DiffStep] | None:
-    """Join the steps of blocks that moved into or out of a container. None if there are none, if their text is too
-    short, or if there are too many to compare."""
+    """Join the steps of blocks that moved into or out of a container. None if no block did, if the moved text is too
+    short, or if there are too many blocks to compare."""
     if len(run) < 2 or not (_container_kinds(step.old for step in run) & _container_kinds(step.new for step in run)):
         return None
     sides = _texts(run)

@@ -165,7 +165,8 @@ def _divided_texts(old: _Side, new: _Side, ranges: Sequence[DiffRange]) -> list[
 def _with_whole_nodes(
     old: _Side, new: _Side, likely: Collection[tuple[int, int]], old_texts: range, new_texts: range
 ) -> tuple[range, range]:
-    """Return a group with the other texts of its nodes, and with the counterparts of these texts."""
+    """Return a group of texts extended to all texts of the same nodes, and to their likely counterparts in the other
+    version."""
     while True:
         whole_old, whole_new = old.texts_of(old.nodes_of(old_texts)), new.texts_of(new.nodes_of(new_texts))
         pairs = [(i, j) for i, j in likely if i in whole_old or j in whole_new]

@@ -211,8 +211,8 @@ class _ChangeBuilder:
             self._old.append(old)
 
     def words(self) -> tuple[TextPart, ...]:
-        """Return all parts. If anything else changed, space with another link or emphasis counts as unchanged, and so
-        does punctuation with another emphasis."""
+        """Return all parts. If the text has other changes, other emphasis of punctuation counts as unchanged, and so do
+        another link and other emphasis of white space."""
         self._flush()
         if all(word.op == "equal" or _is_on_punctuation(word) for word in self._words):
             return tuple(self._words)

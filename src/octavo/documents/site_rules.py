@@ -69,7 +69,8 @@ class _Evaluator:
     """A recursive descent parser that evaluates the condition while it parses."""
 
     def __init__(self, condition: str, names: Mapping[str, Any], *, missing: _Undefined = UNDEFINED) -> None:
-        """`missing` is the value of members that an object lacks. If it is UNKNOWN, undefined values have members too."""
+        """`missing` is the value of a member that an object lacks. If it is UNKNOWN, reading a member of an undefined
+        value is no error."""
         if len(condition) > MAX_LENGTH:
             raise ConditionError(MAX_LENGTH + 1, f"A condition can have at most {MAX_LENGTH} characters.")
         self._missing = missing

@@ -69,8 +69,9 @@ class SourceBlock:
     move: Move | None = None
     """Set if this side moved the block here."""
     replaced_blocks: tuple[SourceBlock, ...] | None = None
-    """Set if the other side moved this block away: the real blocks of this side, which are merged at the new place.
-    This object then has the text of the base, so that this side seems unchanged."""
+    """The blocks of this side, if the other side moved the block to another place: they are merged there. The block
+    itself has the text of the base, so that this side seems unchanged. None if the other side did not move the
+    block."""
 
     @cached_property
     def source(self) -> str:
@@ -170,8 +171,8 @@ class Versions(NamedTuple, Generic[T_co]):
         return self.request if self.main == self.base else self.main
 
     def preferred_by(self, keys: Versions[Any]) -> T_co:
-        """Like `preferred`, but `keys` decides which side has a change: return main's version if main's key differs
-        from the base or no key does, else the version of the change request."""
+        """Return the version of the side whose key differs from the key of the base. If both keys or neither differ,
+        return main's version."""
         return self.main if keys.main == keys.preferred else self.request
 
     @property

@@ -122,7 +122,7 @@ class TopLevelBlock(NamedTuple):
 
 class _Window:
     """The part of the source that the parser rules see. `tag_at`, `find_after` and `element_end` search the whole source,
-    so that a block ends where it would end without parts. All positions are in the window."""
+    so that a block ends where it would end without parts. All positions are relative to the start of the window."""
 
     def __init__(
         self, tags: TagScanner, finder: TextFinder, start: int, length: int, source_length: int, line_visits: int

@@ -74,7 +74,7 @@ class ReferenceCheck:
     """Paths of the files and folders outside the root of the pages, such as `../LICENSE`. Links to other parent folders
     are not checked."""
     page_paths: Collection[str] | None = None
-    """Paths of all pages, from which a similar one is suggested for a missing page. None if `pages` has all of them."""
+    """Paths of all pages. If a page is missing, the most similar path is suggested. None if `pages` has all pages."""
     _anchors: dict[str, list[PageAnchors]] = field(default_factory=dict, compare=False, repr=False)
 
     def findings(self, page: CheckedPage) -> Iterator[Finding]:
@@ -416,8 +416,8 @@ class CheckedFolder:
                 yield finding("duplicate-path", message, self.summary.path if self.summary else path, place)
 
     def _places_of_entries(self, index: SpaceIndex, wanted: Collection[str] | None = None) -> dict[str, list[Place]]:
-        """Return the places of the entries of the table of contents by the path of their page. Only pages in `wanted`
-        are included. If `wanted` is None, only pages with several entries are. Links to headings are left out."""
+        """Return the places in the table of contents that link to a page, by the path of the page. Links to headings do
+        not count. Only pages in `wanted` are included, or if it is None, only pages with several links."""
         if self.summary is None:
             return {}
         entries: dict[str, list[PageReference]] = {}

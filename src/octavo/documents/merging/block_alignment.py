@@ -283,7 +283,7 @@ class _Counterparts:
         self.unmoved: dict[SourceBlock, SourceBlock] = {}
         """The version on this side of each base block that stays in place. It may be edited."""
         self.replacements: dict[SourceBlock, tuple[SourceBlock, ...]] = {}
-        """By base block that was split or turned into another kind: the blocks that replaced it."""
+        """The blocks that replaced each base block that was split or turned into another kind."""
         self.moved: dict[SourceBlock, SourceBlock] = {}
         """The version on this side for each base block that was moved."""
         self.added: list[_Addition] = []

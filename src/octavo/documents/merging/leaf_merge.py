@@ -243,9 +243,11 @@ def _names(table: SourceBlock) -> list[str]:
 
 
 def _new_indexes(old: Sequence[str], new: Sequence[str]) -> dict[int, int] | None:
-    """Return the new index of each old column that still exists. Columns with unique names are matched by name, and the
-    others by order if both sides have the same number of them. Otherwise the others count as removed or added. None if
-    the name of one of them is empty or not unique."""
+    """Return the new index of each old column that still exists.
+
+    Columns with unique names are matched by name. The other columns are matched by order if both sides have the same
+    number of them. If not, they count as removed or added. None if one of these has an empty or repeated name.
+    """
     found = {i: new.index(name) for i, name in enumerate(old) if name and old.count(name) == new.count(name) == 1}
     unnamed_old = [i for i in range(len(old)) if i not in found]
     unnamed_new = [j for j in range(len(new)) if j not in found.values()]
