@@ -7,6 +7,7 @@ import argparse
 import asyncio
 import gc
 import os
+import sys
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,9 @@ def run_app(
 ) -> tuple[int, list[str]]:
     """Run the app until you quit. Return its exit code, and messages for standard error. Raises Failure."""
     use_one_arena()
+    # Until its frame is written, a key takes over about ten times from threads that parse, import or serve. By default,
+    # it would wait up to 5 ms each time.
+    sys.setswitchinterval(0.001)
     query_terminal(os.environ)
     problems: list[str] = []
     try:
